@@ -1,0 +1,41 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench test-chaos wheel clean lock reference
+BIN := .venv/bin
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
+
+setup: ## Install everything into .venv; quick when nothing changed
+	@scripts/setup
+
+demo: setup ## Start the product on this machine; Ctrl-C stops it
+	@$(BIN)/touchline up
+
+test: setup check ## Check, then run the whole suite with a sample of the chaos tests
+	@scripts/setup-postgres
+	TOUCHLINE_CHAOS=sample $(BIN)/pytest
+
+check: setup ## Lint, format, types, import contracts
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-logo
+
+bench: setup ## Run every measurement in bench/
+	@set -e; for script in bench/[a-z]*.py; do echo "== $$script" >&2; $(BIN)/python "$$script"; done
+
+test-chaos: setup ## Run all chaos tests in full size; SHARD=1/4 and SEED=7 narrow and repeat
+	@SHARD="$(SHARD)" SEED="$(SEED)" scripts/chaos
+
+wheel: setup ## Build dist/touchline-*.whl
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist
+
+reference: setup ## Rewrite docs/reference from the code
+	$(BIN)/python scripts/reference.py
+
+lock: setup ## Resolve the dependencies again into requirements/
+	@scripts/lock
+
+clean: ## Remove what builds and tests left behind (.venv and your data stay)
+	rm -rf build dist .cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis bench/results
+	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} +
