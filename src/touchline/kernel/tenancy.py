@@ -1,0 +1,58 @@
+"""Who asks: tenants, people, programs, and what each may do.
+
+Invariant: a principal belongs to exactly one tenant; only an operator may leave it, and says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NewType
+from uuid import UUID
+
+from .errors import Forbidden
+
+TenantId = NewType("TenantId", UUID)
+UserId = NewType("UserId", UUID)
+
+
+class Role(StrEnum):
+    """Each role may do all that the ones before it may."""
+
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    ADMIN = "admin"
+    OPERATOR = "operator"
+
+    @property
+    def rank(self) -> int:
+        return tuple(Role).index(self)
+
+    def includes(self, other: Role) -> bool:
+        return self.rank >= other.rank
+
+
+class Scope(StrEnum):
+    """What an API token may be used for, at most."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+
+ROLE_FOR_SCOPE = {Scope.READ: Role.VIEWER, Scope.WRITE: Role.EDITOR, Scope.ADMIN: Role.ADMIN}
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    tenant_id: TenantId
+    user_id: UserId
+    role: Role
+    scopes: frozenset[Scope] | None = None  # None: a person's session, limited by the role alone
+
+    def may(self, scope: Scope) -> bool:
+        return self.role.includes(ROLE_FOR_SCOPE[scope]) and (self.scopes is None or scope in self.scopes)
+
+    def require(self, scope: Scope) -> None:
+        if not self.may(scope):
+            raise Forbidden(f"this needs the right to {scope}", why=f"you act as {self.role}")

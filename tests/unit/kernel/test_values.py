@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchline.kernel.errors import InvalidInput
+from touchline.kernel.values import format_duration, parse_duration
+
+WHOLE_MILLISECONDS = st.integers(0, 10**14).map(lambda count: timedelta(milliseconds=count))
+
+
+@pytest.mark.parametrize(
+    ("text", "duration"),
+    [
+        ("250ms", timedelta(milliseconds=250)),
+        ("90s", timedelta(seconds=90)),
+        ("5m", timedelta(minutes=5)),
+        ("2h", timedelta(hours=2)),
+        ("30d", timedelta(days=30)),
+        (" 7 D ", timedelta(days=7)),
+        ("0s", timedelta(0)),
+    ],
+)
+def test_what_people_write(text: str, duration: timedelta) -> None:
+    assert parse_duration(text) == duration
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "s", "1.5h", "-5m", "5 minutes", "1h30m", "1e3s", "9" * 20 + "d", "9" * 5000 + "s"]
+)
+def test_what_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("duration", "text"),
+    [
+        (timedelta(0), "0ms"),
+        (timedelta(milliseconds=1500), "1500ms"),
+        (timedelta(seconds=90), "90s"),
+        (timedelta(minutes=60), "1h"),
+        (timedelta(hours=48), "2d"),
+    ],
+)
+def test_the_largest_unit_that_fits(duration: timedelta, text: str) -> None:
+    assert format_duration(duration) == text
+
+
+@given(WHOLE_MILLISECONDS)
+def test_what_is_written_reads_back(duration: timedelta) -> None:
+    assert parse_duration(format_duration(duration)) == duration
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with suppress(InvalidInput):
+        assert parse_duration(text) >= timedelta(0)
