@@ -1,0 +1,1 @@
+"""What crosses a border between planes, processes and machines."""
