@@ -1,0 +1,145 @@
+"""The tenant door: the only way to a connection.
+
+Invariant: a statement runs either behind one tenant's wall or, with a stated reason, as the system; which of the two
+is set inside the transaction and ends with it. What a transaction announces commits with it or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, LiteralString, Self
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from touchline.contracts.events import Envelope, Payload
+from touchline.kernel import Clock, Principal, SystemClock, TenantId, uuid7
+from touchline.kernel.errors import DeadlineExceeded, Defect, Unavailable
+from touchline.kernel.trace import current_trace
+
+from . import outbox
+from .settings import PostgresSettings
+
+SYSTEM_ROLE = "touchline_system"
+_ENTER: LiteralString = "SELECT set_config('role', %s, true), set_config('request.jwt.claims', %s, true)"
+
+
+class Transaction:
+    """One transaction behind one wall. `connection` is for the stores, `announce` for the services."""
+
+    def __init__(self, connection: AsyncConnection[Any], clock: Clock) -> None:
+        self.connection = connection
+        self._clock = clock
+        self._tenant_id: TenantId | None = None
+        self.announced: list[Envelope] = []
+
+    @property
+    def tenant_id(self) -> TenantId:
+        if self._tenant_id is None:
+            raise Defect("this transaction belongs to no tenant")
+        return self._tenant_id
+
+    def announce(self, payload: Payload, *, revision: int = 1, tenant_id: TenantId | None = None) -> None:
+        """Puts an event into the log when, and only if, this transaction commits."""
+        now = self._clock.now()
+        self.announced.append(
+            Envelope(
+                id=uuid7(now),
+                type=payload.event_type,
+                version=payload.event_version,
+                tenant_id=tenant_id or self.tenant_id,
+                key=payload.key,
+                revision=revision,
+                occurred_at=now,
+                trace=current_trace(),
+                data=payload.model_dump(mode="json"),
+            )
+        )
+
+    async def enter_tenant(self, tenant_id: TenantId, claims: dict[str, str] | None = None) -> None:
+        """Narrows this transaction to one tenant, as the role that logged in."""
+        await self.connection.execute(_ENTER, ("none", json.dumps({"tenant_id": str(tenant_id)} | (claims or {}))))
+        self._tenant_id = tenant_id
+
+    async def enter_system(self) -> None:
+        await self.connection.execute(_ENTER, (SYSTEM_ROLE, ""))
+        self._tenant_id = None
+
+    async def flush(self) -> None:
+        await outbox.append(self.connection, self.announced)
+        self.announced = []
+
+
+class Database:
+    """A pool of connections to one database, as one database role."""
+
+    def __init__(self, url: str, settings: PostgresSettings | None = None, clock: Clock | None = None) -> None:
+        settings = settings or PostgresSettings()
+        self.url = url
+        self._clock = clock or SystemClock()
+        milliseconds = int(settings.statement_timeout.total_seconds() * 1000)
+        self._pool = AsyncConnectionPool(
+            url,
+            min_size=1,
+            max_size=settings.pool_size,
+            timeout=settings.acquire_timeout.total_seconds(),
+            kwargs={"options": f"-c statement_timeout={milliseconds}"},
+            check=AsyncConnectionPool.check_connection,
+            open=False,
+        )
+
+    async def __aenter__(self) -> Self:
+        await self._pool.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def transaction(self, tenant: TenantId | Principal) -> AsyncGenerator[Transaction]:
+        """A transaction that sees one tenant and nothing else."""
+        tenant_id, claims = _claims(tenant)
+        async with self._begin() as transaction:
+            await transaction.enter_tenant(tenant_id, claims)
+            yield transaction
+            await transaction.flush()
+
+    @asynccontextmanager
+    async def system(self, reason: str) -> AsyncGenerator[Transaction]:
+        """A transaction across tenants. Every caller and its reason is listed in one test."""
+        if not reason:
+            raise Defect("a system transaction needs a reason")
+        async with self._begin() as transaction:
+            await transaction.enter_system()
+            yield transaction
+            if transaction.announced:
+                await transaction.enter_system()  # a consumer may have ended in one tenant; its events are of many
+                await transaction.flush()
+
+    @asynccontextmanager
+    async def _begin(self) -> AsyncGenerator[Transaction]:
+        try:
+            async with self._pool.connection() as connection, connection.transaction():
+                yield Transaction(connection, self._clock)
+        except PoolTimeout as error:
+            raise Unavailable("the database did not answer", why="no connection became free in time") from error
+        except psycopg.errors.QueryCanceled as error:
+            raise DeadlineExceeded("a statement took too long", why="it was cancelled; nothing was changed") from error
+        except psycopg.OperationalError as error:
+            if not is_connection_lost(error):
+                raise
+            raise Unavailable("the database went away", why="whether the change was kept is not known") from error
+
+
+def is_connection_lost(error: psycopg.OperationalError) -> bool:
+    """Without an SQLSTATE nobody answered; class 08 and 57P say that the server hung up."""
+    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
+
+
+def _claims(tenant: TenantId | Principal) -> tuple[TenantId, dict[str, str]]:
+    if isinstance(tenant, Principal):
+        return tenant.tenant_id, {"sub": str(tenant.user_id), "role": tenant.role}
+    return tenant, {}

@@ -1,0 +1,54 @@
+"""Who crosses the wall between tenants, and why. A new caller is a decision: it is added here, in review."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "touchline"
+
+ALLOWED = {
+    "gateway/auth/first.py": {"make the first operator"},
+    "gateway/auth/service.py": {"administer tenants"},
+    "gateway/auth/sessions/upkeep.py": {"remove ended sessions"},
+    "platform/events/archive.py": {"forget archived events", "read archived events", "read old events"},
+    "platform/events/consumer.py": {
+        "consume events",
+        "find a consumer's cursor",
+        "retry an event that was set aside",
+        "set an event aside",
+    },
+    "platform/events/log.py": {"read the event log"},
+    "platform/events/queries.py": {"show events that were set aside", "show the event log's state"},
+    "platform/events/sequencer.py": {"give events their positions"},
+    "platform/events/service.py": {"decide on an event that was set aside"},
+    "platform/periodic/runner.py": {
+        "claim a periodic task",
+        "finish a periodic pass",
+        "record a failed periodic pass",
+        "register periodic tasks",
+    },
+}
+
+
+def test_every_system_transaction_is_known_and_says_why() -> None:
+    found: dict[str, set[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        for reason in reasons(ast.parse(path.read_text())):
+            found.setdefault(str(path.relative_to(SOURCE)), set()).add(reason)
+    assert found == ALLOWED
+
+
+def test_a_reason_that_is_not_written_out_is_noticed() -> None:
+    tree = ast.parse("async with database.system(reason): pass\nasync with database.system('why'): pass")
+    assert list(reasons(tree)) == ["<computed>", "why"]
+
+
+def reasons(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="system"), args=[ast.Constant(value=str(reason))]):
+                yield reason
+            case ast.Call(func=ast.Attribute(attr="system")):
+                yield "<computed>"
