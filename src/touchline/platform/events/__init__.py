@@ -1,0 +1,5 @@
+"""The event log: gapless positions, consumers with cursor and effects in one transaction, an archive behind it."""
+
+from .port import Batch, EventSource, Handler
+
+__all__ = ["Batch", "EventSource", "Handler"]

@@ -1,0 +1,142 @@
+"""Runs one consumer of the log.
+
+Invariant: an event's effects and the cursor that passes it commit together, so each effect happens once, whatever
+dies in between. An event that cannot be taken is set aside, visibly, and never blocks the ones behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+
+from touchline.contracts.events import Event
+from touchline.kernel import TenantId
+from touchline.platform.postgres import Database, Transaction
+from touchline.platform.retry import delay_seconds, passes_by_itself, retried_forever
+
+from .metrics import CONSUMED, SET_ASIDE
+from .port import Batch, EventSource, Handler
+from .settings import EventSettings
+from .store import ConsumerStore
+
+logger = logging.getLogger(__name__)
+
+
+class Consumer:
+    def __init__(self, database: Database, source: EventSource, handler: Handler, settings: EventSettings) -> None:
+        self._database = database
+        self._source = source
+        self._handler = handler
+        self._settings = settings
+
+    async def run(self) -> None:
+        """Until cancelled. Parts that are away are waited for; the lag shows it."""
+        await retried_forever(self._turn, self._settings.retry_delay, logger)
+
+    async def _turn(self) -> None:
+        position = await self.position()
+        while (reached := await self.step(position)) > position:
+            position = reached
+        while await self.retry_set_aside():
+            pass
+        await self._source.wait(position, self._settings.poll_interval)
+
+    async def position(self) -> int:
+        async with self._database.system("find a consumer's cursor") as transaction:
+            store = ConsumerStore(transaction.connection, self._handler.name)
+            await store.register()
+            return await store.position()
+
+    async def step(self, position: int) -> int:
+        """Takes the next batch and answers the new position; the same one when there is nothing to do."""
+        batch = await self._source.read(position, self._settings.consume_batch, self._handler.types)
+        if batch.reached == position:
+            return position
+        try:
+            return await self._apply(position, batch)
+        except Exception as error:
+            if passes_by_itself(error):
+                raise
+            logger.warning("taking events one by one", extra={"consumer": self._handler.name, "reason": str(error)})
+        return await self._apply_one_by_one(position, batch)
+
+    async def retry_set_aside(self) -> bool:
+        """Takes one event that someone wants tried again; false when there is none."""
+        async with self._database.system("retry an event that was set aside") as transaction:
+            store = ConsumerStore(transaction.connection, self._handler.name)
+            position = await store.wanted_again()
+            if position is None:
+                return False
+            event = (await self._source.read(position - 1, 1)).events[0]
+            try:
+                async with transaction.connection.transaction():
+                    await self._handle(transaction, [event])
+                    await transaction.enter_system()
+                    await store.resolve(position)
+            except Exception as error:
+                if passes_by_itself(error):
+                    raise
+                transaction.announced.clear()
+                await transaction.enter_system()
+                await store.set_aside(event, _reason(error))
+        return True
+
+    async def _apply(self, position: int, batch: Batch) -> int:
+        async with self._database.system("consume events") as transaction:
+            store = ConsumerStore(transaction.connection, self._handler.name)
+            if not await store.lease(position):
+                return position  # another process holds this consumer, or has moved on
+            await self._handle(transaction, batch.events)
+            await transaction.enter_system()
+            await store.advance(batch.reached)
+        CONSUMED.labels(self._handler.name).inc(len(batch.events))
+        return batch.reached
+
+    async def _handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
+        for tenant_id, of_tenant in by_tenant(events):
+            await transaction.enter_tenant(tenant_id)
+            await self._handler.handle(transaction, of_tenant)
+
+    async def _apply_one_by_one(self, position: int, batch: Batch) -> int:
+        for event in batch.events:
+            reached = await self._apply_or_set_aside(position, event)
+            if reached == position:
+                return position
+            position = reached
+        return await self._apply(position, Batch([], batch.reached)) if position < batch.reached else position
+
+    async def _apply_or_set_aside(self, position: int, event: Event) -> int:
+        failure = ""
+        for attempt in range(self._settings.poison_after):
+            try:
+                return await self._apply(position, Batch([event], event.position))
+            except Exception as error:
+                if passes_by_itself(error):
+                    raise
+                failure = _reason(error)
+            await asyncio.sleep(delay_seconds(self._settings.retry_delay, attempt))
+        return await self._set_aside(position, event, failure)
+
+    async def _set_aside(self, position: int, event: Event, failure: str) -> int:
+        async with self._database.system("set an event aside") as transaction:
+            store = ConsumerStore(transaction.connection, self._handler.name)
+            if not await store.lease(position):
+                return position
+            await store.set_aside(event, failure)
+            await store.advance(event.position)
+        SET_ASIDE.labels(self._handler.name).inc()
+        logger.error("event set aside", extra={"consumer": self._handler.name, "position": event.position})
+        return event.position
+
+
+def by_tenant(events: Sequence[Event]) -> Iterator[tuple[TenantId, list[Event]]]:
+    """One group a tenant, each in order. A key belongs to one tenant, so the order of every key is kept."""
+    groups: dict[TenantId, list[Event]] = {}
+    for event in events:
+        groups.setdefault(event.tenant_id, []).append(event)
+    yield from groups.items()
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:1000]

@@ -1,0 +1,23 @@
+"""The hand on events that a consumer could not take."""
+
+from __future__ import annotations
+
+from touchline.kernel.errors import NotFound
+from touchline.platform.postgres import Database
+
+from .store import ConsumerStore
+
+
+async def retry_set_aside(database: Database, consumer: str, position: int) -> None:
+    """The consumer takes it again at its next turn, out of order."""
+    await _decide(database, consumer, position, "retry")
+
+
+async def dismiss_set_aside(database: Database, consumer: str, position: int) -> None:
+    await _decide(database, consumer, position, "dismissed")
+
+
+async def _decide(database: Database, consumer: str, position: int, state: str) -> None:
+    async with database.system("decide on an event that was set aside") as transaction:
+        if not await ConsumerStore(transaction.connection, consumer).decide(position, state):
+            raise NotFound(f"{consumer} has no event set aside at position {position}")

@@ -1,0 +1,33 @@
+"""Settings of the event log."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from touchline.contracts.settings import Duration, Field, Section
+
+
+class EventSettings(Section):
+    poll_interval: Duration = timedelta(seconds=1)
+    """How long the sequencer and consumers wait for a wake-up before they look for themselves."""
+
+    sequence_batch: int = Field(default=1000, ge=1)
+    """The most events that get their positions in one transaction."""
+
+    consume_batch: int = Field(default=200, ge=1)
+    """The most events that a consumer takes in one transaction."""
+
+    poison_after: int = Field(default=3, ge=1)
+    """How often a consumer tries one event before it is set aside."""
+
+    retry_delay: Duration = timedelta(milliseconds=200)
+    """The first wait after a failure; it doubles up to thirty seconds."""
+
+    keep_for: Duration = timedelta(days=30)
+    """How long events stay in the table before they move to the archive in the object store."""
+
+    archive_chunk: int = Field(default=10_000, ge=1)
+    """How many positions one archived object holds."""
+
+    archive_most_chunks: int = Field(default=100, ge=1)
+    """The most objects that one pass of the archive writes."""

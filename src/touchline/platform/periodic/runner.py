@@ -1,0 +1,77 @@
+"""Runs periodic tasks: any process may claim one; a pass whose process died is due again when its lease ends.
+
+Invariant: passes are idempotent and bounded, so one that ran twice or late does no harm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from touchline.platform.postgres import Database
+from touchline.platform.retry import retried_forever
+
+from .metrics import PASSES
+from .settings import PeriodicSettings
+from .store import Claim, PeriodicStore
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    name: str
+    every: timedelta
+    run_pass: Callable[[], Awaitable[bool]]  # answers whether more is waiting already
+
+
+class PeriodicRunner:
+    def __init__(self, database: Database, tasks: Sequence[Task], settings: PeriodicSettings, process: str) -> None:
+        self._database = database
+        self._tasks = {task.name: task for task in tasks}
+        self._settings = settings
+        self._process = process
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        await retried_forever(self._turn, self._settings.retry_delay, logger)
+
+    async def register(self) -> None:
+        async with self._database.system("register periodic tasks") as transaction:
+            for task in self._tasks.values():
+                await PeriodicStore(transaction.connection).register(task.name, task.every)
+
+    async def step(self) -> bool:
+        """Runs one task that is due; false when none is."""
+        async with self._database.system("claim a periodic task") as transaction:
+            store = PeriodicStore(transaction.connection)
+            claim = await store.claim(list(self._tasks), self._process, self._settings.lease)
+        if claim is None:
+            return False
+        await self._run_pass(claim)
+        return True
+
+    async def _turn(self) -> None:
+        await self.register()
+        while await self.step():
+            pass
+        await asyncio.sleep(self._settings.poll_interval.total_seconds())
+
+    async def _run_pass(self, claim: Claim) -> None:
+        """The pass runs outside any transaction: a long one must not hold back the vacuum."""
+        try:
+            async with asyncio.timeout(self._settings.lease.total_seconds()):
+                again = await self._tasks[claim.name].run_pass()
+        except Exception as error:
+            PASSES.labels(claim.name, "failed").inc()
+            logger.exception("periodic task failed", extra={"task": claim.name})
+            async with self._database.system("record a failed periodic pass") as transaction:
+                reason = f"{type(error).__name__}: {error}"[:1000]
+                await PeriodicStore(transaction.connection).fail(claim, reason, self._settings.retry_delay)
+            return
+        PASSES.labels(claim.name, "done").inc()
+        async with self._database.system("finish a periodic pass") as transaction:
+            await PeriodicStore(transaction.connection).finish(claim, again=again)

@@ -1,0 +1,98 @@
+"""All SQL of periodic work. Times are the database's, so that machines need not agree on theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+REGISTER = """
+-- A changed interval counts at once: a longer one must not wait for the shorter one's next run.
+INSERT INTO platform.periodic (name, every) VALUES (%(name)s, %(every)s)
+ON CONFLICT (name) DO UPDATE
+   SET every = excluded.every, next_run_at = least(periodic.next_run_at, now() + excluded.every)
+ WHERE periodic.every <> excluded.every AND NOT periodic.running
+"""
+
+CLAIM = """
+-- The longest overdue of the tasks that this process knows. Until it is finished the next run is the lease's end.
+UPDATE platform.periodic AS p
+   SET attempt = p.attempt + 1, running = true, claimed_by = %(by)s,
+       started_at = now(), next_run_at = now() + %(lease)s
+  FROM (SELECT name FROM platform.periodic
+         WHERE next_run_at <= now() AND name = ANY (%(names)s)
+         ORDER BY next_run_at, name
+         LIMIT 1
+           FOR UPDATE SKIP LOCKED) AS due
+ WHERE p.name = due.name
+RETURNING p.name, p.attempt
+"""
+
+FINISH = """
+-- Only the claim that is still the latest may say that it is done.
+UPDATE platform.periodic
+   SET running = false, finished_at = now(), failures = 0, last_error = NULL,
+       next_run_at = CASE WHEN %(again)s THEN now() ELSE greatest(now(), started_at + every) END
+ WHERE name = %(name)s AND attempt = %(attempt)s AND running
+"""
+
+FAIL = """
+UPDATE platform.periodic
+   SET running = false, finished_at = now(), failures = failures + 1, last_error = %(error)s,
+       next_run_at = now() + least(every, %(delay)s * power(2, least(failures, 20)))
+ WHERE name = %(name)s AND attempt = %(attempt)s AND running
+"""
+
+LIST = """
+SELECT name, every, next_run_at, running, claimed_by, started_at, finished_at, failures, last_error
+  FROM platform.periodic
+ ORDER BY name
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    name: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStatus:
+    name: str
+    every: timedelta
+    next_run_at: datetime
+    running: bool
+    claimed_by: str | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    failures: int
+    last_error: str | None
+
+
+class PeriodicStore:
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def register(self, name: str, every: timedelta) -> None:
+        await self._connection.execute(REGISTER, {"name": name, "every": every})
+
+    async def claim(self, names: list[str], by: str, lease: timedelta) -> Claim | None:
+        async with self._connection.cursor(row_factory=class_row(Claim)) as cursor:
+            await cursor.execute(CLAIM, {"names": names, "by": by, "lease": lease})
+            return await cursor.fetchone()
+
+    async def finish(self, claim: Claim, *, again: bool) -> bool:
+        """False when the lease was lost meanwhile."""
+        values = {"name": claim.name, "attempt": claim.attempt, "again": again}
+        return (await self._connection.execute(FINISH, values)).rowcount == 1
+
+    async def fail(self, claim: Claim, error: str, delay: timedelta) -> None:
+        values = {"name": claim.name, "attempt": claim.attempt, "error": error, "delay": delay}
+        await self._connection.execute(FAIL, values)
+
+    async def tasks(self) -> list[TaskStatus]:
+        async with self._connection.cursor(row_factory=class_row(TaskStatus)) as cursor:
+            return await (await cursor.execute(LIST)).fetchall()
