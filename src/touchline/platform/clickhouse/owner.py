@@ -1,0 +1,201 @@
+"""The HTTP side of the owner: statements in, bytes out, the engine's calls in threads so that /ping always answers.
+
+Invariant: a statement holds its slot until the engine is done with it, whatever became of the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import AsyncIterable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, TypeAlias, cast
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from .bodies import Spool, spooled
+from .engine import Answer, Engine, Statement
+from .forms import FORM_TYPE, parse_form, received
+from .inserts import HEAD_BYTES, find_insert
+from .limits import OwnerLimits
+from .protocol import Code, ServerException, refusal
+from .requests import Credentials, QueryRequest, parse_request
+
+logger = logging.getLogger(__name__)
+
+Work: TypeAlias = Callable[[], Answer]
+
+_OK = "Ok.\n"
+_FORMAT_CLAUSE = re.compile(r"\bFORMAT\s+(\w+)\s*(?:SETTINGS\b[^;]*)?;?\s*\Z", re.IGNORECASE | re.ASCII)
+_LONGEST_END = 1000
+_GONE = Response(status_code=499)  # nobody reads it
+_LOOK_AGAIN_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerIdentity:
+    credentials: Credentials
+    database: str
+    folder: Path
+
+
+class Owner:
+    def __init__(self, engine: Engine, identity: OwnerIdentity, limits: OwnerLimits) -> None:
+        self._engine = engine
+        self._identity = identity
+        self._limits = limits
+        self._threads = ThreadPoolExecutor(limits.concurrent_statements, thread_name_prefix="statement")
+        self._slots = asyncio.Semaphore(limits.concurrent_statements)
+        self._running: set[str] = set()
+
+    def application(self) -> Starlette:
+        routes = [
+            Route("/ping", self.ping, methods=["GET"]),
+            Route("/", self.query, methods=["GET", "POST"]),
+        ]
+        return Starlette(routes=routes)
+
+    async def ping(self, request: Request) -> Response:
+        return PlainTextResponse(_OK)
+
+    async def query(self, request: Request) -> Response:
+        try:
+            self._identity.credentials.check(request.headers)
+            return await self._answer(request)
+        except ServerException as error:
+            return _failure(error)
+        except ClientDisconnect:
+            return _GONE
+        except Exception:
+            logger.exception("a request failed")
+            return _failure(refusal(Code.UNKNOWN_EXCEPTION, "The server made a mistake; its log says more"))
+
+    @property
+    def idle(self) -> bool:
+        return not self._running
+
+    async def wind_down(self, grace_s: float) -> None:
+        """Leaves running statements some time, then cancels them: their clients still get an answer."""
+        await asyncio.sleep(grace_s)
+        while self._running:
+            await self._cancel(*self._running)
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def _answer(self, request: Request) -> Response:
+        method, headers, chunks = request.method, request.headers, request.stream()
+        fields = await _form(headers.get("content-type", ""), chunks)
+        asked = parse_request(method, {**request.query_params, **fields}, headers, self._identity.database)
+        if method == "GET" and not asked.query:
+            return PlainTextResponse(_OK)
+        spool = Spool(self._identity.folder, headers.get("content-encoding", ""), self._limits.insert_bytes)
+        with await spooled(spool, asked.query, chunks) as file:
+            statement, work = await asyncio.to_thread(self._planned, asked, file)
+            await self._take_slot(asked.query_id)
+            answer = await self._finished(request, asked.query_id, work)
+        return _success(statement, answer) if answer else _GONE
+
+    def _planned(self, asked: QueryRequest, file: SpooledTemporaryFile[bytes]) -> tuple[Statement, Work]:
+        """A raw insert hands its file to the engine; everything else is text."""
+        insert = find_insert(file.read(HEAD_BYTES))
+        if not insert:
+            statement = _statement(asked, self._text(file), asked.format)
+            return statement, lambda: self._engine.run(statement)
+        if asked.parameters:
+            raise refusal(Code.NOT_IMPLEMENTED, "This server takes no parameters with the data of an insert")
+        file.seek(insert.data_offset)
+        statement = _statement(asked, insert.statement, insert.format)
+        return statement, lambda: self._engine.insert(statement, cast("BinaryIO", file))
+
+    def _text(self, file: SpooledTemporaryFile[bytes]) -> str:
+        file.seek(0)
+        text = file.read(self._limits.statement_bytes + 1)
+        if len(text) > self._limits.statement_bytes:
+            message = f"The statement is longer than {self._limits.statement_bytes} bytes; send data as a raw insert"
+            raise refusal(Code.QUERY_IS_TOO_LARGE, message)
+        try:
+            return text.decode()
+        except UnicodeDecodeError:
+            raise refusal(Code.SYNTAX_ERROR, "The statement is not UTF-8") from None
+
+    async def _take_slot(self, query_id: str) -> None:
+        try:
+            async with asyncio.timeout(self._limits.queue_wait_ms / 1000):
+                await self._slots.acquire()
+        except TimeoutError:
+            most = self._limits.concurrent_statements
+            message = f"Too many simultaneous queries: {most} run already"
+            raise refusal(Code.TOO_MANY_SIMULTANEOUS_QUERIES, message) from None
+        if query_id in self._running:
+            self._slots.release()
+            message = f"Query with id = {query_id} is already running"
+            raise refusal(Code.QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING, message)
+        self._running.add(query_id)
+
+    async def _finished(self, request: Request, query_id: str, work: Work) -> Answer | None:
+        """The answer, or nothing when the client went away first: then its statement is cancelled."""
+        loop = asyncio.get_running_loop()
+        running = loop.run_in_executor(self._threads, work)
+        running.add_done_callback(lambda _: self._give_back(query_id))
+        gone = loop.create_task(_disconnected(request))
+        try:
+            await asyncio.wait({running, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+        if running.done():
+            return running.result()
+        while not running.done():  # more than once: a statement that is still being read cannot be cancelled yet
+            await self._cancel(query_id)
+            await asyncio.wait({running}, timeout=_LOOK_AGAIN_S)
+        with suppress(ServerException):
+            running.result()
+        return None
+
+    async def _cancel(self, *query_ids: str) -> None:
+        for query_id in query_ids:
+            with suppress(ServerException):
+                await asyncio.to_thread(self._engine.cancel, query_id)
+
+    def _give_back(self, query_id: str) -> None:
+        self._running.discard(query_id)
+        self._slots.release()
+
+
+def _statement(asked: QueryRequest, sql: str, data_format: str) -> Statement:
+    return Statement(sql, asked.query_id, asked.database, data_format, asked.parameters, asked.settings)
+
+
+async def _form(content_type: str, chunks: AsyncIterable[bytes]) -> dict[str, str]:
+    if not content_type.startswith(FORM_TYPE):
+        return {}
+    return await asyncio.to_thread(parse_form, content_type, await received(chunks))
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _success(statement: Statement, answer: Answer) -> Response:
+    headers = {
+        "X-ClickHouse-Query-Id": statement.query_id,
+        "X-ClickHouse-Timezone": "UTC",
+        "X-ClickHouse-Summary": json.dumps(answer.summary),
+    }
+    if answer.returns_rows:
+        clause = _FORMAT_CLAUSE.search(statement.sql[-_LONGEST_END:])
+        headers["X-ClickHouse-Format"] = clause[1] if clause else statement.format
+    return Response(answer.body, headers=headers, media_type="application/octet-stream")
+
+
+def _failure(error: ServerException) -> Response:
+    headers = {"X-ClickHouse-Exception-Code": str(error.code)}
+    return PlainTextResponse(error.text + "\n", error.http_status, headers=headers)

@@ -1,0 +1,64 @@
+"""The statements that the owner itself gives to the engine, and how text becomes part of a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+ENGINES = (
+    "Atomic",
+    "MergeTree",
+    "ReplacingMergeTree",
+    "SummingMergeTree",
+    "AggregatingMergeTree",
+    "CollapsingMergeTree",
+    "VersionedCollapsingMergeTree",
+    "CoalescingMergeTree",
+    "Memory",
+    "Null",
+)
+
+# No SOURCES: table functions and engines that reach files, URLs or other servers stay closed. The database `default`
+# is the engine's own view of the file system, and every connection begins there: it may be named, nothing more.
+GRANTS = (
+    "GRANT SHOW, SELECT, INSERT, ALTER TABLE, ALTER VIEW, TRUNCATE, OPTIMIZE, KILL QUERY ON *.*",
+    "GRANT CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP DATABASE, DROP TABLE, DROP VIEW ON *.*",
+    *(f"GRANT TABLE ENGINE ON {engine}" for engine in ENGINES),
+    "REVOKE ALL ON default.*",
+    "GRANT SHOW DATABASES ON default.*",
+)
+
+# The engine's own parser: what a statement is, or what is wrong with it. Nothing runs.
+PARSE = "SELECT parseQueryToJSON({sql:String})"
+
+CANCEL = "KILL QUERY WHERE Settings['log_comment'] = {query_id:String} ASYNC"
+
+
+def create_database(name: str) -> str:
+    return f"CREATE DATABASE IF NOT EXISTS {quoted_name(name)}"
+
+
+def read_file(path: Path) -> str:
+    return f"SELECT file({quoted_text(str(path))})"
+
+
+def use(database: str) -> str:
+    return f"USE {quoted_name(database)}"
+
+
+def set_all(settings: Mapping[str, str]) -> str:
+    """One statement for all. Values are quoted whatever their type: the engine converts them."""
+    return "SET " + ", ".join(f"{name} = {quoted_text(value)}" for name, value in settings.items())
+
+
+def quoted_name(name: str) -> str:
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+
+def quoted_text(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def as_parameter(text: str) -> str:
+    """Parameters are read as one tab-separated field."""
+    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
