@@ -1,0 +1,241 @@
+"""The object store: one bucket of immutable objects, read as streams.
+
+Invariant: nothing is overwritten but by `replace`, every key is checked, every answer is bounded, and an error is never
+taken for an absence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64decode
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+import obstore
+from obstore.exceptions import BaseError
+
+from touchline.kernel.errors import AlreadyExists, Conflict, InvalidInput, LimitExceeded, NotFound, Unavailable
+from touchline.platform.endpoints import ObjectsEndpoint
+
+from .body import measured
+from .bucket import ensure_bucket
+from .clients import make_data_client
+from .errors import from_answer, from_obstore
+from .keys import ObjectKey, object_key
+from .links import Links
+from .model import (
+    DEFAULT_TYPE,
+    SHA256,
+    Attributes,
+    Bucket,
+    ByteRange,
+    Deleted,
+    ListedObject,
+    ObjectInfo,
+    Page,
+    SignedUrl,
+    Source,
+)
+from .rules import LARGEST_PAGE, page_size
+from .s3 import S3
+from .settings import ObjectsSettings
+from .uploads import Uploads
+from .writes import Writes
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef, ObjectIdentifierTypeDef
+    from obstore import GetOptions, GetResult
+
+CHUNK_BYTES = 1024**2
+LARGEST_GET_BYTES = 64 * 1024**2
+
+
+class ObjectStore:
+    def __init__(self, endpoint: ObjectsEndpoint, settings: ObjectsSettings) -> None:
+        self._settings = settings
+        self._data = make_data_client(endpoint, settings)
+        self._s3 = S3(endpoint, settings)
+        self._links = Links(self._s3, settings.presign_lifetime)
+        self.uploads = Uploads(self._s3, self._links, self.head)
+        self._writes = Writes(self._s3, self._data, self.uploads, self.head, settings.single_put_limit)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._s3.close()
+
+    async def ensure_bucket(self) -> Bucket:
+        return await ensure_bucket(self._s3, self._settings.browser_origins)
+
+    async def put_new(
+        self, key: str, data: Source, *, content_type: str = DEFAULT_TYPE, metadata: Mapping[str, str] | None = None
+    ) -> None:
+        """Raises AlreadyExists if the key holds an object, whatever is in it."""
+        name, attributes = object_key(key), Attributes(content_type, metadata or {})
+        async with measured(data) as body:
+            await self._writes.put_new(name, body, attributes)
+
+    async def put_once(
+        self, key: str, data: Source, *, content_type: str = DEFAULT_TYPE, metadata: Mapping[str, str] | None = None
+    ) -> None:
+        """The same, but content with an object that holds the same bytes: for work that may be done twice."""
+        name, attributes = object_key(key), Attributes(content_type, metadata or {})
+        async with measured(data) as body:
+            try:
+                await self._writes.put_new(name, body, attributes)
+            except AlreadyExists:
+                await self._require_same(name, body.size_bytes, body.sha256)
+
+    async def replace(
+        self, key: str, data: bytes, *, content_type: str = DEFAULT_TYPE, metadata: Mapping[str, str] | None = None
+    ) -> None:
+        """For the few small objects with a fixed name that point at others."""
+        await self._writes.put_bytes(object_key(key), data, Attributes(content_type, metadata or {}), replace=True)
+
+    async def get(self, key: str, *, at_most: int = LARGEST_GET_BYTES) -> bytes:
+        """A small object as a whole."""
+        result = await self._open(object_key(key), None)
+        if result.meta["size"] > at_most:
+            raise LimitExceeded("the object is too large to read at once", why=f"{key} has more than {at_most} bytes")
+        return await self._collect(key, result)
+
+    async def read_range(self, key: str, byte_range: ByteRange) -> bytes:
+        """As much of the range as the object has; InvalidInput if it ends before."""
+        if byte_range.stop is None or byte_range.stop - byte_range.start > LARGEST_GET_BYTES:
+            raise InvalidInput("the range is too large to read at once", field="range")
+        return await self._collect(key, await self._open(object_key(key), byte_range))
+
+    async def stream(self, key: str, byte_range: ByteRange | None = None) -> AsyncIterator[bytes]:
+        """Chunks of about a mebibyte. Ends only where the object or range ends, else raises."""
+        result = await self._open(object_key(key), byte_range)
+        expected = result.range[1] - result.range[0]
+        try:
+            async for chunk in result.stream(min_chunk_size=CHUNK_BYTES):
+                expected -= len(chunk)
+                yield chunk
+        except BaseError as error:
+            raise from_obstore(error, key) from error
+        if expected:
+            raise Unavailable("the object broke off", why=f"{key}: {expected} bytes are missing")
+
+    async def head(self, key: str) -> ObjectInfo:
+        name = object_key(key)
+        try:
+            answer = await self._s3.call(
+                lambda client: client.head_object(Bucket=self._s3.bucket, Key=name, ChecksumMode="ENABLED"), name
+            )
+        except NotFound:
+            await self._require_bucket()  # this answer has no body that would tell a missing bucket from a missing key
+            raise
+        return _info(name, answer)
+
+    async def exists(self, key: str) -> bool:
+        """False only if the store said so."""
+        try:
+            await self.head(key)
+        except NotFound:
+            return False
+        return True
+
+    async def list(self, prefix: str, *, after: str = "", limit: int = LARGEST_PAGE) -> Page:
+        """A page of the keys that start with the prefix, in the order of the store (not every one sorts by bytes)."""
+        size = page_size(limit)
+        answer = await self._s3.call(
+            lambda client: client.list_objects_v2(
+                Bucket=self._s3.bucket, Prefix=prefix, StartAfter=after, MaxKeys=size
+            ),
+            f"keys under {prefix!r}",
+        )
+        found = tuple(_listed(item) for item in answer.get("Contents", []))
+        if answer["IsTruncated"] and not found:
+            raise Unavailable("the listing broke off", why=f"keys under {prefix!r}")
+        return Page(found, found[-1].key if answer["IsTruncated"] else None)
+
+    async def delete(self, key: str) -> None:
+        """Fine if there is none."""
+        name = object_key(key)
+        await self._s3.call(lambda client: client.delete_object(Bucket=self._s3.bucket, Key=name), name)
+
+    async def delete_prefix(self, prefix: str, *, limit: int = LARGEST_PAGE) -> Deleted:
+        """Deletes what lies under a whole key, as under a folder, and looks whether it is gone."""
+        folder, count = object_key(prefix) + "/", 0
+        while count < limit:
+            page = await self.list(folder, limit=limit - count)
+            if not page.objects:
+                return Deleted(count, more=False)
+            await self._delete_listed(folder, page)
+            count += len(page.objects)
+        return Deleted(count, more=bool((await self.list(folder, limit=1)).objects))
+
+    async def presign_get(
+        self, key: str, expires: timedelta | None = None, download_name: str | None = None
+    ) -> SignedUrl:
+        return await self._links.get(key, expires, download_name)
+
+    async def _open(self, key: ObjectKey, byte_range: ByteRange | None) -> GetResult:
+        options: GetOptions = {}
+        if byte_range is not None and byte_range.stop is not None:
+            options["range"] = (byte_range.start, byte_range.stop)
+        elif byte_range is not None:
+            options["range"] = {"offset": byte_range.start}
+        try:
+            return await obstore.get_async(self._data, key, options=options)
+        except (BaseError, FileNotFoundError) as error:
+            raise from_obstore(error, key) from error
+
+    async def _collect(self, key: str, result: GetResult) -> bytes:
+        try:
+            return bytes(await result.bytes_async())
+        except BaseError as error:
+            raise from_obstore(error, key) from error
+
+    async def _require_same(self, key: ObjectKey, size_bytes: int, sha256: str) -> None:
+        info = await self.head(key)
+        if info.size_bytes != size_bytes or (info.sha256 or await self._read_sha256(key)) != sha256:
+            raise Conflict(f"{key} holds other bytes", why="objects are written once")
+
+    async def _read_sha256(self, key: ObjectKey) -> str:
+        digest = hashlib.sha256()
+        async for chunk in self.stream(key):
+            digest.update(chunk)
+        return digest.hexdigest()
+
+    async def _require_bucket(self) -> None:
+        try:
+            await self._s3.call(lambda client: client.head_bucket(Bucket=self._s3.bucket), self._s3.bucket)
+        except NotFound:
+            raise from_answer(404, "NoSuchBucket", self._s3.bucket) from None
+
+    async def _delete_listed(self, folder: str, page: Page) -> None:
+        keys: list[ObjectIdentifierTypeDef] = [{"Key": item.key} for item in page.objects]
+        answer = await self._s3.call(
+            lambda client: client.delete_objects(Bucket=self._s3.bucket, Delete={"Objects": keys, "Quiet": True}),
+            f"keys under {folder!r}",
+        )
+        for refused in answer.get("Errors", []):
+            raise from_answer(500, refused.get("Code", ""), refused.get("Key", folder))
+
+
+def _info(key: ObjectKey, answer: HeadObjectOutputTypeDef) -> ObjectInfo:
+    metadata = dict(answer["Metadata"])
+    checksum = answer.get("ChecksumSHA256", "")
+    return ObjectInfo(
+        key=key,
+        size_bytes=answer["ContentLength"],
+        etag=answer["ETag"].strip('"'),
+        content_type=answer["ContentType"],
+        modified_at=answer["LastModified"].astimezone(UTC),
+        # A checksum with a dash is one over the checksums of parts, which says nothing about the whole.
+        sha256=b64decode(checksum).hex() if checksum and "-" not in checksum else metadata.get(SHA256),
+        metadata=metadata,
+    )
+
+
+def _listed(item: Mapping[str, Any]) -> ListedObject:
+    modified_at = item["LastModified"].astimezone(UTC)
+    return ListedObject(item["Key"], item["Size"], item["ETag"].strip('"'), modified_at)

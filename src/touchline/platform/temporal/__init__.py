@@ -1,0 +1,1 @@
+"""Durable workflows by Temporal. The client is imported where it is used: it takes a second to load."""

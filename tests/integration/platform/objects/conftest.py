@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+
+import pytest
+
+from touchline.platform.endpoints import Endpoints, ObjectsEndpoint
+from touchline.platform.objects import ObjectsSettings, ObjectStore
+
+SETTINGS = ObjectsSettings(request_timeout=timedelta(seconds=5), retries=2)
+
+
+@pytest.fixture(scope="session")
+def service(endpoints: Endpoints) -> ObjectsEndpoint:
+    return endpoints.objects
+
+
+@pytest.fixture
+def endpoint(bucket: ObjectsEndpoint) -> ObjectsEndpoint:
+    return bucket
+
+
+@pytest.fixture
+async def store(endpoint: ObjectsEndpoint) -> AsyncGenerator[ObjectStore]:
+    async with ObjectStore(endpoint, SETTINGS) as store:
+        yield store

@@ -1,0 +1,85 @@
+"""A relay in front of a real server that loses answers the way networks do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from touchline.platform.endpoints import ObjectsEndpoint
+
+BLOCK = 64 * 1024
+
+
+@dataclass
+class Relay:
+    upstream: ObjectsEndpoint
+    lose_answer_to: bytes = b""  # the first answer to this method is swallowed after the server gave it
+    cut_after: int | None = None  # so many bytes of an answer come through
+    lost: int = 0
+    url: str = ""
+    _connections: set[asyncio.Task[None]] = field(default_factory=set)
+
+    @property
+    def endpoint(self) -> ObjectsEndpoint:
+        return replace(self.upstream, url=self.url)
+
+    async def close(self) -> None:
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = asyncio.create_task(self._serve(reader, writer))
+        self._connections.add(connection)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        address = urlsplit(self.upstream.url)
+        server_reader, server_writer = await asyncio.open_connection(address.hostname, address.port)
+        asked = bytearray()
+        requests = asyncio.create_task(_copy(reader, server_writer, asked))
+        try:
+            with suppress(OSError):
+                await self._answer(server_reader, writer, asked)
+        finally:
+            requests.cancel()
+            for side in (writer, server_writer):
+                side.transport.abort()
+            await asyncio.gather(requests, return_exceptions=True)
+
+    async def _answer(self, server: asyncio.StreamReader, client: asyncio.StreamWriter, asked: bytearray) -> None:
+        left = self.cut_after
+        while data := await server.read(BLOCK):
+            if not data.startswith(b"HTTP/1.1 100"):  # which only asks for the body
+                if self.lose_answer_to and not self.lost and asked.startswith(self.lose_answer_to):
+                    self.lost += 1
+                    return
+                asked.clear()
+            client.write(data if left is None else data[:left])
+            await client.drain()
+            if left is not None:
+                left -= len(data)
+                if left <= 0:
+                    return
+
+
+@asynccontextmanager
+async def relayed(upstream: ObjectsEndpoint) -> AsyncGenerator[Relay]:
+    relay = Relay(upstream)
+    server = await asyncio.start_server(relay.accept, "127.0.0.1", 0)
+    relay.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield relay
+    finally:
+        server.close()
+        await relay.close()
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: bytearray) -> None:
+    with suppress(OSError):
+        while data := await reader.read(BLOCK):
+            asked += data
+            writer.write(data)
+            await writer.drain()
