@@ -1,0 +1,1 @@
+"""Tenants, users, tokens and sessions: who exists, who is here, and who sent a request."""

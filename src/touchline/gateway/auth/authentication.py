@@ -1,0 +1,68 @@
+"""Who sent a request: the one place where a bearer token becomes a principal.
+
+Invariant: an API token is asked of the database every time, so that revoking it works at once; an access token is
+checked by its signature alone, and lives for minutes.
+"""
+
+from __future__ import annotations
+
+from touchline.gateway.metrics import AUTHENTICATIONS
+from touchline.kernel import Clock, Principal
+from touchline.kernel.errors import Unauthenticated
+from touchline.platform.postgres import Database
+
+from . import rules, tokens
+from .model import NOBODY
+from .sessions import claims
+from .sessions.keys import SigningKeys
+from .sessions.rules import require_current
+from .settings import AuthSettings
+from .store import AccessStore
+
+
+class Authentication:
+    def __init__(self, database: Database, keys: SigningKeys, settings: AuthSettings, clock: Clock) -> None:
+        self._database = database
+        self._keys = keys
+        self._settings = settings
+        self._clock = clock
+
+    async def authenticate(self, bearer: str) -> Principal:
+        kind, check = (
+            ("api_token", self._by_api_token)
+            if bearer.startswith(tokens.API_TOKEN_PREFIX)
+            else ("access_token", self._by_access_token)
+        )
+        try:
+            principal = await check(bearer)
+        except Unauthenticated:
+            AUTHENTICATIONS.labels(kind, "refused").inc()
+            raise
+        AUTHENTICATIONS.labels(kind, "accepted").inc()
+        return principal
+
+    async def _by_api_token(self, text: str) -> Principal:
+        if tokens.parse_api_token(text) is None:
+            raise _invalid("it does not look like one")
+        now = self._clock.now()
+        async with self._database.transaction(NOBODY) as transaction:
+            store = AccessStore(transaction.connection)
+            found = await store.find_token(tokens.fingerprint(text))
+            if found is None:
+                raise _invalid("it is not known")
+            if why := rules.refusal(found, now):
+                raise _invalid(why)
+            if rules.is_use_worth_recording(found, self._settings.last_used_every, now):
+                await transaction.enter_tenant(found.tenant_id)
+                await store.record_use(found.id, found.last_used_at, now)
+        return Principal(found.tenant_id, found.user_id, found.role, found.scopes)
+
+    async def _by_access_token(self, text: str) -> Principal:
+        key = await self._keys.verifying(claims.key_id(text))
+        said = claims.read(text, key, self._settings)
+        require_current(said, self._settings.leeway, self._clock.now())
+        return Principal(said.tenant_id, said.user_id, said.role)
+
+
+def _invalid(why: str) -> Unauthenticated:
+    return Unauthenticated("the API token is not valid", why=why)

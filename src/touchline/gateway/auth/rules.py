@@ -1,0 +1,160 @@
+"""Who may change what, and what names look like. Pure: raises what the caller is told, or answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from touchline.kernel import Role, Scope, TenantId, UserId
+from touchline.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
+from touchline.kernel.tenancy import ROLE_FOR_SCOPE
+
+from .model import Actor, ApiToken, FoundToken, NewToken, NewUser, Tenant, User
+
+LONGEST_NAME = 200
+LONGEST_EMAIL = 254
+LARGEST_PAGE = 500
+_SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+_EMAIL = re.compile(r"[^\s@<>\"(),:;\\]+@[^\s@<>\"(),:;\\]+")
+
+
+def valid_slug(text: str) -> str:
+    if not _SLUG.fullmatch(text):
+        raise InvalidInput("not a valid slug", field="slug", why="it has 1 to 63 of a-z, 0-9 and inner hyphens")
+    return text
+
+
+def valid_name(text: str) -> str:
+    text = text.strip()
+    if not 0 < len(text) <= LONGEST_NAME or not text.isprintable():
+        raise InvalidInput("not a valid name", field="name", why=f"it has 1 to {LONGEST_NAME} printable characters")
+    return text
+
+
+def is_email(text: str) -> bool:
+    return len(text) <= LONGEST_EMAIL and text.isprintable() and _EMAIL.fullmatch(text) is not None
+
+
+def valid_email(text: str) -> str:
+    text = text.strip()
+    if not is_email(text):
+        raise InvalidInput("not a valid e-mail", field="email", why="it looks like somebody@example.org")
+    return text
+
+
+def valid_limit(limit: int) -> int:
+    if not 0 < limit <= LARGEST_PAGE:
+        raise InvalidInput("not a valid limit", field="limit", why=f"it is between 1 and {LARGEST_PAGE}")
+    return limit
+
+
+def existing_tenant(tenant: Tenant | None) -> Tenant:
+    if tenant is None:
+        raise NotFound("no such tenant")
+    return tenant
+
+
+def existing_user(user: User | None) -> User:
+    if user is None:
+        raise NotFound("no such user")
+    return user
+
+
+def existing_token(token: ApiToken | None) -> ApiToken:
+    if token is None:
+        raise NotFound("no such token")
+    return token
+
+
+def is_operator(actor: Actor) -> bool:
+    principal = actor.principal
+    return principal is None or (principal.role is Role.OPERATOR and principal.may(Scope.ADMIN))
+
+
+def require_operator(actor: Actor) -> None:
+    if not is_operator(actor):
+        raise Forbidden("this needs an operator", why="it concerns the whole installation")
+
+
+def is_inside(actor: Actor, tenant_id: TenantId) -> bool:
+    """Operators are inside of every tenant that they name."""
+    return is_operator(actor) or (actor.principal is not None and actor.principal.tenant_id == tenant_id)
+
+
+def require_inside(actor: Actor, tenant_id: TenantId) -> None:
+    """Another tenant's id answers exactly like one that does not exist."""
+    if not is_inside(actor, tenant_id):
+        raise NotFound("no such tenant")
+
+
+def require_admin(actor: Actor, tenant_id: TenantId) -> None:
+    require_inside(actor, tenant_id)
+    if actor.principal is not None:
+        actor.principal.require(Scope.ADMIN)
+
+
+def require_role_within_reach(actor: Actor, role: Role) -> None:
+    """Nobody gives, takes or touches a role above the own one."""
+    if actor.principal is not None and not actor.principal.role.includes(role):
+        raise Forbidden(f"this needs the role {role}", why=f"you act as {actor.principal.role}")
+
+
+def checked_user(actor: Actor, new: NewUser) -> NewUser:
+    require_role_within_reach(actor, new.role)
+    return NewUser(valid_email(new.email), valid_name(new.name), new.role)
+
+
+def is_own(actor: Actor, user_id: UserId | None) -> bool:
+    """Of one's own things only a session in person disposes: a token that could make tokens would survive its own
+    revocation."""
+    principal = actor.principal
+    return principal is not None and principal.user_id == user_id and principal.scopes is None
+
+
+def require_hold(actor: Actor, tenant_id: TenantId, user_id: UserId | None) -> None:
+    """What lets somebody act as a user is for that user and for administrators. None: as every user."""
+    if is_own(actor, user_id):
+        require_inside(actor, tenant_id)
+    else:
+        require_admin(actor, tenant_id)
+
+
+def require_enabled(user: User) -> None:
+    if user.disabled_at is not None:
+        raise Conflict(f"{user.email} is disabled", hint=f"Enable it first: `touchline users enable {user.email}`.")
+
+
+def checked_token(actor: Actor, user: User, new: NewToken, now: datetime) -> NewToken:
+    require_role_within_reach(actor, user.role)
+    if not new.scopes:
+        raise InvalidInput("a token needs a scope", field="scopes", why=f"one or more of {_listed(Scope)}")
+    for scope in sorted(new.scopes):
+        if not user.role.includes(ROLE_FOR_SCOPE[scope]):
+            raise Forbidden(f"the scope {scope} is too much", why=f"{user.email} is {user.role}")
+        if actor.principal is not None:
+            actor.principal.require(scope)
+    if new.expires_at is not None and new.expires_at <= now:
+        raise InvalidInput("the token would be expired", field="expires_at", why="it must lie in the future")
+    return NewToken(valid_name(new.name), new.scopes, new.expires_at)
+
+
+def refusal(found: FoundToken, now: datetime) -> str:
+    """Why an API token may not be used, or nothing."""
+    if found.revoked_at is not None:
+        return "the token was revoked"
+    if found.expires_at is not None and found.expires_at <= now:
+        return "the token has expired"
+    if found.disabled_at is not None:
+        return "the user is disabled"
+    if found.suspended_at is not None:
+        return "the tenant is suspended"
+    return ""
+
+
+def is_use_worth_recording(found: FoundToken, every: timedelta, now: datetime) -> bool:
+    return found.last_used_at is None or now - found.last_used_at >= every
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join(values)

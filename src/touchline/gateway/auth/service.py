@@ -1,0 +1,245 @@
+"""Administration: tenants, users and API tokens. Every act names who does it and is announced in its transaction.
+
+Invariant: what an actor may not see does not exist; an act that changes nothing is no error and announces nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from touchline.contracts.events import access as events
+from touchline.kernel import Clock, Role, TenantId, UserId, uuid7
+from touchline.kernel.errors import AlreadyExists
+from touchline.platform.postgres import Database, Transaction
+
+from . import rules, tokens
+from .model import NOBODY, Actor, ApiToken, IssuedToken, Listing, NewToken, NewUser, Tenant, TokenId, User, Window
+from .sessions.ending import end_sessions
+from .sessions.model import Ending
+from .sessions.passwords import Passwords
+from .sessions.rules import valid_password
+from .store import AccessStore
+
+Item = TypeVar("Item")
+TenantChange = Callable[[AccessStore], Awaitable[Tenant | None]]
+FIRST = Window()
+
+
+class Tenants:
+    """For operators: they alone see more than one tenant."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def create(self, actor: Actor, slug: str, name: str) -> Tenant:
+        rules.require_operator(actor)
+        slug, name = rules.valid_slug(slug), rules.valid_name(name)
+        async with self._database.system("administer tenants") as transaction:
+            tenant = await add_tenant(transaction, actor, slug, name, self._clock)
+        if tenant is None:
+            raise AlreadyExists(f"there is a tenant {slug}", why="slugs are unique in an installation")
+        return tenant
+
+    async def listed(self, actor: Actor, window: Window = FIRST) -> Listing[Tenant]:
+        rules.require_operator(actor)
+        limit = rules.valid_limit(window.limit)
+        async with self._database.system("administer tenants") as transaction:
+            return _page(await AccessStore(transaction.connection).tenants(window.after, limit + 1), limit)
+
+    async def by_slug(self, actor: Actor, slug: str) -> Tenant:
+        rules.require_operator(actor)
+        async with self._database.system("administer tenants") as transaction:
+            return rules.existing_tenant(await AccessStore(transaction.connection).tenant_by_slug(slug))
+
+    async def rename(self, actor: Actor, tenant_id: TenantId, name: str) -> Tenant:
+        name = rules.valid_name(name)
+        payload = events.TenantRenamed(tenant_id=tenant_id, by=actor.name, name=name)
+        return await self._change(actor, payload, lambda store: store.rename_tenant(tenant_id, name))
+
+    async def suspend(self, actor: Actor, tenant_id: TenantId) -> Tenant:
+        """Its tokens and sessions are refused from now on; nothing is deleted."""
+        payload = events.TenantSuspended(tenant_id=tenant_id, by=actor.name)
+        return await self._change(actor, payload, lambda store: store.suspend_tenant(tenant_id, self._clock.now()))
+
+    async def resume(self, actor: Actor, tenant_id: TenantId) -> Tenant:
+        payload = events.TenantResumed(tenant_id=tenant_id, by=actor.name)
+        return await self._change(actor, payload, lambda store: store.resume_tenant(tenant_id))
+
+    async def _change(self, actor: Actor, payload: events.TenantPayload, change: TenantChange) -> Tenant:
+        rules.require_operator(actor)
+        tenant_id = TenantId(payload.tenant_id)
+        async with self._database.system("administer tenants") as transaction:
+            store = AccessStore(transaction.connection)
+            if changed := await change(store):
+                transaction.announce(payload, revision=changed.revision, tenant_id=tenant_id)
+            return rules.existing_tenant(changed or await store.tenant(tenant_id))
+
+
+class Users:
+    """For administrators of the tenant, and for operators in any tenant that they name."""
+
+    def __init__(self, database: Database, passwords: Passwords, clock: Clock) -> None:
+        self._database = database
+        self._passwords = passwords
+        self._clock = clock
+
+    async def create(self, actor: Actor, tenant_id: TenantId, new: NewUser) -> User:
+        rules.require_admin(actor, tenant_id)
+        new = rules.checked_user(actor, new)
+        async with self._database.transaction(tenant_id) as transaction:
+            rules.existing_tenant(await AccessStore(transaction.connection).tenant(tenant_id))
+            user = await add_user(transaction, actor, new, self._clock)
+        if user is None:
+            raise AlreadyExists(f"there is a user {new.email}", why="an e-mail belongs to one user of one tenant")
+        return user
+
+    async def listed(self, actor: Actor, tenant_id: TenantId, window: Window = FIRST) -> Listing[User]:
+        rules.require_admin(actor, tenant_id)
+        limit = rules.valid_limit(window.limit)
+        async with self._database.transaction(tenant_id) as transaction:
+            return _page(await AccessStore(transaction.connection).users(window.after, limit + 1), limit)
+
+    async def by_email(self, actor: Actor, email: str) -> User:
+        """Operators find everybody, administrators everybody of their tenant."""
+        async with self._database.transaction(NOBODY) as transaction:
+            store = AccessStore(transaction.connection)
+            place = await store.find_user(email) if rules.is_email(email) else None
+            if place is None or not rules.is_inside(actor, place[0]):
+                return rules.existing_user(None)
+            rules.require_admin(actor, place[0])
+            await transaction.enter_tenant(place[0])
+            return rules.existing_user(await store.user(place[1]))
+
+    async def change_role(self, actor: Actor, tenant_id: TenantId, user_id: UserId, role: Role) -> User:
+        rules.require_admin(actor, tenant_id)
+        rules.require_role_within_reach(actor, role)
+        async with self._changing(actor, tenant_id, user_id) as (transaction, user):
+            changed = await AccessStore(transaction.connection).set_role(user_id, role)
+            if changed is None:
+                return user
+            payload = events.UserRoleChanged(user_id=user_id, by=actor.name, old_role=user.role, new_role=role)
+            transaction.announce(payload, revision=changed.revision)
+            return changed
+
+    async def disable(self, actor: Actor, tenant_id: TenantId, user_id: UserId) -> User:
+        """Sessions end and tokens are refused; access tokens that are out live for their last minutes."""
+        rules.require_admin(actor, tenant_id)
+        now = self._clock.now()
+        async with self._changing(actor, tenant_id, user_id) as (transaction, user):
+            changed = await AccessStore(transaction.connection).disable_user(user_id, now)
+            if changed is None:
+                return user
+            transaction.announce(events.UserDisabled(user_id=user_id, by=actor.name), revision=changed.revision)
+            await end_sessions(transaction, user_id, Ending.USER_DISABLED, actor.name, now)
+            return changed
+
+    async def enable(self, actor: Actor, tenant_id: TenantId, user_id: UserId) -> User:
+        rules.require_admin(actor, tenant_id)
+        async with self._changing(actor, tenant_id, user_id) as (transaction, user):
+            changed = await AccessStore(transaction.connection).enable_user(user_id)
+            if changed is None:
+                return user
+            transaction.announce(events.UserEnabled(user_id=user_id, by=actor.name), revision=changed.revision)
+            return changed
+
+    async def set_password(self, actor: Actor, tenant_id: TenantId, user_id: UserId, password: str) -> User:
+        """Ends the user's sessions: whoever knew the old password is out."""
+        rules.require_hold(actor, tenant_id, user_id)
+        hashed = await self._passwords.hash(valid_password(password))
+        async with self._changing(actor, tenant_id, user_id) as (transaction, _):
+            changed = rules.existing_user(await AccessStore(transaction.connection).set_password(user_id, hashed))
+            payload = events.UserPasswordChanged(user_id=user_id, by=actor.name)
+            transaction.announce(payload, revision=changed.revision)
+            await end_sessions(transaction, user_id, Ending.PASSWORD_CHANGED, actor.name, self._clock.now())
+            return changed
+
+    @asynccontextmanager
+    async def _changing(
+        self, actor: Actor, tenant_id: TenantId, user_id: UserId
+    ) -> AsyncGenerator[tuple[Transaction, User]]:
+        """The user, locked: what was decided about the role stays true until the change is made."""
+        async with self._database.transaction(tenant_id) as transaction:
+            user = rules.existing_user(await AccessStore(transaction.connection).user_locked(user_id))
+            rules.require_role_within_reach(actor, user.role)
+            yield transaction, user
+
+
+class Tokens:
+    """For each user their own, and for administrators everybody's."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def issue(self, actor: Actor, tenant_id: TenantId, user_id: UserId, new: NewToken) -> IssuedToken:
+        rules.require_hold(actor, tenant_id, user_id)
+        now = self._clock.now()
+        token_id = TokenId(uuid7(now))
+        text = tokens.new_api_token(token_id)
+        async with self._database.transaction(tenant_id) as transaction:
+            store = AccessStore(transaction.connection)
+            user = rules.existing_user(await store.user_locked(user_id))
+            new = rules.checked_token(actor, user, new, now)
+            token = await store.add_token(user, token_id, new, tokens.fingerprint(text), now)
+            payload = events.TokenIssued(
+                token_id=token.id,
+                user_id=user_id,
+                by=actor.name,
+                name=token.name,
+                scopes=tuple(sorted(token.scopes)),
+                expires_at=token.expires_at,
+            )
+            transaction.announce(payload, revision=token.revision)
+        return IssuedToken(token, text)
+
+    async def listed(
+        self, actor: Actor, tenant_id: TenantId, user_id: UserId | None = None, window: Window = FIRST
+    ) -> Listing[ApiToken]:
+        rules.require_hold(actor, tenant_id, user_id)
+        limit = rules.valid_limit(window.limit)
+        async with self._database.transaction(tenant_id) as transaction:
+            return _page(await AccessStore(transaction.connection).tokens(user_id, window.after, limit + 1), limit)
+
+    async def revoke(self, actor: Actor, tenant_id: TenantId, token_id: TokenId) -> ApiToken:
+        """Effective with the next request."""
+        rules.require_inside(actor, tenant_id)
+        async with self._database.transaction(tenant_id) as transaction:
+            store = AccessStore(transaction.connection)
+            token = rules.existing_token(await store.token(token_id))
+            if not rules.is_own(actor, token.user_id):
+                rules.require_admin(actor, tenant_id)
+            changed = await store.revoke_token(token_id, self._clock.now())
+            if changed is None:
+                return token
+            payload = events.TokenRevoked(token_id=token.id, user_id=token.user_id, by=actor.name)
+            transaction.announce(payload, revision=changed.revision)
+            return changed
+
+
+async def add_tenant(transaction: Transaction, actor: Actor, slug: str, name: str, clock: Clock) -> Tenant | None:
+    """None when the slug is taken."""
+    now = clock.now()
+    tenant = await AccessStore(transaction.connection).add_tenant(TenantId(uuid7(now)), slug, name, now)
+    if tenant is not None:
+        payload = events.TenantCreated(tenant_id=tenant.id, by=actor.name, slug=slug, name=name)
+        transaction.announce(payload, revision=tenant.revision, tenant_id=tenant.id)
+    return tenant
+
+
+async def add_user(transaction: Transaction, actor: Actor, new: NewUser, clock: Clock) -> User | None:
+    """None when the e-mail is known, here or in another tenant."""
+    now = clock.now()
+    user_id = UserId(uuid7(now))
+    user = await AccessStore(transaction.connection).add_user(transaction.tenant_id, user_id, new, now)
+    if user is not None:
+        payload = events.UserCreated(user_id=user.id, by=actor.name, email=new.email, name=new.name, role=new.role)
+        transaction.announce(payload, revision=user.revision)
+    return user
+
+
+def _page(found: Sequence[Item], limit: int) -> Listing[Item]:
+    """One more than asked for was read: that is how we know that there is more."""
+    return Listing(found[:limit], more=len(found) > limit)

@@ -1,0 +1,1 @@
+"""Who is here: signing in, sessions, and the keys behind access tokens."""

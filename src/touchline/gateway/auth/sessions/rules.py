@@ -1,0 +1,102 @@
+"""How long sessions live, when a secret was stolen, how many attempts there are. Pure: the time comes in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from ipaddress import IPv6Address, ip_address, ip_network
+
+from touchline.gateway.auth.model import Tenant, User
+from touchline.gateway.auth.settings import AuthSettings
+from touchline.kernel.errors import InvalidInput, RateLimited, Unauthenticated
+
+from .model import AccessClaims, Session, StoredKey
+
+SHORTEST_PASSWORD = 12
+LONGEST_PASSWORD = 1024
+SUBSCRIBER_PREFIX = 64  # one IPv6 customer has at least this network to take addresses from
+
+
+class Refresh(StrEnum):
+    """What becomes of a session whose secret was presented."""
+
+    ROTATE = "rotate"  # the current secret: replace it
+    REPEAT = "repeat"  # just replaced, by another tab: no new secret, but no alarm
+    REUSED = "reused"  # replaced long ago: two people hold this session, so it ends
+    OVER = "over"
+
+
+def refresh(session: Session, replaced_at: datetime | None, grace: timedelta, now: datetime) -> Refresh:
+    if session.ended_at is not None or session.expires_at <= now:
+        return Refresh.OVER
+    if replaced_at is None:
+        return Refresh.ROTATE
+    return Refresh.REPEAT if now - replaced_at < grace else Refresh.REUSED
+
+
+def session_expiry(opened_at: datetime, settings: AuthSettings, now: datetime) -> datetime:
+    """Every use moves the end, up to the longest that a session may last."""
+    return min(opened_at + settings.session_lifetime, now + settings.session_idle)
+
+
+def require_admission(user: User | None, tenant: Tenant | None) -> tuple[User, Tenant]:
+    if user is None or tenant is None or user.disabled_at is not None:
+        raise Unauthenticated("you cannot sign in", why="the user is disabled")
+    if tenant.suspended_at is not None:
+        raise Unauthenticated("you cannot sign in", why="the tenant is suspended")
+    return user, tenant
+
+
+def require_current(claims: AccessClaims, leeway: timedelta, now: datetime) -> None:
+    if claims.expires_at + leeway <= now:
+        raise Unauthenticated("the access token is not valid", why="it has expired")
+    if claims.issued_at - leeway > now:
+        raise Unauthenticated("the access token is not valid", why="it is not valid yet")
+
+
+def require_attempt_left(counted: tuple[int, datetime], limit: int, now: datetime) -> None:
+    attempts, window_ends_at = counted
+    if attempts > limit:
+        wait = max(window_ends_at - now, timedelta(seconds=1))
+        why = f"the next one is possible in {-(-wait // timedelta(minutes=1))} min"
+        raise RateLimited("too many attempts to sign in", why=why, retry_after=wait)
+
+
+def valid_password(text: str) -> str:
+    """Length is what counts; rules about digits and signs make passwords worse."""
+    if not SHORTEST_PASSWORD <= len(text) <= LONGEST_PASSWORD:
+        raise InvalidInput(
+            "not a valid password", field="password", why=f"it has at least {SHORTEST_PASSWORD} characters"
+        )
+    return text
+
+
+def email_subject(email: str) -> bytes:
+    return hashlib.sha256(b"email:" + email.strip().lower().encode("utf-8", "replace")).digest()
+
+
+def address_subject(address: str) -> bytes:
+    """Text that is no address (a socket's peer has none) counts as one place."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return hashlib.sha256(b"address:none").digest()
+    if isinstance(parsed, IPv6Address):
+        parsed = parsed.ipv4_mapped or ip_network((parsed, SUBSCRIBER_PREFIX), strict=False).network_address
+    return hashlib.sha256(b"address:" + parsed.packed).digest()
+
+
+def keys_that_sign(keys: Sequence[StoredKey], now: datetime) -> list[StoredKey]:
+    """Newest first: a process that cannot open the newest one, having another secret, takes its own."""
+    return sorted((key for key in keys if now < key.signs_until), key=lambda key: key.number, reverse=True)
+
+
+def still_verifies(key: StoredKey, settings: AuthSettings, now: datetime) -> bool:
+    return now < key.signs_until + verifies_after(settings)
+
+
+def verifies_after(settings: AuthSettings) -> timedelta:
+    """How long a key that no longer signs is needed: until the last token that it may have signed has expired."""
+    return settings.access_lifetime + 2 * settings.leeway

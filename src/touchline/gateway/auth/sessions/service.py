@@ -1,0 +1,221 @@
+"""Signing in, staying and leaving: by link, by password, by session secret.
+
+Invariant: a link opens one session, once; a session secret that comes back after it was replaced ends its session.
+A wrong password says the same whether the user exists or not.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from touchline.contracts.events.access import SessionOpened
+from touchline.gateway.auth import tokens
+from touchline.gateway.auth.model import INSTALLATION, NOBODY, Tenant, User
+from touchline.gateway.auth.rules import is_email
+from touchline.gateway.auth.settings import AuthSettings
+from touchline.gateway.auth.store import AccessStore
+from touchline.gateway.metrics import SIGN_INS
+from touchline.kernel import Clock, Principal, TenantId, UserId, uuid7
+from touchline.kernel.errors import RateLimited, Unauthenticated
+from touchline.platform.postgres import Database, Transaction
+
+from . import claims, rules
+from .ending import end_session
+from .keys import SigningKeys
+from .model import AccessClaims, Ending, Method, Session, SessionId, SignedIn, SigningKey
+from .passwords import Passwords
+from .rules import Refresh
+from .store import SessionStore
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordAttempt:
+    email: str
+    address: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A session as it stands in the transaction, before its access token is signed."""
+
+    user: User
+    tenant: Tenant
+    session: Session
+    secret: str | None = field(repr=False)
+
+
+class SessionService:
+    def __init__(
+        self, database: Database, keys: SigningKeys, passwords: Passwords, settings: AuthSettings, clock: Clock
+    ) -> None:
+        self._database = database
+        self._keys = keys
+        self._passwords = passwords
+        self._settings = settings
+        self._clock = clock
+
+    async def sign_in_by_link(self, secret: str) -> SignedIn:
+        with _counted(Method.LINK):
+            # The key comes first: when there is none, the link must not be used up.
+            key = await self._keys.signing()
+            async with self._database.transaction(NOBODY) as transaction:
+                user_id = await self._use_link(transaction, secret)
+                opened = await self._open(transaction, user_id, Method.LINK)
+            return self._signed_in(opened, key)
+
+    async def sign_in_by_password(self, attempt: PasswordAttempt) -> SignedIn:
+        with _counted(Method.PASSWORD):
+            await self._count_attempt(attempt)
+            place, stored = await self._stored_password(attempt.email)
+            # No connection is held meanwhile: this takes long by intention.
+            if not await self._passwords.verify(attempt.password, stored) or place is None:
+                raise _wrong_password()
+            key = await self._keys.signing()
+            tenant_id, user_id = place
+            async with self._database.transaction(tenant_id) as transaction:
+                opened = await self._open(transaction, user_id, Method.PASSWORD)
+                # Asked again now that the user is locked: the password may have been changed meanwhile.
+                if await AccessStore(transaction.connection).password_hash(user_id) != stored:
+                    raise _wrong_password()
+                await SessionStore(transaction.connection).forget_attempts(rules.email_subject(attempt.email))
+            return self._signed_in(opened, key)
+
+    async def refresh(self, secret: str) -> SignedIn:
+        """A new access token, and a new session secret in the place of the one presented."""
+        key = await self._keys.signing()
+        async with self._database.transaction(NOBODY) as transaction:
+            opened = await self._refresh(transaction, secret)
+        if opened is None:
+            raise Unauthenticated("the session is over", why="it was ended, has expired or was never there")
+        return self._signed_in(opened, key)
+
+    async def sign_out(self, secret: str) -> None:
+        """Ends the session, if there is one: whoever wants to be gone is gone."""
+        async with self._database.transaction(NOBODY) as transaction:
+            session = await self._lock(transaction, secret)
+            if session is not None:
+                await end_session(transaction, session.id, Ending.SIGNED_OUT, str(session.user_id), self._clock.now())
+
+    async def describe(self, principal: Principal) -> tuple[User, Tenant]:
+        async with self._database.transaction(principal) as transaction:
+            store = AccessStore(transaction.connection)
+            user = await store.user(principal.user_id)
+            return rules.require_admission(user, await store.tenant(principal.tenant_id))
+
+    async def _use_link(self, transaction: Transaction, secret: str) -> UserId:
+        store = SessionStore(transaction.connection)
+        place = await store.find_link(tokens.fingerprint(secret)) if tokens.is_link_secret(secret) else None
+        if place is not None:
+            tenant_id, link_id = place
+            await transaction.enter_tenant(tenant_id)
+            if user_id := await store.use_link(link_id, self._clock.now()):
+                return user_id
+        hint = "Make a new one with `touchline users link EMAIL`."
+        raise Unauthenticated("the sign-in link is not valid", why="it was used, or has expired", hint=hint)
+
+    async def _count_attempt(self, attempt: PasswordAttempt) -> None:
+        """Counted before anything else and in its own transaction: a failure must not undo it."""
+        now = self._clock.now()
+        ends_at = now + self._settings.attempt_window
+        async with self._database.transaction(NOBODY) as transaction:
+            store = SessionStore(transaction.connection)
+            of_email = await store.count_attempt(rules.email_subject(attempt.email), ends_at, now)
+            of_address = await store.count_attempt(rules.address_subject(attempt.address), ends_at, now)
+        rules.require_attempt_left(of_email, self._settings.attempts_per_email, now)
+        rules.require_attempt_left(of_address, self._settings.attempts_per_address, now)
+
+    async def _stored_password(self, email: str) -> tuple[tuple[TenantId, UserId] | None, str | None]:
+        if not is_email(email):
+            return None, None
+        async with self._database.transaction(NOBODY) as transaction:
+            store = AccessStore(transaction.connection)
+            place = await store.find_user(email)
+            if place is None:
+                return None, None
+            await transaction.enter_tenant(place[0])
+            return place, await store.password_hash(place[1])
+
+    async def _open(self, transaction: Transaction, user_id: UserId, method: Method) -> _Open:
+        """The user is locked, so that nobody is disabled and signed in at the same time."""
+        access, store = AccessStore(transaction.connection), SessionStore(transaction.connection)
+        tenant = await access.tenant(transaction.tenant_id)
+        user, tenant = rules.require_admission(await access.user_locked(user_id), tenant)
+        now = self._clock.now()
+        expires_at = rules.session_expiry(now, self._settings, now)
+        session = Session(tenant.id, SessionId(uuid7(now)), user.id, method, now, expires_at, ended_at=None, revision=1)
+        secret = tokens.new_session_secret()
+        await store.add_session(session)
+        await store.add_secret(session, tokens.fingerprint(secret))
+        transaction.announce(
+            SessionOpened(session_id=session.id, user_id=user.id, by=str(user.id), method=method),
+            revision=session.revision,
+        )
+        return _Open(user, tenant, session, secret)
+
+    async def _lock(self, transaction: Transaction, secret: str) -> Session | None:
+        store = SessionStore(transaction.connection)
+        place = await store.find_session(tokens.fingerprint(secret)) if tokens.is_session_secret(secret) else None
+        if place is None:
+            return None
+        tenant_id, session_id = place
+        await transaction.enter_tenant(tenant_id)
+        return await store.session_locked(session_id)
+
+    async def _refresh(self, transaction: Transaction, secret: str) -> _Open | None:
+        access, store = AccessStore(transaction.connection), SessionStore(transaction.connection)
+        session = await self._lock(transaction, secret)
+        if session is None:
+            return None
+        now = self._clock.now()
+        replaced_at = await store.replaced_at(session.id, tokens.fingerprint(secret))
+        decision = rules.refresh(session, replaced_at, self._settings.refresh_grace, now)
+        if decision is Refresh.REUSED:
+            logger.warning("a replaced session secret came back", extra={"session_id": session.id})
+            await end_session(transaction, session.id, Ending.SECRET_REUSED, INSTALLATION.name, now)
+        if decision in {Refresh.REUSED, Refresh.OVER}:
+            return None
+        tenant = await access.tenant(session.tenant_id)
+        user, tenant = rules.require_admission(await access.user(session.user_id), tenant)
+        if decision is Refresh.REPEAT:
+            return _Open(user, tenant, session, secret=None)
+        fresh = tokens.new_session_secret()
+        session = replace(session, expires_at=rules.session_expiry(session.opened_at, self._settings, now))
+        await store.replace_secret(session, tokens.fingerprint(fresh), now)
+        return _Open(user, tenant, session, fresh)
+
+    def _signed_in(self, opened: _Open, key: SigningKey) -> SignedIn:
+        now = self._clock.now()
+        session = opened.session
+        said = AccessClaims(
+            tenant_id=session.tenant_id,
+            user_id=session.user_id,
+            role=opened.user.role,
+            session_id=session.id,
+            issued_at=now,
+            expires_at=min(now + self._settings.access_lifetime, session.expires_at),
+        )
+        token = claims.sign(said, key, self._settings)
+        return SignedIn(opened.user, opened.tenant, session, now, said.expires_at, token, opened.secret)
+
+
+def _wrong_password() -> Unauthenticated:
+    return Unauthenticated("you cannot sign in", why="the e-mail or the password is wrong")
+
+
+@contextmanager
+def _counted(method: Method) -> Generator[None]:
+    try:
+        yield
+    except Unauthenticated:
+        SIGN_INS.labels(method, "refused").inc()
+        raise
+    except RateLimited:
+        SIGN_INS.labels(method, "limited").inc()
+        raise
+    SIGN_INS.labels(method, "accepted").inc()

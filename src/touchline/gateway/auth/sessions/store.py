@@ -1,0 +1,193 @@
+"""All SQL of sign-in links, sessions, signing keys and attempts.
+
+Invariant: a link is used once and a secret replaced once, whoever comes at the same time: each is a guarded update.
+"""
+
+# ruff: noqa: S105, S608  statements, not secrets; what is put into them is a constant list of columns
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, LiteralString
+from uuid import UUID
+
+from psycopg import AsyncConnection
+
+from touchline.gateway.auth.model import IssuedLink
+from touchline.gateway.auth.rows import fetch_all, fetch_one
+from touchline.kernel import TenantId, UserId
+
+from .model import Ending, LinkId, Method, Session, SessionId, StoredKey
+
+_SESSION: LiteralString = "tenant_id, id, user_id, method, opened_at, expires_at, ended_at, revision"
+
+# --- links
+
+ADD_LINK: LiteralString = """
+INSERT INTO access.sign_in_links (tenant_id, id, user_id, secret_hash, created_at, expires_at)
+VALUES (%(tenant_id)s, %(id)s, %(user_id)s, %(hash)s, %(now)s, %(expires_at)s)
+"""
+FIND_LINK: LiteralString = "SELECT tenant_id, id FROM access.find_sign_in_link(%(hash)s)"
+USE_LINK: LiteralString = """
+UPDATE access.sign_in_links SET used_at = %(now)s
+ WHERE id = %(id)s AND used_at IS NULL AND expires_at > %(now)s
+RETURNING user_id AS value
+"""
+
+# --- sessions
+
+ADD_SESSION: LiteralString = """
+INSERT INTO access.sessions (tenant_id, id, user_id, method, opened_at, expires_at)
+VALUES (%(tenant_id)s, %(id)s, %(user_id)s, %(method)s, %(opened_at)s, %(expires_at)s)
+"""
+ADD_SECRET: LiteralString = """
+INSERT INTO access.session_secrets (tenant_id, session_id, secret_hash) VALUES (%(tenant_id)s, %(id)s, %(hash)s)
+"""
+FIND_SESSION: LiteralString = "SELECT tenant_id, id FROM access.find_session(%(hash)s)"
+SESSION_LOCKED: LiteralString = f"SELECT {_SESSION} FROM access.sessions WHERE id = %(id)s FOR UPDATE"
+REPLACED_AT: LiteralString = """
+SELECT replaced_at AS value FROM access.session_secrets WHERE session_id = %(id)s AND secret_hash = %(hash)s
+"""
+REPLACE_SECRET: LiteralString = """
+UPDATE access.session_secrets SET replaced_at = %(now)s WHERE session_id = %(id)s AND replaced_at IS NULL
+"""
+EXTEND_SESSION: LiteralString = "UPDATE access.sessions SET expires_at = %(expires_at)s WHERE id = %(id)s"
+END_SESSION: LiteralString = f"""
+UPDATE access.sessions SET ended_at = %(now)s, ended_because = %(because)s, revision = revision + 1
+ WHERE id = %(id)s AND ended_at IS NULL
+RETURNING {_SESSION}
+"""
+END_SESSIONS_OF: LiteralString = f"""
+UPDATE access.sessions SET ended_at = %(now)s, ended_because = %(because)s, revision = revision + 1
+ WHERE user_id = %(user_id)s AND ended_at IS NULL AND expires_at > %(now)s
+RETURNING {_SESSION}
+"""
+
+# --- keys
+
+KEYS: LiteralString = """
+SELECT number, kid, public_key, sealed_key, created_at, signs_until
+  FROM access.signing_keys ORDER BY number DESC LIMIT 100
+"""
+ADD_KEY: LiteralString = """
+-- Of two processes that saw the same last number, one is refused, and finds the other's key when it looks again.
+INSERT INTO access.signing_keys (number, kid, public_key, sealed_key, created_at, signs_until)
+VALUES (%(number)s, %(kid)s, %(public_key)s, %(sealed_key)s, %(created_at)s, %(signs_until)s)
+ON CONFLICT (number) DO NOTHING
+"""
+
+# --- attempts
+
+COUNT_ATTEMPT: LiteralString = """
+-- One more in the current window, or the first of a new one.
+INSERT INTO access.sign_in_attempts AS a (subject, attempts, window_ends_at)
+VALUES (%(subject)s, 1, %(window_ends_at)s)
+ON CONFLICT (subject) DO UPDATE
+   SET attempts = CASE WHEN a.window_ends_at <= %(now)s THEN 1 ELSE a.attempts + 1 END,
+       window_ends_at = CASE WHEN a.window_ends_at <= %(now)s THEN excluded.window_ends_at ELSE a.window_ends_at END
+RETURNING attempts, window_ends_at
+"""
+FORGET_ATTEMPTS: LiteralString = "DELETE FROM access.sign_in_attempts WHERE subject = %(subject)s"
+
+# --- what is over, oldest first
+
+REMOVE_LINKS: LiteralString = """
+DELETE FROM access.sign_in_links WHERE (tenant_id, id) IN (
+  SELECT tenant_id, id FROM access.sign_in_links WHERE expires_at < %(before)s ORDER BY expires_at LIMIT %(limit)s)
+"""
+REMOVE_SESSIONS: LiteralString = """
+DELETE FROM access.sessions WHERE (tenant_id, id) IN (
+  SELECT tenant_id, id FROM access.sessions WHERE expires_at < %(before)s ORDER BY expires_at LIMIT %(limit)s)
+"""
+REMOVE_KEYS: LiteralString = "DELETE FROM access.signing_keys WHERE signs_until < %(before)s"
+REMOVE_ATTEMPTS: LiteralString = """
+DELETE FROM access.sign_in_attempts WHERE subject IN (
+  SELECT subject FROM access.sign_in_attempts
+   WHERE window_ends_at < %(before)s ORDER BY window_ends_at LIMIT %(limit)s)
+"""
+
+
+class SessionStore:
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def add_link(self, link: IssuedLink, link_id: LinkId, secret_hash: bytes, now: datetime) -> None:
+        row = {"tenant_id": link.user.tenant_id, "id": link_id, "user_id": link.user.id, "hash": secret_hash}
+        await self._connection.execute(ADD_LINK, row | {"now": now, "expires_at": link.expires_at})
+
+    async def find_link(self, secret_hash: bytes) -> tuple[TenantId, LinkId] | None:
+        return await fetch_one(self._connection, _link_place, FIND_LINK, hash=secret_hash)
+
+    async def use_link(self, link_id: LinkId, now: datetime) -> UserId | None:
+        """None when it was used before or is too old."""
+        return await fetch_one(self._connection, _value, USE_LINK, id=link_id, now=now)
+
+    async def add_session(self, session: Session) -> None:
+        await self._connection.execute(ADD_SESSION, asdict(session))
+
+    async def add_secret(self, session: Session, secret_hash: bytes) -> None:
+        row = {"tenant_id": session.tenant_id, "id": session.id, "hash": secret_hash}
+        await self._connection.execute(ADD_SECRET, row)
+
+    async def find_session(self, secret_hash: bytes) -> tuple[TenantId, SessionId] | None:
+        return await fetch_one(self._connection, _session_place, FIND_SESSION, hash=secret_hash)
+
+    async def session_locked(self, session_id: SessionId) -> Session | None:
+        """Two that refresh at once take turns, and the second one sees what the first one did."""
+        return await fetch_one(self._connection, _session, SESSION_LOCKED, id=session_id)
+
+    async def replaced_at(self, session_id: SessionId, secret_hash: bytes) -> datetime | None:
+        return await fetch_one(self._connection, _value, REPLACED_AT, id=session_id, hash=secret_hash)
+
+    async def replace_secret(self, session: Session, secret_hash: bytes, now: datetime) -> None:
+        """The next secret of a locked session, and its new end."""
+        await self._connection.execute(REPLACE_SECRET, {"id": session.id, "now": now})
+        await self.add_secret(session, secret_hash)
+        await self._connection.execute(EXTEND_SESSION, {"id": session.id, "expires_at": session.expires_at})
+
+    async def end_session(self, session_id: SessionId, because: Ending, now: datetime) -> Session | None:
+        return await fetch_one(self._connection, _session, END_SESSION, id=session_id, because=because, now=now)
+
+    async def end_sessions_of(self, user_id: UserId, because: Ending, now: datetime) -> Sequence[Session]:
+        values = {"user_id": user_id, "because": because, "now": now}
+        return await fetch_all(self._connection, _session, END_SESSIONS_OF, **values)
+
+    async def keys(self) -> Sequence[StoredKey]:
+        return await fetch_all(self._connection, StoredKey, KEYS)
+
+    async def add_key(self, key: StoredKey) -> None:
+        await self._connection.execute(ADD_KEY, asdict(key))
+
+    async def count_attempt(self, subject: bytes, window_ends_at: datetime, now: datetime) -> tuple[int, datetime]:
+        values = {"subject": subject, "window_ends_at": window_ends_at, "now": now}
+        [counted] = await fetch_all(self._connection, _attempts, COUNT_ATTEMPT, **values)
+        return counted
+
+    async def forget_attempts(self, subject: bytes) -> None:
+        await self._connection.execute(FORGET_ATTEMPTS, {"subject": subject})
+
+    async def remove(self, statement: LiteralString, before: datetime, limit: int) -> int:
+        cursor = await self._connection.execute(statement, {"before": before, "limit": limit})
+        return cursor.rowcount
+
+
+def _session(*, method: str, **columns: Any) -> Session:
+    return Session(method=Method(method), **columns)
+
+
+def _link_place(*, tenant_id: UUID, id: UUID) -> tuple[TenantId, LinkId]:  # noqa: A002  the column's name
+    return TenantId(tenant_id), LinkId(id)
+
+
+def _session_place(*, tenant_id: UUID, id: UUID) -> tuple[TenantId, SessionId]:  # noqa: A002
+    return TenantId(tenant_id), SessionId(id)
+
+
+def _attempts(*, attempts: int, window_ends_at: datetime) -> tuple[int, datetime]:
+    return attempts, window_ends_at
+
+
+def _value(*, value: Any) -> Any:
+    return value

@@ -1,0 +1,10 @@
+"""What the gateway counts. Labels are bounded: routes as they are declared, never as they were asked for."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Histogram
+
+HTTP_REQUESTS = Counter("touchline_http_requests", "Requests that the gateway answered.", ["method", "route", "status"])
+HTTP_SECONDS = Histogram("touchline_http_request_seconds", "How long an answer took to begin.", ["route"])
+SIGN_INS = Counter("touchline_sign_ins", "Attempts to sign in.", ["method", "outcome"])
+AUTHENTICATIONS = Counter("touchline_authentications", "Tokens that came with requests.", ["kind", "outcome"])

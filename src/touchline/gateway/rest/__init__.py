@@ -1,0 +1,1 @@
+"""The gateway over plain HTTP: signing in, health, metrics."""

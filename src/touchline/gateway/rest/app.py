@@ -1,0 +1,28 @@
+"""The HTTP application, put together from its parts."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from touchline import __version__
+
+from . import auth, health, page, parts, problems
+from .frame import Frame
+from .parts import GatewayParts
+
+
+def build_app(gateway: GatewayParts) -> FastAPI:
+    app = FastAPI(
+        title="Touchline",
+        version=__version__,
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # they load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    parts.install(app, gateway)
+    problems.install(app)
+    for router in (auth.router, health.router, page.router):
+        app.include_router(router)
+    app.add_middleware(Frame, settings=gateway.settings)
+    return app

@@ -1,0 +1,153 @@
+"""Signing in and out over HTTP.
+
+Invariant: the session secret lives in a cookie that no script can read and no other site can send; access tokens are in
+the answer's body and never in a cookie.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import BaseModel, Field, SecretStr
+
+from touchline.gateway.auth.model import Tenant, User
+from touchline.gateway.auth.rules import LONGEST_EMAIL
+from touchline.gateway.auth.sessions.model import SignedIn
+from touchline.gateway.auth.sessions.rules import LONGEST_PASSWORD
+from touchline.gateway.auth.sessions.service import PasswordAttempt
+from touchline.gateway.settings import GatewaySettings
+from touchline.kernel import Role, Scope
+from touchline.kernel.errors import Unauthenticated
+
+from .origins import require_own_origin
+from .parts import Parts
+from .principals import CurrentPrincipal
+from .problems import RESPONSES, problem, request_id_of
+
+COOKIE = "touchline-session"
+
+
+def own_origin(request: Request, parts: Parts) -> None:
+    require_own_origin(request.headers, parts.settings)
+
+
+router = APIRouter(prefix="/api/auth", tags=["auth"], responses=RESPONSES)
+FromOwnOrigin = Depends(own_origin)
+
+
+class LinkBody(BaseModel):
+    token: Annotated[SecretStr, Field(max_length=200)]
+
+
+class PasswordBody(BaseModel):
+    email: Annotated[str, Field(max_length=LONGEST_EMAIL)]
+    password: Annotated[SecretStr, Field(max_length=LONGEST_PASSWORD)]
+
+
+class UserBody(BaseModel):
+    id: UUID
+    email: str
+    name: str
+    role: Role
+
+
+class TenantBody(BaseModel):
+    id: UUID
+    slug: str
+    name: str
+
+
+class MeBody(BaseModel):
+    user: UserBody
+    tenant: TenantBody
+    scopes: list[Scope] | None = None  # null: a session, limited by the role alone
+
+
+class SignedInBody(MeBody):
+    access_token: str
+    token_type: str = "Bearer"  # noqa: S105  a word, not a secret
+    expires_in: int  # seconds; the client's clock need not agree with ours
+
+
+@router.post("/link", dependencies=[FromOwnOrigin])
+async def sign_in_by_link(body: LinkBody, response: Response, parts: Parts) -> SignedInBody:
+    signed_in = await parts.auth.sessions.sign_in_by_link(body.token.get_secret_value())
+    return _answer(signed_in, response, parts.settings)
+
+
+@router.post("/password", dependencies=[FromOwnOrigin])
+async def sign_in_by_password(body: PasswordBody, request: Request, response: Response, parts: Parts) -> SignedInBody:
+    address = request.client.host if request.client else ""
+    attempt = PasswordAttempt(body.email.strip(), address, body.password.get_secret_value())
+    return _answer(await parts.auth.sessions.sign_in_by_password(attempt), response, parts.settings)
+
+
+@router.post("/refresh", dependencies=[FromOwnOrigin], response_model=SignedInBody)
+async def refresh(request: Request, response: Response, parts: Parts) -> SignedInBody | Response:
+    secret = request.cookies.get(cookie_name(parts.settings))
+    if secret is None:
+        raise Unauthenticated("you are not signed in", why="the request carries no session")
+    try:
+        return _answer(await parts.auth.sessions.refresh(secret), response, parts.settings)
+    except Unauthenticated as error:
+        refusal = problem(error, request_id_of(request))
+        _forget(refusal, parts.settings)
+        return refusal
+
+
+@router.post("/sign-out", dependencies=[FromOwnOrigin], status_code=204)
+async def sign_out(request: Request, response: Response, parts: Parts) -> None:
+    if secret := request.cookies.get(cookie_name(parts.settings)):
+        await parts.auth.sessions.sign_out(secret)
+    _forget(response, parts.settings)
+
+
+@router.get("/me")
+async def me(principal: CurrentPrincipal, parts: Parts) -> MeBody:
+    user, tenant = await parts.auth.sessions.describe(principal)
+    scopes = None if principal.scopes is None else sorted(principal.scopes)
+    return MeBody(user=_user(user), tenant=_tenant(tenant), scopes=scopes)
+
+
+def cookie_name(settings: GatewaySettings) -> str:
+    """The prefix makes browsers insist on https, this host and no other, and the root path."""
+    return f"__Host-{COOKIE}" if settings.secure else COOKIE
+
+
+def _forget(response: Response, settings: GatewaySettings) -> None:
+    name = cookie_name(settings)
+    response.delete_cookie(name, path="/", secure=settings.secure, httponly=True, samesite="strict")
+
+
+def _answer(signed_in: SignedIn, response: Response, settings: GatewaySettings) -> SignedInBody:
+    if signed_in.session_secret is not None:
+        response.set_cookie(
+            cookie_name(settings),
+            signed_in.session_secret,
+            max_age=_seconds(signed_in.session.expires_at - signed_in.issued_at),
+            path="/",
+            secure=settings.secure,
+            httponly=True,
+            samesite="strict",
+        )
+    return SignedInBody(
+        user=_user(signed_in.user),
+        tenant=_tenant(signed_in.tenant),
+        access_token=signed_in.access_token,
+        expires_in=_seconds(signed_in.access_expires_at - signed_in.issued_at),
+    )
+
+
+def _seconds(duration: timedelta) -> int:
+    return int(duration.total_seconds())
+
+
+def _user(user: User) -> UserBody:
+    return UserBody(id=user.id, email=user.email, name=user.name, role=user.role)
+
+
+def _tenant(tenant: Tenant) -> TenantBody:
+    return TenantBody(id=tenant.id, slug=tenant.slug, name=tenant.name)

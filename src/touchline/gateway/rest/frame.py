@@ -1,0 +1,119 @@
+"""What every request passes: an id, a limit on its body, headers on its answer, a count, and a last catch.
+
+Invariant: nothing leaves without the security headers, and no traceback leaves at all.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable
+from uuid import uuid4
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from touchline.gateway.metrics import HTTP_REQUESTS, HTTP_SECONDS
+from touchline.gateway.settings import GatewaySettings
+from touchline.kernel.errors import Defect, LimitExceeded
+
+from .problems import problem
+
+SAFE_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}", re.ASCII)
+
+logger = logging.getLogger(__name__)
+
+
+class Frame:
+    def __init__(self, app: ASGIApp, settings: GatewaySettings) -> None:
+        self._app = app
+        self._most_bytes = int(settings.max_body)
+        self._headers = SAFE_HEADERS | (HTTPS_HEADERS if settings.secure else {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        request_id = _request_id(headers)
+        scope.setdefault("state", {})["request_id"] = request_id
+        answer = _Answer(scope, send, self._headers | {"X-Request-Id": request_id})
+        if _declared_bytes(headers) > self._most_bytes:
+            await problem(_too_large(self._most_bytes), request_id)(scope, receive, answer.send)
+            return
+        try:
+            await self._app(scope, _limited(receive, self._most_bytes), answer.send)
+        except Exception:
+            logger.exception("a request failed", extra={"request_id": request_id})
+            if answer.begun:
+                raise  # half an answer must not look like a whole one
+            await problem(Defect("unexpected"), request_id)(scope, receive, answer.send)
+
+
+class _Answer:
+    """Dresses and counts the answer as it begins."""
+
+    def __init__(self, scope: Scope, send: Send, headers: dict[str, str]) -> None:
+        self._scope = scope
+        self._send = send
+        self._headers = headers
+        self._began_at = time.perf_counter()
+        self.begun = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in self._headers.items():
+                headers.setdefault(name, value)
+            self._count(message["status"])
+        await self._send(message)
+
+    def _count(self, status: int) -> None:
+        route: str = getattr(self._scope.get("route"), "path", "") or "unmatched"
+        method = self._scope["method"] if self._scope["method"] in METHODS else "OTHER"
+        HTTP_REQUESTS.labels(method, route, status).inc()
+        HTTP_SECONDS.labels(route).observe(time.perf_counter() - self._began_at)
+
+
+def _limited(receive: Receive, most_bytes: int) -> Callable[[], Awaitable[Message]]:
+    """A body may come without its length: then it is counted as it comes."""
+    received = 0
+
+    async def limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > most_bytes:
+            raise HTTPException(413)
+        return message
+
+    return limited
+
+
+def _too_large(most_bytes: int) -> LimitExceeded:
+    return LimitExceeded("the request is too large", why=f"the limit is {most_bytes} bytes")
+
+
+def _declared_bytes(headers: Headers) -> int:
+    """What is no number of a sane length is counted as it comes."""
+    declared = headers.get("content-length", "")
+    return int(declared) if re.fullmatch(r"[0-9]{1,18}", declared) else 0
+
+
+def _request_id(headers: Headers) -> str:
+    """A proxy's id is kept, so that its log and ours can be read together."""
+    given = headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else uuid4().hex

@@ -1,0 +1,128 @@
+"""Errors as people and programs meet them over HTTP: application/problem+json (RFC 9457).
+
+Invariant: `code` is the contract; what went wrong inside (status 500) is logged under the request's id and not told.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from math import ceil
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from touchline.kernel.errors import (
+    Defect,
+    Forbidden,
+    InvalidInput,
+    LimitExceeded,
+    NotFound,
+    RateLimited,
+    TouchlineError,
+    Unauthenticated,
+    surface,
+)
+
+MEDIA_TYPE = "application/problem+json"
+INTERNAL = 500
+logger = logging.getLogger(__name__)
+
+# What the framework says in numbers only.
+_BY_STATUS: dict[int, TouchlineError] = {
+    401: Unauthenticated("nobody we know"),
+    403: Forbidden("this is not allowed"),
+    404: NotFound("there is nothing here", hint="Check the address."),
+    405: InvalidInput(
+        "this address does not take that method", hint="/api/openapi.json lists what each address takes."
+    ),
+    413: LimitExceeded("the request is too large"),
+}
+
+
+class ProblemBody(BaseModel):
+    type: str
+    code: str
+    title: str
+    detail: str
+    status: int
+    next: str
+    retryable: bool
+    request_id: str
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "default": {"description": "A problem", "content": {MEDIA_TYPE: {"schema": ProblemBody.model_json_schema()}}}
+}
+
+
+def problem(
+    error: TouchlineError, request_id: str, status: int | None = None, extra: Mapping[str, Any] | None = None
+) -> JSONResponse:
+    status = status or surface(error).http
+    told = error if status != INTERNAL else Defect("something went wrong on our side")
+    body = ProblemBody(
+        type=f"urn:touchline:problem:{told.code}",
+        code=told.code,
+        title=told.what,
+        detail=told.why,
+        status=status,
+        next=told.hint,
+        retryable=told.retryable,
+        request_id=request_id,
+    ).model_dump()
+    if isinstance(told, InvalidInput) and told.field:
+        body["field"] = told.field
+    return JSONResponse({**body, **(extra or {})}, status, _headers(told), MEDIA_TYPE)
+
+
+def _headers(error: TouchlineError) -> dict[str, str] | None:
+    match error:
+        case Unauthenticated():
+            return {"WWW-Authenticate": "Bearer"}
+        case RateLimited(retry_after=timedelta() as wait):
+            return {"Retry-After": str(ceil(wait.total_seconds()))}
+        case _:
+            return None
+
+
+def request_id_of(request: Request) -> str:
+    return getattr(request.state, "request_id", "")
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(TouchlineError, _known)
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(HTTPException, _framework)
+
+
+async def _known(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, TouchlineError)  # noqa: S101  registered for nothing else
+    request_id = request_id_of(request)
+    if surface(error).http == INTERNAL:
+        logger.error("a request failed", exc_info=error, extra={"request_id": request_id})
+    return problem(error, request_id)
+
+
+async def _malformed(request: Request, error: Exception) -> JSONResponse:
+    """Names the fields. What was sent is not repeated: it may be a password."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    fields = [
+        {"field": ".".join(str(part) for part in detail["loc"][1:]) or str(detail["loc"][0]), "why": detail["msg"]}
+        for detail in error.errors()
+    ]
+    first = InvalidInput("the request is malformed", field=fields[0]["field"], why=fields[0]["why"])
+    return problem(first, request_id_of(request), extra={"errors": fields})
+
+
+async def _framework(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    fallback = InvalidInput("the request cannot be served", why=str(error.detail))
+    response = problem(_BY_STATUS.get(error.status_code, fallback), request_id_of(request), error.status_code)
+    response.headers.update(error.headers or {})
+    return response

@@ -1,0 +1,60 @@
+"""Settings of the gateway's HTTP surface."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from pydantic import field_validator
+
+from touchline.contracts.settings import ByteSize, Duration, Port, Section
+
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+class GatewaySettings(Section):
+    host: str = "127.0.0.1"
+    """The address to listen on."""
+
+    port: Port = 0
+    """The port to listen on; 0 chooses a free one and remembers it."""
+
+    public_url: str = ""
+    """How people reach the gateway, like `https://video.example.org`. Without it: the host and port, by http."""
+
+    max_body: ByteSize = ByteSize(1024 * 1024)
+    """The largest request body that is read. Uploads do not pass here: they go to the object store."""
+
+    check_timeout: Duration = timedelta(seconds=3)
+    """How long a readiness check may take before its part counts as down."""
+
+    @field_validator("public_url")
+    @classmethod
+    def _as_browsers_say_it(cls, value: str) -> str:
+        """Without a path, which would be lost: cookies and links are made for the root."""
+        value = value.lower().rstrip("/")
+        scheme, _, host = value.partition("://")
+        if value and (scheme not in DEFAULT_PORTS or not re.fullmatch(r"[a-z0-9.:\[\]-]+", host)):
+            raise ValueError("write the scheme and the host, like https://video.example.org, and no path")
+        return value.removesuffix(DEFAULT_PORTS.get(scheme, ""))
+
+    @property
+    def base_url(self) -> str:
+        return self.public_url or f"http://{_bracketed(self.host)}:{self.port}"
+
+    @property
+    def secure(self) -> bool:
+        return self.base_url.startswith("https://")
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """Where our own pages come from. One machine has more names than one for itself."""
+        own = f"http://{_bracketed(self.host)}:{self.port}"
+        if _bracketed(self.host) not in LOOPBACK_NAMES:
+            return frozenset({self.base_url, own})
+        return frozenset({self.base_url, *(f"http://{name}:{self.port}" for name in LOOPBACK_NAMES)})
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

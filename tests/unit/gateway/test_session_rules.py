@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchline.gateway.auth.sessions import rules
+from touchline.gateway.auth.sessions.model import AccessClaims, Method, Session, SessionId, StoredKey
+from touchline.gateway.auth.sessions.rules import Refresh
+from touchline.gateway.auth.settings import AuthSettings
+from touchline.kernel import Role, TenantId, UserId
+from touchline.kernel.errors import InvalidInput, RateLimited, Unauthenticated
+
+NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
+SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
+SETTINGS = AuthSettings()
+GRACE = SETTINGS.refresh_grace
+ID = UUID(int=1)
+SESSION = Session(TenantId(ID), SessionId(ID), UserId(ID), Method.LINK, NOW - DAY, NOW + DAY, None, 1)
+
+
+@pytest.mark.parametrize(
+    ("case", "session", "replaced_at", "decision"),
+    [
+        ("the current secret", SESSION, None, Refresh.ROTATE),
+        ("replaced just now", SESSION, NOW, Refresh.REPEAT),
+        ("replaced within the grace", SESSION, NOW - GRACE + SECOND, Refresh.REPEAT),
+        ("replaced before the grace", SESSION, NOW - GRACE, Refresh.REUSED),
+        ("ended", replace(SESSION, ended_at=NOW), None, Refresh.OVER),
+        ("ended, with an old secret", replace(SESSION, ended_at=NOW), NOW - DAY, Refresh.OVER),
+        ("expired", replace(SESSION, expires_at=NOW), None, Refresh.OVER),
+        ("expired, with an old secret", replace(SESSION, expires_at=NOW), NOW - DAY, Refresh.OVER),
+    ],
+)
+def test_refresh(case: str, session: Session, replaced_at: datetime | None, decision: Refresh) -> None:
+    assert rules.refresh(session, replaced_at, GRACE, NOW) is decision, case
+
+
+def test_without_grace_every_old_secret_is_an_alarm() -> None:
+    assert rules.refresh(SESSION, NOW, timedelta(0), NOW) is Refresh.REUSED
+
+
+@given(st.timedeltas(min_value=timedelta(0), max_value=40 * DAY))
+def test_a_session_lasts_neither_past_its_life_nor_past_its_idle_time(used_after: timedelta) -> None:
+    expiry = rules.session_expiry(NOW, SETTINGS, NOW + used_after)
+    assert expiry <= NOW + SETTINGS.session_lifetime
+    assert expiry <= NOW + used_after + SETTINGS.session_idle
+
+
+@pytest.mark.parametrize(
+    ("issued", "expires", "why"),
+    [
+        (NOW, NOW + SECOND, ""),
+        (NOW + SETTINGS.leeway, NOW + DAY, ""),
+        (NOW + SETTINGS.leeway + SECOND, NOW + DAY, "not valid yet"),
+        (NOW - DAY, NOW - SETTINGS.leeway + SECOND, ""),
+        (NOW - DAY, NOW - SETTINGS.leeway, "expired"),
+    ],
+)
+def test_times_of_an_access_token(issued: datetime, expires: datetime, why: str) -> None:
+    claims = AccessClaims(TenantId(ID), UserId(ID), Role.VIEWER, SessionId(ID), issued, expires)
+    if not why:
+        rules.require_current(claims, SETTINGS.leeway, NOW)
+        return
+    with pytest.raises(Unauthenticated, match=why):
+        rules.require_current(claims, SETTINGS.leeway, NOW)
+
+
+def test_attempts_up_to_the_limit() -> None:
+    rules.require_attempt_left((10, NOW + SECOND), 10, NOW)
+    for window, minutes in ((SECOND, 1), (timedelta(minutes=2), 2), (timedelta(minutes=2, seconds=1), 3)):
+        with pytest.raises(RateLimited, match=f"in {minutes} min"):
+            rules.require_attempt_left((11, NOW + window), 10, NOW)
+
+
+def test_one_network_is_one_address() -> None:
+    same = [
+        {"192.0.2.1", "::ffff:192.0.2.1"},
+        {"2001:db8::1", "2001:db8::2", "2001:db8:0:0:ffff::1"},
+        {"fe80::1", "fe80::2%eth0"},
+        {"", "testclient", "unix:"},
+    ]
+    subjects = [{rules.address_subject(address) for address in group} for group in same]
+    assert all(len(group) == 1 for group in subjects)
+    assert len(set.union(*subjects)) == len(same)
+    assert rules.address_subject("2001:db8:0:1::1") not in subjects[1]
+
+
+def test_capitals_do_not_give_more_attempts() -> None:
+    assert rules.email_subject(" Ada@Example.ORG ") == rules.email_subject("ada@example.org")
+
+
+@given(st.text())
+def test_any_text_can_be_counted(text: str) -> None:
+    assert len(rules.email_subject(text)) == len(rules.address_subject(text)) == 32
+
+
+def test_passwords_are_long() -> None:
+    assert rules.valid_password("x" * 12) == "x" * 12
+    for text in ("", "x" * 11, "x" * 1025):
+        with pytest.raises(InvalidInput):
+            rules.valid_password(text)
+
+
+def test_the_newest_key_signs_and_old_ones_verify_until_their_last_token_expired() -> None:
+    life = SETTINGS.key_lifetime
+    old, new = (StoredKey(n, f"{n}", b"", NOW, NOW + n * life, b"") for n in (1, 2))
+    assert rules.keys_that_sign([old, new], NOW) == [new, old]
+    assert rules.keys_that_sign([old, new], NOW + life) == [new]
+    last_token_expires = NOW + life + SETTINGS.access_lifetime + SETTINGS.leeway
+    assert rules.still_verifies(old, SETTINGS, last_token_expires)
+    assert not rules.still_verifies(old, SETTINGS, last_token_expires + SETTINGS.leeway)
