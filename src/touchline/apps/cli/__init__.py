@@ -1,0 +1,86 @@
+"""The command `touchline`. Command modules import what they need inside their commands, so that help is instant.
+
+Invariant: every way out has a documented exit code and says what happened, why, and what to do next.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from touchline import __version__
+from touchline.apps.redaction import redact
+from touchline.kernel.errors import Defect, InvalidInput, TouchlineError, surface
+
+from . import access, config, events, roles, stack
+from .output import AsJson, progress, show, show_error, show_json
+
+application = typer.Typer(
+    name="touchline",
+    help="Watch, process, serve and measure video on your own machines.",
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help starts in half the time and reads well in a pipe
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+application.add_typer(stack.commands)
+application.add_typer(config.commands)
+application.add_typer(roles.commands)
+application.add_typer(events.commands, name="events")
+application.add_typer(access.tenants, name="tenants")
+application.add_typer(access.users, name="users")
+application.add_typer(access.tokens, name="tokens")
+
+
+@application.callback()
+def root(
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show the traceback of an unexpected error.")] = False,
+) -> None:
+    """Watch, process, serve and measure video on your own machines."""
+
+
+@application.command()
+def version(as_json: AsJson = False) -> None:
+    """Print the version."""
+    if as_json:
+        show_json({"version": __version__})
+    else:
+        show(__version__)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and leave with its exit code."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    try:
+        result: Any = application(list(arguments) or ["--help"], prog_name="touchline", standalone_mode=False)
+    except typer.Abort:
+        return 130
+    except Exception as error:
+        return _fail(error, arguments)
+    return result if isinstance(result, int) else 0
+
+
+def _fail(error: Exception, arguments: Sequence[str]) -> int:
+    # The flags are looked up here and not in the parsed options: parsing may be what failed.
+    if "--verbose" in arguments or os.environ.get("TOUCHLINE_DEBUG"):
+        progress(redact("".join(traceback.format_exception(error))))
+    known = _known(error)
+    show_error(known, as_json="--json" in arguments)
+    return surface(known).exit
+
+
+def _known(error: Exception) -> TouchlineError:
+    match error:
+        case TouchlineError():
+            return error
+        case typer.TyperException():
+            return InvalidInput(error.format_message(), hint="`--help` after any command lists what it takes.")
+        case _:
+            return Defect("something went wrong that should not", why=f"{type(error).__name__}: {error}")

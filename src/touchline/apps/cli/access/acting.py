@@ -1,0 +1,59 @@
+"""One administrative act from the command line. Whoever can read the data folder is an operator, by the name `cli`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+from uuid import UUID
+
+import typer
+
+from touchline.gateway.auth.model import BEGINNING, Window
+from touchline.kernel import SystemClock
+from touchline.kernel.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from touchline.gateway.auth.parts import Administration
+
+Result = TypeVar("Result")
+
+TenantOption = Annotated[str, typer.Option("--tenant", help="The slug of the tenant.")]
+LimitOption = Annotated[int, typer.Option("--limit", help="The most rows to list, up to 500.")]
+AfterOption = Annotated[str, typer.Option("--after", help="List what comes after this id.")]
+
+
+def act(work: Callable[[Administration], Awaitable[Result]]) -> Result:
+    """Opens the database for one piece of work."""
+    from touchline.apps.settings import load
+    from touchline.apps.wiring import open_database
+    from touchline.gateway.auth.parts import build_administration
+
+    loaded = load()
+
+    async def working() -> Result:
+        async with open_database(loaded) as database:
+            return await work(build_administration(database, loaded.settings.auth, SystemClock()))
+
+    return asyncio.run(working())
+
+
+def gateway_url() -> str:
+    from touchline.apps.settings import load
+    from touchline.apps.wiring import gateway_settings
+
+    loaded = load()
+    return loaded.settings.gateway.public_url or gateway_settings(loaded).base_url
+
+
+def window(limit: int, after: str) -> Window:
+    return Window(limit, as_id(after) if after else BEGINNING)
+
+
+def as_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise InvalidInput(
+            f"{text!r} is not an id", field="id", why="ids look like the ones that `list` shows"
+        ) from error

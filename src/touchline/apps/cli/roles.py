@@ -1,0 +1,44 @@
+"""`touchline prepare` and `touchline run`: what `up` does on one machine, for machines of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from .output import AsJson, progress, show_json
+
+commands = typer.Typer()
+
+
+class RoleName(StrEnum):
+    CONTROL = "control"
+
+
+@commands.command()
+def prepare(as_json: AsJson = False) -> None:
+    """Create or upgrade the schemas, the bucket and the rest that the roles need. Safe to run again."""
+    from touchline.apps import prepare as preparing
+    from touchline.apps.settings import load
+
+    applied = asyncio.run(preparing.prepare(load(), progress))
+    if as_json:
+        show_json({"applied": [str(migration) for migration in applied]})
+
+
+@commands.command()
+def run(
+    role: Annotated[RoleName, typer.Argument(help="The role to run until it is stopped.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Log as JSON lines, on a terminal too.")] = False,
+) -> None:
+    """Run one role in the foreground. `up` does this for you."""
+    from touchline.apps import logging
+    from touchline.apps.control import run_control
+    from touchline.apps.settings import load
+
+    loaded = load()
+    chosen = {"format": logging.Format.JSON} if as_json else {}
+    logging.configure(role, loaded.settings.log.model_copy(update=chosen))
+    asyncio.run(run_control(loaded))

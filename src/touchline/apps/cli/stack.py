@@ -1,0 +1,192 @@
+"""`touchline up`, `down`, `status`, `doctor` and `logs`: the stack of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .output import AsJson, progress, show, show_json, show_table
+
+if TYPE_CHECKING:
+    from touchline.apps.settings import Settings
+    from touchline.platform.endpoints import Endpoints
+    from touchline.platform.stack.folder import DataFolder
+    from touchline.platform.stack.logs import Follower, Line
+    from touchline.platform.stack.stack import Stack
+    from touchline.platform.stack.status import PartReport, StackReport
+
+commands = typer.Typer()
+
+FOLLOW_EVERY_S = 0.2
+
+Detach = Annotated[bool, typer.Option("--detach", "-d", help="Return when everything is ready; `down` stops it.")]
+Detached = Annotated[bool, typer.Option("--detached", hidden=True, help="Started by `up --detach`, which greets.")]
+PartName = Annotated[str, typer.Argument(help="The part to show, like postgres or supervisor; all without it.")]
+Count = Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines to show.")]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with new lines as they come.")]
+
+
+@commands.command()
+def up(detach: Detach = False, as_json: AsJson = False, detached: Detached = False) -> None:
+    """Start the servers and the roles on this machine and keep them running. Ctrl-C stops them, twice kills them."""
+    from touchline.platform.stack.control import start_detached
+    from touchline.platform.stack.endpoints import read_endpoints
+    from touchline.platform.stack.stack import no_hook, run_stack
+    from touchline.platform.stack.status import report
+
+    greetings: list[str] = []
+    stack = _stack(greetings.append if as_json else show, tell=_silently if detached else progress)
+    greet = no_hook if detached else stack.on_ready
+
+    async def on_ready(where: Endpoints) -> None:
+        await greet(where)
+        if as_json:
+            show_json({**_status_document(report(stack.folder)), "greeting": greetings})
+
+    if detach:
+        start_detached(stack.folder, ["up", "--json", "--detached"], stack.settings, progress)
+        asyncio.run(on_ready(read_endpoints(stack.folder, stack.outside)))
+    else:
+        asyncio.run(run_stack(replace(stack, on_ready=on_ready)))
+
+
+@commands.command()
+def down(as_json: AsJson = False) -> None:
+    """Stop the stack of this data folder and wait until it has stopped. Once more kills what is left."""
+    from touchline.platform.stack.control import stop_running
+
+    stopped = stop_running(_folder(), _settings().stack, progress)
+    if as_json:
+        show_json({"stopped": stopped})
+    elif not stopped:
+        show("the stack was not running")
+
+
+@commands.command()
+def status(as_json: AsJson = False) -> int:
+    """Show every part: its state, process, address, restarts and memory. Exit code 7 unless everything is ready."""
+    from touchline.platform.stack.status import report
+
+    found = report(_folder())
+    if as_json:
+        show_json(_status_document(found))
+    else:
+        _show_status(found)
+    return 0 if found.all_ready else 7
+
+
+@commands.command()
+def doctor(as_json: AsJson = False) -> int:
+    """Look for what is wrong with this installation, and say how to mend it. Exit code 8 when something fails."""
+    from touchline.platform.stack.doctor import Level, examine
+
+    findings = asyncio.run(examine(_stack(show)))
+    if as_json:
+        show_json([asdict(finding) for finding in findings])
+    else:
+        for finding in findings:
+            show(f"{finding.level:4}  {finding.check}: {finding.what}")
+            for name, text in (("why", finding.why), ("mend", finding.mend)):
+                if text:
+                    show(f"      {name}: {text}")
+    return 8 if any(finding.level is Level.FAIL for finding in findings) else 0
+
+
+@commands.command()
+def logs(part: PartName = "", count: Count = 50, follow: Follow = False, as_json: AsJson = False) -> None:
+    """Show the last lines that the parts wrote, and new ones as they come."""
+    from touchline.kernel.errors import InvalidInput
+    from touchline.platform.stack.logs import Follower, log_names, recent
+
+    if follow and as_json:
+        raise InvalidInput("--follow and --json exclude each other", why="a stream is not one JSON document")
+    folder = _folder()
+    names = log_names(folder.logs, part)
+    followers = [Follower(folder.log(name), name) for name in names] if follow else []
+    lines = recent(folder.logs, names, count)
+    if as_json:
+        show_json([asdict(line) for line in lines])
+        return
+    for line in lines:
+        _show_line(line)
+    while followers:
+        _show_new(followers)
+        time.sleep(FOLLOW_EVERY_S)
+
+
+def _silently(text: str) -> None:
+    """The supervisor's log has it as well."""
+
+
+def _stack(greet: Callable[[str], None], tell: Callable[[str], None] = progress) -> Stack:
+    from touchline.apps import up as composition
+    from touchline.apps.settings import load
+
+    return composition.stack(load(), tell, greet)
+
+
+def _settings() -> Settings:
+    from touchline.apps.settings import load
+
+    return load().settings
+
+
+def _folder() -> DataFolder:
+    from touchline.platform.stack.folder import DataFolder
+
+    return DataFolder(_settings().data)
+
+
+def _status_document(found: StackReport) -> dict[str, Any]:
+    parts = [{**asdict(part.status), "memory_bytes": part.memory_bytes} for part in found.parts]
+    return {**asdict(found), "ready": found.all_ready, "parts": parts}
+
+
+def _show_status(found: StackReport) -> None:
+    show(" ".join(filter(None, [f"{found.data} is {found.phase}", found.detail and f"({found.detail})"])))
+    if not found.parts:
+        return
+    rows = [_row(part) for part in found.parts]
+    if found.pid:
+        memory = _mebibytes(found.memory_bytes)
+        rows.append(["supervisor", found.phase, str(found.pid), _age(found.since), "0", memory, ""])
+    show_table(["PART", "STATE", "PROCESS", "SINCE", "RESTARTS", "MEMORY", "ADDRESS"], rows)
+    for part in found.parts:
+        if part.status.detail:
+            show(f"{part.status.name}: {part.status.detail}")
+
+
+def _row(part: PartReport) -> list[str]:
+    status, memory = part.status, _mebibytes(part.memory_bytes)
+    process, age = str(status.pid or "-"), _age(status.since)
+    return [status.name, status.state, process, age, str(status.restarts), memory, status.address]
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / 1024**2:.0f} MiB" if size else "-"
+
+
+def _age(since: datetime | None) -> str:
+    if since is None:
+        return "-"
+    seconds = int((datetime.now(UTC) - since).total_seconds())
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= length:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
+def _show_line(line: Line) -> None:
+    show(f"{line.at} {line.part:10} {line.text}")
+
+
+def _show_new(followers: list[Follower]) -> None:
+    for follower in followers:
+        for line in follower.poll():
+            _show_line(line)

@@ -1,0 +1,157 @@
+"""All settings of the product: the sections that modules declare, composed, loaded and explained.
+
+A value comes from its default, the TOML file or the environment; the later wins.
+Invariant: wrong settings are refused with their source, all of them at once, and no secret is repeated.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import AfterValidator, ValidationError
+from pydantic.fields import FieldInfo
+
+from touchline.contracts.settings import Field, SecretStr, Section
+from touchline.gateway.auth.settings import AuthSettings
+from touchline.gateway.settings import GatewaySettings
+from touchline.kernel.errors import Misconfigured
+from touchline.platform.clickhouse.settings import ClickHouseSettings
+from touchline.platform.events.settings import EventSettings
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.periodic.settings import PeriodicSettings
+from touchline.platform.postgres.settings import PostgresSettings
+from touchline.platform.stack.settings import StackSettings
+from touchline.platform.temporal.settings import TemporalSettings
+
+from .logging import LogSettings
+from .redaction import redact
+from .sources import FILE_VARIABLE, Found, Given, Origin, Source, from_environment, from_file
+
+FILE_NAME = "touchline.toml"
+OPEN_TO_ALL = 0o006
+
+
+def default_data_folder(environment: Mapping[str, str]) -> Path:
+    if os.geteuid() == 0:
+        return Path("/var/lib/touchline")
+    return Path(environment.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "touchline"
+
+
+def _absolute(path: Path) -> Path:
+    return path.expanduser().absolute()
+
+
+class Settings(Section):
+    data: Annotated[Path, AfterValidator(_absolute)] = Field(
+        default_factory=lambda: default_data_folder(os.environ),
+        description="The data folder. Without it: /var/lib/touchline for root, else touchline in the XDG data home.",
+    )
+    cluster_secret: SecretStr = SecretStr("")
+    """What all processes of one installation share. Without it: made by the first start and kept in the data folder."""
+
+    log: LogSettings = LogSettings()
+    stack: StackSettings = StackSettings()
+    postgres: PostgresSettings = PostgresSettings()
+    objects: ObjectsSettings = ObjectsSettings()
+    temporal: TemporalSettings = TemporalSettings()
+    clickhouse: ClickHouseSettings = ClickHouseSettings()
+    events: EventSettings = EventSettings()
+    periodic: PeriodicSettings = PeriodicSettings()
+    gateway: GatewaySettings = GatewaySettings()
+    auth: AuthSettings = AuthSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    settings: Settings
+    sources: Mapping[str, Source]  # by dotted name; what is not in it is a default
+
+
+def load(environment: Mapping[str, str] | None = None) -> Loaded:
+    """Read, check and compose. From then on the redactor knows the secrets."""
+    environment = os.environ if environment is None else environment
+    fields = dict(setting_fields())
+    outside = from_environment(environment, fields)
+    path, inside = _file(environment, outside, fields)
+    given = {**inside.given, **outside.given}
+    values = {name: _value(one, fields[name]) for name, one in given.items()}
+    problems = [*inside.problems, *outside.problems, *_exposed(path, inside, fields)]
+    try:
+        settings = Settings.model_validate({"data": default_data_folder(environment)} | _nested(values))
+    except ValidationError as error:
+        raise _refused([*problems, *_invalid(error, given, fields)]) from None  # the cause repeats the values
+    if problems:
+        raise _refused(problems)
+    redact.register(*(str(values[name]) for name in values if is_secret(fields[name])))
+    return Loaded(settings, {name: one.source for name, one in given.items()})
+
+
+def setting_fields() -> Iterator[tuple[str, FieldInfo]]:
+    """Every setting by its dotted name, in the order of declaration."""
+    for name, field in Settings.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            yield from ((f"{name}.{key}", inner) for key, inner in field.annotation.model_fields.items())
+        else:
+            yield name, field
+
+
+def is_secret(field: FieldInfo) -> bool:
+    return SecretStr in (field.annotation, *get_args(field.annotation))
+
+
+def _file(environment: Mapping[str, str], outside: Found, names: Iterable[str]) -> tuple[Path, Found]:
+    """The file that was named, which must exist, or the one in the data folder, which need not."""
+    if named := environment.get(FILE_VARIABLE):
+        path = _absolute(Path(named))
+        return path, from_file(path, names)
+    data = outside.given.get("data")
+    path = _absolute(Path(data.value) if data else default_data_folder(environment)) / FILE_NAME
+    found = from_file(path, names, optional=True)
+    if "data" in found.given:
+        problem = f"data ({found.given['data'].source}): a file inside the data folder cannot say where that is"
+        return path, Found(found.given, (*found.problems, problem))
+    return path, found
+
+
+def _value(given: Given, field: FieldInfo) -> Any:
+    """A list in the environment is written with commas."""
+    if given.source.origin is Origin.ENVIRONMENT and get_origin(field.annotation) is tuple:
+        return [part.strip() for part in given.value.split(",")]
+    return given.value
+
+
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    for name, value in values.items():
+        section, _, key = name.rpartition(".")
+        (document.setdefault(section, {}) if section else document)[key] = value
+    return document
+
+
+def _invalid(error: ValidationError, given: Mapping[str, Given], fields: Mapping[str, FieldInfo]) -> list[str]:
+    problems: list[str] = []
+    for detail in error.errors(include_url=False):
+        name = ".".join(str(part) for part in detail["loc"][:2])
+        source = f" ({given[name].source})" if name in given else ""
+        text = detail["msg"].removeprefix("Value error, ")
+        if name in fields and is_secret(fields[name]):
+            text = "not a valid value"  # a message may repeat what it complains about
+        problems.append(f"{name}{source}: {text}")
+    return problems
+
+
+def _exposed(path: Path, inside: Found, fields: Mapping[str, FieldInfo]) -> list[str]:
+    secrets = [name for name in inside.given if is_secret(fields[name])]
+    if not secrets or not path.stat().st_mode & OPEN_TO_ALL:
+        return []
+    return [f"{', '.join(secrets)} ({inside.given[secrets[0]].source}): everybody can open this file; chmod 600 it"]
+
+
+def _refused(problems: list[str]) -> Misconfigured:
+    count = "a setting is" if len(problems) == 1 else f"{len(problems)} settings are"
+    hint = "Correct them where they were set; docs/reference/settings.md lists every setting."
+    return Misconfigured(f"{count} wrong", why="\n".join(problems), hint=hint)

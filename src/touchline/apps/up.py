@@ -1,0 +1,51 @@
+"""What `touchline up` runs: the servers, the roles, and the greeting. The control process prepares the servers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from touchline.gateway.auth.first import first_sign_in_link
+from touchline.kernel import SystemClock
+from touchline.platform.clickhouse.settings import owner_limits
+from touchline.platform.endpoints import Endpoints
+from touchline.platform.postgres import Database
+from touchline.platform.stack.role import Role
+from touchline.platform.stack.stack import Stack
+
+from . import wiring
+from .settings import Loaded
+
+Tell = Callable[[str], None]
+
+
+def stack(loaded: Loaded, tell: Tell, greet: Tell) -> Stack:
+    """`tell` gets the progress, `greet` what a person should read when everything is ready."""
+
+    async def on_ready(where: Endpoints) -> None:
+        await _welcome(loaded, where, greet)
+
+    return Stack(
+        folder=wiring.data_folder(loaded),
+        settings=loaded.settings.stack,
+        outside=wiring.outside(loaded.settings),
+        clickhouse=owner_limits(loaded.settings.clickhouse),
+        roles=lambda where: [_control(loaded)],
+        on_ready=on_ready,
+        tell=tell,
+    )
+
+
+def _control(loaded: Loaded) -> Role:
+    gateway = wiring.gateway_settings(loaded)
+    command = [sys.executable, "-m", "touchline", "run", "control"]
+    return Role("control", command, f"http://{gateway.host}:{gateway.port}/health/ready")
+
+
+async def _welcome(loaded: Loaded, where: Endpoints, greet: Tell) -> None:
+    gateway = wiring.gateway_settings(loaded)
+    greet(f"Touchline answers at {gateway.base_url}")
+    async with Database(where.postgres.app_url, loaded.settings.postgres) as database:
+        link = await first_sign_in_link(database, gateway.base_url, loaded.settings.auth, SystemClock())
+    if link:
+        greet(f"Sign in, once, with {link}")

@@ -1,0 +1,121 @@
+"""From settings to the parts: where each answers and how this process opens it.
+
+Invariant: an address that is set is used from outside; everything else is found in the data folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from pydantic import SecretStr
+
+from touchline.gateway.settings import GatewaySettings
+from touchline.kernel.errors import Misconfigured, SetupError
+from touchline.platform.endpoints import (
+    ClickHouseEndpoint,
+    Endpoints,
+    ObjectsEndpoint,
+    PostgresEndpoint,
+    TemporalEndpoint,
+)
+from touchline.platform.postgres import Database
+from touchline.platform.stack.endpoints import Outside, read_endpoints
+from touchline.platform.stack.folder import DataFolder
+from touchline.platform.stack.ports import read_ports
+from touchline.platform.stack.secrets import read_secrets
+from touchline.platform.stack.stack import CLUSTER_SECRET, GATEWAY_PORT
+
+from .settings import Loaded, Settings
+
+
+def data_folder(loaded: Loaded) -> DataFolder:
+    return DataFolder(loaded.settings.data)
+
+
+def outside(settings: Settings) -> Outside:
+    return Outside(
+        postgres=_outside_postgres(settings),
+        objects=_outside_objects(settings),
+        temporal=_outside_temporal(settings),
+        clickhouse=_outside_clickhouse(settings),
+    )
+
+
+def endpoints(loaded: Loaded) -> Endpoints:
+    return read_endpoints(data_folder(loaded), outside(loaded.settings))
+
+
+@asynccontextmanager
+async def open_database(loaded: Loaded) -> AsyncGenerator[Database]:
+    """As the application; for commands, which need one connection at a time."""
+    where = _outside_postgres(loaded.settings) or endpoints(loaded).postgres  # the other parts need not be known
+    async with Database(where.app_url, loaded.settings.postgres) as database:
+        yield database
+
+
+def gateway_settings(loaded: Loaded) -> GatewaySettings:
+    """With the port that was chosen for this data folder, unless one is set."""
+    given = loaded.settings.gateway
+    if given.port:
+        return given
+    try:
+        return given.model_copy(update={"port": read_ports(data_folder(loaded).ports)[GATEWAY_PORT]})
+    except KeyError as error:
+        raise Misconfigured("gateway.port is not set", why="no start of the stack has chosen one yet") from error
+
+
+def cluster_secret(loaded: Loaded) -> str:
+    """What the processes of one installation share: set, or made by the first start of this data folder."""
+    if given := loaded.settings.cluster_secret.get_secret_value():
+        return given
+    try:
+        return read_secrets(data_folder(loaded).secrets)[CLUSTER_SECRET]
+    except KeyError as error:
+        hint = "Start the stack with `touchline up`, or set `cluster_secret` to the same value on every machine."
+        raise SetupError("there is no cluster secret", hint=hint) from error
+
+
+def _outside_postgres(settings: Settings) -> PostgresEndpoint | None:
+    given = settings.postgres
+    if not given.url.get_secret_value():
+        return None
+    app = given.url.get_secret_value()
+    return PostgresEndpoint(
+        owner_url=_needed(given.owner_url, "postgres.owner_url", "postgres.url"),
+        app_url=app,
+        worker_url=given.worker_url.get_secret_value() or app,
+        readonly_url=given.readonly_url.get_secret_value() or app,
+    )
+
+
+def _outside_objects(settings: Settings) -> ObjectsEndpoint | None:
+    given = settings.objects
+    if not given.url:
+        return None
+    return ObjectsEndpoint(
+        url=given.url,
+        bucket=given.bucket,
+        region=given.region,
+        access_key=given.access_key,
+        secret_key=_needed(given.secret_key, "objects.secret_key", "objects.url"),
+    )
+
+
+def _outside_temporal(settings: Settings) -> TemporalEndpoint | None:
+    given = settings.temporal
+    return TemporalEndpoint(given.address, given.namespace, None) if given.address else None
+
+
+def _outside_clickhouse(settings: Settings) -> ClickHouseEndpoint | None:
+    given = settings.clickhouse
+    if not given.url:
+        return None
+    password = _needed(given.password, "clickhouse.password", "clickhouse.url")
+    return ClickHouseEndpoint(given.url, given.database, given.user, password)
+
+
+def _needed(secret: SecretStr, name: str, because_of: str) -> str:
+    if value := secret.get_secret_value():
+        return value
+    raise Misconfigured(f"{name} is not set", why=f"{because_of} is", hint=f"Set {name} as well.")

@@ -1,0 +1,55 @@
+"""The embedded ClickHouse: the process that owns the engine and speaks ClickHouse's HTTP interface."""
+
+from __future__ import annotations
+
+from touchline.platform.clickhouse.launch import OwnerOptions, owner_command
+from touchline.platform.endpoints import ClickHouseEndpoint
+
+from .environment import python_environment
+from .files import private_folder, write_private
+from .installation import Installation
+from .part import Kind, Part
+from .ports import LOOPBACK, Ports
+from .probes import http_probe
+from .process import Launch
+from .secrets import Secrets
+
+NAME = "clickhouse"
+PORTS = ("clickhouse",)
+SECRETS = ("clickhouse",)
+USER = "touchline"
+DATABASE = "touchline"
+
+
+def endpoint(ports: Ports, secrets: Secrets) -> ClickHouseEndpoint:
+    return ClickHouseEndpoint(
+        url=f"http://{LOOPBACK}:{ports['clickhouse']}",
+        database=DATABASE,
+        user=USER,
+        password=secrets["clickhouse"],
+    )
+
+
+def clickhouse_part(installation: Installation) -> Part:
+    folder = installation.folder.of(NAME)
+    password, port = folder / "password", installation.ports["clickhouse"]
+    options = OwnerOptions(folder / "data", port, password, USER, DATABASE, installation.clickhouse)
+
+    async def before_start() -> None:
+        private_folder(folder)
+        write_private(password, installation.secrets["clickhouse"])
+
+    return Part(
+        name=NAME,
+        kind=Kind.SERVER,
+        launch=Launch(
+            command=owner_command(options),
+            folder=folder,
+            environment=python_environment(installation.folder),
+        ),
+        probe=http_probe(f"http://{LOOPBACK}:{port}/ping"),
+        stop_grace=installation.settings.server_stop_grace,
+        before_start=before_start,
+        address=f"http://{LOOPBACK}:{port}",
+        ports={"clickhouse": port},
+    )

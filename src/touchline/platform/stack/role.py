@@ -1,0 +1,33 @@
+"""A role of the product as a part: one of our own processes, with an address that tells its health."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .environment import python_environment
+from .folder import DataFolder
+from .part import Kind, Part
+from .probes import http_probe
+from .process import Launch
+from .settings import StackSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    name: str
+    command: Sequence[str]
+    health_url: str
+    needs: tuple[str, ...] = ()  # other roles; all servers are ready before any role starts
+
+
+def role_part(role: Role, folder: DataFolder, settings: StackSettings) -> Part:
+    return Part(
+        name=role.name,
+        kind=Kind.ROLE,
+        launch=Launch(command=role.command, folder=folder.root, environment=python_environment(folder)),
+        probe=http_probe(role.health_url),
+        stop_grace=settings.role_stop_grace,
+        needs=role.needs,
+        address=role.health_url,
+    )

@@ -1,0 +1,78 @@
+"""What `touchline status` shows: the supervisor's own account, checked against the processes that are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import psutil
+
+from .folder import DataFolder
+from .lock import holder
+from .state import PartState, PartStatus, Phase, StackState, read_state
+
+DONE = frozenset({PartState.READY, PartState.OUTSIDE})
+
+
+@dataclass(frozen=True, slots=True)
+class PartReport:
+    status: PartStatus
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StackReport:
+    data: str
+    phase: Phase
+    detail: str
+    pid: int | None
+    since: datetime | None
+    memory_bytes: int  # of the supervisor alone
+    parts: tuple[PartReport, ...]
+
+    @property
+    def all_ready(self) -> bool:
+        return self.phase is Phase.READY and all(part.status.state in DONE for part in self.parts)
+
+
+def report(folder: DataFolder) -> StackReport:
+    state = read_state(folder.state)
+    if state is None:
+        return StackReport(str(folder.root), Phase.STOPPED, "it was never started", None, None, 0, ())
+    return _running(folder, state) if holder(folder) else _ended(folder, state)
+
+
+def _running(folder: DataFolder, state: StackState) -> StackReport:
+    parts = tuple(PartReport(part, memory_of(part.pid, children=True)) for part in state.parts)
+    memory = memory_of(state.pid, children=False)
+    return StackReport(str(folder.root), state.phase, "", state.pid, state.started_at, memory, parts)
+
+
+def _ended(folder: DataFolder, state: StackState) -> StackReport:
+    """The lock is free, so whatever the state says of running parts is past."""
+    detail = "" if state.phase is Phase.STOPPED else "the supervisor was killed, and its parts ended with it"
+    parts = tuple(
+        PartReport(part if part.state is PartState.OUTSIDE else replace(part, state=PartState.STOPPED, pid=None), 0)
+        for part in state.parts
+    )
+    return StackReport(str(folder.root), Phase.STOPPED, detail, None, None, 0, parts)
+
+
+def memory_of(pid: int | None, *, children: bool) -> int:
+    """Pages that several processes share are split between them, so that sums are true."""
+    if pid is None:
+        return 0
+    try:
+        process = psutil.Process(pid)
+        return sum(map(_memory, [process, *(process.children(recursive=True) if children else [])]))
+    except psutil.NoSuchProcess:
+        return 0
+
+
+def _memory(process: psutil.Process) -> int:
+    try:
+        return process.memory_full_info().pss
+    except psutil.AccessDenied:
+        return process.memory_info().rss
+    except psutil.NoSuchProcess:
+        return 0

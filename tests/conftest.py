@@ -1,0 +1,97 @@
+"""One real stack for the whole run, started when the first test asks for it; each test has its own corner of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import ExitStack
+from dataclasses import replace
+from secrets import token_hex
+
+import pytest
+from hypothesis import settings
+
+from tests.support import debian_postgres
+from tests.support.postgres import PostgresServer
+from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
+from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEndpoint, TemporalEndpoint
+from touchline.platform.objects import ObjectsSettings, ObjectStore
+from touchline.platform.postgres import Database
+
+# A busy machine is no finding: properties are about values, not about time.
+settings.register_profile("touchline", deadline=None)
+settings.load_profile("touchline")
+
+EMBEDDED, DEBIAN = "embedded", "debian-15"
+SERVERS = [EMBEDDED, DEBIAN] if debian_postgres.installed() else [EMBEDDED]
+
+
+def pytest_report_header() -> str:
+    return f"postgres: {', '.join(SERVERS)}"
+
+
+@pytest.fixture(scope="session")
+def shared_stack() -> Generator[RunningStack]:
+    with temporary_root() as root, running_stack(StackPlan(root)) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="session")
+def endpoints(shared_stack: RunningStack) -> Endpoints:
+    return shared_stack.endpoints
+
+
+@pytest.fixture(scope="session")
+async def postgres_server(shared_stack: RunningStack) -> PostgresServer:
+    server = PostgresServer(shared_stack.superuser_url, shared_stack.passwords)
+    await server.make_template()
+    return server
+
+
+@pytest.fixture(scope="session", params=SERVERS)
+async def any_server(request: pytest.FixtureRequest) -> AsyncGenerator[PostgresServer]:
+    """Every PostgreSQL that this machine has, from the oldest that is supported to our own."""
+    if request.param == EMBEDDED:
+        yield request.getfixturevalue("postgres_server")
+        return
+    with ExitStack() as stack:
+        server = stack.enter_context(debian_postgres.debian_postgres())
+        await server.make_template()
+        yield server
+
+
+@pytest.fixture
+async def any_postgres(any_server: PostgresServer) -> AsyncGenerator[PostgresEndpoint]:
+    async with any_server.migrated_database() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+async def postgres(postgres_server: PostgresServer) -> AsyncGenerator[PostgresEndpoint]:
+    async with postgres_server.migrated_database() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+async def database(postgres: PostgresEndpoint) -> AsyncGenerator[Database]:
+    async with Database(postgres.app_url) as database:
+        yield database
+
+
+@pytest.fixture
+async def bucket(endpoints: Endpoints) -> ObjectsEndpoint:
+    fresh = replace(endpoints.objects, bucket=f"test-{token_hex(6)}")
+    async with ObjectStore(fresh, ObjectsSettings()) as store:
+        await store.ensure_bucket()
+    return fresh
+
+
+@pytest.fixture
+async def objects(bucket: ObjectsEndpoint) -> AsyncGenerator[ObjectStore]:
+    async with ObjectStore(bucket, ObjectsSettings()) as store:
+        yield store
+
+
+@pytest.fixture
+def namespace(endpoints: Endpoints) -> TemporalEndpoint:
+    """A name that is not taken; the test makes the namespace."""
+    return replace(endpoints.temporal, namespace=f"test-{token_hex(6)}")

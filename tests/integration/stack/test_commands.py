@@ -1,0 +1,152 @@
+"""The commands of a person: one installation through its life, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.stack import ROOT, temporary_root
+from tests.support.waiting import eventually
+from touchline.platform.stack.folder import DataFolder
+from touchline.platform.stack.leftovers import find_leftovers
+from touchline.platform.stack.status import report
+
+PARTS = ["postgres", "temporal", "objects", "clickhouse", "control"]
+
+
+class Installation:
+    def __init__(self, root: Path) -> None:
+        self.folder = DataFolder(root)
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHLINE_")}
+        self._environment = inherited | {"TOUCHLINE_DATA": str(root), "PYTHONPATH": str(ROOT / "src")}
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "touchline", *arguments]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, env=self._environment, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
+
+    def run(self, *arguments: str) -> tuple[int, Any]:
+        """The exit code and the document of a command with `--json`."""
+        with self.start(*arguments, "--json") as process:
+            output, errors = process.communicate()
+        return process.returncode, json.loads(output or f'"{errors}"')
+
+    def close(self) -> None:
+        self.run("down")
+        assert not find_leftovers(self.folder)
+
+
+@pytest.fixture(scope="module")
+def installed() -> Generator[tuple[Installation, Any]]:
+    """A running one, and what `up` said."""
+    with temporary_root() as root:
+        installation = Installation(root)
+        try:
+            code, document = installation.run("up", "--detach")
+            assert code == 0, document
+            yield installation, document
+        finally:
+            installation.close()
+
+
+@pytest.fixture
+def fresh(root: Path) -> Generator[Installation]:
+    installation = Installation(root)
+    yield installation
+    installation.close()
+
+
+def test_up_returns_when_everything_is_ready_and_greets(installed: tuple[Installation, Any]) -> None:
+    _, document = installed
+    assert document["ready"]
+    assert [part["name"] for part in document["parts"]] == PARTS
+    assert any("/sign-in" in line for line in document["greeting"])
+
+
+def test_the_greeting_is_in_no_file(installed: tuple[Installation, Any]) -> None:
+    installation, document = installed
+    [link] = [line.split()[-1] for line in document["greeting"] if "/sign-in" in line]
+    files = [*installation.folder.logs.iterdir(), *installation.folder.run.iterdir()]
+    assert not [file for file in files if link in file.read_text(errors="replace")]
+
+
+def test_status_shows_every_part_with_its_memory(installed: tuple[Installation, Any]) -> None:
+    code, document = installed[0].run("status")
+    assert code == 0
+    assert [part["name"] for part in document["parts"]] == PARTS
+    assert {part["state"] for part in document["parts"]} == {"ready"}
+    assert all(part["memory_bytes"] > 1_000_000 for part in document["parts"])
+
+
+def test_doctor_finds_nothing(installed: tuple[Installation, Any]) -> None:
+    code, findings = installed[0].run("doctor")
+    assert code == 0
+    assert {finding["level"] for finding in findings} == {"ok"}
+    assert set(PARTS) <= {finding["check"] for finding in findings}
+
+
+def test_logs_of_all_parts_or_of_one(installed: tuple[Installation, Any]) -> None:
+    code, lines = installed[0].run("logs", "--lines", "100000")
+    assert code == 0
+    assert {*PARTS, "supervisor"} >= {line["part"] for line in lines} >= {"supervisor", "postgres", "objects"}
+    assert lines == sorted(lines, key=lambda line: line["at"])
+    code, lines = installed[0].run("logs", "supervisor", "-n", "1")
+    assert [line["text"] for line in lines] == ["everything is ready"]
+
+
+def test_logs_can_be_followed(installed: tuple[Installation, Any]) -> None:
+    with installed[0].start("logs", "supervisor", "--follow", "-n", "1") as process:
+        assert process.stdout
+        assert "everything is ready" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "error"),
+    [(["logs", "absent"], 3, "not_found"), (["logs", "--follow"], 2, "invalid_input"), (["up"], 5, "conflict")],
+)
+def test_what_cannot_be_done_is_said(
+    installed: tuple[Installation, Any], arguments: list[str], exit_code: int, error: str
+) -> None:
+    code, document = installed[0].run(*arguments)
+    assert (code, document["error"]["code"]) == (exit_code, error)
+
+
+def test_before_the_first_start(fresh: Installation) -> None:
+    assert fresh.run("down") == (0, {"stopped": False})
+    code, document = fresh.run("status")
+    assert (code, document["detail"]) == (7, "it was never started")
+    assert fresh.run("logs") == (0, [])
+    assert fresh.run("doctor")[0] == 0
+
+
+def test_what_stops_a_detached_start_is_passed_on(fresh: Installation) -> None:
+    fresh.folder.create(None)
+    fresh.folder.secrets.write_text("{}")
+    fresh.folder.secrets.chmod(0o644)
+    code, document = fresh.run("up", "--detach")
+    assert (code, document["error"]["code"]) == (8, "setup")
+    assert document["error"]["next"].startswith("Run `chmod 600")
+    assert fresh.run("doctor")[0] == 8
+
+
+def test_a_stack_in_the_foreground_is_stopped_by_ctrl_c_or_by_down_and_starts_again(fresh: Installation) -> None:
+    for greeted, stop in ((True, lambda up: up.send_signal(signal.SIGINT)), (False, lambda up: fresh.run("down"))):
+        with fresh.start("up") as process:
+            eventually(lambda: process.poll() is not None or report(fresh.folder).all_ready, within_s=60)
+            stop(process)
+            output, errors = process.communicate()
+        assert process.returncode == 0, errors
+        assert ("/sign-in" in output) is greeted, "the link is shown once"
+        code, document = fresh.run("status")
+        assert (code, document["phase"], document["detail"]) == (7, "stopped", "")
+        assert not find_leftovers(fresh.folder)

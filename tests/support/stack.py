@@ -1,0 +1,147 @@
+"""A real stack as a process of its own, tethered to the tests: it ends when they do, however they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.waiting import eventually
+from touchline.platform.endpoints import Endpoints
+from touchline.platform.stack import postgres
+from touchline.platform.stack.endpoints import NOTHING_OUTSIDE, Outside, read_endpoints
+from touchline.platform.stack.folder import DataFolder
+from touchline.platform.stack.leftovers import find_leftovers
+from touchline.platform.stack.ports import read_ports
+from touchline.platform.stack.process import Launch, tethered
+from touchline.platform.stack.role import Role
+from touchline.platform.stack.secrets import read_secrets
+from touchline.platform.stack.stack import SERVERS
+from touchline.platform.stack.state import PartStatus, Phase, StackState, read_state
+
+ROOT = Path(__file__).parents[2]
+START_S = 60.0
+PASSABLE = 0o711
+# Every bucket takes a volume, and there are as many as fit on the disk.
+SMALL = {"objects_volume_size": "64MiB"}
+
+
+@dataclass(frozen=True, slots=True)
+class StackPlan:
+    """What to run; goes to the process as JSON."""
+
+    root: Path
+    only: Iterable[str] = tuple(SERVERS)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    outside: Outside = NOTHING_OUTSIDE
+    roles: tuple[Role, ...] = ()
+
+    def document(self) -> str:
+        outside, roles = asdict(self.outside), [asdict(role) for role in self.roles]
+        document = {"root": str(self.root), "only": sorted(self.only), "settings": {**SMALL, **self.settings}}
+        return json.dumps({**document, "outside": outside, "roles": roles})
+
+
+class RunningStack:
+    def __init__(self, plan: StackPlan) -> None:
+        self.plan = plan
+        self.folder = DataFolder(plan.root)
+        command = [sys.executable, "-m", "tests.support.stack_process"]
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+        self.process = subprocess.Popen(
+            tethered(Launch(command, ROOT, environment)),
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert self.process.stdin
+        self.process.stdin.write(plan.document())
+        self.process.stdin.close()
+
+    @property
+    def state(self) -> StackState | None:
+        """What this supervisor says, and not one before it."""
+        state = read_state(self.folder.state)
+        return state if state and state.pid == self.process.pid else None
+
+    @property
+    def endpoints(self) -> Endpoints:
+        return read_endpoints(self.folder, self.plan.outside)
+
+    @property
+    def superuser_url(self) -> str:
+        return postgres.superuser_url(read_ports(self.folder.ports), read_secrets(self.folder.secrets))
+
+    @property
+    def passwords(self) -> Mapping[str, str]:
+        return read_secrets(self.folder.secrets)
+
+    def part(self, name: str) -> PartStatus:
+        assert self.state
+        return next(part for part in self.state.parts if part.name == name)
+
+    def wait_until_ready(self) -> None:
+        def ready() -> bool:
+            assert self.process.poll() is None, self.complaint()
+            return self.state is not None and self.state.phase is Phase.READY
+
+        eventually(ready, START_S)
+
+    def complaint(self) -> str:
+        """What it wrote when it failed."""
+        assert self.process.stderr
+        self.process.wait()
+        return self.process.stderr.read()
+
+    def kill(self) -> None:
+        """The supervisor alone, and then wait for what that does to the rest."""
+        self.process.kill()
+        self.process.wait()
+        eventually(lambda: not find_leftovers(self.folder))
+
+    def stop(self) -> int:
+        """As Ctrl-C would."""
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait()
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.kill()
+        for stream in (self.process.stdin, self.process.stderr):
+            if stream:
+                stream.close()
+
+
+@contextmanager
+def running_stack(plan: StackPlan, *, ready: bool = True) -> Generator[RunningStack]:
+    stack = RunningStack(plan)
+    try:
+        if ready:
+            stack.wait_until_ready()
+        yield stack
+    finally:
+        stack.close()
+
+
+@contextmanager
+def temporary_root() -> Generator[Path]:
+    """For a data folder. Others may pass through: as root, PostgreSQL runs as another user."""
+    folder = Path(tempfile.mkdtemp(prefix="touchline-"))
+    try:
+        folder.chmod(PASSABLE)
+        yield folder / "data"
+    finally:
+        shutil.rmtree(folder)
