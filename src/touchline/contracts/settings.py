@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, PlainSerializer, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, PlainSerializer, SecretStr
 
 from touchline.kernel.errors import InvalidInput
 from touchline.kernel.values import format_duration, parse_duration
@@ -23,10 +23,17 @@ def _read_duration(value: Any) -> Any:
         raise ValueError(str(error)) from error
 
 
+def _web_address(value: str) -> str:
+    if value and not value.startswith(("http://", "https://")):
+        raise ValueError("an address starts with http:// or https://")
+    return value.rstrip("/")
+
+
 Duration = Annotated[timedelta, BeforeValidator(_read_duration), PlainSerializer(format_duration)]
 Port = Annotated[int, Field(ge=0, le=65535)]
+WebAddress = Annotated[str, AfterValidator(_web_address)]
 
-__all__ = ["ByteSize", "Duration", "Field", "Port", "SecretStr", "Section"]
+__all__ = ["ByteSize", "Duration", "Field", "Port", "SecretStr", "Section", "WebAddress"]
 
 
 class Section(BaseModel):

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
 from .output import AsJson, show, show_json, show_table
-
-if TYPE_CHECKING:
-    from touchline.platform.postgres import Database
-
-Result = TypeVar("Result")
+from .work import with_database
 
 commands = typer.Typer(help="See how the event log is doing, and decide on what was set aside.", no_args_is_help=True)
 
@@ -27,7 +21,7 @@ def status(as_json: AsJson = False) -> None:
     """Show the head of the log and how far each consumer has come."""
     from touchline.platform.events import queries
 
-    log, consumers = _with_database(queries.status)
+    log, consumers = with_database(lambda database, _: queries.status(database))
     if as_json:
         show_json({"log": asdict(log), "consumers": [asdict(consumer) for consumer in consumers]})
         return
@@ -41,7 +35,7 @@ def poison(as_json: AsJson = False) -> None:
     """List the events that a consumer could not take."""
     from touchline.platform.events import queries
 
-    found = _with_database(queries.poison)
+    found = with_database(lambda database, _: queries.poison(database))
     if as_json:
         show_json([asdict(event) for event in found])
         return
@@ -54,7 +48,7 @@ def retry(consumer: Consumer, position: Position, as_json: AsJson = False) -> No
     """Hand an event that was set aside back to its consumer."""
     from touchline.platform.events import service
 
-    _with_database(lambda database: service.retry_set_aside(database, consumer, position))
+    with_database(lambda database, _: service.retry_set_aside(database, consumer, position))
     _show_decision(consumer, position, "retry", as_json)
 
 
@@ -63,19 +57,8 @@ def dismiss(consumer: Consumer, position: Position, as_json: AsJson = False) -> 
     """Close an event that was set aside, without its effects."""
     from touchline.platform.events import service
 
-    _with_database(lambda database: service.dismiss_set_aside(database, consumer, position))
+    with_database(lambda database, _: service.dismiss_set_aside(database, consumer, position))
     _show_decision(consumer, position, "dismissed", as_json)
-
-
-def _with_database(work: Callable[[Database], Awaitable[Result]]) -> Result:
-    from touchline.apps.settings import load
-    from touchline.apps.wiring import open_database
-
-    async def working() -> Result:
-        async with open_database(load()) as database:
-            return await work(database)
-
-    return asyncio.run(working())
 
 
 def _show_decision(consumer: str, position: int, state: str, as_json: bool) -> None:

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated
 
-from pydantic import AfterValidator
-
-from touchline.contracts.settings import ByteSize, Duration, Field, SecretStr, Section
+from touchline.contracts.settings import ByteSize, Duration, Field, SecretStr, Section, WebAddress
 
 from .limits import MIB, OwnerLimits
 
 
-def _web_address(value: str) -> str:
-    if value and not value.startswith(("http://", "https://")):
-        raise ValueError("an address starts with http:// or https://")
-    return value.rstrip("/")
-
-
-Address = Annotated[str, AfterValidator(_web_address)]
-
-
 class ClickHouseSettings(Section):
-    url: Address = ""
+    url: WebAddress = ""
     """Where ClickHouse answers by HTTP, like https://clickhouse.example.org:8443; empty starts the embedded one."""
 
     user: str = Field(default="touchline", pattern=r"^[^:\s]+$")

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated
 
-from pydantic import AfterValidator
-
-from touchline.contracts.settings import ByteSize, Duration, Field, SecretStr, Section
-
-
-def _web_address(value: str) -> str:
-    if value and not value.startswith(("http://", "https://")):
-        raise ValueError("an address starts with http:// or https://")
-    return value.rstrip("/")
-
-
-Address = Annotated[str, AfterValidator(_web_address)]
+from touchline.contracts.settings import ByteSize, Duration, Field, SecretStr, Section, WebAddress
 
 
 class ObjectsSettings(Section):
-    url: Address = ""
+    url: WebAddress = ""
     """Where an S3 service answers, like https://s3.example.org; empty starts the embedded one."""
 
-    public_url: Address = ""
+    public_url: WebAddress = ""
     """The same service as browsers reach it, if that differs: signed links name this address."""
 
     bucket: str = Field(default="touchline", pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")

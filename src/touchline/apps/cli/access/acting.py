@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, TypeVar
 from uuid import UUID
 
 import typer
 
+from touchline.apps.cli.work import with_database
 from touchline.gateway.auth.model import BEGINNING, Window
 from touchline.kernel import SystemClock
 from touchline.kernel.errors import InvalidInput
@@ -25,17 +25,9 @@ AfterOption = Annotated[str, typer.Option("--after", help="List what comes after
 
 def act(work: Callable[[Administration], Awaitable[Result]]) -> Result:
     """Opens the database for one piece of work."""
-    from touchline.apps.settings import load
-    from touchline.apps.wiring import open_database
     from touchline.gateway.auth.parts import build_administration
 
-    loaded = load()
-
-    async def working() -> Result:
-        async with open_database(loaded) as database:
-            return await work(build_administration(database, loaded.settings.auth, SystemClock()))
-
-    return asyncio.run(working())
+    return with_database(lambda database, settings: work(build_administration(database, settings.auth, SystemClock())))
 
 
 def gateway_url() -> str:
