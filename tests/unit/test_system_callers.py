@@ -23,6 +23,7 @@ ALLOWED = {
     "platform/events/queries.py": {"show events that were set aside", "show the event log's state"},
     "platform/events/sequencer.py": {"give events their positions"},
     "platform/events/service.py": {"decide on an event that was set aside"},
+    "platform/periodic/queries.py": {"show periodic tasks"},
     "platform/periodic/runner.py": {
         "claim a periodic task",
         "finish a periodic pass",

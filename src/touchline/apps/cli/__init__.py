@@ -17,7 +17,7 @@ from touchline import __version__
 from touchline.apps.redaction import redact
 from touchline.kernel.errors import Defect, InvalidInput, TouchlineError, surface
 
-from . import access, config, events, roles, stack
+from . import access, config, events, roles, stack, tasks
 from .output import AsJson, progress, show, show_error, show_json
 
 application = typer.Typer(
@@ -30,6 +30,7 @@ application = typer.Typer(
 application.add_typer(stack.commands)
 application.add_typer(config.commands)
 application.add_typer(roles.commands)
+application.add_typer(tasks.commands)
 application.add_typer(events.commands, name="events")
 application.add_typer(access.tenants, name="tenants")
 application.add_typer(access.users, name="users")

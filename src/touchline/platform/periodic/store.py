@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -46,30 +46,11 @@ UPDATE platform.periodic
  WHERE name = %(name)s AND attempt = %(attempt)s AND running
 """
 
-LIST = """
-SELECT name, every, next_run_at, running, claimed_by, started_at, finished_at, failures, last_error
-  FROM platform.periodic
- ORDER BY name
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     name: str
     attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class TaskStatus:
-    name: str
-    every: timedelta
-    next_run_at: datetime
-    running: bool
-    claimed_by: str | None
-    started_at: datetime | None
-    finished_at: datetime | None
-    failures: int
-    last_error: str | None
 
 
 class PeriodicStore:
@@ -92,7 +73,3 @@ class PeriodicStore:
     async def fail(self, claim: Claim, error: str, delay: timedelta) -> None:
         values = {"name": claim.name, "attempt": claim.attempt, "error": error, "delay": delay}
         await self._connection.execute(FAIL, values)
-
-    async def tasks(self) -> list[TaskStatus]:
-        async with self._connection.cursor(row_factory=class_row(TaskStatus)) as cursor:
-            return await (await cursor.execute(LIST)).fetchall()

@@ -3,9 +3,10 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-from touchline.platform.periodic import PeriodicRunner, Task
+from touchline.platform.periodic import PeriodicRunner, Task, queries
+from touchline.platform.periodic.queries import TaskStatus
 from touchline.platform.periodic.settings import PeriodicSettings
-from touchline.platform.periodic.store import PeriodicStore, TaskStatus
+from touchline.platform.periodic.store import PeriodicStore
 from touchline.platform.postgres import Database
 
 HOUR = timedelta(hours=1)
@@ -32,9 +33,8 @@ def runner(database: Database, run_pass: Passes, process: str = "one", every: ti
 
 
 async def only_task(database: Database) -> TaskStatus:
-    async with database.system("test: list tasks") as transaction:
-        [task] = await PeriodicStore(transaction.connection).tasks()
-        return task
+    [task] = await queries.tasks(database)
+    return task
 
 
 async def make_due(database: Database) -> None:

@@ -1,0 +1,34 @@
+"""`touchline tasks`: the periodic work of this installation."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+
+from .output import AsJson, show_json, show_table
+from .work import with_database
+
+if TYPE_CHECKING:
+    from touchline.platform.periodic.queries import TaskStatus
+
+commands = typer.Typer()
+
+
+@commands.command()
+def tasks(as_json: AsJson = False) -> None:
+    """List what runs again and again: when next, by whom, and what went wrong last."""
+    from touchline.platform.periodic import queries
+
+    found = with_database(lambda database, _: queries.tasks(database))
+    if as_json:
+        show_json([asdict(task) for task in found])
+    else:
+        show_table(["TASK", "EVERY", "NEXT RUN", "STATE", "LAST ERROR"], [_row(task) for task in found])
+
+
+def _row(task: TaskStatus) -> list[str]:
+    failed = f"failed {task.failures} times" if task.failures else "waiting"
+    state = f"running in {task.claimed_by}" if task.running else failed
+    return [task.name, str(task.every), f"{task.next_run_at:%F %T}", state, task.last_error or "-"]
