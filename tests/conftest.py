@@ -43,6 +43,7 @@ def endpoints(shared_stack: RunningStack) -> Endpoints:
 @pytest.fixture(scope="session")
 async def postgres_server(shared_stack: RunningStack) -> PostgresServer:
     server = PostgresServer(shared_stack.superuser_url, shared_stack.passwords)
+    await server.stop_flushing()
     await server.make_template()
     return server
 

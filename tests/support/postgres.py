@@ -62,6 +62,12 @@ class PostgresServer:
         await ensure_database(self.superuser_url, TEMPLATE)
         await migrate(self.url("touchline_owner", TEMPLATE))
 
+    async def stop_flushing(self) -> None:
+        """Nobody pulls the plug of this one: what must survive that has servers of its own. Databases appear quicker."""
+        async with await AsyncConnection.connect(self.superuser_url, autocommit=True) as connection:
+            await connection.execute("ALTER SYSTEM SET fsync = off")
+            await connection.execute("SELECT pg_reload_conf()")
+
     async def drop(self, name: str) -> None:
         async with await AsyncConnection.connect(self.superuser_url, autocommit=True) as connection:
             await connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
