@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import AsyncGenerator, Generator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -20,6 +21,9 @@ from touchline.platform.postgres import Database
 # A busy machine is no finding: properties are about values, not about time.
 settings.register_profile("touchline", deadline=None)
 settings.load_profile("touchline")
+
+# A shell without job control starts background commands deaf to Ctrl-C, and so would be what they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 EMBEDDED, DEBIAN = "embedded", "debian-15"
 SERVERS = [EMBEDDED, DEBIAN] if debian_postgres.installed() else [EMBEDDED]
