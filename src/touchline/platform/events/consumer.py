@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from touchline.contracts.events import Event
 from touchline.kernel import TenantId
+from touchline.kernel.errors import LeaseLost
 from touchline.platform.postgres import Database, Transaction
 from touchline.platform.retry import delay_seconds, passes_by_itself, retried_forever
 
@@ -36,8 +37,12 @@ class Consumer:
 
     async def _turn(self) -> None:
         position = await self.position()
-        while (reached := await self.step(position)) > position:
-            position = reached
+        try:
+            while (reached := await self.step(position)) > position:
+                position = reached
+        except LeaseLost:
+            await asyncio.sleep(self._settings.poll_interval.total_seconds())  # somebody else is at it
+            return
         while await self.retry_set_aside():
             pass
         await self._source.wait(position, self._settings.poll_interval)
@@ -56,7 +61,7 @@ class Consumer:
         try:
             return await self._apply(position, batch)
         except Exception as error:
-            if passes_by_itself(error):
+            if _is_no_verdict(error):
                 raise
             logger.warning("taking events one by one", extra={"consumer": self._handler.name, "reason": str(error)})
         return await self._apply_one_by_one(position, batch)
@@ -85,13 +90,16 @@ class Consumer:
     async def _apply(self, position: int, batch: Batch) -> int:
         async with self._database.system("consume events") as transaction:
             store = ConsumerStore(transaction.connection, self._handler.name)
-            if not await store.lease(position):
-                return position  # another process holds this consumer, or has moved on
+            await self._require_lease(store, position)
             await self._handle(transaction, batch.events)
             await transaction.enter_system()
             await store.advance(batch.reached)
         CONSUMED.labels(self._handler.name).inc(len(batch.events))
         return batch.reached
+
+    async def _require_lease(self, store: ConsumerStore, position: int) -> None:
+        if not await store.lease(position):
+            raise LeaseLost(f"the consumer {self._handler.name} is not ours now", why="it is held, or has moved on")
 
     async def _handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
         for tenant_id, of_tenant in by_tenant(events):
@@ -100,10 +108,7 @@ class Consumer:
 
     async def _apply_one_by_one(self, position: int, batch: Batch) -> int:
         for event in batch.events:
-            reached = await self._apply_or_set_aside(position, event)
-            if reached == position:
-                return position
-            position = reached
+            position = await self._apply_or_set_aside(position, event)
         return await self._apply(position, Batch([], batch.reached)) if position < batch.reached else position
 
     async def _apply_or_set_aside(self, position: int, event: Event) -> int:
@@ -112,7 +117,7 @@ class Consumer:
             try:
                 return await self._apply(position, Batch([event], event.position))
             except Exception as error:
-                if passes_by_itself(error):
+                if _is_no_verdict(error):
                     raise
                 failure = _reason(error)
             await asyncio.sleep(delay_seconds(self._settings.retry_delay, attempt))
@@ -121,8 +126,7 @@ class Consumer:
     async def _set_aside(self, position: int, event: Event, failure: str) -> int:
         async with self._database.system("set an event aside") as transaction:
             store = ConsumerStore(transaction.connection, self._handler.name)
-            if not await store.lease(position):
-                return position
+            await self._require_lease(store, position)
             await store.set_aside(event, failure)
             await store.advance(event.position)
         SET_ASIDE.labels(self._handler.name).inc()
@@ -136,6 +140,11 @@ def by_tenant(events: Sequence[Event]) -> Iterator[tuple[TenantId, list[Event]]]
     for event in events:
         groups.setdefault(event.tenant_id, []).append(event)
     yield from groups.items()
+
+
+def _is_no_verdict(error: Exception) -> bool:
+    """Whether a failure says nothing about the event."""
+    return passes_by_itself(error) or isinstance(error, LeaseLost)
 
 
 def _reason(error: Exception) -> str:
