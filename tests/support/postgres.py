@@ -63,7 +63,7 @@ class PostgresServer:
         await migrate(self.url("touchline_owner", TEMPLATE))
 
     async def stop_flushing(self) -> None:
-        """Nobody pulls the plug of this one: what must survive that has servers of its own. Databases appear quicker."""
+        """Nobody pulls the plug of this one: tests that do have servers of their own. Databases appear quicker."""
         async with await AsyncConnection.connect(self.superuser_url, autocommit=True) as connection:
             await connection.execute("ALTER SYSTEM SET fsync = off")
             await connection.execute("SELECT pg_reload_conf()")

@@ -50,7 +50,7 @@ class StackSettings(Section):
     """What the embedded Temporal tries to stay below."""
 
     objects_memory: ByteSize = Field(default=ByteSize(320 * MIB), ge=64 * MIB)
-    """What the embedded SeaweedFS tries to stay below. It idles at half of this; nearer, it would only collect garbage."""
+    """What the embedded SeaweedFS tries to stay below. Near its idle size it would only collect garbage."""
 
     objects_volume_size: ByteSize = Field(default=ByteSize(1024 * MIB), ge=16 * MIB, le=30_000 * MIB)
     """How large one volume file of the embedded SeaweedFS grows."""
