@@ -1,0 +1,63 @@
+"""`touchline media`: the media kit by hand, on files of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .output import AsJson, show, show_json
+
+if TYPE_CHECKING:
+    from touchline.media.model import AudioTrack, Probe, VideoTrack
+
+commands = typer.Typer(help="Look at video files.", no_args_is_help=True)
+
+File = Annotated[Path, typer.Argument(help="The video file.", show_default=False)]
+
+
+@commands.callback()
+def media() -> None:
+    """Look at video files."""
+
+
+@commands.command()
+def probe(file: File, as_json: AsJson = False) -> None:
+    """Show what a video is, and whether browsers play it: as it is, repackaged, or encoded again."""
+    found = asyncio.run(_probed(file))
+    if as_json:
+        show_json(asdict(found))
+        return
+    show(f"verdict    {found.verdict}: {found.reason}")
+    show(f"container  {found.format}, {found.size_bytes} bytes, {found.duration_ms / 1000:.3f} s")
+    show(f"video      {_video(found.video)}")
+    show(f"audio      {_audio(found.audio) if found.audio else 'none'}")
+
+
+async def _probed(file: Path) -> Probe:
+    from touchline.apps.settings import load
+    from touchline.media.probe import probe
+    from touchline.media.sandbox import Sandbox
+
+    return await probe(Sandbox(load().settings.media), file)
+
+
+def _video(track: VideoTrack) -> str:
+    from touchline.media.rules import display_size
+
+    width, height = display_size(track)
+    rate = f", {float(track.frame_rate):.3f} pictures/s" if track.frame_rate else ""
+    turned = f", turned by {track.rotation}°" if track.rotation else ""
+    return f"{_codec(track.codec, track.profile)}, {track.pixel_format}, {width} x {height}{turned}{rate}"
+
+
+def _audio(track: AudioTrack) -> str:
+    channels = "1 channel" if track.channels == 1 else f"{track.channels} channels"
+    return f"{_codec(track.codec, track.profile)}, {channels}, {track.sample_rate_hz} Hz"
+
+
+def _codec(name: str, profile: str | None) -> str:
+    return f"{name} ({profile})" if profile else name

@@ -1,0 +1,59 @@
+"""From what went wrong to whose fault it is.
+
+Invariant: what the codecs raise is the input's fault; what Python raises is ours, unless a limit was met.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+import traceback
+from typing import Any
+
+from touchline.media.model import Failure
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+WHY_LENGTH = 500
+
+
+class Refused(Exception):
+    """The input cannot be worked on, for a reason that we know."""
+
+    def __init__(self, failure: Failure, why: str) -> None:
+        super().__init__(why)
+        self.failure = failure
+        self.why = why
+
+
+def explain(error: Exception) -> tuple[Failure, str]:
+    failure, why = _classified(error)
+    return failure, why[:WHY_LENGTH]
+
+
+def _classified(error: Exception) -> tuple[Failure, str]:
+    number = getattr(error, "errno", None)
+    if isinstance(error, Refused):
+        return error.failure, error.why
+    if isinstance(error, MemoryError) or number == errno.ENOMEM:
+        return Failure.LIMIT, "it needs more memory than it may have"
+    if number == errno.EFBIG:
+        return Failure.LIMIT, "a file that is made of it is larger than it may be"
+    if number in NO_ROOM:
+        return Failure.STORAGE, "the disk is full"
+    return _of_the_codecs(error) or (Failure.DEFECT, _place(error))
+
+
+def _of_the_codecs(error: Exception) -> tuple[Failure, str] | None:
+    codecs: Any = sys.modules.get("av.error")
+    if codecs is None:  # a task that opens no video
+        return None
+    unknown = codecs.DecoderNotFoundError, codecs.PatchWelcomeError, codecs.NotImplementedError
+    why: str = getattr(error, "strerror", None) or type(error).__name__
+    if isinstance(error, unknown):
+        return Failure.UNSUPPORTED, why
+    return (Failure.DAMAGED, why) if isinstance(error, codecs.FFmpegError) else None
+
+
+def _place(error: Exception) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({frame.name}, line {frame.lineno} of {frame.filename.rpartition('/')[2]})"

@@ -1,0 +1,87 @@
+"""The task `poster`: a JPEG of a picture on which there is something to see.
+
+A few keyframes are looked at; where they are too few or show nothing, the beginning is looked through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from av.error import FFmpegError
+from av.video.frame import VideoFrame
+
+from touchline.media import rules
+from touchline.media.model import Chosen, Failure, Format, Probe
+
+from .channel import Channel
+from .facts import learn
+from .failures import Refused
+from .judging import Candidate, Jury
+from .order import Options
+from .packets import decode
+from .pictures import write_jpeg
+from .source import Source, identify, open_source, ready_to_decode, tick_of
+
+MOST_BROKEN_PACKETS = 100
+MOST_PACKETS = 3000  # in the closer look: about two minutes
+
+
+def make_poster(options: dict[str, Any], channel: Channel) -> Chosen:
+    bounds, kind, jury = Options(**options), identify(), Jury()
+    facts = learn(kind, bounds)
+    _show_keyframes(jury, kind, facts, bounds)
+    if not rules.is_good_choice(jury.scores):
+        _show_beginning(jury, kind, facts, bounds)
+    if jury.best is None:
+        raise Refused(Failure.DAMAGED, "none of its pictures can be decoded")
+    return _written(jury.best, facts, bounds)
+
+
+def _show_keyframes(jury: Jury, kind: Format, facts: Probe, options: Options) -> None:
+    shown: set[Fraction] = set()
+    with open_source(kind, options) as source:
+        ready_to_decode(source.video, options, threads=1)  # one picture here and there: reading ahead is waste
+        for position in rules.poster_positions(facts.duration_ms):
+            found = _keyframe_before(source, Fraction(position, 1000))
+            if found and (time := _time(source, found)) not in shown:
+                shown.add(time)
+                jury.see(found, time)
+
+
+def _keyframe_before(source: Source, position: Fraction) -> VideoFrame | None:
+    try:
+        source.container.seek(int((position + source.start) / tick_of(source.video)), stream=source.video)
+        packets = islice(source.container.demux(source.video), MOST_BROKEN_PACKETS)
+        return next((picture for packet in packets for picture in decode(source.video.codec_context, packet)), None)
+    except FFmpegError:
+        return None  # not every container can be searched; the beginning can always be read
+
+
+def _show_beginning(jury: Jury, kind: Format, facts: Probe, options: Options) -> None:
+    step = min(Fraction(1), Fraction(facts.duration_ms, 1000 * rules.POSTER_CANDIDATES))
+    wanted = Fraction(0)
+    with open_source(kind, options) as source:
+        ready_to_decode(source.video, options, options.threads)
+        for picture in _pictures(source):
+            if (time := _time(source, picture)) >= wanted:
+                jury.see(picture, time)
+                wanted = time + step
+
+
+def _pictures(source: Source) -> Iterator[VideoFrame]:
+    for packet in islice(source.container.demux(source.video), MOST_PACKETS):
+        yield from decode(source.video.codec_context, packet)
+
+
+def _time(source: Source, picture: VideoFrame) -> Fraction:
+    return (source.time_of(picture) or 0) * tick_of(source.video) - source.start
+
+
+def _written(best: Candidate, facts: Probe, options: Options) -> Chosen:
+    seen = rules.display_size(facts.video)
+    width, height = rules.fitted_size(*seen, (options.poster_width, options.poster_width))
+    write_jpeg(best.picture, (width, height), facts.video.rotation)
+    return Chosen(width, height, max(0, round(best.time * 1000)))

@@ -1,0 +1,77 @@
+"""Whether the end of a file is missing, told by the sizes that its container promises. Of what came in, and of what
+was written: the muxer does not say when a disk is full.
+
+Invariant: reads only headers, each step goes forward, and the number of steps is bounded.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import struct
+from pathlib import Path
+
+from touchline.media.model import Failure, Format
+
+from .boxes import walk_boxes
+from .failures import Refused
+
+ESSENTIAL_BOXES = frozenset({b"moov", b"mdat", b"moof"})
+SEGMENT = 0x18538067
+
+
+def check_whole(descriptor: int, kind: Format) -> None:
+    size = os.fstat(descriptor).st_size
+    if kind in (Format.MP4, Format.QUICKTIME):
+        _check_boxes(descriptor, size)
+    elif kind in (Format.MATROSKA, Format.WEBM):
+        _check_segment(descriptor, size)
+    elif kind is Format.AVI:
+        _check_end(struct.unpack("<I", os.pread(descriptor, 8, 0)[4:].ljust(4, b"\0"))[0] + 8, size)
+
+
+def check_written(path: Path, essential: bytes) -> int:
+    """The size of a file of ours that must end where its last box does."""
+    with path.open("rb") as file:
+        size, boxes = os.fstat(file.fileno()).st_size, dict(walk_boxes(file.fileno()))
+    if essential in boxes and max(boxes.values()) == size:
+        return size
+    largest, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if size == largest:
+        raise Refused(Failure.LIMIT, f"a segment of it has more than {largest} bytes")
+    raise Refused(Failure.STORAGE, "a segment could not be written as a whole")
+
+
+def _check_boxes(descriptor: int, size: int) -> None:
+    kinds: set[bytes] = set()
+    for kind, end in walk_boxes(descriptor):
+        kinds.add(kind)
+        if kind in ESSENTIAL_BOXES:
+            _check_end(end, size)
+    if b"moov" not in kinds:
+        raise Refused(Failure.TRUNCATED, "its index (moov) is missing")
+
+
+def _check_segment(descriptor: int, size: int) -> None:
+    """Matroska: a header, then one segment that says how long it is, unless it was written live."""
+    header = os.pread(descriptor, 12, 0)
+    length, used = _variable_size(header[4:])
+    start = 4 + used + (length or 0)
+    segment = os.pread(descriptor, 12, start)
+    if len(segment) < 5:
+        raise Refused(Failure.TRUNCATED, "it ends before its first picture")
+    length, used = _variable_size(segment[4:])
+    if length is not None and int.from_bytes(segment[:4]) == SEGMENT:
+        _check_end(start + 4 + used + length, size)
+
+
+def _variable_size(data: bytes) -> tuple[int | None, int]:
+    """EBML: the leading zero bits of the first byte say how many bytes there are; all ones mean unknown."""
+    width = 9 - data[0].bit_length() if data and data[0] else 8
+    value = int.from_bytes(data[:width]) & ((1 << 7 * width) - 1)
+    return (None if value == (1 << 7 * width) - 1 else value), width
+
+
+def _check_end(promised: int, size: int) -> None:
+    if promised > size:
+        raise Refused(Failure.TRUNCATED, f"{promised - size} bytes of it are missing at the end")

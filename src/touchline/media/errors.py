@@ -1,0 +1,71 @@
+"""What can be wrong with a video, as errors.
+
+    InvalidInput
+    └── InvalidMedia            the file is at fault: trying again gives the same
+        ├── NotAVideo
+        ├── NoPictures          only sound in it
+        ├── TruncatedVideo      the end is missing
+        ├── DamagedVideo
+        ├── UnsupportedVideo
+        └── CrashingVideo       a decoder broke on it
+    LimitExceeded
+    └── MediaLimitExceeded      too large, too long, or too much work
+
+Invariant: what is our own mistake or this machine's trouble is none of these.
+"""
+
+from __future__ import annotations
+
+from touchline.kernel.errors import Defect, InvalidInput, LimitExceeded, TouchlineError, Unavailable
+
+from .model import Failure
+
+
+class InvalidMedia(InvalidInput):
+    next_step = "Send another file, or export this one again."
+
+
+class NotAVideo(InvalidMedia):
+    next_step = "Send a video file: MP4, MOV, MKV, WebM, AVI, MPEG, FLV, OGG or WMV."
+
+
+class NoPictures(InvalidMedia):
+    next_step = "Send a file that has pictures, not only sound."
+
+
+class TruncatedVideo(InvalidMedia):
+    next_step = "Send the whole file; the copy or the recording ended too early."
+
+
+class DamagedVideo(InvalidMedia):
+    pass
+
+
+class UnsupportedVideo(InvalidMedia):
+    next_step = "Convert it to H.264 and AAC in an MP4 file, and send that."
+
+
+class CrashingVideo(InvalidMedia):
+    pass
+
+
+class MediaLimitExceeded(LimitExceeded):
+    next_step = "Send a smaller or shorter video, or raise the limit in the section `media` of the settings."
+
+
+_WORDS: dict[Failure, tuple[type[TouchlineError], str]] = {
+    Failure.NOT_A_VIDEO: (NotAVideo, "this is not a video"),
+    Failure.NO_PICTURES: (NoPictures, "this video has no pictures"),
+    Failure.TRUNCATED: (TruncatedVideo, "this video is not whole"),
+    Failure.DAMAGED: (DamagedVideo, "this video is damaged"),
+    Failure.UNSUPPORTED: (UnsupportedVideo, "this video cannot be read here"),
+    Failure.LIMIT: (MediaLimitExceeded, "this video is too much"),
+    Failure.CRASHED: (CrashingVideo, "this video broke the program that read it"),
+    Failure.STORAGE: (Unavailable, "there is no room for what is made of the video"),
+    Failure.DEFECT: (Defect, "the work on a video failed"),
+}
+
+
+def media_error(failure: Failure, why: str) -> TouchlineError:
+    kind, what = _WORDS[failure]
+    return kind(what, why=why)

@@ -1,0 +1,181 @@
+"""What is known about a video, and what was made of it. Shared with the child: it imports nothing heavy.
+
+Invariant: whole milliseconds, bytes and bits; ratios stay ratios.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+MASTER = "index.m3u8"
+POSTER = "poster.jpg"
+
+
+class Failure(StrEnum):
+    """Why a child could not do its task. All but the last two are the input's fault."""
+
+    NOT_A_VIDEO = "not_a_video"
+    NO_PICTURES = "no_pictures"
+    TRUNCATED = "truncated"
+    DAMAGED = "damaged"
+    UNSUPPORTED = "unsupported"
+    LIMIT = "limit"
+    CRASHED = "crashed"
+    STORAGE = "storage"
+    DEFECT = "defect"
+
+
+class Format(StrEnum):
+    """The containers that are opened; everything else is not a video."""
+
+    MP4 = "mp4"
+    QUICKTIME = "quicktime"
+    MATROSKA = "matroska"
+    WEBM = "webm"
+    AVI = "avi"
+    MPEG_TS = "mpeg-ts"
+    MPEG_PS = "mpeg-ps"
+    FLASH = "flv"
+    OGG = "ogg"
+    WINDOWS_MEDIA = "asf"
+
+
+class Verdict(StrEnum):
+    PLAYS = "plays"  # as it is, in every current browser
+    REPACKAGE = "repackage"  # its streams play, its container does not
+    RE_ENCODE = "re-encode"
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    numerator: int
+    denominator: int
+
+    def __float__(self) -> float:
+        return self.numerator / self.denominator
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Any stream of the file, also those that nobody will use."""
+
+    index: int
+    kind: str
+    codec: str
+    language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VideoTrack:
+    index: int
+    codec: str
+    profile: str | None
+    pixel_format: str
+    width: int  # as stored; `rules.display_size` is as seen
+    height: int
+    rotation: int  # clockwise to see it upright: 0, 90, 180 or 270
+    sample_aspect: Ratio
+    frame_rate: Ratio | None
+    keyframe_gap_ms: int | None  # the longest, where the file has an index that tells
+
+
+@dataclass(frozen=True, slots=True)
+class AudioTrack:
+    index: int
+    codec: str
+    profile: str | None
+    channels: int
+    sample_rate_hz: int
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    format: Format
+    size_bytes: int
+    duration_ms: int
+    video: VideoTrack
+    audio: AudioTrack | None
+    streams: tuple[Stream, ...]
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a video becomes HLS: a reason to encode a stream, or none to copy it."""
+
+    encode_video: str | None
+    encode_audio: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rendition:
+    """One quality of a video: a folder with its playlist, its first segment's header and its segments."""
+
+    name: str
+    playlist: str  # from the folder of the master playlist
+    width: int  # as seen
+    height: int
+    frame_rate: Ratio | None
+    codecs: str  # as RFC 6381 writes them
+    peak_bits_per_second: int
+    average_bits_per_second: int
+    duration_ms: int
+    segments: int
+    copied: bool  # the pictures are the source's own, bit by bit
+
+
+@dataclass(frozen=True, slots=True)
+class Packaged:
+    """What a child says about the HLS that it wrote."""
+
+    source: Probe
+    renditions: tuple[Rendition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a child says about the poster that it wrote."""
+
+    width: int
+    height: int
+    position_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    path: str  # from the output folder, with slashes
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class HlsPackage:
+    source: Probe
+    master: str
+    renditions: tuple[Rendition, ...]
+    files: tuple[OutputFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Poster:
+    path: str
+    width: int
+    height: int
+    size_bytes: int
+    position_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Walls:
+    """What a child cannot do, tried from inside."""
+
+    network: bool  # reach this machine's servers, or any other
+    files: bool  # read a file that is none of its business
+    processes: bool  # see another process
+    user: bool  # act as the user who started it
+    limits: bool  # take as much memory and time as there is
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return tuple(field.name for field in fields(self) if not getattr(self, field.name))

@@ -1,0 +1,100 @@
+"""What to do with a video, decided from its facts. Pure, and light: the child decides by the same rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .model import AudioTrack, Format, Plan, Verdict, VideoTrack
+
+LARGEST_SIZE = (1920, 1080)  # of encoded pictures, lying or standing
+EIGHT_BIT_420 = frozenset({"yuv420p", "yuvj420p"})
+AAC_PROFILES = {"LC": 2, "HE-AAC": 5, "HE-AACv2": 29}  # with their numbers in the names of codecs
+# The other containers keep no times at which pictures are shown, or not in a way that survives copying.
+COPYABLE = frozenset({Format.MP4, Format.QUICKTIME, Format.MATROSKA, Format.WEBM, Format.MPEG_TS, Format.FLASH})
+
+POSTER_CANDIDATES = 9
+LEAST_CANDIDATES = 3
+DARK, BRIGHT = 24, 232  # the mean of a picture on which there is nothing to see
+PLAIN = 12  # the deviation below which a picture is one colour
+VISIBLE = 1_000_000.0
+
+
+def plan(kind: Format, video: VideoTrack, audio: AudioTrack | None, longest_gap_ms: int) -> Plan:
+    """A stream is copied unless something speaks against it."""
+    return Plan(_against_copying(kind, video, longest_gap_ms), _against_copying_sound(audio))
+
+
+def judge(kind: Format, decided: Plan) -> tuple[Verdict, str]:
+    """The verdict on the file as a whole, and its reason."""
+    reasons = [reason for reason in (decided.encode_video, decided.encode_audio) if reason]
+    if reasons:
+        return Verdict.RE_ENCODE, "; ".join(reasons)
+    if kind is Format.MP4:
+        return Verdict.PLAYS, "browsers play its streams and its container"
+    return Verdict.REPACKAGE, f"browsers play its streams, but not the container {kind}"
+
+
+def _against_copying(kind: Format, video: VideoTrack, longest_gap_ms: int) -> str | None:
+    if video.codec != "h264":
+        return f"the video codec is {video.codec}"
+    if video.pixel_format not in EIGHT_BIT_420:
+        return f"the pixel format is {video.pixel_format}"
+    if kind not in COPYABLE:
+        return f"the container {kind} does not keep the times of H.264 pictures"
+    if video.keyframe_gap_ms and video.keyframe_gap_ms > longest_gap_ms:
+        return f"there are {video.keyframe_gap_ms / 1000:g} s between keyframes"
+    return None
+
+
+def _against_copying_sound(audio: AudioTrack | None) -> str | None:
+    if audio is None:
+        return None
+    if audio.codec != "aac":
+        return f"the audio codec is {audio.codec}"
+    if audio.profile not in AAC_PROFILES:
+        return f"the AAC profile is {audio.profile or 'unknown'}"
+    return None
+
+
+def display_size(video: VideoTrack) -> tuple[int, int]:
+    """As it is seen: square pixels, upright."""
+    width, height = round(video.width * float(video.sample_aspect)), video.height
+    return (height, width) if video.rotation % 180 else (width, height)
+
+
+def fitted_size(width: int, height: int, largest: tuple[int, int]) -> tuple[int, int]:
+    """The largest even size of the same shape in a frame that lies or stands like the picture; never enlarged."""
+    long, short = max(largest), min(largest)
+    room = (long, short) if width >= height else (short, long)
+    scale = min(1.0, room[0] / width, room[1] / height)
+    return _even(width * scale), _even(height * scale)
+
+
+def _even(length: float) -> int:
+    return max(2, round(length) // 2 * 2)
+
+
+def rendition_name(width: int, height: int) -> str:
+    """Named like people name qualities: by the shorter side."""
+    return f"{min(width, height)}p"
+
+
+def most_bits_per_second(width: int, height: int, frame_rate: float) -> int:
+    """The peak of an encoded rendition: a tenth of a bit for each pixel, about 6 Mbit/s for 1080p30."""
+    return max(200_000, int(width * height * min(frame_rate, 60.0) * 0.1))
+
+
+def poster_positions(duration_ms: int) -> list[int]:
+    """Where to look for a poster: evenly, away from both ends, where titles and black are."""
+    return [duration_ms * (2 * number + 1) // (2 * POSTER_CANDIDATES) for number in range(POSTER_CANDIDATES)]
+
+
+def poster_score(mean: float, deviation: float, sharpness: float) -> float:
+    """How much there is to see: contrast and detail count; a black, white or plain picture loses to any other."""
+    visible = DARK < mean < BRIGHT and deviation > PLAIN
+    return sharpness * min(deviation, 64.0) + (VISIBLE if visible else 0.0)
+
+
+def is_good_choice(scores: Sequence[float]) -> bool:
+    """Whether the best of these may be the poster, or a closer look is worth the time."""
+    return len(scores) >= LEAST_CANDIDATES and max(scores) >= VISIBLE

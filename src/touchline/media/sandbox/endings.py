@@ -1,0 +1,46 @@
+"""From how a child ended to its result, or to the error that says whose fault it is."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+from touchline.kernel.errors import Defect, SetupError, TouchlineError, Unavailable
+from touchline.media.errors import media_error
+from touchline.media.model import Failure
+
+from .model import Ending
+
+SIGNALLED = 128  # a shell's way, and bubblewrap's, to say that a signal ended what it ran
+NOT_STARTED = "the sandbox could not be started"
+
+
+def result_of(ending: Ending) -> dict[str, Any]:
+    if ending.answer is None:
+        raise _silent(ending)
+    if "result" in ending.answer:
+        return ending.answer["result"]
+    try:
+        failure = Failure(ending.answer["failure"])
+    except ValueError as error:
+        raise Defect("a child failed in an unknown way", why=str(error)) from error
+    raise media_error(failure, ending.answer["why"])
+
+
+def _silent(ending: Ending) -> TouchlineError:
+    """It ended without an answer. What the input did to it begins when it has started."""
+    if not ending.started:
+        return SetupError(NOT_STARTED, why=ending.last_words or f"it ended with {ending.exit_code}")
+    number = _signal(ending.exit_code)
+    if number == signal.SIGXCPU:
+        return media_error(Failure.LIMIT, "it needs more processor time than it may have")
+    if number == signal.SIGKILL:
+        hint = "Give the machine more memory, or let it do less at once; then try again."
+        return Unavailable("the work on a video was killed", why="by the system, perhaps for want of memory", hint=hint)
+    why = f"signal {signal.Signals(number).name}" if number else f"it ended with {ending.exit_code} and no answer"
+    return media_error(Failure.CRASHED, why)
+
+
+def _signal(exit_code: int) -> int | None:
+    number = -exit_code if exit_code < 0 else exit_code - SIGNALLED
+    return number if number in {each.value for each in signal.Signals} else None

@@ -1,0 +1,66 @@
+"""What runs in a sandbox, on what, and behind which walls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from touchline.media.child.order import Limits
+from touchline.media.model import OutputFile
+
+Result = TypeVar("Result")
+Progress = Callable[[int], None]  # takes the percentage that is done
+
+
+class Enclosure(StrEnum):
+    """How a child is walled in, the strongest first."""
+
+    ROOT = "root"  # bubblewrap, started by root; the child becomes another user of the machine
+    NAMESPACE = "namespace"  # bubblewrap, in a user namespace; the child has another id inside of it
+    BARE = "bare"  # limits only, and another user where root starts it
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is executed: a module that calls `duty.serve`, and further folders that it is imported from."""
+
+    module: str = "touchline.media.child"
+    folders: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One way to start children on this machine."""
+
+    enclosure: Enclosure
+    bubblewrap: Path | None
+    user_id: int
+    program: Program
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    name: str
+    limits: Limits
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    source: Path | int | None = None  # a path or an open descriptor
+    output: Path | None = None  # an empty folder of the caller; the only place that can be written
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a child ended: its answer if it gave one, and what the system says."""
+
+    started: bool
+    answer: Mapping[str, Any] | None
+    exit_code: int
+    last_words: str  # from its standard error
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Result]):
+    result: Result
+    files: tuple[OutputFile, ...]

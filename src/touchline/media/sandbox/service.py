@@ -1,0 +1,63 @@
+"""The sandbox: one task, one child, nothing carried over.
+
+Invariant: a child starts behind the strongest walls that this machine allows; which those are was tried, not guessed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from touchline.kernel.errors import SetupError
+from touchline.media.model import Walls
+from touchline.media.settings import MediaSettings
+
+from .errand import run_errand
+from .model import Enclosure, Outcome, Program, Progress, Result, Task
+from .trial import Settled, possible_enclosures, settle
+
+CHILD = Program()
+HINT = (
+    "Allow user namespaces (kernel.unprivileged_userns_clone, or the container's seccomp profile), "
+    "or set `media.require_walls` to false."
+)
+
+logger = logging.getLogger(__name__)
+
+
+class Sandbox:
+    """Use it from a thread that lives as long as the process: children end with the thread that started them."""
+
+    def __init__(
+        self, settings: MediaSettings, program: Program = CHILD, enclosures: Sequence[Enclosure] | None = None
+    ) -> None:
+        self.settings = settings
+        self._program = program
+        self._enclosures = list(enclosures or possible_enclosures())
+        self._settling = asyncio.Lock()
+        self._settled: Settled | None = None
+
+    async def walls(self) -> Walls:
+        """Those that stand on this machine, required or not."""
+        return (await self._settle()).walls
+
+    async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> Outcome[Result]:
+        """The result of one task, or the error that says whose fault it is. Cancelling it ends the child."""
+        settled = await self._settle()
+        if settled.walls.missing and self.settings.require_walls:
+            why = f"missing: {', '.join(settled.walls.missing)}; {settled.why_not_more}"
+            raise SetupError("the walls around videos do not stand", why=why, hint=HINT)
+        return await run_errand(settled.cell, task, kind, progress)
+
+    async def _settle(self) -> Settled:
+        async with self._settling:
+            if self._settled is None:
+                self._settled = await settle(self.settings.sandbox_user_id, self._program, self._enclosures)
+                self._tell(self._settled)
+            return self._settled
+
+    def _tell(self, settled: Settled) -> None:
+        if settled.walls.missing:
+            extra = {"missing": settled.walls.missing, "reason": settled.why_not_more}
+            logger.warning("videos are opened without all walls", extra=extra)

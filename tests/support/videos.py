@@ -1,0 +1,152 @@
+"""Videos for the tests, made with the real encoders; each is made once in a run, when a test asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+
+import av
+from av.audio.frame import AudioFrame
+from av.audio.stream import AudioStream
+from av.container import OutputContainer
+from av.error import EOFError as EndOfFrames
+from av.filter import Graph
+from av.video.frame import PictureType, VideoFrame
+from av.video.stream import VideoStream
+
+SAMPLE_RATE = 48_000
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to make; the ending of the name chooses the container."""
+
+    name: str
+    seconds: float = 6.0
+    size: tuple[int, int] = (320, 180)
+    rate: int = 25
+    video: str | None = "libx264"
+    audio: str | None = "aac"
+    pixels: str = "yuv420p"
+    filters: tuple[tuple[str, str], ...] = ()
+    encoder: Mapping[str, str] = field(default_factory=lambda: {"preset": "veryfast", "g": "50"})
+    muxer: Mapping[str, str] = field(default_factory=dict)
+    rotation: int = 0  # counter-clockwise, as the display matrix has it
+    sample_aspect: Fraction | None = None
+
+    @property
+    def frames(self) -> int:
+        return round(self.seconds * self.rate)
+
+
+MP4 = Recipe("h264.mp4")
+FAST_START = replace(MP4, name="fast-start.mp4", muxer={"movflags": "+faststart"})
+FRAGMENTED = replace(MP4, name="fragmented.mp4", muxer={"movflags": "+frag_keyframe+empty_moov"})
+SILENT = replace(MP4, name="silent.mp4", audio=None)
+QUICKTIME = replace(MP4, name="h264.mov")
+MATROSKA = replace(MP4, name="h264.mkv")
+LIVE = replace(MP4, name="live.mkv", muxer={"live": "1"})  # recorded as it came: no duration, no sizes
+TRANSPORT_STREAM = replace(MP4, name="h264.ts")
+FLASH = replace(MP4, name="h264.flv")
+ROTATED = replace(MP4, name="rotated.mp4", rotation=-90)
+ANAMORPHIC = replace(MP4, name="anamorphic.mp4", size=(240, 180), sample_aspect=Fraction(4, 3))
+UNEVEN = replace(MP4, name="uneven.mp4", filters=(("select", "not(between(mod(n\\,10)\\,3\\,5))"),))
+TEN_BIT = replace(MP4, name="ten-bit.mp4", pixels="yuv420p10le")
+MP3_SOUND = replace(MP4, name="mp3.mkv", audio="libmp3lame")
+ONE_KEYFRAME = replace(
+    MP4, name="one-keyframe.mp4", seconds=24, size=(160, 90), encoder={"preset": "ultrafast", "g": "9999"}
+)
+WEBM = Recipe("vp9.webm", video="libvpx-vp9", audio="libopus", encoder={"deadline": "realtime", "cpu-used": "8"})
+AVI = Recipe("mpeg4.avi", video="mpeg4", audio="libmp3lame", encoder={})
+AVI_H264 = replace(MP4, name="h264.avi")
+LARGE_ROTATED = replace(AVI, name="large-rotated.mp4", size=(2560, 1440), seconds=0.4, audio="aac", rotation=-90)
+SOUND_ONLY = Recipe("sound.mp4", video=None)
+SMALL = Recipe("small.mp4", seconds=1, size=(64, 36))
+
+
+class Studio:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def make(self, recipe: Recipe) -> Path:
+        path = self.folder / recipe.name
+        if not path.exists():
+            draft = path.with_name(f"draft-{recipe.name}")
+            make_video(draft, recipe)
+            draft.replace(path)
+        return path
+
+    def cut(self, recipe: Recipe, share: float) -> Path:
+        """Only its beginning."""
+        whole = self.make(recipe)
+        path = whole.with_name(f"{share:g}-of-{recipe.name}")
+        path.write_bytes(whole.read_bytes()[: int(whole.stat().st_size * share)])
+        return path
+
+    def write(self, name: str, content: bytes | str) -> Path:
+        path = self.folder / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+
+def make_video(path: Path, recipe: Recipe) -> None:
+    with av.open(str(path), "w", container_options=dict(recipe.muxer)) as output:
+        picture_stream = _add_pictures(output, recipe) if recipe.video else None
+        sound_stream = output.add_stream(recipe.audio, rate=SAMPLE_RATE, layout="stereo") if recipe.audio else None
+        for frame in _in_order(recipe):
+            if isinstance(frame, VideoFrame) and picture_stream:
+                frame.pict_type = PictureType.NONE
+                output.mux(picture_stream.encode(frame))
+            elif isinstance(frame, AudioFrame) and isinstance(sound_stream, AudioStream):
+                output.mux(sound_stream.encode(frame))
+        for stream in (picture_stream, sound_stream):
+            if isinstance(stream, VideoStream | AudioStream):
+                output.mux(stream.encode(None))
+
+
+def _add_pictures(output: OutputContainer, recipe: Recipe) -> VideoStream:
+    stream = output.add_stream(recipe.video or "", rate=recipe.rate, options=dict(recipe.encoder))
+    assert isinstance(stream, VideoStream)
+    stream.width, stream.height = recipe.size
+    stream.pix_fmt = recipe.pixels
+    stream.codec_context.time_base = Fraction(1, recipe.rate)
+    if recipe.rotation:
+        stream.set_display_rotation(recipe.rotation)
+    if recipe.sample_aspect:
+        stream.codec_context.sample_aspect_ratio = recipe.sample_aspect
+    return stream
+
+
+def _in_order(recipe: Recipe) -> Iterator[VideoFrame | AudioFrame]:
+    """Pictures and sound as they are recorded: by their time."""
+    sources = [_pictures(recipe)] if recipe.video else []
+    sources += [_sound(recipe)] if recipe.audio else []
+    waiting = {source: frame for source in sources if (frame := next(source, None))}
+    while waiting:
+        source = min(waiting, key=lambda each: waiting[each].time or 0.0)
+        yield waiting.pop(source)
+        if frame := next(source, None):
+            waiting[source] = frame
+
+
+def _pictures(recipe: Recipe) -> Iterator[VideoFrame | AudioFrame]:
+    width, height = recipe.size
+    source = ("testsrc2", f"size={width}x{height}:rate={recipe.rate}:duration={recipe.seconds}")
+    return _frames(source, *recipe.filters, ("format", recipe.pixels), ("buffersink", ""))
+
+
+def _sound(recipe: Recipe) -> Iterator[VideoFrame | AudioFrame]:
+    source = ("sine", f"frequency=440:sample_rate={SAMPLE_RATE}:duration={recipe.seconds}")
+    return _frames(source, ("abuffersink", ""))
+
+
+def _frames(*filters: tuple[str, str]) -> Iterator[VideoFrame | AudioFrame]:
+    graph = Graph()
+    graph.link_nodes(*(graph.add(name, arguments or None) for name, arguments in filters)).configure()
+    while True:
+        try:
+            yield graph.pull()
+        except EndOfFrames:
+            return

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from touchline.kernel.errors import Defect, SetupError, TouchlineError, Unavailable, surface
+from touchline.media import errors
+from touchline.media.errors import CrashingVideo, InvalidMedia, MediaLimitExceeded, media_error
+from touchline.media.model import Failure
+from touchline.media.sandbox.endings import result_of
+from touchline.media.sandbox.model import Ending
+
+
+def ended(code: int, *, started: bool = True) -> Ending:
+    return Ending(started, None, code, "last words")
+
+
+@pytest.mark.parametrize(
+    ("ending", "error", "why"),
+    [
+        (ended(1, started=False), SetupError, "last words"),
+        (ended(-signal.SIGKILL, started=False), SetupError, "last words"),
+        (ended(-signal.SIGXCPU), MediaLimitExceeded, "processor time"),
+        (ended(128 + signal.SIGXCPU), MediaLimitExceeded, "processor time"),
+        (ended(-signal.SIGKILL), Unavailable, "by the system"),
+        (ended(128 + signal.SIGKILL), Unavailable, "by the system"),
+        (ended(-signal.SIGSEGV), CrashingVideo, "SIGSEGV"),
+        (ended(128 + signal.SIGABRT), CrashingVideo, "SIGABRT"),
+        (ended(0), CrashingVideo, "ended with 0 and no answer"),
+        (ended(255), CrashingVideo, "ended with 255 and no answer"),
+        (Ending(True, {"failure": "invented", "why": ""}, 0, ""), Defect, "invented"),
+    ],
+)
+def test_an_ending_says_whose_fault_it_is(ending: Ending, error: type[TouchlineError], why: str) -> None:
+    with pytest.raises(error, match=why):
+        result_of(ending)
+
+
+def test_a_result_is_handed_on() -> None:
+    assert result_of(Ending(True, {"result": {"a": 1}}, 0, "")) == {"a": 1}
+
+
+@pytest.mark.parametrize("failure", Failure)
+def test_every_failure_is_an_error_that_says_what_to_do(failure: Failure) -> None:
+    error = media_error(failure, "because")
+    assert str(error).endswith(": because")
+    assert error.hint.endswith(".")
+    assert surface(error)
+    assert error.retryable is (failure is Failure.STORAGE)
+
+
+def test_what_is_wrong_with_a_file_is_never_ours() -> None:
+    ours = {Failure.LIMIT, Failure.STORAGE, Failure.DEFECT}
+    assert all(isinstance(media_error(failure, ""), InvalidMedia) for failure in set(Failure) - ours)
+    assert not any(isinstance(media_error(failure, ""), InvalidMedia) for failure in ours)
+
+
+def test_the_drawing_shows_the_errors() -> None:
+    drawing = errors.__doc__ or ""
+    assert all(error.__name__ in drawing for error in [*InvalidMedia.__subclasses__(), MediaLimitExceeded])

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchline.media import rules
+from touchline.media.model import AudioTrack, Format, Plan, Ratio, Verdict, VideoTrack
+
+VIDEO = VideoTrack(
+    index=0,
+    codec="h264",
+    profile="High",
+    pixel_format="yuv420p",
+    width=1920,
+    height=1080,
+    rotation=0,
+    sample_aspect=Ratio(1, 1),
+    frame_rate=Ratio(25, 1),
+    keyframe_gap_ms=2000,
+)
+AUDIO = AudioTrack(index=1, codec="aac", profile="LC", channels=2, sample_rate_hz=48_000)
+GAP_MS = 20_000
+LENGTH = st.integers(2, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "video", "audio", "expected"),
+    [
+        (Format.MP4, VIDEO, AUDIO, Plan(None, None)),
+        (Format.MP4, VIDEO, None, Plan(None, None)),
+        (Format.MATROSKA, replace(VIDEO, pixel_format="yuvj420p"), AUDIO, Plan(None, None)),
+        (Format.MP4, replace(VIDEO, keyframe_gap_ms=None), AUDIO, Plan(None, None)),
+        (Format.MP4, replace(VIDEO, keyframe_gap_ms=GAP_MS), AUDIO, Plan(None, None)),
+        (Format.MP4, VIDEO, replace(AUDIO, profile="HE-AACv2"), Plan(None, None)),
+        (Format.MP4, replace(VIDEO, codec="hevc"), AUDIO, Plan("the video codec is hevc", None)),
+        (Format.MP4, replace(VIDEO, pixel_format="yuv422p"), AUDIO, Plan("the pixel format is yuv422p", None)),
+        (Format.MP4, replace(VIDEO, keyframe_gap_ms=30_500), AUDIO, Plan("there are 30.5 s between keyframes", None)),
+        (Format.MP4, VIDEO, replace(AUDIO, codec="ac3"), Plan(None, "the audio codec is ac3")),
+        (Format.MP4, VIDEO, replace(AUDIO, profile="xHE-AAC"), Plan(None, "the AAC profile is xHE-AAC")),
+        (Format.MP4, VIDEO, replace(AUDIO, profile=None), Plan(None, "the AAC profile is unknown")),
+    ],
+)
+def test_a_stream_is_copied_unless_something_speaks_against_it(
+    kind: Format, video: VideoTrack, audio: AudioTrack | None, expected: Plan
+) -> None:
+    assert rules.plan(kind, video, audio, GAP_MS) == expected
+
+
+@pytest.mark.parametrize("kind", sorted(set(Format) - rules.COPYABLE))
+def test_pictures_of_a_container_without_their_times_are_encoded(kind: Format) -> None:
+    assert rules.plan(kind, VIDEO, AUDIO, GAP_MS).encode_video
+
+
+@pytest.mark.parametrize(
+    ("kind", "plan", "verdict", "reason"),
+    [
+        (Format.MP4, Plan(None, None), Verdict.PLAYS, "browsers play its streams and its container"),
+        (Format.WEBM, Plan(None, None), Verdict.REPACKAGE, "browsers play its streams, but not the container webm"),
+        (Format.MP4, Plan("pictures", None), Verdict.RE_ENCODE, "pictures"),
+        (Format.AVI, Plan("pictures", "sound"), Verdict.RE_ENCODE, "pictures; sound"),
+    ],
+)
+def test_the_verdict_has_a_reason(kind: Format, plan: Plan, verdict: Verdict, reason: str) -> None:
+    assert rules.judge(kind, plan) == (verdict, reason)
+
+
+@pytest.mark.parametrize(
+    ("video", "size"),
+    [
+        (VIDEO, (1920, 1080)),
+        (replace(VIDEO, rotation=90), (1080, 1920)),
+        (replace(VIDEO, rotation=180), (1920, 1080)),
+        (replace(VIDEO, rotation=270), (1080, 1920)),
+        (replace(VIDEO, width=720, height=576, sample_aspect=Ratio(16, 11)), (1047, 576)),
+        (replace(VIDEO, width=1440, sample_aspect=Ratio(4, 3), rotation=90), (1080, 1920)),
+    ],
+)
+def test_how_a_video_is_seen(video: VideoTrack, size: tuple[int, int]) -> None:
+    assert rules.display_size(video) == size
+
+
+@pytest.mark.parametrize(
+    ("seen", "fitted"),
+    [
+        ((1920, 1080), (1920, 1080)),
+        ((3840, 2160), (1920, 1080)),
+        ((2160, 3840), (1080, 1920)),
+        ((1047, 576), (1046, 576)),
+        ((3840, 1600), (1920, 800)),
+        ((1, 1), (2, 2)),
+        ((10_000, 2), (1920, 2)),
+    ],
+)
+def test_fitted_sizes(seen: tuple[int, int], fitted: tuple[int, int]) -> None:
+    assert rules.fitted_size(*seen, rules.LARGEST_SIZE) == fitted
+
+
+@given(LENGTH, LENGTH)
+def test_a_fitted_size_is_even_not_enlarged_and_fits(width: int, height: int) -> None:
+    fitted = rules.fitted_size(width, height, rules.LARGEST_SIZE)
+    assert all(length % 2 == 0 and length >= 2 for length in fitted)
+    assert fitted[0] <= width
+    assert fitted[1] <= height
+    assert max(fitted) <= 1920
+    assert min(fitted) <= 1080
+
+
+@given(st.integers(1, 10**9))
+def test_posters_are_looked_for_inside_and_in_order(duration_ms: int) -> None:
+    positions = rules.poster_positions(duration_ms)
+    assert len(positions) == rules.POSTER_CANDIDATES
+    assert positions == sorted(positions)
+    assert 0 <= positions[0] <= positions[-1] < duration_ms
+
+
+def test_what_makes_a_good_poster() -> None:
+    good = rules.poster_score(mean=110, deviation=50, sharpness=300)
+    assert good > rules.poster_score(mean=110, deviation=50, sharpness=30), "blurred"
+    assert good > rules.poster_score(mean=110, deviation=15, sharpness=300), "pale"
+    for nothing in (
+        rules.poster_score(mean=10, deviation=50, sharpness=9000),
+        rules.poster_score(mean=250, deviation=50, sharpness=9000),
+        rules.poster_score(mean=110, deviation=3, sharpness=9000),
+    ):
+        assert rules.poster_score(mean=110, deviation=13, sharpness=1) > nothing
+
+
+@pytest.mark.parametrize(
+    ("scores", "good"),
+    [
+        ([], False),
+        ([rules.VISIBLE] * 2, False),
+        ([5.0, 7.0, 9.0], False),
+        ([5.0, rules.VISIBLE + 7, 9.0], True),
+    ],
+)
+def test_when_to_look_closer(scores: list[float], good: bool) -> None:
+    assert rules.is_good_choice(scores) is good
+
+
+def test_peaks_grow_with_the_picture() -> None:
+    assert rules.most_bits_per_second(1920, 1080, 30) == 6_220_800
+    assert rules.most_bits_per_second(64, 36, 1) == 200_000
+    assert rules.most_bits_per_second(1920, 1080, 240) == rules.most_bits_per_second(1920, 1080, 60)
