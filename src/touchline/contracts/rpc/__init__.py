@@ -1,0 +1,1 @@
+"""The internal RPCs: messages and services as `proto/` describes them, generated."""

@@ -1,0 +1,42 @@
+"""Settings of the internal RPC."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from touchline.contracts.settings import ByteSize, Duration, Field, Port, Section
+
+
+class RpcSettings(Section):
+    host: str = "127.0.0.1"
+    """The address to listen on. Calls are signed but not encrypted: beyond loopback use a private network."""
+
+    port: Port = 0
+    """The port to listen on; 0 chooses a free one."""
+
+    deadline: Duration = timedelta(seconds=10)
+    """How long a call may take when the caller asks for no other time."""
+
+    longest_deadline: Duration = timedelta(minutes=5)
+    """The longest that a server works on one call, whatever the caller asks for."""
+
+    clock_tolerance: Duration = timedelta(seconds=30)
+    """How far the clocks of two machines may be apart: calls that are older, or from the future, are refused."""
+
+    remembered_calls: int = Field(default=100_000, ge=1)
+    """How many calls a server remembers, to refuse one that is sent again. Beyond it the oldest times are refused."""
+
+    max_message: ByteSize = ByteSize(4 * 1024**2)
+    """The largest message that is sent or read."""
+
+    concurrent_calls: int = Field(default=256, ge=1)
+    """How many calls a server works on at once, the streams of nodes included."""
+
+    keepalive: Duration = timedelta(seconds=30)
+    """How often an idle connection is checked."""
+
+    keepalive_timeout: Duration = timedelta(seconds=10)
+    """How long the other side may leave such a check unanswered."""
+
+    stop_grace: Duration = timedelta(seconds=2)
+    """How long running calls may go on when the server stops."""
