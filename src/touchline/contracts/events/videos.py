@@ -1,0 +1,64 @@
+"""What happens to videos on their way through processing. Written by process, read by serve, measure and the page."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+from .envelope import Payload
+
+
+class VideoPayload(Payload):
+    artifact_hash: str
+    job_id: UUID
+    attempt: int
+
+    @property
+    def key(self) -> str:
+        return f"artifact:{self.artifact_hash}"
+
+
+class VideoProgressed(VideoPayload):
+    event_type: ClassVar[str] = "video.progressed"
+    job_type: str
+    progress_percent: int
+
+
+class VideoTranscoded(VideoPayload):
+    """A rendition is complete and lies under the attempt's prefix: the video can be played."""
+
+    event_type: ClassVar[str] = "video.transcoded"
+    manifest_key: str
+    poster_key: str
+    duration_ms: int
+    width: int
+    height: int
+
+
+class VideoFailed(VideoPayload):
+    """Final: all retries are used up, or none would help."""
+
+    event_type: ClassVar[str] = "video.failed"
+    job_type: str
+    error_code: str
+    error_message: str
+
+
+class JobChanged(Payload):
+    event_type: ClassVar[str] = "job.changed"
+    job_id: UUID
+    job_type: str
+    video_id: UUID
+    status: str
+    attempt: int
+    retry_count: int
+    progress_percent: int | None = None
+    error_type: str | None = None
+    error_message: str | None = None
+
+    @property
+    def key(self) -> str:
+        return f"job:{self.job_id}"
+
+
+PAYLOADS: tuple[type[Payload], ...] = (VideoProgressed, VideoTranscoded, VideoFailed, JobChanged)
