@@ -1,0 +1,1 @@
+"""What people keep and watch: registry, artifacts, uploads, playback, nodes."""

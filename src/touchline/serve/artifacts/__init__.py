@@ -1,0 +1,1 @@
+"""Artifacts: their states, and what moves them."""

@@ -1,0 +1,148 @@
+"""All SQL of artifacts, inside one tenant.
+
+Invariant: a change names the tenant and the states it may leave, raises `revision`, and answers the artifact as it is
+afterwards, or None: it was refused. No change leaves `deleted`.
+"""
+
+# ruff: noqa: S608  what is put into the statements is a constant list of columns
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, LiteralString
+
+from touchline.contracts.events.artifacts import ArtifactType
+from touchline.kernel.ids import ArtifactHash
+from touchline.platform.postgres import Transaction
+from touchline.serve.rows import fetch_one
+
+from .model import Artifact, NewArtifact, Reason, Rendition, Status
+
+COLUMNS: LiteralString = """tenant_id, artifact_hash, artifact_type, internal_name, user_id, status, original_key,
+       content_type, size_bytes, synced, progress_percent, manifest_key, poster_key, duration_ms, width, height,
+       error_code, error_message, created_at, retention_until, revision"""
+THIS: LiteralString = "tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s"
+
+ADD: LiteralString = f"""
+INSERT INTO serve.artifacts (tenant_id, artifact_hash, artifact_type, internal_name, user_id, status, original_key,
+                             content_type, size_bytes, created_at)
+VALUES (%(tenant_id)s, %(hash)s, %(artifact_type)s, %(internal_name)s, %(user_id)s, 'requested', %(original_key)s,
+        %(content_type)s, %(size_bytes)s, %(now)s)
+ON CONFLICT (tenant_id, artifact_hash) DO NOTHING
+RETURNING {COLUMNS}
+"""
+FIND: LiteralString = f"SELECT {COLUMNS} FROM serve.artifacts WHERE {THIS}"
+FIND_LOCKED: LiteralString = f"{FIND} FOR UPDATE"
+MOVE: LiteralString = f"""
+UPDATE serve.artifacts
+   SET status = %(to)s, error_code = %(code)s, error_message = %(message)s, revision = revision + 1
+ WHERE {THIS} AND status = ANY (%(leaving)s)
+RETURNING {COLUMNS}
+"""
+STORE_ORIGINAL: LiteralString = f"""
+UPDATE serve.artifacts SET status = 'processing', synced = true, revision = revision + 1
+ WHERE {THIS} AND status = 'completing'
+RETURNING {COLUMNS}
+"""
+FAIL: LiteralString = f"""
+UPDATE serve.artifacts
+   SET status = 'failed', error_code = %(code)s, error_message = %(message)s, retention_until = %(until)s,
+       revision = revision + 1
+ WHERE {THIS} AND status = ANY (%(leaving)s)
+RETURNING {COLUMNS}
+"""
+PROGRESS: LiteralString = f"""
+-- Later attempts begin anew; within one attempt nothing goes back, and the same report twice is one.
+UPDATE serve.artifacts
+   SET job_attempt = %(attempt)s, progress_percent = %(percent)s, revision = revision + 1
+ WHERE {THIS} AND status = 'processing'
+   AND (job_attempt, coalesce(progress_percent, -1)) < (%(attempt)s, %(percent)s)
+RETURNING {COLUMNS}
+"""
+FINISH: LiteralString = f"""
+UPDATE serve.artifacts
+   SET status = 'ready', progress_percent = 100, manifest_key = %(manifest_key)s, poster_key = %(poster_key)s,
+       duration_ms = %(duration_ms)s, width = %(width)s, height = %(height)s, retention_until = %(until)s,
+       revision = revision + 1
+ WHERE {THIS} AND status = 'processing'
+RETURNING {COLUMNS}
+"""
+DELETE: LiteralString = f"""
+UPDATE serve.artifacts SET status = 'deleted', deleted_at = %(now)s, revision = revision + 1
+ WHERE {THIS} AND status <> 'deleted'
+RETURNING {COLUMNS}
+"""
+
+
+class ArtifactStore:
+    def __init__(self, transaction: Transaction) -> None:
+        self._connection = transaction.connection
+        self._tenant_id = transaction.tenant_id
+
+    async def add(self, new: NewArtifact, now: datetime) -> Artifact | None:
+        """None when it exists already."""
+        return await self._one(
+            ADD,
+            new.artifact_hash,
+            artifact_type=new.artifact_type,
+            internal_name=new.internal_name,
+            user_id=new.user_id,
+            original_key=new.original_key,
+            content_type=new.content_type,
+            size_bytes=new.size_bytes,
+            now=now,
+        )
+
+    async def find(self, artifact_hash: ArtifactHash) -> Artifact | None:
+        return await self._one(FIND, artifact_hash)
+
+    async def find_locked(self, artifact_hash: ArtifactHash) -> Artifact | None:
+        """Until the transaction ends nobody changes it. Always taken before the row of its upload."""
+        return await self._one(FIND_LOCKED, artifact_hash)
+
+    async def move(
+        self, artifact_hash: ArtifactHash, to: Status, leaving: Sequence[Status], reason: Reason | None = None
+    ) -> Artifact | None:
+        return await self._one(MOVE, artifact_hash, to=to, leaving=list(leaving), **_reason(reason))
+
+    async def store_original(self, artifact_hash: ArtifactHash) -> Artifact | None:
+        return await self._one(STORE_ORIGINAL, artifact_hash)
+
+    async def fail(
+        self, artifact_hash: ArtifactHash, reason: Reason, leaving: Sequence[Status], until: datetime
+    ) -> Artifact | None:
+        return await self._one(FAIL, artifact_hash, leaving=list(leaving), until=until, **_reason(reason))
+
+    async def progress(self, artifact_hash: ArtifactHash, attempt: int, percent: int) -> Artifact | None:
+        return await self._one(PROGRESS, artifact_hash, attempt=attempt, percent=percent)
+
+    async def finish(self, artifact_hash: ArtifactHash, made: Rendition, until: datetime) -> Artifact | None:
+        return await self._one(
+            FINISH,
+            artifact_hash,
+            manifest_key=made.manifest_key,
+            poster_key=made.poster_key,
+            duration_ms=made.duration_ms,
+            width=made.width,
+            height=made.height,
+            until=until,
+        )
+
+    async def delete(self, artifact_hash: ArtifactHash, now: datetime) -> Artifact | None:
+        return await self._one(DELETE, artifact_hash, now=now)
+
+    async def _one(self, query: LiteralString, artifact_hash: ArtifactHash, **values: Any) -> Artifact | None:
+        named = {"tenant_id": self._tenant_id, "hash": artifact_hash, **values}
+        return await fetch_one(self._connection, _artifact, query, **named)
+
+
+def _artifact(**columns: Any) -> Artifact:
+    code, message = columns.pop("error_code"), columns.pop("error_message")
+    columns["artifact_type"] = ArtifactType(columns["artifact_type"])
+    columns["status"] = Status(columns["status"])
+    return Artifact(reason=Reason(code, message) if code else None, **columns)
+
+
+def _reason(reason: Reason | None) -> dict[str, str | None]:
+    return {"code": reason.code if reason else None, "message": reason.message if reason else None}

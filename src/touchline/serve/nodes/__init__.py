@@ -1,0 +1,1 @@
+"""The machines that hold copies: registered, seen, gone."""

@@ -1,0 +1,74 @@
+"""The serve plane, put together: its services, what listens to events, and what has to be done from time to time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from touchline.platform.events import Handler
+from touchline.platform.periodic import Task
+from touchline.platform.rpc import RpcClient, RpcServer
+
+from .artifacts import rpc as artifacts_rpc
+from .artifacts.client import ArtifactClient
+from .artifacts.consumer import VideoEvents
+from .artifacts.service import ArtifactService
+from .environment import Environment
+from .nodes import rpc as nodes_rpc
+from .nodes.service import NodeService
+from .playback.service import PlaybackService
+from .registry import rpc as registry_rpc
+from .registry.service import RegistryService
+from .uploads.completion import Completion
+from .uploads.service import UploadService
+from .uploads.worker import UploadOwner
+
+MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ServeParts:
+    registry: RegistryService
+    artifacts: ArtifactService
+    uploads: UploadService
+    owner: UploadOwner
+    playback: PlaybackService
+    nodes: NodeService
+    handlers: tuple[Handler, ...]
+    tasks: tuple[Task, ...]
+
+
+@asynccontextmanager
+async def serve_parts(environment: Environment, client: RpcClient) -> AsyncGenerator[ServeParts]:
+    """`client` leads to the process that answers for the artifacts role, which may be this one."""
+    database, settings, clock = environment.database, environment.settings, environment.clock
+    registry = RegistryService(database, ArtifactClient(client), settings, clock)
+    nodes = NodeService(database, settings, clock)
+    completion = Completion(environment)
+    uploads, owner = UploadService(environment, completion), UploadOwner(environment, completion)
+    try:
+        yield ServeParts(
+            registry=registry,
+            artifacts=ArtifactService(environment),
+            uploads=uploads,
+            owner=owner,
+            playback=PlaybackService(database),
+            nodes=nodes,
+            handlers=(VideoEvents(settings.retention, clock),),
+            tasks=(
+                Task("end uploads", MINUTE, owner.run_pass),
+                Task("end registered uploads without an artifact", MINUTE, registry.end_unplaced),
+                Task("notice nodes that are gone", settings.node_gone_after, nodes.mark_gone),
+            ),
+        )
+    finally:
+        await uploads.close()
+
+
+def add_services(server: RpcServer, parts: ServeParts) -> None:
+    servicer = artifacts_rpc.ArtifactsServicer(parts.artifacts, parts.uploads, parts.playback)
+    server.add(registry_rpc.SERVICE, registry_rpc.RegistryServicer(parts.registry))
+    server.add(artifacts_rpc.SERVICE, servicer)
+    server.add(nodes_rpc.SERVICE, nodes_rpc.NodesServicer(parts.nodes))

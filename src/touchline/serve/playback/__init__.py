@@ -1,0 +1,1 @@
+"""From the id in an address to what a viewer can play."""

@@ -1,0 +1,1 @@
+"""The business registry: whose an artifact is and what it is called."""

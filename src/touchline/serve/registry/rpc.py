@@ -1,0 +1,56 @@
+"""The registry's service, as it is called from outside: rights are checked here, the rest is the service's."""
+
+from __future__ import annotations
+
+from touchline.contracts.rpc.v1 import registry_pb2 as pb
+from touchline.kernel import Scope
+from touchline.kernel.ids import parse_artifact_hash
+from touchline.platform.rpc import Call
+
+from . import messages
+from .model import NewUpload
+from .service import RegistryService
+
+SERVICE = pb.DESCRIPTOR.services_by_name["Registry"]
+
+
+class RegistryServicer:
+    def __init__(self, service: RegistryService) -> None:
+        self._service = service
+
+    async def create_upload(self, request: pb.CreateUploadRequest, call: Call) -> pb.CreateUploadResponse:
+        new = NewUpload(
+            idempotency_key=request.idempotency_key,
+            file_name=request.file_name,
+            size_bytes=request.size_bytes,
+            title=request.title,
+            content_type=request.content_type,
+        )
+        created = await self._service.create_upload(call.require(Scope.WRITE), new)
+        return pb.CreateUploadResponse(
+            upload=messages.to_upload(created.upload),
+            part_size_bytes=created.part_size_bytes,
+            part_count=created.part_count,
+        )
+
+    async def get_uploads(self, request: pb.GetUploadsRequest, call: Call) -> pb.GetUploadsResponse:
+        found = await self._service.uploads(call.require(Scope.READ), request.artifact_hashes)
+        return pb.GetUploadsResponse(uploads=map(messages.to_upload, found))
+
+    async def list_uploads(self, request: pb.ListUploadsRequest, call: Call) -> pb.ListUploadsResponse:
+        page = await self._service.listed(call.require(Scope.READ), messages.from_window(request.page))
+        return messages.to_page(page)
+
+    async def delete_upload(self, request: pb.DeleteUploadRequest, call: Call) -> pb.DeleteUploadResponse:
+        await self._service.delete_upload(call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash))
+        return pb.DeleteUploadResponse()
+
+    async def resolve_artifact_playback_id(
+        self, request: pb.ResolveArtifactPlaybackIDRequest, call: Call
+    ) -> pb.ResolveArtifactResponse:
+        return messages.to_identity(await self._service.resolve_playback_id(request.playback_id))
+
+    async def resolve_artifact_internal_name(
+        self, request: pb.ResolveArtifactInternalNameRequest, call: Call
+    ) -> pb.ResolveArtifactResponse:
+        return messages.to_identity(await self._service.resolve_internal_name(request.internal_name))

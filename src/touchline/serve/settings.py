@@ -1,0 +1,51 @@
+"""Settings of the serve plane."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from touchline.contracts.settings import ByteSize, Duration, Field, Section
+
+SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
+GIB = 1024**3
+
+
+class ServeSettings(Section):
+    largest_upload: ByteSize = Field(default=ByteSize(50 * GIB), ge=1)
+    """The largest file that can be uploaded."""
+
+    stored_quota: ByteSize = Field(default=ByteSize(1024 * GIB), ge=0)
+    """How much one tenant may store. What was refused or deleted does not count."""
+
+    concurrent_uploads: int = Field(default=50, ge=0)
+    """How many uploads one tenant may have under way at once."""
+
+    abandon_after: Duration = Field(default=DAY, ge=SECOND)
+    """When an upload ends for which nobody asked for addresses any more; its parts are freed."""
+
+    completion_time: Duration = Field(default=8 * MINUTE, ge=SECOND)
+    """How long completing an upload may take: to put it together, read it and look at it."""
+
+    placing_time: Duration = Field(default=10 * MINUTE, ge=SECOND)
+    """How long a registered upload may be without its artifact before it counts as failed."""
+
+    parts_per_call: int = Field(default=100, ge=1, le=1000)
+    """For how many parts one call gives addresses."""
+
+    inspections: int = Field(default=2, ge=1, le=64)
+    """How many completed uploads a process looks at, at once. Each takes its size on the disk meanwhile."""
+
+    retention: Duration = Field(default=30 * DAY, ge=SECOND)
+    """How long an artifact is kept, counted from when it is finished."""
+
+    most_per_pass: int = Field(default=100, ge=1)
+    """How many overdue uploads one pass of their owner ends or continues."""
+
+    retry_delay: Duration = Field(default=5 * MINUTE, ge=SECOND)
+    """When the owner looks again at an upload that it could not end."""
+
+    node_heartbeat: Duration = Field(default=5 * SECOND, ge=SECOND)
+    """How often a node has to report."""
+
+    node_gone_after: Duration = Field(default=20 * SECOND, ge=SECOND)
+    """How long a node may be silent before it counts as gone."""

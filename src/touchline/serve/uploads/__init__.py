@@ -1,0 +1,1 @@
+"""Uploads in parts: begun, filled by strangers, completed or ended."""

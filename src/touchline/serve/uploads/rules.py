@@ -1,0 +1,86 @@
+"""What becomes of an upload: what its state allows, which files are refused for good, what its owner does. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum, auto
+
+from touchline.kernel import TouchlineError
+from touchline.kernel.errors import Conflict, Defect, InvalidInput
+from touchline.media import errors as media
+from touchline.platform.objects import PartPlan
+from touchline.serve.artifacts.model import Artifact, Reason, Status
+from touchline.serve.artifacts.rules import LONGEST_REASON, OPEN
+
+ABANDONED = Reason("upload_abandoned", "the upload was not finished in time")
+ABORTED = Reason("upload_aborted", "the upload was stopped by its sender")
+LOST = Reason("upload_lost", "the object store no longer has the parts")
+
+ENDED = (Status.ABORTING, Status.FAILED, Status.DELETED)  # nothing of the upload is needed any more
+
+# Looking again gives the same: the file is at fault.
+REFUSALS: dict[str, type[TouchlineError]] = {
+    "not_a_video": media.NotAVideo,
+    "no_pictures": media.NoPictures,
+    "truncated_video": media.TruncatedVideo,
+    "damaged_video": media.DamagedVideo,
+    "unsupported_video": media.UnsupportedVideo,
+    "crashing_video": media.CrashingVideo,
+    "invalid_media": media.InvalidMedia,
+    "media_limit_exceeded": media.MediaLimitExceeded,
+}
+
+
+class Step(Enum):
+    """What the owner does with an upload that is due."""
+
+    ABANDON = auto()
+    CONTINUE = auto()
+    RELEASE = auto()
+
+
+def next_step(status: Status) -> Step:
+    if status in OPEN:
+        return Step.ABANDON
+    if status is Status.COMPLETING:
+        return Step.CONTINUE
+    if status in ENDED:
+        return Step.RELEASE
+    raise Defect("a stored original counts as an upload", why=f"it is {status}")
+
+
+def refusal(error: TouchlineError) -> Reason | None:
+    """Why the file is refused for good; None when the error says nothing about the file."""
+    for code, kind in REFUSALS.items():
+        if isinstance(error, kind):
+            return Reason(code, str(error)[:LONGEST_REASON])
+    return None
+
+
+def failed(artifact: Artifact) -> TouchlineError:
+    """The answer to whoever completes an upload that has failed: the same each time."""
+    reason = artifact.reason or LOST
+    kind = REFUSALS.get(reason.code)
+    if kind is not None:
+        return kind(reason.message)
+    return Conflict("the upload has failed", why=reason.message, hint="Begin a new upload.")
+
+
+def require_uploading(artifact: Artifact) -> None:
+    if artifact.status is not Status.UPLOADING:
+        raise wrong_state(artifact)
+
+
+def wrong_state(artifact: Artifact) -> TouchlineError:
+    if artifact.status is Status.FAILED:
+        return Conflict("the upload has failed", why=artifact.reason.message if artifact.reason else "")
+    return Conflict("the upload does not take parts now", why=f"it is {artifact.status}")
+
+
+def valid_numbers(numbers: Sequence[int], plan: PartPlan, most: int) -> list[int]:
+    wanted = sorted(set(numbers))
+    if not 1 <= len(wanted) <= most:
+        raise InvalidInput("not a number of parts for one call", field="numbers", why=f"ask for 1 to {most}")
+    if wanted[0] < 1 or wanted[-1] > plan.count:
+        raise InvalidInput("no such part", field="numbers", why=f"this upload has parts 1 to {plan.count}")
+    return wanted

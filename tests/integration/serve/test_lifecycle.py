@@ -1,0 +1,130 @@
+"""What processing says about a video, and what viewers get of it."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoTranscoded
+from touchline.kernel.errors import Conflict, NotFound
+from touchline.serve.artifacts.model import Status
+from touchline.serve.registry.model import Upload
+
+from .conftest import World
+
+JOB = uuid4()
+
+
+def transcoded(upload: Upload, attempt: int = 1) -> VideoTranscoded:
+    return VideoTranscoded(
+        artifact_hash=upload.artifact_hash,
+        job_id=JOB,
+        attempt=attempt,
+        manifest_key=f"videos/hls/{attempt}/index.m3u8",
+        poster_key=f"videos/hls/{attempt}/poster.jpg",
+        duration_ms=1000,
+        width=320,
+        height=180,
+    )
+
+
+def failed(upload: Upload) -> VideoFailed:
+    return VideoFailed(
+        artifact_hash=upload.artifact_hash,
+        job_id=JOB,
+        attempt=3,
+        job_type="transcode",
+        error_code="damaged_video",
+        error_message="it broke off",
+    )
+
+
+def progressed(upload: Upload, percent: int, attempt: int = 1) -> VideoProgressed:
+    return VideoProgressed(
+        artifact_hash=upload.artifact_hash,
+        job_id=JOB,
+        attempt=attempt,
+        job_type="transcode",
+        progress_percent=percent,
+    )
+
+
+async def test_a_transcoded_video_is_ready_and_plays(world: World) -> None:
+    upload = await world.processing()
+    world.later(minutes=1)
+    for _ in range(2):
+        await world.consume(transcoded(upload))
+    artifact = await world.artifact(upload)
+    assert (artifact.status, artifact.duration_ms, artifact.width, artifact.height) == (Status.READY, 1000, 320, 180)
+    assert (await world.told(upload)).count("ready") == 1
+    last = (await world.events(upload))[-1]
+    assert last["revision"] == artifact.revision
+    assert (last["manifest_key"], last["poster_key"]) == (artifact.manifest_key, artifact.poster_key)
+    assert (last["progress_percent"], last["synced"], last["size_bytes"]) == (100, True, artifact.size_bytes)
+    kept_until = world.clock.now() + world.environment.settings.retention
+    assert artifact.retention_until == kept_until
+    [record] = await world.registry.uploads(world.ours, [upload.artifact_hash])
+    assert record.expires_at == kept_until
+
+    endpoint = await world.artifacts.resolve_viewer_endpoint(upload.playback_id.upper())
+    assert (endpoint.artifact_hash, endpoint.tenant_id) == (upload.artifact_hash, world.ours.tenant_id)
+    assert (endpoint.manifest_key, endpoint.poster_key) == (artifact.manifest_key, artifact.poster_key)
+    assert (endpoint.title, endpoint.duration_ms, endpoint.playback_id) == (upload.title, 1000, upload.playback_id)
+
+
+async def test_a_late_done_never_revives(world: World) -> None:
+    upload = await world.processing()
+    await world.registry.delete_upload(world.ours, upload.artifact_hash)
+    before = await world.artifact(upload)
+    for late in (transcoded(upload), progressed(upload, 99), failed(upload)):
+        await world.consume(late)
+    assert await world.artifact(upload) == before
+    assert (await world.told(upload))[-1] == "deleted"
+    with pytest.raises(NotFound):
+        await world.artifacts.resolve_viewer_endpoint(upload.playback_id)
+
+
+async def test_a_video_that_cannot_be_processed_fails(world: World) -> None:
+    upload = await world.processing()
+    for _ in range(2):
+        await world.consume(failed(upload))
+    await world.consume(transcoded(upload))
+    artifact = await world.artifact(upload)
+    assert artifact.status is Status.FAILED
+    assert artifact.reason
+    assert (artifact.reason.code, artifact.reason.message) == ("damaged_video", "it broke off")
+    assert artifact.retention_until
+    last = (await world.events(upload))[-1]
+    assert (last["status"], last["error_code"], last["synced"]) == ("failed", "damaged_video", True)
+    with pytest.raises(Conflict, match="cannot be played"):
+        await world.artifacts.resolve_viewer_endpoint(upload.playback_id)
+
+
+async def test_progress_is_told_once_and_never_goes_back(world: World) -> None:
+    upload = await world.processing()
+    for percent, attempt in [(10, 1), (10, 1), (40, 1), (20, 1), (5, 2), (50, 1)]:
+        await world.consume(progressed(upload, percent, attempt))
+    told = [event for event in await world.events(upload) if event["progress_percent"] is not None]
+    assert [event["progress_percent"] for event in told] == [10, 40, 5]
+    revisions = [event["revision"] for event in await world.events(upload)]
+    assert revisions == sorted(set(revisions))
+
+
+async def test_reports_about_strangers_change_nothing(world: World) -> None:
+    upload = await world.processing()
+    before = await world.artifact(upload)
+    await world.consume(transcoded(upload), world.theirs.tenant_id)
+    assert await world.artifact(upload) == before
+
+
+async def test_only_what_can_be_played_is_resolved(world: World) -> None:
+    upload = await world.uploaded()
+    with pytest.raises(Conflict, match="uploading"):
+        await world.artifacts.resolve_viewer_endpoint(upload.playback_id)
+    await world.artifacts.complete_upload(world.ours, upload.artifact_hash)
+    with pytest.raises(Conflict, match="processing"):
+        await world.artifacts.resolve_viewer_endpoint(upload.playback_id)
+    for wrong in ("0" * 16, "", "../../etc/passwd", "\0" * 16):
+        with pytest.raises(NotFound):
+            await world.artifacts.resolve_viewer_endpoint(wrong)

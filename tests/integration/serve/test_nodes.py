@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import pytest
+
+from touchline.contracts.rpc.v1.node_pb2 import (
+    NodeCommand,
+    NodeHeartbeat,
+    NodeMessage,
+    NodeRegistration,
+    NodeStorage,
+)
+from touchline.kernel.errors import InvalidInput, LeaseLost
+from touchline.platform.rpc import RpcClient, RpcServer, Stub
+from touchline.serve.nodes.model import Node, NodeStatus, Registration
+from touchline.serve.nodes.rpc import SERVICE
+from touchline.serve.parts import add_services
+
+from .conftest import RPC, SECRET, World
+
+REGISTRATION = Registration("node-1", "http://10.0.0.1:8080", "1.0")
+
+
+async def only_node(world: World) -> Node:
+    [node] = await world.parts.nodes.listed()
+    return node
+
+
+async def test_a_node_registers_is_seen_and_is_gone_after_its_deadline(world: World) -> None:
+    line = await world.parts.nodes.register(REGISTRATION)
+    world.later(seconds=15)
+    await world.parts.nodes.heard(line)
+    world.later(seconds=15)
+    await world.parts.nodes.mark_gone()
+    assert (await only_node(world)).status is NodeStatus.PRESENT
+    world.later(seconds=5)
+    await world.parts.nodes.mark_gone()
+    node = await only_node(world)
+    assert node.status is NodeStatus.GONE
+    await world.parts.nodes.mark_gone()
+    assert await only_node(world) == node
+    await world.parts.nodes.heard(line)
+    assert (await only_node(world)).status is NodeStatus.PRESENT
+
+
+async def test_a_newer_line_takes_the_place_of_the_older(world: World) -> None:
+    old = await world.parts.nodes.register(REGISTRATION)
+    new = await world.parts.nodes.register(REGISTRATION)
+    with pytest.raises(LeaseLost):
+        await world.parts.nodes.heard(old)
+    await world.parts.nodes.heard(new)
+    assert len(await world.parts.nodes.listed()) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Registration("", "http://a", "1"),
+        Registration("../node", "http://a", "1"),
+        Registration("node", "file:///etc/passwd", "1"),
+        Registration("node", "http://", "1"),
+        Registration("node", "http://[", "1"),
+        Registration("node", "http://a", "v" * 300),
+    ],
+)
+async def test_a_node_says_who_it_is_and_where(world: World, wrong: Registration) -> None:
+    with pytest.raises(InvalidInput):
+        await world.parts.nodes.register(wrong)
+
+
+async def test_the_line_of_a_node(world: World) -> None:
+    said: asyncio.Queue[NodeMessage | None] = asyncio.Queue()
+
+    async def messages() -> AsyncIterator[NodeMessage]:
+        while (message := await said.get()) is not None:
+            yield message
+
+    async with RpcServer(SECRET, RPC) as server, RpcClient(server.address, SECRET, RPC) as client:
+        add_services(server, world.parts)
+        await server.start()
+        async with aclosing(Stub(client, SERVICE).connect("Connect", messages(), NodeCommand)) as line:
+            registration = NodeRegistration(node_id="node-1", base_url="http://10.0.0.1", version="1")
+            await said.put(NodeMessage(registration=registration))
+            welcome = (await anext(line)).welcome
+            assert (welcome.heartbeat_ms, welcome.gone_after_ms) == (5000, 20000)
+            before = await only_node(world)
+            world.later(seconds=3)
+            await said.put(NodeMessage(heartbeat=NodeHeartbeat()))
+            await said.put(NodeMessage(storage=NodeStorage(budget_bytes=100, used_bytes=40)))
+            await said.put(None)
+            assert [command async for command in line] == []
+    node = await only_node(world)
+    assert (node.budget_bytes, node.used_bytes) == (100, 40)
+    assert node.last_seen_at > before.last_seen_at
+
+
+async def test_a_line_begins_with_a_registration(world: World) -> None:
+    async def messages() -> AsyncIterator[NodeMessage]:
+        yield NodeMessage(heartbeat=NodeHeartbeat())
+
+    async with RpcServer(SECRET, RPC) as server, RpcClient(server.address, SECRET, RPC) as client:
+        add_services(server, world.parts)
+        await server.start()
+        with pytest.raises(InvalidInput, match="registers first"):
+            async for _ in Stub(client, SERVICE).connect("Connect", messages(), NodeCommand):
+                raise AssertionError
+    assert await world.parts.nodes.listed() == []

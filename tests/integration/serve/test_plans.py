@@ -1,0 +1,87 @@
+"""The statements that must stay quick, as the application role runs them on a table that is full."""
+
+from __future__ import annotations
+
+import hashlib
+from uuid import UUID
+
+import pytest
+from psycopg import AsyncConnection
+
+from tests.support.postgres import PostgresServer
+from touchline.kernel import TenantId
+from touchline.kernel.ids import ArtifactHash
+from touchline.platform.endpoints import PostgresEndpoint
+from touchline.platform.postgres import Database, Transaction
+from touchline.serve.registry.model import RowKey, Window
+from touchline.serve.registry.store import Place, RegistryStore, find_internal_name, find_playback_id
+from touchline.serve.tenants import NOBODY
+
+LOAD = """
+SELECT set_config('request.jwt.claims', '{"tenant_id": "00000000-0000-7000-8000-000000000001"}', true);
+INSERT INTO serve.identities (tenant_id, artifact_hash, playback_id, internal_name, artifact_type, user_id, created_at)
+SELECT platform.current_tenant(), md5('h' || n), left(md5('p' || n), 16), md5('i' || n), 'upload', md5('u')::uuid,
+       '2026-01-01'::timestamptz + n * interval '1 s'
+  FROM generate_series(1, 20000) AS n;
+INSERT INTO serve.uploads (tenant_id, artifact_hash, id, title, file_name, size_bytes, idempotency_key, created_at,
+                           placed_at)
+SELECT tenant_id, artifact_hash, artifact_hash::uuid, 'x', 'x.mp4', 1, artifact_hash, created_at, created_at
+  FROM serve.identities;
+INSERT INTO serve.artifacts (tenant_id, artifact_hash, artifact_type, internal_name, user_id, status, original_key,
+                             content_type, size_bytes, created_at)
+SELECT tenant_id, artifact_hash, 'upload', internal_name, user_id,
+       CASE WHEN created_at < '2026-01-01 00:01' THEN 'uploading' ELSE 'failed' END, 'k', 'video/mp4', 1, created_at
+  FROM serve.identities;
+"""
+TENANT = TenantId(UUID("00000000-0000-7000-8000-000000000001"))
+SCANS = """
+SELECT relname, seq_scan, seq_tup_read + coalesce(idx_tup_fetch, 0)
+  FROM pg_stat_xact_user_tables WHERE schemaname = 'serve' AND seq_scan + idx_scan > 0
+"""
+
+
+@pytest.fixture
+async def full(postgres_server: PostgresServer, any_postgres: PostgresEndpoint) -> PostgresEndpoint:
+    async with await AsyncConnection.connect(any_postgres.app_url) as connection:
+        await connection.execute(LOAD)
+    async with await AsyncConnection.connect(any_postgres.owner_url, autocommit=True) as connection:
+        await connection.execute("VACUUM ANALYZE serve.identities, serve.uploads, serve.artifacts")
+    return any_postgres
+
+
+async def rows_read(transaction: Transaction) -> dict[str, int]:
+    """By this transaction so far. Nothing may be read from one end to the other."""
+    found = await (await transaction.connection.execute(SCANS)).fetchall()
+    assert [table for table, sequential, _ in found if sequential] == []
+    return {table: int(read) for table, _, read in found}
+
+
+async def test_functions_over_the_wall_use_their_index(full: PostgresEndpoint) -> None:
+    async with Database(full.app_url) as database, database.transaction(NOBODY) as transaction:
+        by_id = await find_playback_id(transaction.connection, md5("p777")[:16].upper())
+        by_name = await find_internal_name(transaction.connection, md5("i777"))
+        assert by_id == by_name == Place(TENANT, ArtifactHash(md5("h777")))
+        assert (await rows_read(transaction))["identities"] <= 2
+
+
+async def test_a_page_reads_its_rows_and_no_more(full: PostgresEndpoint) -> None:
+    async with Database(full.app_url) as database, database.transaction(TENANT) as transaction:
+        store = RegistryStore(transaction)
+        first = (await store.window(Window(size=50)))[-1].upload
+        page = await store.window(Window(size=50, after=RowKey(first.created_at, first.artifact_hash)))
+        last = page[0].upload
+        back = Window(size=50, before=RowKey(last.created_at, last.artifact_hash), from_the_end=True)
+        assert len(await store.window(back)) == 50
+        assert (await rows_read(transaction))["uploads"] <= 3 * 60
+
+
+async def test_the_quota_is_answered_from_the_index(full: PostgresEndpoint) -> None:
+    async with Database(full.app_url) as database, database.transaction(TENANT) as transaction:
+        usage = await RegistryStore(transaction).usage()
+        assert usage.open_uploads == usage.stored_bytes == 59
+        read = await rows_read(transaction)
+        assert read["artifacts"] + read.get("uploads", 0) <= 100
+
+
+def md5(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
