@@ -1,0 +1,1 @@
+"""Where videos enter the pipeline."""

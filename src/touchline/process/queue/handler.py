@@ -1,0 +1,35 @@
+"""What a kind of job brings to the worker: how it is done, and what is true afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from .model import Job
+from .payloads import JobPayload
+from .service import Effects
+
+Tell = Callable[[int], None]
+"""Takes the percentage that is done. Cheap: call it as often as you like."""
+
+PayloadT_contra = TypeVar("PayloadT_contra", bound=JobPayload, contravariant=True)
+
+
+async def nothing_more() -> None:
+    """For jobs that end with their transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The work is done and lies under the attempt's prefix; nothing points at it yet."""
+
+    result: dict[str, Any]
+    effects: Effects  # in the transaction that completes the job; may run again if that one was lost
+    afterwards: Callable[[], Awaitable[None]] = nothing_more  # after the commit; someone else does it if we die before
+
+
+class Handler(Protocol[PayloadT_contra]):
+    async def work(self, job: Job, payload: PayloadT_contra, tell: Tell) -> Finished:
+        """Ends its child processes when it is cancelled."""
+        ...

@@ -1,0 +1,29 @@
+"""Which failures are final, and which progress is worth telling. Pure."""
+
+from __future__ import annotations
+
+import psycopg
+
+from touchline.kernel import TouchlineError
+from touchline.kernel.errors import Forbidden, InvalidInput, LimitExceeded, Misconfigured, NotFound, Unauthenticated
+
+from .model import Failure
+
+LONGEST_MESSAGE = 1000
+STEP_PERCENT = 5
+STEP_S = 2.0
+
+# A bad payload, a missing or unusable original, a refused access, a broken constraint: no retry would help. Whatever
+# is not listed may pass, a defect of ours included: it ends in the dead letters after the last retry.
+FINAL = (InvalidInput, NotFound, Forbidden, Unauthenticated, LimitExceeded, Misconfigured, psycopg.IntegrityError)
+
+
+def failure_of(error: BaseException) -> Failure:
+    retryable = not isinstance(error, FINAL) or (isinstance(error, TouchlineError) and error.retryable)
+    message = str(error).replace("\x00", "").strip() or type(error).__name__
+    return Failure(type(error).__name__, message[:LONGEST_MESSAGE], retryable)
+
+
+def is_worth_telling(percent: int, told_percent: int, elapsed_s: float) -> bool:
+    """Every five percent, and every two seconds if it moved at all."""
+    return percent - told_percent >= STEP_PERCENT or (percent > told_percent and elapsed_s >= STEP_S)

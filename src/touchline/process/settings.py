@@ -1,0 +1,20 @@
+"""Settings that all kinds of jobs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from touchline.contracts.settings import ByteSize, Field, Section
+
+GIB = 1024**3
+
+
+class ProcessSettings(Section):
+    scratch: Path | None = None
+    """Where files lie while they are worked on. Without it: the folder `scratch` in the data folder."""
+
+    largest_original: ByteSize = Field(default=ByteSize(100 * GIB), ge=1)
+    """The largest original that is worked on. It is copied to this machine first."""
+
+    uploads_at_once: int = Field(default=4, ge=1, le=32)
+    """How many files of one job go to the object store at the same time."""

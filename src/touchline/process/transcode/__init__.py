@@ -1,0 +1,1 @@
+"""From an original to something that plays: HLS and a poster."""

@@ -1,0 +1,81 @@
+"""Names, order and types of what a transcode leaves behind, and how far it is. Pure.
+
+Invariant: a playlist is stored after everything that it names, so nobody ever sees half a rendition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from uuid import UUID
+
+from touchline.platform.objects import ObjectKey, join_key, object_key
+
+MANIFEST = "index.m3u8"
+POSTER = "poster.jpg"
+PLAYLIST_TYPE = "application/vnd.apple.mpegurl"
+POSTER_TYPE = "image/jpeg"
+
+CONTENT_TYPES = {
+    ".m3u8": PLAYLIST_TYPE,
+    ".ts": "video/mp2t",
+    ".m4s": "video/iso.segment",
+    ".mp4": "video/mp4",
+    ".jpg": POSTER_TYPE,
+    ".vtt": "text/vtt",
+}
+
+_URI = re.compile(r'(URI=")([^"]+)(")')
+
+
+class Stage(Enum):
+    """The share of the whole that a part of the work takes, in percent: from, to."""
+
+    FETCH = (0, 10)
+    MAKE = (10, 85)
+    UPLOAD = (85, 99)
+
+    def percent(self, share: float) -> int:
+        start, stop = self.value
+        return int(start + (stop - start) * min(max(share, 0.0), 1.0))
+
+
+def proxy_key(video_id: UUID, attempt: int, path: str) -> ObjectKey:
+    return join_key("videos", "proxy", str(video_id), str(attempt), *path.split("/"))
+
+
+def poster_key(video_id: UUID, attempt: int) -> ObjectKey:
+    return join_key("thumbs", str(video_id), str(attempt), POSTER)
+
+
+def fixed_manifest_key(video_id: UUID) -> ObjectKey:
+    return join_key("videos", "proxy", str(video_id), MANIFEST)
+
+
+def fixed_poster_key(video_id: UUID) -> ObjectKey:
+    return join_key("thumbs", str(video_id), POSTER)
+
+
+def content_type(path: str) -> str:
+    _, dot, ending = path.rpartition(".")
+    return CONTENT_TYPES.get(dot + ending, "application/octet-stream")
+
+
+def upload_waves(paths: Iterable[str], master: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+    """Segments, then the playlists that name them, then the one that names those."""
+    others = sorted(set(paths) - {master})
+    playlists = [path for path in others if path.endswith(".m3u8")]
+    return [path for path in others if path not in set(playlists)], playlists, [master]
+
+
+def pointing_playlist(playlist: str, folder: str) -> str:
+    """The same playlist, to be read one level above the folder in which it lies."""
+    object_key(folder)
+    return "\n".join(_pointing_line(line, folder) for line in playlist.splitlines()) + "\n"
+
+
+def _pointing_line(line: str, folder: str) -> str:
+    if line.startswith("#"):
+        return _URI.sub(rf"\g<1>{folder}/\g<2>\g<3>", line)
+    return f"{folder}/{line}" if line.strip() else line

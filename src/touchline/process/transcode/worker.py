@@ -1,0 +1,146 @@
+"""Makes a video playable: the original in, HLS and a poster out, under the attempt's own prefix.
+
+Invariant: nothing points at an attempt before all of it is stored. A stale attempt leaves objects that nobody names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from uuid import UUID
+
+from touchline.contracts.events.videos import VideoTranscoded
+from touchline.kernel.ids import artifact_hash
+from touchline.media.hls import make_hls
+from touchline.media.model import HlsPackage, Poster
+from touchline.media.poster import make_poster
+from touchline.media.sandbox import Sandbox
+from touchline.platform.objects import ObjectKey, ObjectStore
+from touchline.platform.postgres import Transaction
+from touchline.process.originals import fetch_original
+from touchline.process.queue.handler import Finished, Tell
+from touchline.process.queue.model import Job
+from touchline.process.queue.payloads import TranscodePayload
+from touchline.process.scratch import Scratch
+from touchline.process.settings import ProcessSettings
+from touchline.process.videos.model import Rendition
+from touchline.process.videos.store import VideoStore
+
+from . import rules
+from .pointers import PointerWriter
+from .rules import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What lies on this machine's disk, to be stored."""
+
+    hls_folder: Path
+    hls: HlsPackage
+    poster_path: Path
+    poster: Poster
+
+
+@dataclass(frozen=True, slots=True)
+class Transcoder:
+    objects: ObjectStore
+    sandbox: Sandbox
+    scratch: Scratch
+    pointers: PointerWriter
+    settings: ProcessSettings
+
+    async def work(self, job: Job, payload: TranscodePayload, tell: Tell) -> Finished:
+        async with self.scratch.folder() as folder:
+            original = folder / "original"
+            await fetch_original(
+                self.objects,
+                payload.s3_original_path,
+                original,
+                self.settings.largest_original,
+                lambda share: tell(Stage.FETCH.percent(share)),
+            )
+            made = await self._make(original, folder, lambda percent: tell(Stage.MAKE.percent(percent / 100)))
+            await self._store(job, made, tell)
+        return self._finished(job, made)
+
+    async def _make(self, original: Path, folder: Path, tell: Callable[[int], None]) -> Made:
+        hls_folder, poster_folder = folder / "hls", folder / "poster"
+        hls_folder.mkdir()
+        poster_folder.mkdir()
+        try:
+            async with asyncio.TaskGroup() as group:
+                hls = group.create_task(make_hls(self.sandbox, original, hls_folder, tell))
+                poster = group.create_task(make_poster(self.sandbox, original, poster_folder))
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+        return Made(hls_folder, hls.result(), poster_folder / poster.result().path, poster.result())
+
+    async def _store(self, job: Job, made: Made, tell: Tell) -> None:
+        """Segments first, then playlists, the master last."""
+        total, stored = len(made.hls.files) + 1, 0
+
+        def count() -> None:
+            nonlocal stored
+            stored += 1
+            tell(Stage.UPLOAD.percent(stored / total))
+
+        await self._put(made.poster_path, rules.poster_key(job.video_id, job.attempt))
+        count()
+        for wave in rules.upload_waves((file.path for file in made.hls.files), made.hls.master):
+            files = [(made.hls_folder / path, rules.proxy_key(job.video_id, job.attempt, path)) for path in wave]
+            await self._put_all(files, count)
+
+    async def _put_all(self, files: list[tuple[Path, ObjectKey]], count: Callable[[], None]) -> None:
+        """A few lanes that take from one list: a long video has thousands of segments."""
+        waiting = iter(files)
+
+        async def lane(files: Iterator[tuple[Path, ObjectKey]]) -> None:
+            for path, key in files:
+                await self._put(path, key)
+                count()
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.settings.uploads_at_once):
+                    group.create_task(lane(waiting))
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+
+    async def _put(self, path: Path, key: ObjectKey) -> None:
+        await self.objects.put_new(key, path, content_type=rules.content_type(key))
+
+    def _finished(self, job: Job, made: Made) -> Finished:
+        rendition = rendition_of(job.video_id, job.attempt, made.hls)
+
+        async def effects(transaction: Transaction) -> None:
+            revision = await VideoStore(transaction.connection).transcoded(job.video_id, rendition)
+            transcoded = VideoTranscoded(
+                artifact_hash=artifact_hash(job.video_id),
+                job_id=job.id,
+                attempt=job.attempt,
+                manifest_key=rendition.s3_proxy_path,
+                poster_key=rendition.s3_thumb_path,
+                duration_ms=rendition.duration_ms,
+                width=rendition.width,
+                height=rendition.height,
+            )
+            transaction.announce(transcoded, revision=revision)
+
+        async def afterwards() -> None:
+            await self.pointers.write(job.tenant_id, job.video_id)
+
+        return Finished(asdict(rendition), effects, afterwards)
+
+
+def rendition_of(video_id: UUID, attempt: int, hls: HlsPackage) -> Rendition:
+    """The video as its best rendition shows it."""
+    best = max(hls.renditions, key=lambda rendition: rendition.width * rendition.height)
+    return Rendition(
+        s3_proxy_path=rules.proxy_key(video_id, attempt, hls.master),
+        s3_thumb_path=rules.poster_key(video_id, attempt),
+        duration_ms=best.duration_ms,
+        width=best.width,
+        height=best.height,
+    )

@@ -1,0 +1,1 @@
+"""Videos as the pipeline sees them."""

@@ -1,0 +1,102 @@
+"""All SQL of `process.videos`. Runs inside the tenant, but for the search for pointers that nobody has written.
+
+Invariant: every change raises `revision`, which the video's events carry.
+"""
+
+# ruff: noqa: S608  what is put into the statements is a constant list of columns
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any, LiteralString
+from uuid import UUID
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from .model import NewVideo, Pointers, Rendition
+
+ADD: LiteralString = """
+INSERT INTO process.videos (tenant_id, video_id, owner_id, s3_original_path, size_bytes, content_type)
+VALUES (platform.current_tenant(), %(video_id)s, %(owner_id)s, %(s3_original_path)s, %(size_bytes)s, %(content_type)s)
+ON CONFLICT (tenant_id, video_id) DO NOTHING
+"""
+RAISE_REVISION: LiteralString = """
+-- For what is told of a video and kept elsewhere: the progress of its jobs.
+UPDATE process.videos SET revision = revision + 1
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
+RETURNING revision
+"""
+TRANSCODED: LiteralString = """
+-- A video that was searchable already stays so.
+UPDATE process.videos
+   SET status = CASE status WHEN 'ready' THEN 'ready' ELSE 'playable' END,
+       s3_proxy_path = %(s3_proxy_path)s, s3_thumb_path = %(s3_thumb_path)s,
+       duration_ms = %(duration_ms)s, width = %(width)s, height = %(height)s,
+       pointers_written = false, updated_at = now(), revision = revision + 1
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
+RETURNING revision
+"""
+FAILED: LiteralString = """
+UPDATE process.videos
+   SET status = CASE status WHEN 'ready' THEN 'ready' ELSE 'failed' END, updated_at = now(), revision = revision + 1
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
+RETURNING revision
+"""
+
+_POINTERS: LiteralString = "tenant_id, video_id, s3_proxy_path, s3_thumb_path"
+
+POINTERS: LiteralString = f"""
+SELECT {_POINTERS} FROM process.videos
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s AND NOT pointers_written
+"""
+POINTERS_WRITTEN: LiteralString = """
+-- Only if they still are the ones to write: a newer attempt may have come between.
+UPDATE process.videos SET pointers_written = true, revision = revision + 1
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s AND s3_proxy_path = %(s3_proxy_path)s
+"""
+UNWRITTEN: LiteralString = f"""
+-- Of all tenants: whoever should have written them has died since, or is just about to.
+SELECT {_POINTERS} FROM process.videos
+ WHERE NOT pointers_written AND updated_at < now() - %(age)s
+ ORDER BY updated_at
+ LIMIT %(limit)s
+"""
+
+
+class VideoStore:
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def add(self, video: NewVideo) -> bool:
+        """False when it is known already."""
+        return (await self._connection.execute(ADD, asdict(video))).rowcount == 1
+
+    async def raise_revision(self, video_id: UUID) -> int:
+        return await self._revision(RAISE_REVISION, video_id=video_id)
+
+    async def transcoded(self, video_id: UUID, rendition: Rendition) -> int:
+        return await self._revision(TRANSCODED, video_id=video_id, **asdict(rendition))
+
+    async def failed(self, video_id: UUID) -> int:
+        return await self._revision(FAILED, video_id=video_id)
+
+    async def pointers(self, video_id: UUID) -> Pointers | None:
+        """None when the fixed keys show the right ones."""
+        async with self._connection.cursor(row_factory=class_row(Pointers)) as cursor:
+            return await (await cursor.execute(POINTERS, {"video_id": video_id})).fetchone()
+
+    async def pointers_written(self, pointers: Pointers) -> None:
+        values = {"video_id": pointers.video_id, "s3_proxy_path": pointers.s3_proxy_path}
+        await self._connection.execute(POINTERS_WRITTEN, values)
+
+    async def unwritten_pointers(self, age: timedelta, limit: int) -> Sequence[Pointers]:
+        async with self._connection.cursor(row_factory=class_row(Pointers)) as cursor:
+            return await (await cursor.execute(UNWRITTEN, {"age": age, "limit": limit})).fetchall()
+
+    async def _revision(self, statement: LiteralString, **values: Any) -> int:
+        """A job's video is there: a foreign key says so."""
+        [(revision,)] = await (await self._connection.execute(statement, values)).fetchall()
+        return revision

@@ -1,0 +1,300 @@
+"""Workers die, freeze, stop and lose their database in the middle of transcodes. Then everything is counted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from tests.chaos.conftest import Chaos
+from tests.integration.process.clips import RE_ENCODED, make_clip
+from tests.integration.process.conftest import World, original_path, until
+from tests.support.events import announce, new_tenant
+from tests.support.owner import free_port
+from tests.support.postgres import PostgresServer
+from tests.support.stack import RunningStack
+from touchline.contracts.events.artifacts import OriginalStored
+from touchline.kernel.errors import LeaseLost, Unavailable
+from touchline.platform.endpoints import ObjectsEndpoint, PostgresEndpoint
+from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.events.settings import EventSettings
+from touchline.platform.objects import ObjectsSettings, ObjectStore
+from touchline.platform.postgres import Database, Transaction
+from touchline.platform.postgres.wakeups import Wakeups
+from touchline.process.queue.model import Failure, JobStatus, JobType
+from touchline.process.queue.service import Queue
+from touchline.process.transcode.pointers import PointerWriter
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 300.0
+IN_HAND = """
+SELECT split_part(locked_by, '/', 2)::int FROM process.jobs
+ WHERE status = 'processing' AND progress_percent >= %(percent)s AND retry_count < max_retries
+"""
+
+ALL_DONE = "SELECT count(*) > 0 AND bool_and(status = 'done') FROM process.jobs"
+
+
+class Workers:
+    """Real worker processes of the product, by their number."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._environment = environment
+        self.running: dict[int, subprocess.Popen[bytes]] = {}
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "tests.chaos.worker_process"]
+        environment = {**self._environment, "TOUCHLINE_WORKER_PORT": str(free_port())}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL)
+        self.running[process.pid] = process
+
+    def end(self, pid: int, number: signal.Signals) -> int:
+        process = self.running.pop(pid)
+        process.send_signal(number)
+        return process.wait()
+
+    def close(self) -> None:
+        for pid in list(self.running):
+            self.end(pid, signal.SIGKILL)
+
+
+@contextmanager
+def on_stage(workers: Workers, count: int) -> Generator[Workers]:
+    try:
+        for _ in range(count):
+            workers.start()
+        yield workers
+    finally:
+        workers.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Theatre:
+    world: World
+    objects: ObjectStore
+    workers: Workers
+    clip: Path
+
+    async def videos(self, count: int) -> list[UUID]:
+        """Uploaded and announced, as serve does it."""
+        found = [uuid4() for _ in range(count)]
+        for video_id in found:
+            key = original_path(video_id)
+            await self.objects.put_new(key, self.clip)
+            stored = OriginalStored(
+                artifact_hash=video_id.hex, original_key=key, size_bytes=1, content_type="video/mp4"
+            )
+            await announce(self.world.database, self.world.tenant_id, stored)
+        await Sequencer(self.world.database, Wakeups(self.world.database.url, []), EventSettings()).step()
+        return found
+
+    async def ask(self, question: str, **values: Any) -> list[tuple[Any, ...]]:
+        """Nothing while the connections are being killed."""
+        try:
+            return await self.world.execute(question, **values)
+        except Unavailable:
+            return []
+
+    async def in_hand(self, percent: int = 10) -> int:
+        """A worker that is that far with a job, and not with its last try; 0 when all jobs are done."""
+
+        async def look() -> list[int]:
+            holders = [pid for (pid,) in await self.ask(IN_HAND, percent=percent) if pid in self.workers.running]
+            return holders or [0 for (all_done,) in await self.ask(ALL_DONE) if all_done]
+
+        return (await until(look, PATIENCE_S))[0]
+
+    async def until_done(self, count: int) -> None:
+        async def look() -> bool:
+            rows = dict(await self.ask("SELECT status::text, count(*) FROM process.jobs GROUP BY status"))
+            assert "failed" not in rows, await self.ask("SELECT payload FROM process.jobs WHERE status = 'failed'")
+            return rows == {"done": count}
+
+        await until(look, PATIENCE_S)
+
+    async def jobs(self) -> list[tuple[Any, ...]]:
+        return await self.world.execute("SELECT attempt, retry_count, status::text FROM process.jobs")
+
+
+@pytest.fixture
+async def theatre(
+    shared_stack: RunningStack,
+    postgres: PostgresEndpoint,
+    bucket: ObjectsEndpoint,
+    tmp_path: Path,
+) -> AsyncGenerator[Theatre]:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
+        "TOUCHLINE_DATA": str(shared_stack.folder.root),
+        "TOUCHLINE_POSTGRES_URL": postgres.app_url,
+        "TOUCHLINE_POSTGRES_OWNER_URL": postgres.owner_url,
+        "TOUCHLINE_POSTGRES_WORKER_URL": postgres.worker_url,
+        "TOUCHLINE_OBJECTS_URL": bucket.url,
+        "TOUCHLINE_OBJECTS_BUCKET": bucket.bucket,
+        "TOUCHLINE_OBJECTS_ACCESS_KEY": bucket.access_key,
+        "TOUCHLINE_OBJECTS_SECRET_KEY": bucket.secret_key,
+        "TOUCHLINE_PROCESS_SCRATCH": str(tmp_path / "scratch"),
+        "TOUCHLINE_WORKER_CONCURRENCY": "1",
+        "TOUCHLINE_WORKER_LEASE": "5s",
+        "TOUCHLINE_WORKER_HEARTBEAT_INTERVAL": "500ms",
+        "TOUCHLINE_WORKER_RECLAIM_INTERVAL": "200ms",
+        "TOUCHLINE_WORKER_POLL_INTERVAL": "200ms",
+        "TOUCHLINE_LOG_LEVEL": "error",
+    }
+    clip = make_clip(tmp_path / "clip.mp4", seconds=10, codec=RE_ENCODED, size=(640, 360))
+    async with Database(postgres.worker_url) as database, ObjectStore(bucket, ObjectsSettings()) as objects:
+        world = World(postgres, database, new_tenant())
+        yield Theatre(world, objects, Workers(environment), clip)
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(1800)
+async def test_each_video_is_made_once_whoever_dies(
+    theatre: Theatre, chaos: Chaos, postgres_server: PostgresServer
+) -> None:
+    count, deaths = (12, 24) if chaos.full else (2, 3)
+    chance = chaos.random("worker")
+    with on_stage(theatre.workers, 2) as workers:
+        videos = await theatre.videos(count)
+        for _ in range(deaths):
+            victim = await theatre.in_hand(chance.randrange(5, 95, 5))
+            if not victim:
+                break
+            if chance.random() < 0.3:
+                await kill_sessions(postgres_server)
+            workers.end(victim, signal.SIGKILL)
+            workers.start()
+        await theatre.until_done(count)
+    await check(theatre, videos)
+
+
+async def check(theatre: Theatre, videos: list[UUID]) -> None:
+    await theatre.world.execute(
+        "UPDATE process.videos SET updated_at = now() - interval '1 hour' WHERE NOT pointers_written"
+    )
+    await PointerWriter(theatre.world.database, theatre.objects).run_pass()
+    told = [data for _, _, data in await all_events(theatre.world, "video.transcoded")]
+    assert Counter(data["artifact_hash"] for data in told) == Counter(video_id.hex for video_id in videos), "each once"
+    assert await all_events(theatre.world, "video.failed") == []
+    rows = await theatre.world.execute("SELECT video_id, s3_proxy_path, s3_thumb_path FROM process.videos")
+    assert {(video.hex, proxy, thumb) for video, proxy, thumb in rows} == {
+        (data["artifact_hash"], data["manifest_key"], data["poster_key"]) for data in told
+    }, "one set of pointers"
+    for video_id, proxy, _ in rows:
+        await check_fixed_keys(theatre.objects, video_id, attempt=proxy.split("/")[-2])
+
+
+async def check_fixed_keys(objects: ObjectStore, video_id: UUID, attempt: str) -> None:
+    """Everything that the fixed playlist leads to is there and of one attempt."""
+    master = (await objects.get(f"videos/proxy/{video_id}/index.m3u8")).decode()
+    [variant] = [line for line in master.splitlines() if line and not line.startswith("#")]
+    assert variant.startswith(f"{attempt}/")
+    folder = f"videos/proxy/{video_id}/{variant.rpartition('/')[0]}"
+    playlist = (await objects.get(f"{folder}/index.m3u8")).decode()
+    for segment in (line for line in playlist.splitlines() if line and not line.startswith("#")):
+        assert await objects.exists(f"{folder}/{segment}")
+    fixed = await objects.get(f"thumbs/{video_id}/poster.jpg")
+    assert fixed == await objects.get(f"thumbs/{video_id}/{attempt}/poster.jpg")
+
+
+async def all_events(world: World, event_type: str) -> list[tuple[str, int, dict[str, Any]]]:
+    """Nobody sequences what the workers announce: it lies in the inbox."""
+    return await world.events(event_type)
+
+
+async def kill_sessions(server: PostgresServer) -> None:
+    async with await psycopg.AsyncConnection.connect(server.superuser_url) as connection:
+        await connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'touchline_worker'"
+        )
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(600)
+async def test_a_clean_stop_in_the_middle_costs_no_attempt(theatre: Theatre) -> None:
+    with on_stage(theatre.workers, 1) as workers:
+        await theatre.videos(1)
+        assert workers.end(await theatre.in_hand(), signal.SIGTERM) == 0
+        assert await theatre.jobs() == [(1, 0, "queued")]
+        workers.start()
+        await theatre.until_done(1)
+    assert await theatre.jobs() == [(2, 0, "done")]
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(600)
+async def test_a_worker_that_froze_past_its_lease_writes_nothing_when_it_wakes(theatre: Theatre) -> None:
+    with on_stage(theatre.workers, 1) as workers:
+        videos = await theatre.videos(1)
+        frozen = await theatre.in_hand()
+        os.kill(frozen, signal.SIGSTOP)
+        workers.start()
+        await theatre.until_done(1)
+        os.kill(frozen, signal.SIGCONT)
+        assert workers.end(frozen, signal.SIGTERM) == 0  # it has noticed, and has nothing to give back
+    assert await theatre.jobs() == [(2, 1, "done")]
+    await check(theatre, videos)
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(3600)
+async def test_the_write_of_a_frozen_worker_is_refused_every_time(postgres: PostgresEndpoint, chaos: Chaos) -> None:
+    """Whatever it wants to write, and however far the others have come meanwhile."""
+    chance, runs = chaos.random("fence"), 10_000 if chaos.full else 150
+    async with Database(postgres.worker_url) as database:
+        world = World(postgres, database, new_tenant())
+        for _ in range(runs):
+            await freeze_once(world, chance)
+        [(done,)] = await world.execute("SELECT count(*) FROM process.jobs WHERE status = 'done'")
+        assert done == runs
+
+
+async def freeze_once(world: World, chance: Random) -> None:
+    frozen, living = world.queue("frozen"), world.queue("living", timedelta(minutes=5))
+    job = await world.enqueue()
+    [held] = await frozen.claim([JobType.TRANSCODE], 1)
+    await world.expire_leases()
+    moments = [chance.random() < 0.5 for _ in range(4)]
+    if moments[0]:
+        await refused(frozen, held, chance)
+    assert await living.reclaim()
+    if moments[1]:
+        await refused(frozen, held, chance)
+    [current] = await living.claim([JobType.TRANSCODE], 1)
+    if moments[2] or not any(moments):
+        await refused(frozen, held, chance)
+    await living.complete(current, {"by": "living"}, nothing)
+    if moments[3]:
+        await refused(frozen, held, chance)
+    done = await world.job(job.id)
+    assert (done.status, done.attempt, done.result) == (JobStatus.DONE, 2, {"by": "living"})
+
+
+async def refused(queue: Queue, held: Any, chance: Random) -> None:
+    writes = {
+        "complete": lambda: queue.complete(held, {"by": "frozen"}, nothing),
+        "fail": lambda: queue.fail(held, Failure("Late", "too late", retryable=False)),
+        "release": lambda: queue.release(held, "too late"),
+        "progress": lambda: queue.report(held, 50),
+    }
+    with pytest.raises(LeaseLost):
+        await writes[chance.choice(sorted(writes))]()
+    assert not await queue.heartbeat(held)
+
+
+async def nothing(transaction: Transaction) -> None:
+    """No effects but the completion."""

@@ -1,0 +1,112 @@
+"""From the event to the first job, through the real log."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+import pytest
+
+from tests.support.events import announce, new_tenant
+from touchline.contracts.events.artifacts import OriginalStored
+from touchline.kernel import SystemClock
+from touchline.kernel.trace import tracing
+from touchline.platform.events import queries
+from touchline.platform.events.archive import Archive
+from touchline.platform.events.consumer import Consumer
+from touchline.platform.events.log import PostgresLog
+from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.events.settings import EventSettings
+from touchline.platform.objects import ObjectStore
+from touchline.platform.postgres.wakeups import Wakeups
+from touchline.process.intake.consumer import Intake
+from touchline.process.queue.model import JobType
+
+from .conftest import World, original_path
+
+SETTINGS = EventSettings()
+
+
+def stored(video_id: UUID, **changes: object) -> OriginalStored:
+    fields: dict[str, object] = {
+        "artifact_hash": video_id.hex,
+        "original_key": original_path(video_id),
+        "size_bytes": 5_000_000,
+        "content_type": "video/mp4",
+        "user_id": uuid4(),
+    }
+    return OriginalStored.model_validate(fields | changes)
+
+
+@pytest.fixture
+def consumer(world: World, objects: ObjectStore) -> Consumer:
+    wakeups = Wakeups(world.database.url, [])
+    archive = Archive(world.database, objects, SETTINGS, SystemClock())
+    return Consumer(world.database, PostgresLog(world.database, wakeups, archive), Intake(), SETTINGS)
+
+
+async def drain(world: World, consumer: Consumer) -> None:
+    await Sequencer(world.database, Wakeups(world.database.url, []), SETTINGS).step()
+    position = await consumer.position()
+    while (reached := await consumer.step(position)) > position:
+        position = reached
+
+
+async def test_an_original_becomes_a_video_and_a_job_of_its_tenant(world: World, consumer: Consumer) -> None:
+    video_id = uuid4()
+    event = stored(video_id)
+    with tracing("story"):
+        await announce(world.database, world.tenant_id, event)
+    await drain(world, consumer)
+    rows = await world.execute(
+        "SELECT video_id, owner_id, status, s3_original_path, size_bytes, content_type FROM process.videos"
+    )
+    assert rows == [(video_id, event.user_id, "uploaded", original_path(video_id), 5_000_000, "video/mp4")]
+    [job] = await world.queue().claim(list(JobType), 5)
+    assert (job.tenant_id, job.job_type, job.trace) == (world.tenant_id, JobType.TRANSCODE, "story")
+    assert job.payload == {"video_id": str(video_id), "s3_original_path": original_path(video_id)}
+
+
+async def test_the_same_event_again_enqueues_nothing_whatever_became_of_the_job(
+    world: World, consumer: Consumer
+) -> None:
+    event = stored(uuid4())
+    await announce(world.database, world.tenant_id, event, event)
+    await drain(world, consumer)
+    [job] = await world.queue().claim(list(JobType), 5)
+
+    async def no_effects(transaction: object) -> None:
+        """Only the completion."""
+
+    await world.queue().complete(job, {}, no_effects)
+    await announce(world.database, world.tenant_id, event)
+    await drain(world, consumer)
+    assert await world.execute("SELECT count(*) FROM process.jobs") == [(1,)]
+    assert await queries.poison(world.database) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"artifact_hash": "no hash"},
+        {"original_key": "videos/original/somebody-elses/master.mp4"},
+        {"original_key": "../secrets"},
+    ],
+)
+async def test_what_makes_no_sense_is_set_aside_and_leaves_nothing(
+    world: World, consumer: Consumer, changes: dict[str, object]
+) -> None:
+    good = uuid4()
+    await announce(world.database, world.tenant_id, stored(uuid4(), **changes), stored(good))
+    await drain(world, consumer)
+    assert [row[0] for row in await world.execute("SELECT video_id FROM process.videos")] == [good]
+    assert len(await queries.poison(world.database)) == 1
+
+
+async def test_another_tenant_cannot_take_a_videos_id(world: World, consumer: Consumer) -> None:
+    """Its objects would lie under the same keys."""
+    video_id = uuid4()
+    await announce(world.database, world.tenant_id, stored(video_id))
+    await announce(world.database, new_tenant(), stored(video_id))
+    await drain(world, consumer)
+    [poison] = await queries.poison(world.database)
+    assert "videos_id" in poison.error

@@ -1,0 +1,353 @@
+"""The acts on jobs: what each leaves behind, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from psycopg.errors import UniqueViolation
+
+from tests.support.events import new_tenant
+from touchline.kernel.errors import LeaseLost
+from touchline.kernel.trace import tracing
+from touchline.platform.postgres import Transaction
+from touchline.process.queue import queries
+from touchline.process.queue.model import Failure, Job, JobStatus, JobType
+from touchline.process.queue.payloads import ClipGeneratePayload, SegmentIndexPayload, TranscodePayload
+from touchline.process.queue.service import Queue, enqueue
+
+from .conftest import World, original_path
+
+TRANSCODE = [JobType.TRANSCODE]
+AWAY = Failure("Unavailable", "the object store is away", retryable=True)
+NOT_A_VIDEO = Failure("NotAVideo", "this is not a video", retryable=False)
+
+
+async def no_effects(transaction: Transaction) -> None:
+    """Only the completion itself."""
+
+
+async def claim_one(queue: Queue) -> Job:
+    [job] = await queue.claim(TRANSCODE, 1)
+    return job
+
+
+async def test_a_claimed_job_is_nobody_elses(world: World) -> None:
+    wanted = {(await world.enqueue()).id for _ in range(20)}
+    claims = await asyncio.gather(*(world.queue(f"worker-{n}").claim(TRANSCODE, 3) for n in range(8)))
+    taken = [job.id for jobs in claims for job in jobs]
+    assert len(taken) == len(set(taken))
+    assert set(taken) == wanted
+    job = await world.job(taken[0])
+    assert (job.status, job.attempt, job.retry_count) == (JobStatus.PROCESSING, 1, 0)
+    assert (job.locked_by or "").startswith("worker-")
+
+
+async def test_priority_first_then_whoever_waits_longest_and_nothing_before_its_time(world: World) -> None:
+    first, second = await world.enqueue(), await world.enqueue()
+    urgent = await world.enqueue(priority=5)
+    later = await world.enqueue()
+    await world.execute("UPDATE process.jobs SET run_at = now() + interval '1 hour' WHERE id = %(id)s", id=later.id)
+    claimed = [await claim_one(world.queue()) for _ in range(3)]
+    assert [job.id for job in claimed] == [urgent.id, first.id, second.id]
+    assert await world.queue().claim(TRANSCODE, 1) == []
+
+
+async def test_a_worker_gets_only_the_types_it_takes_in_the_order_it_asks(world: World) -> None:
+    transcode = await world.enqueue()
+    index = await world.enqueue(SegmentIndexPayload(video_id=transcode.video_id))
+    assert await world.queue().claim([JobType.OCR, JobType.SAMPLE], 5) == []
+    claimed = await world.queue().claim([JobType.SEGMENT_INDEX, JobType.TRANSCODE], 5)
+    assert [job.id for job in claimed] == [index.id, transcode.id]
+
+
+async def test_jobs_of_all_tenants_are_claimed_and_each_is_worked_on_inside_its_own(world: World) -> None:
+    ours = await world.enqueue()
+    other = world.of(new_tenant())
+    theirs = await other.enqueue()
+    claimed = await world.queue().claim(TRANSCODE, 10)
+    assert {(job.id, job.tenant_id) for job in claimed} == {
+        (ours.id, world.tenant_id),
+        (theirs.id, other.tenant_id),
+    }
+    for job in claimed:
+        await world.queue().complete(job, {}, no_effects)
+    changes = [data["status"] for _, _, data in await world.events("job.changed")]
+    assert sorted(changes) == ["done", "done", "processing", "processing", "queued", "queued"]
+
+
+async def test_one_job_of_a_type_for_a_video_at_a_time(world: World) -> None:
+    job = await world.enqueue()
+    payload = TranscodePayload(video_id=job.video_id, s3_original_path=original_path(job.video_id))
+    async with world.database.transaction(world.tenant_id) as transaction:
+        assert await enqueue(transaction, payload) is None
+    held = await claim_one(world.queue())
+    async with world.database.transaction(world.tenant_id) as transaction:
+        assert await enqueue(transaction, payload) is None
+    await world.queue().complete(held, {}, no_effects)
+    again = await world.enqueue(payload)
+    assert again.id != job.id
+
+
+async def test_a_later_job_of_the_same_kind_counts_its_attempts_on(world: World) -> None:
+    """Outputs lie under the attempt's number: no two runs may share one."""
+    held = await claim_one(world.queue()) if await world.enqueue() else None
+    assert held
+    await world.queue().complete(held, {}, no_effects)
+    await world.enqueue(
+        TranscodePayload(video_id=held.video_id, s3_original_path=original_path(held.video_id)),
+    )
+    assert (await claim_one(world.queue())).attempt == held.attempt + 1
+
+
+async def test_the_same_clip_twice_is_one_job_and_another_clip_is_another(world: World) -> None:
+    video_id = await world.video()
+
+    def clip(start: int) -> ClipGeneratePayload:
+        path = original_path(video_id)
+        return ClipGeneratePayload(video_id=video_id, clip_id=uuid4(), t_start=start, t_end=3000, s3_original_path=path)
+
+    await world.enqueue(clip(1500))
+    async with world.database.transaction(world.tenant_id) as transaction:
+        assert await enqueue(transaction, clip(1500)) is None
+    await world.enqueue(clip(1600))
+
+
+async def test_of_many_who_enqueue_the_same_at_once_one_does(world: World) -> None:
+    video_id = await world.video()
+
+    async def attempt() -> bool:
+        payload = TranscodePayload(video_id=video_id, s3_original_path=original_path(video_id))
+        async with world.database.transaction(world.tenant_id) as transaction:
+            return await enqueue(transaction, payload) is not None
+
+    assert sorted(await asyncio.gather(*(attempt() for _ in range(6)))) == [False] * 5 + [True]
+
+
+async def test_a_foreign_video_cannot_be_worked_on(world: World) -> None:
+    theirs = await world.of(new_tenant()).video()
+    payload = TranscodePayload(video_id=theirs, s3_original_path=original_path(theirs))
+    with pytest.raises(Exception, match="foreign key"):
+        async with world.database.transaction(world.tenant_id) as transaction:
+            await enqueue(transaction, payload)
+
+
+async def test_retries_wait_longer_each_time_and_a_poison_job_ends_after_four_runs(world: World) -> None:
+    job = await world.enqueue()
+    waits: list[float] = []
+    for _ in range(4):
+        await world.make_due()
+        held = await claim_one(world.queue())
+        failed = await world.queue().fail(held, AWAY)
+        [(wait,)] = await world.execute(
+            "SELECT extract(epoch FROM j.run_at - e.occurred_at)::float FROM process.jobs AS j, process.job_events AS e"
+            " WHERE e.job_id = j.id AND j.id = %(id)s ORDER BY e.id DESC LIMIT 1",
+            id=job.id,
+        )
+        waits.append(wait)
+        assert failed.attempt == held.attempt
+    for wait, base in zip(waits, (60, 300, 900), strict=False):
+        assert 0.8 * base - 1 <= wait <= 1.2 * base
+    dead = await world.job(job.id)
+    assert (dead.status, dead.attempt, dead.retry_count) == (JobStatus.FAILED, 4, 3)
+    await world.make_due()
+    assert await world.queue().claim(TRANSCODE, 1) == []
+    assert len(await world.events("video.failed")) == 1
+
+
+async def test_the_jitter_stays_within_its_bounds_and_is_none_of_them(world: World) -> None:
+    rows = await world.execute("SELECT extract(epoch FROM process.retry_delay(2))::float FROM generate_series(1, 500)")
+    waits = [wait for (wait,) in rows]
+    assert 240 <= min(waits) < 250
+    assert 350 < max(waits) <= 360
+
+
+async def test_what_no_retry_would_help_fails_at_once_and_is_told(world: World) -> None:
+    job = await world.enqueue()
+    await world.queue().fail(await claim_one(world.queue()), NOT_A_VIDEO)
+    dead = await world.job(job.id)
+    assert (dead.status, dead.retry_count, dead.attempt) == (JobStatus.FAILED, 0, 1)
+    [(_, revision, told)] = await world.events("video.failed")
+    assert (told["artifact_hash"], told["job_type"], told["attempt"]) == (job.video_id.hex, "transcode", 1)
+    assert (told["error_code"], told["error_message"]) == ("NotAVideo", "this is not a video")
+    assert await world.execute("SELECT status, revision FROM process.videos") == [("failed", revision)]
+
+
+async def test_the_payload_is_wrapped_once_and_always_read_as_it_was(world: World) -> None:
+    job = await world.enqueue()
+    for _ in range(3):
+        await world.make_due()
+        await world.queue().fail(await claim_one(world.queue()), AWAY)
+    [(document,)] = await world.execute("SELECT payload FROM process.jobs")
+    assert set(document) == {"error", "original_payload"}
+    assert document["original_payload"] == job.payload
+    assert {"type", "message", "timestamp", "retry_count"} == set(document["error"])
+    after = await world.job(job.id)
+    assert after.payload == job.payload
+    assert after.error
+    assert (after.error.type, after.error.retry_count) == ("Unavailable", 2)
+
+
+async def test_giving_a_job_back_costs_nothing_and_keeps_its_place(world: World) -> None:
+    job = await world.enqueue()
+    await world.enqueue()
+    for _ in range(6):
+        held = await claim_one(world.queue())
+        assert held.id == job.id
+        await world.queue().release(held, "the worker stops")
+    after = await world.job(job.id)
+    assert (after.status, after.retry_count, after.attempt) == (JobStatus.QUEUED, 0, 6)
+    assert (after.run_at, after.locked_by) == (job.run_at, None)
+    assert (await world.history(job.id))[-2:] == [("processing", "failed", 6, 0), ("failed", "queued", 6, 0)]
+
+
+async def test_the_last_run_can_be_given_back_too(world: World) -> None:
+    job = await world.enqueue()
+    for _ in range(3):
+        await world.make_due()
+        await world.queue().fail(await claim_one(world.queue()), AWAY)
+    await world.make_due()
+    await world.queue().release(await claim_one(world.queue()), "the worker stops")
+    after = await world.job(job.id)
+    assert (after.status, after.retry_count) == (JobStatus.QUEUED, 3)
+
+
+async def test_a_lease_that_is_over_is_taken_by_any_worker_and_counts(world: World) -> None:
+    job = await world.enqueue()
+    await claim_one(world.queue("dead"))
+    assert await world.queue("living").reclaim() is None
+    await world.expire_leases()
+    reclaimed = await world.queue("living").reclaim()
+    assert reclaimed
+    assert (reclaimed.id, reclaimed.status, reclaimed.retry_count) == (job.id, JobStatus.QUEUED, 1)
+    assert reclaimed.error
+    assert reclaimed.error.type == "LeaseExpired"
+    assert "dead" in reclaimed.error.message
+    assert (await claim_one(world.queue("living"))).attempt == 2  # at once: the lease was wait enough
+
+
+async def test_a_job_that_kills_its_workers_ends_after_four_runs(world: World) -> None:
+    job = await world.enqueue()
+    for _ in range(4):
+        await claim_one(world.queue())
+        await world.expire_leases()
+        assert await world.queue().reclaim()
+    dead = await world.job(job.id)
+    assert (dead.status, dead.attempt) == (JobStatus.FAILED, 4)
+    assert len(await world.events("video.failed")) == 1
+    assert await world.execute("SELECT status FROM process.videos") == [("failed",)]
+
+
+async def test_a_heartbeat_keeps_the_lease_and_only_a_living_one(world: World) -> None:
+    await world.enqueue()
+    queue = world.queue(lease=timedelta(minutes=5))
+    held = await claim_one(queue)
+    await world.execute("UPDATE process.jobs SET locked_until = now() + interval '1 second'")
+    assert await queue.heartbeat(held)
+    [(left,)] = await world.execute("SELECT locked_until - now() FROM process.jobs")
+    assert left > timedelta(minutes=4)
+    await world.expire_leases()
+    assert not await queue.heartbeat(held)
+
+
+async def test_whoever_slept_through_its_lease_cannot_write_whether_or_not_another_has_the_job(world: World) -> None:
+    await world.enqueue()
+    frozen, living = world.queue("frozen"), world.queue("living")
+    held = await claim_one(frozen)
+    await world.expire_leases()
+    await refuse_all(frozen, held)
+    assert await living.reclaim()
+    await refuse_all(frozen, held)
+    current = await claim_one(living)
+    await refuse_all(frozen, held)
+    await living.complete(current, {"by": "living"}, no_effects)
+    await refuse_all(frozen, held)
+    job = await world.job(held.id)
+    assert (job.status, job.attempt, job.result) == (JobStatus.DONE, 2, {"by": "living"})
+    assert await world.events("video.progressed") == []
+
+
+async def refuse_all(queue: Queue, held: Job) -> None:
+    async def effects(transaction: Transaction) -> None:
+        raise AssertionError("effects of a stale attempt")
+
+    assert not await queue.heartbeat(held)
+    for write in (
+        queue.complete(held, {"by": "frozen"}, effects),
+        queue.fail(held, NOT_A_VIDEO),
+        queue.release(held, "too late"),
+        queue.report(held, 50),
+    ):
+        with pytest.raises(LeaseLost):
+            await write
+
+
+async def test_completing_twice_is_as_good_as_once(world: World) -> None:
+    """The answer to the first try may have been lost."""
+    await world.enqueue()
+    held, count = await claim_one(world.queue()), 0
+
+    async def effects(transaction: Transaction) -> None:
+        nonlocal count
+        count += 1
+
+    await world.queue().complete(held, {}, effects)
+    await world.queue().complete(held, {}, effects)
+    assert count == 1
+
+
+async def test_a_completion_whose_effects_fail_leaves_nothing(world: World) -> None:
+    await world.enqueue()
+    held = await claim_one(world.queue())
+
+    async def effects(transaction: Transaction) -> None:
+        raise UniqueViolation("broken")
+
+    with pytest.raises(UniqueViolation):
+        await world.queue().complete(held, {}, effects)
+    assert (await world.job(held.id)).status is JobStatus.PROCESSING
+    assert [data["status"] for _, _, data in await world.events("job.changed")] == ["queued", "processing"]
+
+
+async def test_events_carry_growing_revisions_and_the_trace_of_the_story(world: World) -> None:
+    with tracing("story"):
+        await world.enqueue()
+    held = await claim_one(world.queue())
+    await world.queue().report(held, 10)
+    await world.queue().report(held, 20)
+    await world.queue().complete(held, {}, no_effects)
+    revisions = [revision for _, revision, _ in await world.events("job.changed")]
+    assert revisions == sorted(set(revisions))
+    progress = [(revision, data["progress_percent"]) for _, revision, data in await world.events("video.progressed")]
+    assert progress == [(2, 10), (3, 20)]
+    async with world.database.system("test: read traces") as transaction:
+        cursor = await transaction.connection.execute(
+            "SELECT trace FROM platform.event_inbox WHERE type = 'job.changed' ORDER BY sequence LIMIT 2"
+        )
+        assert await cursor.fetchall() == [("story",), ("story",)]
+
+
+async def test_the_jobs_of_videos_are_read_in_one_statement_behind_the_wall(world: World) -> None:
+    first, second = await world.enqueue(), await world.enqueue()
+    index = await world.enqueue(SegmentIndexPayload(video_id=first.video_id))
+    wanted = [first.video_id, second.video_id, uuid4()]
+    async with world.database.transaction(world.tenant_id) as transaction:
+        found = await queries.jobs_of_videos(transaction, wanted)
+        steps = await queries.history(transaction, first.id)
+    assert found == {first.video_id: [first, index], second.video_id: [second]}
+    assert [(step.from_status, step.to_status) for step in steps] == [(None, "queued")]
+    async with world.database.transaction(new_tenant()) as transaction:
+        assert await queries.jobs_of_videos(transaction, wanted) == {}
+
+
+async def test_the_state_of_the_queue_has_every_type(world: World) -> None:
+    await world.enqueue()
+    await world.enqueue()
+    await claim_one(world.queue())
+    found = {each.job_type: each for each in await queries.state(world.database)}
+    assert set(found) == set(JobType)
+    assert (found["transcode"].queued, found["transcode"].processing) == (1, 1)
+    assert found["transcode"].age_s > 0
+    assert found["ocr"].age_s == 0

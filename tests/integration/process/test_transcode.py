@@ -1,0 +1,271 @@
+"""A transcode with everything real: the database, the object store, the sandbox, the codecs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
+
+import psutil
+import pytest
+
+from touchline.kernel.errors import LeaseLost
+from touchline.media.sandbox import Sandbox
+from touchline.media.settings import MediaSettings
+from touchline.platform.endpoints import ObjectsEndpoint
+from touchline.platform.objects import ObjectsSettings, ObjectStore
+from touchline.process.queue.handler import Finished
+from touchline.process.queue.model import Job, JobStatus, JobType
+from touchline.process.queue.payloads import TranscodePayload, parse_payload
+from touchline.process.queue.rules import failure_of
+from touchline.process.scratch import Scratch, open_scratch
+from touchline.process.settings import ProcessSettings
+from touchline.process.transcode.pointers import PointerWriter
+from touchline.process.transcode.worker import Transcoder
+
+from .clips import RE_ENCODED, make_clip
+from .conftest import World, until
+
+SANDBOX = Sandbox(MediaSettings(threads=2))
+
+
+@dataclass(frozen=True, slots=True)
+class Studio:
+    world: World
+    objects: ObjectStore
+    scratch: Scratch
+    folder: Path
+
+    @property
+    def pointers(self) -> PointerWriter:
+        return PointerWriter(self.world.database, self.objects)
+
+    def transcoder(self, objects: ObjectStore | None = None, **settings: int) -> Transcoder:
+        process = ProcessSettings.model_validate(settings)
+        return Transcoder(objects or self.objects, SANDBOX, self.scratch, self.pointers, process)
+
+    async def job(self, original: bytes | Path | None) -> Job:
+        """A job in hand, with this original in the store."""
+        job = await self.world.enqueue()
+        if original is not None:
+            await self.objects.put_new(job.payload["s3_original_path"], original)
+        return await self.claim()
+
+    async def claim(self) -> Job:
+        [held] = await self.world.queue().claim([JobType.TRANSCODE], 1)
+        return held
+
+    async def work(self, held: Job, transcoder: Transcoder | None = None) -> Finished:
+        payload = parse_payload(held.job_type, held.payload)
+        assert isinstance(payload, TranscodePayload)
+        return await (transcoder or self.transcoder()).work(held, payload, lambda percent: None)
+
+    async def complete(self, held: Job, finished: Finished) -> None:
+        await self.world.queue().complete(held, finished.result, finished.effects)
+
+    async def fails(self, held: Job, transcoder: Transcoder | None = None) -> Job:
+        with pytest.raises(Exception) as raised:  # noqa: PT011 - which one is what the test looks at
+            await self.work(held, transcoder)
+        return await self.world.queue().fail(held, failure_of(raised.value))
+
+    async def keys(self, prefix: str) -> list[str]:
+        return sorted(item.key for item in (await self.objects.list(prefix)).objects)
+
+    async def stored(self, video_id: UUID) -> list[str]:
+        return [*await self.keys(f"videos/proxy/{video_id}"), *await self.keys(f"thumbs/{video_id}")]
+
+
+@pytest.fixture
+async def studio(world: World, objects: ObjectStore, tmp_path: Path) -> AsyncGenerator[Studio]:
+    with open_scratch(tmp_path / "scratch") as scratch:
+        yield Studio(world, objects, scratch, tmp_path)
+        assert [path for path in (tmp_path / "scratch").glob("*/*") if path.name != ".lock"] == [], "left behind"
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_clip(tmp_path_factory.mktemp("clips") / "clip.mp4")
+
+
+@pytest.fixture(scope="module")
+def half(clip: Path) -> bytes:
+    whole = clip.read_bytes()
+    return whole[: len(whole) // 2]
+
+
+async def test_a_video_becomes_playable(studio: Studio, clip: Path) -> None:
+    held = await studio.job(clip)
+    finished = await studio.work(held)
+    proxy, thumb = f"videos/proxy/{held.video_id}/1", f"thumbs/{held.video_id}/1/poster.jpg"
+    assert await studio.world.events("video.transcoded") == []
+    await studio.complete(held, finished)
+    await finished.afterwards()
+
+    [(_, revision, told)] = await studio.world.events("video.transcoded")
+    assert told == {
+        "artifact_hash": held.video_id.hex,
+        "job_id": str(held.id),
+        "attempt": 1,
+        "manifest_key": f"{proxy}/index.m3u8",
+        "poster_key": thumb,
+        "duration_ms": 3000,
+        "width": 320,
+        "height": 180,
+    }
+    rows = await studio.world.execute(
+        "SELECT status, s3_proxy_path, s3_thumb_path, duration_ms, width, height, pointers_written, revision"
+        " FROM process.videos"
+    )
+    assert rows == [("playable", f"{proxy}/index.m3u8", thumb, 3000, 320, 180, True, revision + 1)]
+    job = await studio.world.job(held.id)
+    assert (job.status, job.result) == (JobStatus.DONE, finished.result)
+    playlists = {path for path in await studio.stored(held.video_id) if path.endswith(".m3u8")}
+    assert playlists == {
+        f"videos/proxy/{held.video_id}/index.m3u8",
+        f"{proxy}/index.m3u8",
+        f"{proxy}/180p/index.m3u8",
+    }
+    assert (await studio.objects.head(f"{proxy}/180p/init.mp4")).content_type == "video/mp4"
+    assert (await studio.objects.head(f"{proxy}/index.m3u8")).content_type == "application/vnd.apple.mpegurl"
+
+
+async def test_the_fixed_keys_lead_to_the_attempt(studio: Studio, clip: Path) -> None:
+    held = await studio.job(clip)
+    finished = await studio.work(held)
+    await studio.complete(held, finished)
+    await finished.afterwards()
+    master = (await studio.objects.get(f"videos/proxy/{held.video_id}/index.m3u8")).decode()
+    [variant] = [line for line in master.splitlines() if not line.startswith("#")]
+    assert variant == "1/180p/index.m3u8"
+    playlist = (await studio.objects.get(f"videos/proxy/{held.video_id}/{variant}")).decode()
+    folder = variant.rpartition("/")[0]
+    segments = [line for line in playlist.splitlines() if line and not line.startswith("#")]
+    assert segments
+    for segment in segments:
+        assert await studio.objects.exists(f"videos/proxy/{held.video_id}/{folder}/{segment}")
+    poster = await studio.objects.get(f"thumbs/{held.video_id}/poster.jpg")
+    assert poster == await studio.objects.get(f"thumbs/{held.video_id}/1/poster.jpg")
+    assert poster.startswith(b"\xff\xd8")
+
+
+async def test_whoever_dies_after_the_commit_leaves_the_fixed_keys_to_another(studio: Studio, clip: Path) -> None:
+    held = await studio.job(clip)
+    await studio.complete(held, await studio.work(held))
+    assert await studio.pointers.run_pass() is False  # the worker itself is at it
+    fixed = f"videos/proxy/{held.video_id}/index.m3u8"
+    assert not await studio.objects.exists(fixed)
+    await studio.world.execute("UPDATE process.videos SET updated_at = now() - interval '2 minutes'")
+    await studio.pointers.run_pass()
+    first = await studio.objects.get(fixed)
+    await studio.pointers.run_pass()
+    assert await studio.objects.get(fixed) == first
+    assert await studio.world.execute("SELECT pointers_written FROM process.videos") == [(True,)]
+
+
+async def test_a_stale_attempt_leaves_garbage_and_never_a_mixture(studio: Studio, clip: Path) -> None:
+    """It had stored everything, froze, and woke when another had finished."""
+    frozen = await studio.job(clip)
+    late = await studio.work(frozen)
+    await studio.world.expire_leases()
+    assert await studio.world.queue("living").reclaim()
+    held = await studio.claim()
+    finished = await studio.work(held)
+    await studio.complete(held, finished)
+    await finished.afterwards()
+    with pytest.raises(LeaseLost):
+        await studio.complete(frozen, late)
+    await late.afterwards()  # it would not come to this, and it would do no harm
+
+    [(_, _, told)] = await studio.world.events("video.transcoded")
+    assert (told["attempt"], told["manifest_key"]) == (2, f"videos/proxy/{held.video_id}/2/index.m3u8")
+    master = (await studio.objects.get(f"videos/proxy/{held.video_id}/index.m3u8")).decode()
+    assert "2/180p/index.m3u8" in master
+    assert "1/180p" not in master
+    assert await studio.keys(f"videos/proxy/{held.video_id}/1/")
+
+
+async def test_codecs_that_browsers_do_not_play_are_encoded_and_progress_is_told(
+    studio: Studio, tmp_path: Path
+) -> None:
+    held = await studio.job(make_clip(tmp_path / "old.mp4", seconds=2, codec=RE_ENCODED))
+    told: list[int] = []
+    payload = TranscodePayload.model_validate(held.payload)
+    finished = await studio.transcoder().work(held, payload, told.append)
+    await studio.complete(held, finished)
+    assert told == sorted(told)
+    assert {10, 85, 99} <= set(told)
+
+
+@pytest.mark.parametrize(
+    ("original", "error"),
+    [
+        (None, "OriginalMissing"),
+        (b"", "NotAVideo"),
+        (b"dear diary, " * 5000, "NotAVideo"),
+        (b"<?xml version='1.0'?><a href='file:///etc/passwd'/>", "NotAVideo"),
+    ],
+)
+async def test_what_can_never_play_fails_for_good_and_leaves_nothing(
+    studio: Studio, original: bytes | None, error: str
+) -> None:
+    held = await studio.job(original)
+    failed = await studio.fails(held)
+    assert failed.error
+    assert (failed.status, failed.retry_count, failed.error.type) == (JobStatus.FAILED, 0, error)
+    [(_, _, told)] = await studio.world.events("video.failed")
+    assert told["error_code"] == error
+    assert await studio.stored(held.video_id) == []
+
+
+async def test_a_video_that_was_cut_off_fails_for_good(studio: Studio, half: bytes) -> None:
+    failed = await studio.fails(await studio.job(half))
+    assert failed.status is JobStatus.FAILED
+    assert await studio.stored(failed.video_id) == []
+
+
+async def test_an_original_that_is_too_large_is_not_even_fetched(studio: Studio, clip: Path) -> None:
+    failed = await studio.fails(await studio.job(clip), studio.transcoder(largest_original=1000))
+    assert failed.error
+    assert (failed.status, failed.error.type) == (JobStatus.FAILED, "OriginalTooLarge")
+
+
+async def test_a_store_that_is_away_is_tried_again_later(studio: Studio, clip: Path, bucket: ObjectsEndpoint) -> None:
+    nowhere = replace(bucket, url="http://127.0.0.1:9")
+    impatient = ObjectsSettings(retries=0, connect_timeout=timedelta(seconds=1))
+    async with ObjectStore(nowhere, impatient) as away:
+        failed = await studio.fails(await studio.job(clip), studio.transcoder(away))
+    assert (failed.status, failed.retry_count) == (JobStatus.QUEUED, 1)
+
+
+async def test_cancelling_ends_the_child_and_clears_the_folder(studio: Studio, tmp_path: Path) -> None:
+    long = make_clip(tmp_path / "long.mp4", seconds=20, codec=RE_ENCODED, size=(640, 360))
+    held = await studio.job(long)
+    begun = asyncio.Event()
+    payload = TranscodePayload.model_validate(held.payload)
+    work = asyncio.create_task(
+        studio.transcoder().work(held, payload, lambda percent: begun.set() if percent > 10 else None)
+    )
+    await begun.wait()
+    assert children()
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+
+    async def gone() -> bool:
+        return not children()
+
+    await until(gone)
+
+
+def children() -> list[psutil.Process]:
+    found: list[psutil.Process] = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if "touchline.media.child" in process.cmdline():
+                found.append(process)
+        except psutil.NoSuchProcess:
+            continue
+    return found

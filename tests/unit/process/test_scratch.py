@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from touchline.process.scratch import LOCK, open_scratch
+
+
+def contents(root: Path) -> list[Path]:
+    return [path for path in root.iterdir() if path.name != LOCK]
+
+
+def test_a_folder_is_private_and_goes_with_its_process(tmp_path: Path) -> None:
+    root = tmp_path / "scratch"
+    with open_scratch(root):
+        [own] = contents(root)
+        assert own.stat().st_mode & 0o777 == 0o700
+        assert root.stat().st_mode & 0o777 == 0o700
+    assert contents(root) == []
+
+
+async def test_a_jobs_folder_is_gone_after_it_also_when_it_was_interrupted(tmp_path: Path) -> None:
+    with open_scratch(tmp_path) as scratch:
+        async with scratch.folder() as folder:
+            await asyncio.to_thread((folder / "original").write_bytes, b"much")
+        assert not folder.exists()
+
+        async def wait_for_ever() -> None:
+            async with scratch.folder() as path:
+                found.set_result(path)
+                await asyncio.Event().wait()
+
+        found = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(wait_for_ever())
+        path = await found
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not path.exists()
+
+
+def test_what_the_living_have_stays_and_what_the_dead_left_goes(tmp_path: Path) -> None:
+    code = "import sys; from pathlib import Path; from touchline.process.scratch import open_scratch\n"
+    code += "with open_scratch(Path(sys.argv[1])) as scratch: print('open', flush=True); sys.stdin.read()"
+    sources = Path(__file__).parents[3] / "src"
+    other = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)],
+        env={"PYTHONPATH": str(sources)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with other:
+        assert other.stdout
+        assert other.stdout.readline() == b"open\n"
+        [theirs] = contents(tmp_path)
+        with open_scratch(tmp_path):
+            assert theirs in contents(tmp_path)
+        other.kill()
+        other.wait()
+    assert contents(tmp_path) == [theirs]
+    with open_scratch(tmp_path):
+        assert theirs not in contents(tmp_path)
