@@ -1,0 +1,1 @@
+"""Turns the events of the log into current states, facts and charts, in ClickHouse."""

@@ -1,0 +1,44 @@
+"""Answers for a tenant's artifacts by their hashes. Another tenant's hash is as unknown as one that never was.
+
+Invariant: a page of any size is one statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from touchline.kernel import TenantId
+from touchline.kernel.errors import InvalidInput, LimitExceeded
+from touchline.platform.clickhouse.client import Analytics
+
+from . import rules
+from .model import ArtifactEvent, ArtifactState
+from .store import LifecycleStore
+
+MOST_HASHES = 500
+MOST_EVENTS = 500
+
+
+class LifecycleService:
+    def __init__(self, analytics: Analytics) -> None:
+        self._store = LifecycleStore(analytics)
+
+    async def states(self, tenant_id: TenantId, hashes: Sequence[str]) -> list[ArtifactState]:
+        """The known ones, each once, in the order in which they were asked for."""
+        wanted = list(dict.fromkeys(hashes))
+        if len(wanted) > MOST_HASHES:
+            raise LimitExceeded(f"{len(wanted)} artifacts are too many for one call", why=f"the most is {MOST_HASHES}")
+        if not wanted:
+            return []
+        found = {str(known.artifact_hash): known for known in await self._store.states(tenant_id, wanted)}
+        return [rules.conclude(found[one]) for one in wanted if one in found]
+
+    async def events(
+        self, tenant_id: TenantId, artifact_hash: str, after: int = 0, limit: int = MOST_EVENTS
+    ) -> list[ArtifactEvent]:
+        """What happened to one artifact after a position of the log, oldest first."""
+        if after < 0:
+            raise InvalidInput("there are no such positions", field="after", why="they start at 1")
+        if not 1 <= limit <= MOST_EVENTS:
+            raise InvalidInput("not a possible number of events", field="limit", why=f"it is 1 to {MOST_EVENTS}")
+        return await self._store.events(tenant_id, artifact_hash, after, limit)
