@@ -5,8 +5,11 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from touchline import __version__
+from touchline.gateway.graphql import http as graphql
+from touchline.gateway.media import files as media
+from touchline.gateway.page import routes as page
 
-from . import auth, health, page, parts, problems
+from . import auth, health, parts, problems
 from .frame import Frame
 from .parts import GatewayParts
 
@@ -22,7 +25,13 @@ def build_app(gateway: GatewayParts) -> FastAPI:
     )
     parts.install(app, gateway)
     problems.install(app)
-    for router in (auth.router, health.router, page.router):
+    for router in (
+        auth.router,
+        health.router,
+        media.router,
+        graphql.build_router(gateway.graphql, gateway.settings.origins),
+        page.build_router(gateway.page.folder, gateway.page.upload_url, gateway.settings),
+    ):
         app.include_router(router)
     app.add_middleware(Frame, settings=gateway.settings)
     return app

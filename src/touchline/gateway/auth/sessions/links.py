@@ -6,6 +6,7 @@ Invariant: the secret stands in the fragment of the URL, which browsers keep to 
 from __future__ import annotations
 
 from datetime import timedelta
+from urllib.parse import urlencode
 
 from touchline.contracts.events.access import UserLinkIssued
 from touchline.gateway.auth import rules, tokens
@@ -46,5 +47,7 @@ async def add_link(transaction: Transaction, actor: Actor, user: User, lifetime:
     return link
 
 
-def link_url(base_url: str, link: IssuedLink) -> str:
-    return f"{base_url}{PAGE}#token={link.secret}"
+def link_url(base_url: str, link: IssuedLink, then: str = "") -> str:
+    """`then` is the view of the page that is shown to whoever has signed in."""
+    query = f"?{urlencode({'next': then})}" if then else ""
+    return f"{base_url}{PAGE}{query}#token={link.secret}"

@@ -1,0 +1,172 @@
+"""Live events, from the log to the clients: read once for each tenant, handed to every client that listens.
+
+Invariant: a client gets every event after its position once and in order. It first reads the log itself, then joins the
+tenant's feed. What waits for it is bounded: a client that does not keep up is closed, and goes on from its cursor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from touchline.gateway.graphql.settings import GraphqlSettings
+from touchline.kernel import TenantId
+from touchline.kernel.errors import InvalidInput
+from touchline.platform.events.log import EVENTS_CHANNEL
+from touchline.platform.postgres import Database
+from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.retry import retried_forever
+
+from .closing import Closing
+from .store import Bounds, LiveEvent, LiveStore
+
+PAGE = 200
+RETRY_AFTER = timedelta(milliseconds=200)
+
+logger = logging.getLogger(__name__)
+Close = Callable[[Closing], None]
+
+
+@dataclass(eq=False, slots=True)
+class Listener:
+    """One client of a feed, with what waits for it."""
+
+    close: Close
+    queue: asyncio.Queue[LiveEvent]
+    patience: timedelta
+
+    async def deliver(self, events: Sequence[LiveEvent]) -> bool:
+        """False when the queue stayed full for too long."""
+        try:
+            async with asyncio.timeout(self.patience.total_seconds()):
+                for event in events:
+                    await self.queue.put(event)
+        except TimeoutError:
+            return False
+        return True
+
+
+class Feed:
+    """The events of one tenant as they come, from a position on."""
+
+    def __init__(self, store: LiveStore, position: int, wakeups: Wakeups, poll_interval: timedelta) -> None:
+        self._store = store
+        self._position = position
+        self._wakeup = wakeups.subscribe(EVENTS_CHANNEL)
+        self._poll_interval = poll_interval
+        self._listeners: set[Listener] = set()
+
+    async def run(self) -> None:
+        """Until cancelled, by when nobody listens any more."""
+        try:
+            await retried_forever(self._turn, RETRY_AFTER, logger)
+        except Exception:
+            logger.exception("live events broke off")
+            for listener in self._listeners:
+                listener.close(Closing.FAILED)
+
+    def join(self, listener: Listener) -> int:
+        """The listener gets everything after the position that is answered."""
+        self._listeners.add(listener)
+        return self._position
+
+    def leave(self, listener: Listener) -> None:
+        self._listeners.discard(listener)
+
+    async def _turn(self) -> None:
+        page = await self._store.read(self._position, PAGE)
+        # Who joins from here on reads up to the new position from the log.
+        self._position, listeners = page.reached, tuple(self._listeners)
+        in_time = await asyncio.gather(*(listener.deliver(page.events) for listener in listeners))
+        for listener, delivered in zip(listeners, in_time, strict=True):
+            if not delivered:
+                self.leave(listener)
+                listener.close(Closing.TOO_SLOW)
+        if page.reached >= page.bounds.head:
+            await self._wakeup.wait(self._poll_interval)
+
+
+class History:
+    """What a client reads from the log itself, and how far it has come."""
+
+    def __init__(self, store: LiveStore, position: int) -> None:
+        self._store = store
+        self.position = position
+
+    async def until(self, position: int | None) -> AsyncGenerator[LiveEvent]:
+        """Up to a position, or to the end of the log."""
+        while position is None or self.position < position:
+            page = await self._store.read(self.position, PAGE)
+            require_within(self.position, page.bounds)
+            for event in page.events:
+                yield event
+            self.position = page.reached
+            if self.position >= page.bounds.head:
+                return
+
+
+@dataclass(slots=True)
+class _Running:
+    feed: Feed
+    task: asyncio.Task[None]
+    users: int = 0
+
+
+class Feeds:
+    def __init__(self, database: Database, wakeups: Wakeups, settings: GraphqlSettings, types: frozenset[str]) -> None:
+        self._database = database
+        self._wakeups = wakeups
+        self._settings = settings
+        self._types = types
+        self._running: dict[TenantId, _Running] = {}
+
+    async def head(self, tenant_id: TenantId) -> int:
+        """The last position of the log."""
+        return (await LiveStore(self._database, tenant_id, self._types).bounds()).head
+
+    async def listen(self, tenant_id: TenantId, after: int, close: Close) -> AsyncGenerator[LiveEvent]:
+        """Every live event of a tenant after a position, for ever."""
+        store = LiveStore(self._database, tenant_id, self._types)
+        history = History(store, after)
+        async for event in history.until(None):
+            yield event
+        listener = Listener(close, asyncio.Queue(self._settings.queue_events), self._settings.queue_patience)
+        with self._joined(tenant_id, store, listener, history.position) as joined:
+            async for event in history.until(joined):
+                yield event
+            while True:
+                event = await listener.queue.get()
+                if event.position > history.position:
+                    yield event
+
+    @contextmanager
+    def _joined(self, tenant_id: TenantId, store: LiveStore, listener: Listener, position: int) -> Generator[int]:
+        running = self._running.get(tenant_id)
+        if running is None or running.task.done():
+            feed = Feed(store, position, self._wakeups, self._settings.poll_interval)
+            running = _Running(feed, asyncio.create_task(feed.run(), name="live feed"))
+            self._running[tenant_id] = running
+        running.users += 1
+        try:
+            yield running.feed.join(listener)
+        finally:
+            running.feed.leave(listener)
+            running.users -= 1
+            if running.users == 0:
+                self._end(tenant_id, running)
+
+    def _end(self, tenant_id: TenantId, running: _Running) -> None:
+        running.task.cancel()
+        if self._running.get(tenant_id) is running:
+            del self._running[tenant_id]
+
+
+def require_within(position: int, bounds: Bounds) -> None:
+    """A cursor that the log no longer reaches back to, or does not reach yet, would skip events in silence."""
+    if not bounds.oldest - 1 <= position <= bounds.head:
+        hint = "Load the list again, then subscribe without a cursor."
+        raise InvalidInput("the cursor is too old", field="after", why="the log does not go back that far", hint=hint)

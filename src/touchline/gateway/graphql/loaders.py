@@ -1,0 +1,63 @@
+"""Loaders: what many fields of one request need is asked for once.
+
+Invariant: a page of any size is one call to each service; a lifecycle service that is away is asked once, and the rest
+of the page comes without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from strawberry.dataloader import DataLoader
+
+from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
+from touchline.kernel import Principal, TouchlineError
+from touchline.serve.registry.model import Upload
+
+from .pages import LARGEST_PAGE
+from .settings import GraphqlSettings
+from .sources import Sources
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """What the events tell of one artifact. Known and without a state: nothing has happened yet."""
+
+    known: bool
+    state: ArtifactState | None = None
+
+
+UNKNOWN = Lifecycle(known=False)
+
+
+class Loaders:
+    def __init__(self, principal: Principal, sources: Sources, settings: GraphqlSettings) -> None:
+        self._principal = principal
+        self._sources = sources
+        self._patience = settings.lifecycle_timeout.total_seconds()
+        self._lifecycle_is_away = False
+        self.uploads: DataLoader[str, Upload | None] = DataLoader(self._uploads, max_batch_size=LARGEST_PAGE)
+        self.lifecycles: DataLoader[str, Lifecycle] = DataLoader(self._lifecycles, max_batch_size=LARGEST_PAGE)
+
+    async def _uploads(self, hashes: list[str]) -> Sequence[Upload | None]:
+        uploads = await self._sources.registry.uploads(self._principal, hashes)
+        found = {str(upload.artifact_hash): upload for upload in uploads}
+        return [found.get(artifact_hash) for artifact_hash in hashes]
+
+    async def _lifecycles(self, hashes: list[str]) -> Sequence[Lifecycle]:
+        if self._lifecycle_is_away:
+            return [UNKNOWN] * len(hashes)
+        try:
+            async with asyncio.timeout(self._patience):
+                states = await self._sources.lifecycle.states(self._principal, hashes)
+        except (TouchlineError, TimeoutError) as error:
+            logger.warning("a page comes without its lifecycle", extra={"reason": str(error) or type(error).__name__})
+            self._lifecycle_is_away = True
+            return [UNKNOWN] * len(hashes)
+        found = {state.artifact_hash: state for state in states}
+        return [Lifecycle(known=True, state=found.get(artifact_hash)) for artifact_hash in hashes]

@@ -1,0 +1,69 @@
+"""The schema, put together from the planes' types; `web/schema.graphql` is what it must print."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import strawberry
+from graphql import GraphQLError
+from strawberry.schema.config import StrawberryConfig
+from strawberry.types import ExecutionContext
+
+from touchline.kernel import Scope
+from touchline.kernel.errors import InvalidInput
+from touchline.kernel.ids import parse_artifact_hash
+
+from .access import AccessQueries
+from .context import Info
+from .errors import TypedErrors, log
+from .guard import Guard
+from .live.vods import VodSubscriptions
+from .nodes import Node, parse_global_id
+from .serve import VOD, Vod
+from .settings import GraphqlSettings
+from .vods import VodMutations, VodQueries, find_vod
+
+FIND: dict[str, Callable[[Info, str], Awaitable[Node | None]]] = {
+    VOD: lambda info, key: find_vod(info, parse_artifact_hash(key)),
+}
+
+
+@strawberry.type
+class Query(AccessQueries, VodQueries):
+    @strawberry.field
+    async def node(self, info: Info, id: strawberry.ID) -> Node | None:  # noqa: A002  its name in the schema
+        info.context.principal.require(Scope.READ)
+        parsed = parse_global_id(id)
+        find = FIND.get(parsed[0]) if parsed else None
+        if parsed is None or find is None:
+            return None
+        try:
+            return await find(info, parsed[1])
+        except InvalidInput:
+            return None  # an id that we did not make
+
+
+@strawberry.type
+class Mutation(VodMutations):
+    pass
+
+
+@strawberry.type
+class Subscription(VodSubscriptions):
+    pass
+
+
+class Schema(strawberry.Schema):
+    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
+        log(errors)
+
+
+def build_schema(settings: GraphqlSettings) -> Schema:
+    return Schema(
+        Query,
+        Mutation,
+        Subscription,
+        types=[Vod],
+        extensions=[TypedErrors, lambda: Guard(settings)],
+        config=StrawberryConfig(disable_field_suggestions=False),
+    )

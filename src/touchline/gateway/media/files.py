@@ -1,0 +1,83 @@
+"""The bytes of an artifact over HTTP: playlists, segments and the poster, whole or in ranges.
+
+Invariant: an address is checked before anything is looked up, and names are matched as they were sent.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response, StreamingResponse
+
+from touchline.gateway.rest.parts import Parts
+from touchline.gateway.rest.problems import RESPONSES, problem, request_id_of
+from touchline.kernel.errors import InvalidInput, NotFound
+from touchline.platform.objects import ByteRange, ObjectInfo
+
+from .parts import Media
+from .rules import File, file_of, no_such_file, wanted_bytes
+
+router = APIRouter(tags=["media"], responses=RESPONSES)
+ADDRESS = "/media/{token}/{artifact_hash}/{name:path}"
+RANGE_NOT_SATISFIABLE = 416
+
+
+@router.get(ADDRESS, response_model=None)
+@router.head(ADDRESS, response_model=None, include_in_schema=False)
+async def media_file(request: Request, token: str, artifact_hash: str, name: str, parts: Parts) -> Response:
+    media = parts.media
+    if b"%" in request.scope.get("raw_path", b""):
+        raise no_such_file()  # none of our names needs it, and a slash or a dot could hide behind it
+    grant = media.tokens.read(token, artifact_hash, media.clock.now())
+    viewable = await media.places.find(grant.playback_id)
+    if (viewable.artifact_hash, viewable.tenant_id) != (grant.artifact_hash, grant.tenant_id):
+        raise no_such_file()
+    file = file_of(name, viewable.manifest_key, viewable.poster_key)
+    return await _answer(request, media, file)
+
+
+async def _answer(request: Request, media: Media, file: File) -> Response:
+    try:
+        info = await media.objects.head(file.key)
+    except NotFound as error:
+        raise no_such_file() from error  # the store's words name its key
+    headers = _headers(file, info)
+    if _has(request.headers.get("if-none-match"), headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    try:
+        part = wanted_bytes(_range_header(request, headers["ETag"]), info.size_bytes)
+    except InvalidInput as error:
+        refusal = problem(error, request_id_of(request), RANGE_NOT_SATISFIABLE)
+        refusal.headers["Content-Range"] = f"bytes */{info.size_bytes}"
+        return refusal
+    return _body(request, media, info, part, headers)
+
+
+def _headers(file: File, info: ObjectInfo) -> dict[str, str]:
+    return {
+        "Content-Type": file.content_type,
+        "Cache-Control": file.cache_control,
+        "Accept-Ranges": "bytes",
+        "ETag": f'"{info.etag}"',
+    }
+
+
+def _body(
+    request: Request, media: Media, info: ObjectInfo, part: ByteRange | None, headers: dict[str, str]
+) -> Response:
+    status, start, stop = (206, part.start, part.stop or 0) if part else (200, 0, info.size_bytes)
+    headers["Content-Length"] = str(stop - start)
+    if part:
+        headers["Content-Range"] = f"bytes {start}-{stop - 1}/{info.size_bytes}"
+    if request.method == "HEAD" or stop == start:
+        return Response(status_code=status, headers=headers)
+    return StreamingResponse(media.objects.stream(info.key, part), status, headers)
+
+
+def _range_header(request: Request, etag: str) -> str | None:
+    """A range of an older copy is of no use: then the whole is sent."""
+    condition = request.headers.get("if-range")
+    return request.headers.get("range") if condition is None or condition == etag else None
+
+
+def _has(header: str | None, etag: str) -> bool:
+    return header is not None and (header.strip() == "*" or etag in (part.strip() for part in header.split(",")))

@@ -1,0 +1,47 @@
+"""Signed addresses of an artifact's playlist and poster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from touchline.kernel import Clock, TenantId
+from touchline.kernel.ids import ArtifactHash, PlaybackId
+
+from .rules import MANIFEST, POSTER
+from .tokens import Grant, MediaTokens
+
+# An address stays the same for a while, so that a page that loads its list again does not load its pictures again.
+SAME_FOR = 1 / 6
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    url: str = field(repr=False)
+    expires_at: datetime
+
+
+class MediaLinks:
+    def __init__(self, tokens: MediaTokens, lifetime: timedelta, clock: Clock) -> None:
+        self._tokens = tokens
+        self._lifetime = lifetime
+        self._clock = clock
+
+    def manifest(self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash) -> Link:
+        return self._link(tenant_id, playback_id, artifact_hash, MANIFEST)
+
+    def poster(self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash) -> Link:
+        return self._link(tenant_id, playback_id, artifact_hash, POSTER)
+
+    def _link(self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash, name: str) -> Link:
+        """Without a host: the page may be open under any of the gateway's names."""
+        expires_at = expiry(self._clock.now(), self._lifetime)
+        token = self._tokens.sign(Grant(tenant_id, playback_id, artifact_hash, expires_at))
+        return Link(f"/media/{token}/{artifact_hash}/{name}", expires_at)
+
+
+def expiry(now: datetime, lifetime: timedelta) -> datetime:
+    """The lifetime at least, rounded up to a whole step."""
+    step = timedelta(seconds=int(lifetime.total_seconds() * SAME_FOR))
+    return EPOCH + -(-(now + lifetime - EPOCH) // step) * step

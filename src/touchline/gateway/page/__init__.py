@@ -1,0 +1,1 @@
+"""The page: the built web application, served as files."""

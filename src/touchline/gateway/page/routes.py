@@ -1,0 +1,95 @@
+"""The addresses of the page: its views are one document, its files are what was built.
+
+Invariant: the document is asked for every time and runs only our own scripts; files with a hash in their name are kept
+for a year.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse, Response
+
+from touchline.gateway.settings import GatewaySettings
+from touchline.kernel.errors import NotFound
+
+from .files import ASSETS, INDEX, PageFile, read_page
+
+VIEWS = ("/", "/sign-in", "/watch/{rest:path}")
+IMMUTABLE = "public, max-age=31536000, immutable"
+ASK_AGAIN = "no-cache"
+NOT_BUILT = """The web page is not part of this installation.
+
+In a checkout `make web` builds it; then start again. The released package carries it.
+The API is there all the same: /api/openapi.json describes it.
+"""
+
+
+def build_router(folder: Path | None, upload_url: str, settings: GatewaySettings) -> APIRouter:
+    """`upload_url` is where browsers send the parts of an upload: the object store as they reach it."""
+    router = APIRouter(include_in_schema=False)
+    if folder is None:
+        for view in VIEWS:
+            router.add_api_route(view, _not_built, methods=["GET", "HEAD"])
+        return router
+    files = read_page(folder)
+    policy = content_policy(upload_url, settings)
+
+    async def document(request: Request) -> Response:
+        return _answer(request, files[INDEX], {"Cache-Control": ASK_AGAIN, "Content-Security-Policy": policy})
+
+    async def file(request: Request) -> Response:
+        return _file(request, files)
+
+    for view in VIEWS:
+        router.add_api_route(view, document, methods=["GET", "HEAD"])
+    router.add_api_route("/assets/{name:path}", file, methods=["GET", "HEAD"])
+    for name in files:
+        if "/" not in name and name != INDEX:
+            router.add_api_route(f"/{name}", file, methods=["GET", "HEAD"])
+    return router
+
+
+def content_policy(upload_url: str, settings: GatewaySettings) -> str:
+    """The player hands video to the browser as blobs; everything else comes from here."""
+    store = urlsplit(upload_url)
+    named = (origin for origin in settings.origins if "[" not in origin)  # a policy has no words for IPv6
+    live = sorted(origin.replace("http", "ws", 1) for origin in named)
+    return "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self'",
+            "font-src 'self'",
+            "media-src 'self' blob:",
+            "worker-src 'self'",
+            f"connect-src 'self' {' '.join([f'{store.scheme}://{store.netloc}', *live])}",
+            "form-action 'self'",
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
+        )
+    )
+
+
+async def _not_built() -> Response:
+    return PlainTextResponse(NOT_BUILT, 404)
+
+
+def _file(request: Request, files: Mapping[str, PageFile]) -> Response:
+    name = request.url.path.removeprefix("/")
+    if name not in files:
+        raise NotFound("there is no such file", hint="Load the page again: it may be newer than what you have.")
+    return _answer(request, files[name], {"Cache-Control": IMMUTABLE if name.startswith(ASSETS) else ASK_AGAIN})
+
+
+def _answer(request: Request, file: PageFile, headers: dict[str, str]) -> Response:
+    headers |= {"ETag": file.etag, "Content-Type": file.content_type, "Vary": "Accept-Encoding"}
+    if request.headers.get("if-none-match") == file.etag:
+        return Response(status_code=304, headers=headers)
+    if file.compressed is not None and "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(file.compressed, headers=headers | {"Content-Encoding": "gzip"})
+    return Response(file.content, headers=headers)

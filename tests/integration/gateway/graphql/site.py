@@ -1,0 +1,240 @@
+"""A gateway with everything behind it: registry, artifacts and lifecycle over the real RPC, two tenants, one log.
+
+Time moves when told, and so does the log: `settle` hands out positions and lets every consumer take what is there.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+from fastapi import FastAPI
+
+from tests.integration.gateway.conftest import SECRET, World
+from touchline.contracts.events.videos import VideoTranscoded
+from touchline.gateway.auth.model import COMMAND_LINE, NewToken, Tenant
+from touchline.gateway.graphql.parts import build_feeds, build_graphql
+from touchline.gateway.graphql.settings import GraphqlSettings
+from touchline.gateway.graphql.sources import Sources, build_sources
+from touchline.gateway.media.follower import Follower
+from touchline.gateway.media.parts import Media, build_media
+from touchline.gateway.media.settings import MediaLinkSettings
+from touchline.gateway.rest.app import build_app
+from touchline.gateway.rest.parts import Check, GatewayParts, Page
+from touchline.gateway.settings import GatewaySettings
+from touchline.kernel import Principal, Role, Scope
+from touchline.kernel.ids import video_id
+from touchline.measure.ingest.consumer import LifecycleFeed
+from touchline.measure.lifecycle import rpc as lifecycle_rpc
+from touchline.measure.lifecycle.service import LifecycleService
+from touchline.media.sandbox import Sandbox
+from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.endpoints import ObjectsEndpoint
+from touchline.platform.events.archive import Archive
+from touchline.platform.events.consumer import Consumer
+from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
+from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.events.settings import EventSettings
+from touchline.platform.objects import ObjectsSettings, ObjectStore
+from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.rpc import RpcClient, RpcServer, RpcSettings
+from touchline.serve.artifacts import changes
+from touchline.serve.artifacts.model import Status
+from touchline.serve.environment import Environment
+from touchline.serve.parts import ServeParts, add_services, serve_parts
+from touchline.serve.registry.client import RegistryClient
+from touchline.serve.registry.model import NewUpload, Upload
+from touchline.serve.settings import ServeSettings
+
+EVENTS = EventSettings()
+RPC = RpcSettings(stop_grace=timedelta(0))
+STORE = "http://objects.example"
+PICTURE = b"\xff\xd8 a picture"
+SEGMENT = bytes(range(256)) * 40
+PLAYLIST = b"#EXTM3U\nv0/index.m3u8\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a site stands on."""
+
+    world: World
+    objects: ObjectStore
+    analytics: Analytics
+    sandbox: Sandbox
+    scratch: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    gateway: GatewaySettings = field(default_factory=lambda: GatewaySettings(port=4000))
+    graphql: GraphqlSettings = field(default_factory=GraphqlSettings)
+    media: MediaLinkSettings = field(default_factory=MediaLinkSettings)
+    serve: ServeSettings = field(default_factory=ServeSettings)
+    page: Page = field(default_factory=lambda: Page(None, STORE))
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    away: frozenset[str] = frozenset()  # roles that nobody answers for
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with a token, in the browser and behind it."""
+
+    principal: Principal
+    token: str = field(repr=False)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    needs: Needs
+    parts: GatewayParts
+    serve: ServeParts
+    server: RpcServer
+    rpc: RpcClient
+    log: PostgresLog
+    sequencer: Sequencer
+    consumers: list[Consumer]
+    app: FastAPI
+    client: httpx.AsyncClient
+    positions: dict[Consumer, int] = field(default_factory=dict)
+
+    @property
+    def world(self) -> World:
+        return self.needs.world
+
+    @property
+    def media(self) -> Media:
+        return self.parts.media
+
+    async def person(self, role: Role = Role.EDITOR, tenant: Tenant | None = None, *scopes: Scope) -> Person:
+        user = await self.world.user(role, tenant, email=f"{uuid4().hex}@example.org")
+        allowed = frozenset(scopes or (Scope.READ, Scope.WRITE)[: 2 if role.includes(Role.EDITOR) else 1])
+        issued = await self.world.auth.administration.tokens.issue(
+            COMMAND_LINE, user.tenant_id, user.id, NewToken("test", allowed)
+        )
+        return Person(Principal(user.tenant_id, user.id, role, allowed), issued.text)
+
+    async def ask(self, person: Person, query: str, **variables: Any) -> dict[str, Any]:
+        """The whole answer, errors included."""
+        body = {"query": query, "variables": variables}
+        response = await self.client.post("/api/graphql", json=body, headers=person.headers)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    async def data(self, person: Person, query: str, **variables: Any) -> dict[str, Any]:
+        answer = await self.ask(person, query, **variables)
+        assert "errors" not in answer, answer
+        return answer["data"]
+
+    async def upload(self, person: Person, title: str = "A match", key: str = "") -> Upload:
+        """Registered, with its artifact; nothing sent."""
+        new = NewUpload(key or uuid4().hex, file_name="match.mp4", size_bytes=1000, title=title)
+        return (await RegistryClient(self.rpc).create_upload(person.principal, new)).upload
+
+    async def ready(self, person: Person, title: str = "A match", key: str = "") -> Upload:
+        """As if sent, completed and processed: a playlist, a segment and a poster lie in the store."""
+        upload = await self.upload(person, title, key)
+        async with self.world.database.transaction(person.principal) as transaction:
+            await changes.move(transaction, upload.artifact_hash, Status.COMPLETING, (Status.UPLOADING,))
+            await changes.store_original(transaction, upload.artifact_hash)
+        folder = f"videos/proxy/{video_id(upload.artifact_hash)}/1"
+        for name, content in (("index.m3u8", PLAYLIST), ("v0/segment-1.m4s", SEGMENT), ("poster.jpg", PICTURE)):
+            await self.needs.objects.put_new(f"{folder}/{name}", content)
+        async with self.world.database.transaction(person.principal) as transaction:
+            transaction.announce(
+                VideoTranscoded(
+                    artifact_hash=upload.artifact_hash,
+                    job_id=uuid4(),
+                    attempt=1,
+                    manifest_key=f"{folder}/index.m3u8",
+                    poster_key=f"{folder}/poster.jpg",
+                    duration_ms=60_000,
+                    width=1920,
+                    height=1080,
+                )
+            )
+        await self.settle()
+        return upload
+
+    async def settle(self) -> None:
+        """Until nothing moves any more: consumers announce, too."""
+        moved = True
+        while moved:
+            moved = await self.sequencer.step() > 0
+            for consumer in self.consumers:
+                position = self.positions.get(consumer, 0) or await consumer.position()
+                self.positions[consumer] = await consumer.step(position)
+                moved = moved or self.positions[consumer] > position
+
+    async def stop_services(self) -> None:
+        """Registry, artifacts and lifecycle are away from now on."""
+        await self.server.__aexit__()
+
+    def follower(self) -> Follower:
+        return Follower(self.log, self.media.places, EVENTS.poll_interval)
+
+
+@asynccontextmanager
+async def running_site(needs: Needs, plan: Plan | None = None) -> AsyncGenerator[Site]:
+    plan, world = plan or Plan(), needs.world
+    environment = Environment(world.database, needs.objects, needs.sandbox, needs.scratch, plan.serve, world.clock)
+    async with AsyncExitStack() as stack:
+        wakeups = await stack.enter_async_context(Wakeups(world.postgres.app_url, [EVENTS_CHANNEL]).listening())
+        server = await stack.enter_async_context(RpcServer(SECRET, RPC))
+        rpc = await stack.enter_async_context(RpcClient(server.address, SECRET, RPC))
+        serve = await stack.enter_async_context(serve_parts(environment, rpc))
+        add_services(server, serve)
+        server.add(lifecycle_rpc.SERVICE, lifecycle_rpc.LifecycleServicer(LifecycleService(needs.analytics)))
+        await server.start()
+        log = PostgresLog(world.database, wakeups, Archive(world.database, needs.objects, EVENTS, world.clock))
+        handlers = [*serve.handlers, LifecycleFeed(needs.analytics)]
+        away = await stack.enter_async_context(nobody())
+        roles = (away if role in plan.away else rpc for role in ("registry", "artifacts", "lifecycle"))
+        parts = gateway_parts(world, needs.objects, plan, build_sources(*roles), wakeups)
+        app = build_app(parts)
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("127.0.0.1", 50000))
+        client = await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url=plan.gateway.base_url))
+        yield Site(
+            needs=needs,
+            parts=parts,
+            serve=serve,
+            server=server,
+            rpc=rpc,
+            log=log,
+            sequencer=Sequencer(world.database, wakeups, EVENTS),
+            consumers=[Consumer(world.database, log, handler, EVENTS) for handler in handlers],
+            app=app,
+            client=client,
+        )
+
+
+def nobody() -> RpcClient:
+    """Leads to a port where nobody answers."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        return RpcClient(f"127.0.0.1:{closed.getsockname()[1]}", SECRET, RPC)
+
+
+def nowhere() -> ObjectStore:
+    return ObjectStore(
+        ObjectsEndpoint("http://127.0.0.1:9", "nowhere", "us-east-1", "key", "secret"), ObjectsSettings()
+    )
+
+
+def gateway_parts(world: World, objects: ObjectStore, plan: Plan, sources: Sources, wakeups: Wakeups) -> GatewayParts:
+    """As the composition root does it."""
+    media = build_media(sources.artifacts, objects, SECRET, plan.media, world.clock)
+    feeds = build_feeds(world.database, wakeups, plan.graphql)
+    graphql = build_graphql(sources, world.auth, media, feeds, SECRET, plan.graphql)
+    return GatewayParts(world.database, world.auth, plan.gateway, graphql, plan.page, plan.checks)

@@ -1,0 +1,261 @@
+"""Media by signed addresses: playlists, segments and posters from the real store."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from tests.support.waiting import LOOK_AGAIN_S
+from touchline.apps.redaction import redact
+from touchline.gateway.media.settings import MediaLinkSettings
+from touchline.gateway.media.tokens import Grant
+from touchline.kernel.errors import NotFound, Unavailable
+from touchline.kernel.ids import ArtifactHash, new_playback_id
+from touchline.serve.artifacts import changes
+from touchline.serve.registry.model import Upload
+
+from .site import PICTURE, PLAYLIST, SEGMENT, Needs, Person, Plan, Site, running_site
+
+HOUR = timedelta(hours=1)
+
+
+def folder(site: Site, person: Person, upload: Upload) -> str:
+    """The signed address without the file's name."""
+    link = site.media.links.manifest(person.principal.tenant_id, upload.playback_id, upload.artifact_hash)
+    return link.url.removesuffix("index.m3u8")
+
+
+async def delete(site: Site, person: Person, upload: Upload) -> None:
+    """By another process."""
+    async with site.world.database.transaction(person.principal) as transaction:
+        await changes.delete(transaction, upload.artifact_hash, site.world.clock.now())
+
+
+def is_problem(response: httpx.Response, status: int, code: str) -> None:
+    assert (response.status_code, response.json()["code"]) == (status, code)
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.headers["cache-control"] == "no-store"
+
+
+# --- files
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "content_type", "cache"),
+    [
+        ("index.m3u8", PLAYLIST, "application/vnd.apple.mpegurl", "private, no-cache"),
+        ("v0/segment-1.m4s", SEGMENT, "video/iso.segment", "private, max-age=31536000, immutable"),
+        ("poster.jpg", PICTURE, "image/jpeg", "private, max-age=31536000, immutable"),
+    ],
+)
+async def test_a_file(site: Site, name: str, content: bytes, content_type: str, cache: str) -> None:
+    ada = await site.person()
+    url = folder(site, ada, await site.ready(ada)) + name
+    response = await site.client.get(url)
+    assert (response.status_code, response.content) == (200, content)
+    expected = {"content-type": content_type, "cache-control": cache, "accept-ranges": "bytes"}
+    assert expected.items() <= dict(response.headers).items()
+    assert response.headers["content-length"] == str(len(content))
+    head = await site.client.head(url)
+    assert (head.status_code, head.content) == (200, b"")
+    own = {"x-request-id"}
+    assert {k: v for k, v in head.headers.items() if k not in own} == {
+        k: v for k, v in response.headers.items() if k not in own
+    }
+    unchanged = await site.client.get(url, headers={"If-None-Match": f'"other", {response.headers["etag"]}'})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+
+
+async def test_ranges(site: Site) -> None:
+    ada = await site.person()
+    url = folder(site, ada, await site.ready(ada)) + "v0/segment-1.m4s"
+    size = len(SEGMENT)
+    for header, start, stop in (("0-99", 0, 100), ("100-", 100, size), ("-10", size - 10, size), ("5-5", 5, 6)):
+        response = await site.client.get(url, headers={"Range": f"bytes={header}"})
+        assert (response.status_code, response.content) == (206, SEGMENT[start:stop])
+        assert response.headers["content-range"] == f"bytes {start}-{stop - 1}/{size}"
+        assert response.headers["content-length"] == str(stop - start)
+    behind = await site.client.get(url, headers={"Range": f"bytes={size}-"})
+    is_problem(behind, 416, "invalid_input")
+    assert behind.headers["content-range"] == f"bytes */{size}"
+    etag = (await site.client.head(url)).headers["etag"]
+    same, other = ({"Range": "bytes=0-9", "If-Range": tag} for tag in (etag, '"older"'))
+    assert (await site.client.get(url, headers=same)).status_code == 206
+    assert (await site.client.get(url, headers=other)).content == SEGMENT
+    head = await site.client.head(url, headers={"Range": "bytes=0-9"})
+    assert (head.status_code, head.headers["content-length"], head.content) == (206, "10", b"")
+
+
+async def test_large_files_come_as_a_stream(site: Site) -> None:
+    ada = await site.person()
+    upload = await site.ready(ada)
+    content = bytes(5 * 1024**2)
+    endpoint = await site.media.places.find(upload.playback_id)
+    key = endpoint.manifest_key.replace("index.m3u8", "v0/large.m4s")
+    await site.needs.objects.put_new(key, content)
+    received = 0
+    async with site.client.stream("GET", folder(site, ada, upload) + "v0/large.m4s") as response:
+        async for chunk in response.aiter_bytes():
+            received += len(chunk)
+    assert received == len(content)
+
+
+# --- addresses
+
+
+async def test_addresses_end_and_cannot_be_changed(site: Site) -> None:
+    ada = await site.person()
+    upload, other = await site.ready(ada), await site.ready(ada)
+    address = folder(site, ada, upload)
+    token = address.split("/")[2]
+    grant = site.media.tokens.read(token, upload.artifact_hash, site.world.clock.now())
+    forged = [
+        address.replace(token, token[:-2] + "AA"),
+        address.replace(token, "A" * len(token)),
+        address.replace(token, "x"),
+        address.replace(upload.artifact_hash, other.artifact_hash),
+        address.replace(upload.artifact_hash, "nonsense"),
+    ]
+    for wrong in forged:
+        is_problem(await site.client.get(wrong + "index.m3u8"), 403, "forbidden")
+    strangers = (
+        replace(grant, tenant_id=site.world.theirs.id),
+        replace(grant, playback_id=other.playback_id),
+        replace(grant, playback_id=new_playback_id()),
+    )
+    for wrong in strangers:  # signed by us, but not of one piece
+        url = f"/media/{site.media.tokens.sign(wrong)}/{upload.artifact_hash}/index.m3u8"
+        is_problem(await site.client.get(url), 404, "not_found")
+    assert (await site.client.get(address + "index.m3u8")).status_code == 200
+    site.world.later(hours=8)
+    is_problem(await site.client.get(address + "index.m3u8"), 403, "forbidden")
+
+
+NOWHERE = (
+    "",
+    "missing.ts",
+    "%2e%2e/1/index.m3u8",
+    "..%2f1%2findex.m3u8",
+    "v0%2fsegment-1.m4s",
+    "v0/%2e%2e/index.m3u8",
+    "index.m3u8%00.ts",
+    "index%2em3u8",
+    "v0//segment-1.m4s",
+    "v0/segment-1.m4s/",
+    "index.txt",
+    ".index.m3u8",
+)
+
+
+async def test_no_name_leads_anywhere_else(site: Site) -> None:
+    ada = await site.person()
+    address = folder(site, ada, await site.ready(ada))
+    for name in NOWHERE:
+        response = await site.client.get(address + name)
+        assert response.status_code == 404, name
+        assert "videos/proxy" not in response.text, name
+
+
+async def test_logs_do_not_show_the_token(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    ada = await site.person()
+    address = folder(site, ada, await site.ready(ada))
+    token = address.split("/")[2]
+    await site.client.get(address + "index.m3u8")
+    await site.client.get(address + "missing.ts")
+    ours = [record for record in caplog.records if not record.name.startswith("httpx")]
+    assert token not in "\n".join(record.getMessage() for record in ours)
+    assert token not in redact(f"GET {address}index.m3u8")
+
+
+# --- what was deleted
+
+
+@asynccontextmanager
+async def following(site: Site) -> AsyncGenerator[None]:
+    task = asyncio.create_task(site.follower().run())
+    while not site.media.places._is_trusted():
+        await asyncio.sleep(LOOK_AGAIN_S)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_what_another_process_deletes_stops_playing(site: Site) -> None:
+    ada = await site.person()
+    upload, other = await site.ready(ada), await site.ready(ada)
+    async with following(site):
+        url, still = (folder(site, ada, one) + "index.m3u8" for one in (upload, other))
+        assert (await site.client.get(url)).status_code == 200
+        assert (await site.client.get(still)).status_code == 200
+        await delete(site, ada, upload)
+        await site.settle()
+        while (await site.client.get(url)).status_code == 200:
+            await asyncio.sleep(LOOK_AGAIN_S)
+        is_problem(await site.client.get(url), 404, "not_found")
+        assert (await site.client.get(still)).status_code == 200
+
+
+async def test_while_the_log_is_not_followed_nothing_is_taken_for_granted(site: Site) -> None:
+    ada = await site.person()
+    upload = await site.ready(ada)
+    url = folder(site, ada, upload) + "index.m3u8"
+    assert (await site.client.get(url)).status_code == 200
+    await delete(site, ada, upload)
+    is_problem(await site.client.get(url), 404, "not_found")
+
+
+async def test_an_answer_that_was_overtaken_by_its_deletion_is_not_remembered(site: Site) -> None:
+    ada = await site.person()
+    upload = await site.ready(ada)
+    places = site.media.places
+    places.followed()
+    asking = asyncio.create_task(places.find(upload.playback_id))
+    await asyncio.sleep(0)  # the question is on its way
+    places.forget(upload.artifact_hash)
+    await asking
+    await delete(site, ada, upload)
+    with pytest.raises(NotFound):
+        await places.find(upload.playback_id)
+
+
+# --- parts that are away
+
+
+async def test_playback_outlives_the_service_for_a_little_while(site: Site) -> None:
+    ada = await site.person()
+    upload, unseen = await site.ready(ada), await site.ready(ada)
+    url, other = (folder(site, ada, one) + "index.m3u8" for one in (upload, unseen))
+    assert (await site.client.get(url)).status_code == 200
+    await site.stop_services()
+    assert (await site.client.get(url)).status_code == 200
+    is_problem(await site.client.get(other), 503, "unavailable")
+    site.world.later(minutes=6)
+    is_problem(await site.client.get(url), 503, "unavailable")
+
+
+async def test_few_places_are_remembered(needs: Needs) -> None:
+    async with running_site(needs, Plan(media=MediaLinkSettings(remember=2))) as site:
+        ada = await site.person()
+        uploads = [await site.ready(ada) for _ in range(3)]
+        for upload in uploads:
+            await site.media.places.find(upload.playback_id)
+        await site.stop_services()
+        for upload in uploads[1:]:
+            await site.media.places.find(upload.playback_id)
+        with pytest.raises(Unavailable):
+            await site.media.places.find(uploads[0].playback_id)
+
+
+def test_a_grant_is_for_one_artifact(site: Site) -> None:
+    grant = Grant(site.world.ours.id, new_playback_id(), ArtifactHash("0" * 32), site.world.clock.now() + HOUR)
+    assert site.media.tokens.sign(grant) != site.media.tokens.sign(replace(grant, artifact_hash=ArtifactHash("1" * 32)))

@@ -1,0 +1,359 @@
+"""Live events over a real connection."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from tests.support.waiting import LOOK_AGAIN_S
+from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
+from touchline.gateway.auth.model import COMMAND_LINE
+from touchline.gateway.graphql.live.closing import Closing
+from touchline.gateway.graphql.settings import GraphqlSettings
+from touchline.gateway.metrics import LIVE_CLOSINGS, LIVE_CONNECTIONS
+from touchline.kernel import Role
+from touchline.kernel.ids import new_artifact_hash, new_internal_name
+from touchline.serve.artifacts import changes
+
+from .listening import LIVE, Socket, listening, opened
+from .site import Needs, Person, Plan, Site, running_site
+
+MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSite:
+    site: Site
+    address: str
+
+    async def lifecycle(self, person: Person, *percents: int, artifact_type: ArtifactType = ArtifactType.UPLOAD) -> str:
+        """As many events of one artifact, in one transaction."""
+        artifact_hash = new_artifact_hash()
+        async with self.site.world.database.transaction(person.principal) as transaction:
+            for revision, percent in enumerate(percents, 1):
+                event = ArtifactLifecycle(
+                    artifact_hash=artifact_hash,
+                    artifact_type=artifact_type,
+                    internal_name=new_internal_name(),
+                    user_id=person.principal.user_id,
+                    status="processing",
+                    progress_percent=percent,
+                )
+                transaction.announce(event, revision=revision)
+        while await self.site.sequencer.step() > 0:
+            pass
+        return artifact_hash
+
+
+@pytest.fixture
+async def live(site: Site) -> AsyncGenerator[LiveSite]:
+    async with listening(site.app) as address:
+        yield LiveSite(site, address)
+
+
+async def connected(socket: Socket, person: Person, after: str | None = None) -> None:
+    await socket.hello(person.token)
+    await socket.subscribe(after)
+
+
+# --- what comes
+
+
+async def test_an_upload_is_followed_from_its_first_moment(live: LiveSite) -> None:
+    ada = await live.site.person()
+    async with opened(live.address) as browser:
+        await connected(browser, ada)
+        upload = await live.site.upload(ada)
+        await live.site.settle()
+        registered, requested_or_uploading = await browser.events(2)
+        assert (registered["stage"], registered["revision"]) == ("registered", 0)
+        assert (requested_or_uploading["stage"], requested_or_uploading["revision"]) == ("uploading", 2)
+        assert {registered["artifactHash"], requested_or_uploading["artifactHash"]} == {upload.artifact_hash}
+        async with live.site.world.database.transaction(ada.principal) as transaction:
+            await changes.delete(transaction, upload.artifact_hash, live.site.world.clock.now())
+        await live.site.settle()
+        deleted = await browser.event()
+        assert (deleted["stage"], deleted["sizeBytes"], deleted["error"]) == ("deleted", 1000.0, None)
+        assert deleted["occurredAt"].endswith("+00:00")
+
+
+async def test_it_goes_on_behind_the_last_cursor_without_gap_or_repeat(live: LiveSite) -> None:
+    ada = await live.site.person()
+    async with opened(live.address) as browser:
+        await connected(browser, ada)
+        await live.lifecycle(ada, *range(1, 6))
+        first = await browser.events(3)  # two more are on their way when the connection ends
+    await live.lifecycle(ada, 6, 7)
+    async with opened(live.address) as browser:
+        await connected(browser, ada, first[-1]["cursor"])
+        await live.lifecycle(ada, 8)
+        rest = await browser.events(5)
+    assert [event["progressPercent"] for event in first + rest] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert len({event["cursor"] for event in first + rest}) == 8
+
+
+async def test_what_happens_between_hello_and_subscribe_is_not_lost(live: LiveSite) -> None:
+    """The page loads its list when it is connected: whatever the list does not show must come."""
+    ada = await live.site.person()
+    await live.lifecycle(ada, 1)
+    async with opened(live.address) as browser:
+        await browser.hello(ada.token)
+        await live.lifecycle(ada, 2)
+        await browser.subscribe()
+        assert (await browser.event())["progressPercent"] == 2
+
+
+async def test_other_tenants_and_other_kinds_are_not_seen(live: LiveSite) -> None:
+    ada, eve = await live.site.person(), await live.site.person(tenant=live.site.world.theirs)
+    async with opened(live.address) as ours, opened(live.address) as theirs:
+        await connected(ours, ada)
+        await connected(theirs, eve)
+        await live.lifecycle(eve, 66)
+        await live.lifecycle(ada, 33, artifact_type=ArtifactType.CLIP)
+        await live.lifecycle(ada, 11)
+        assert (await ours.event())["progressPercent"] == 11
+        assert (await theirs.event())["progressPercent"] == 66
+
+
+async def test_several_subscriptions_share_a_connection_and_end_one_by_one(live: LiveSite) -> None:
+    ada = await live.site.person()
+    async with opened(live.address) as browser:
+        await connected(browser, ada)
+        await browser.subscribe(name="2")
+        await live.lifecycle(ada, 1)
+        assert {(await browser.hear())["id"] for _ in range(2)} == {"1", "2"}
+        await browser.say("complete", id="1")
+        await browser.say("ping")
+        assert (await browser.hear())["type"] == "pong"
+        await live.lifecycle(ada, 2)
+        assert (await browser.hear())["id"] == "2"
+
+
+# --- cursors
+
+
+async def test_a_wrong_cursor_ends_the_subscription_and_not_the_connection(live: LiveSite) -> None:
+    ada, eve = await live.site.person(), await live.site.person(tenant=live.site.world.theirs)
+    async with opened(live.address) as browser:
+        await connected(browser, eve)
+        await live.lifecycle(eve, 1)
+        theirs = (await browser.event())["cursor"]
+    async with opened(live.address) as browser:
+        await browser.hello(ada.token)
+        for cursor in (theirs, "nonsense", "1"):
+            await browser.subscribe(cursor)
+            assert await browser.refusal() == "invalid_input"
+            assert (await browser.hear())["type"] == "complete"
+        await browser.subscribe()
+        await live.lifecycle(ada, 2)
+        assert (await browser.event())["progressPercent"] == 2
+
+
+async def test_a_cursor_that_the_log_no_longer_reaches(live: LiveSite) -> None:
+    ada = await live.site.person()
+    async with opened(live.address) as browser:
+        await connected(browser, ada)
+        await live.lifecycle(ada, 1, 2)
+        old = (await browser.event())["cursor"]
+    async with live.site.world.database.system("test: as if archived") as transaction:
+        await transaction.connection.execute("UPDATE platform.event_head SET oldest = position + 1")
+    async with opened(live.address) as browser:
+        await connected(browser, ada, old)
+        assert await browser.refusal() == "invalid_input"
+
+
+# --- who is there
+
+
+@pytest.mark.parametrize("payload", [{}, {"accessToken": "nonsense"}, {"accessToken": 5}, {"accessToken": None}])
+async def test_without_a_token_nobody_is_let_in(live: LiveSite, payload: dict[str, Any]) -> None:
+    async with opened(live.address) as browser:
+        await browser.say("connection_init", payload=payload)
+        assert await browser.closing() == Closing.NOT_SIGNED_IN.value
+
+
+async def test_nothing_is_said_before_the_hello(live: LiveSite) -> None:
+    async with opened(live.address) as browser:
+        await browser.subscribe()
+        assert (await browser.closing())[0] == 4401
+
+
+async def test_a_session_lasts_as_long_as_its_token(needs: Needs) -> None:
+    plan = Plan(graphql=GraphqlSettings(recheck_every=20 * MILLISECOND))
+    async with running_site(needs, plan) as site, listening(site.app) as address:
+        signed_in = await site.world.sign_in(await site.world.user())
+        async with opened(address) as browser:
+            await browser.hello(signed_in.access_token)
+            await browser.subscribe()
+            await browser.say("ping")
+            assert (await browser.hear())["type"] == "pong"
+            site.world.later(hours=1)
+            assert await browser.closing() == Closing.NOT_SIGNED_IN.value
+        async with opened(address) as browser:
+            await browser.say("connection_init", payload={"accessToken": signed_in.access_token})
+            assert await browser.closing() == Closing.NOT_SIGNED_IN.value
+
+
+async def test_a_revoked_api_token_ends_its_connections(needs: Needs) -> None:
+    plan = Plan(graphql=GraphqlSettings(recheck_every=20 * MILLISECOND))
+    async with running_site(needs, plan) as site, listening(site.app) as address:
+        ada = await site.person()
+        tokens = site.world.auth.administration.tokens
+        [token] = (await tokens.listed(COMMAND_LINE, ada.principal.tenant_id, ada.principal.user_id)).items
+        async with opened(address) as browser:
+            await connected(browser, ada)
+            await tokens.revoke(COMMAND_LINE, ada.principal.tenant_id, token.id)
+            assert await browser.closing() == Closing.NOT_SIGNED_IN.value
+
+
+async def test_a_tenant_has_so_many_connections_and_no_more(needs: Needs) -> None:
+    async with (
+        running_site(needs, Plan(graphql=GraphqlSettings(connections_per_tenant=2))) as site,
+        listening(site.app) as address,
+    ):
+        ada, eve = await site.person(Role.VIEWER), await site.person(Role.VIEWER, site.world.theirs)
+        async with opened(address) as one, opened(address) as two, opened(address) as three:
+            await one.hello(ada.token)
+            await two.hello(ada.token)
+            await three.say("connection_init", payload={"accessToken": ada.token})
+            assert await three.closing() == Closing.TOO_MANY.value
+            async with opened(address) as other:
+                await other.hello(eve.token)
+            before = connections()
+            await one.connection.close()
+            await until(lambda: connections() < before)
+            async with opened(address) as next_one:
+                await next_one.hello(ada.token)
+
+
+async def test_who_stays_silent_is_closed(needs: Needs) -> None:
+    plan = Plan(graphql=GraphqlSettings(hello_timeout=20 * MILLISECOND))
+    async with running_site(needs, plan) as site, listening(site.app) as address, opened(address) as browser:
+        assert (await browser.closing())[0] == 4408
+
+
+# --- what may be said
+
+
+async def test_pages_of_other_sites_cannot_connect(live: LiveSite) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        async with opened(live.address, origin="https://evil.example"):
+            pass
+    assert refused.value.response.status_code == 403
+    async with opened(live.address, origin=f"http://{live.address}") as browser:
+        await browser.hello((await live.site.person()).token)
+
+
+async def test_only_subscriptions_pass(live: LiveSite) -> None:
+    ada = await live.site.person()
+    async with opened(live.address) as browser:
+        await browser.hello(ada.token)
+        for query in ("{ me { email } }", 'mutation { deleteVod(artifactHash: "x") { __typename } }'):
+            await browser.subscribe(query=query)
+            assert await browser.refusal() == "invalid_input"
+        await browser.subscribe(query=LIVE.replace("cursor", "cursor curser"))
+        assert await browser.refusal() == "invalid_input"
+        deep = "subscription { liveVodLifecycle { " + " ".join(f"a{n}: cursor" for n in range(50)) + " } }"
+        await browser.subscribe(query=deep)
+        assert await browser.refusal() == "limit_exceeded"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "nonsense",
+        "[]",
+        "5",
+        "null",
+        '{"type": 5}',
+        '{"type": "unheard of"}',
+        '{"type": "subscribe", "id": "1", "payload": null}',
+        '{"type": "subscribe", "id": ["1"], "payload": {"query": "x"}}',
+        "[" * 50_000,
+    ],
+)
+async def test_nonsense_ends_the_connection_and_nothing_else(
+    live: LiveSite, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ada = await live.site.person()
+    async with opened(live.address) as browser:
+        await browser.hello(ada.token)
+        await browser.connection.send(message)
+        assert (await browser.closing())[0] == 4400
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+async def test_subscriptions_of_one_connection_are_limited(needs: Needs) -> None:
+    plan = Plan(graphql=GraphqlSettings(subscriptions_per_connection=1))
+    async with running_site(needs, plan) as site, listening(site.app) as address, opened(address) as browser:
+        await connected(browser, await site.person())
+        await browser.subscribe(name="2")
+        assert (await browser.hear())["type"] == "error"
+
+
+# --- who does not keep up
+
+
+async def test_a_client_that_does_not_read_is_closed_and_can_go_on(needs: Needs) -> None:
+    """Its queue and every buffer on the way are small, so that little is needed to fill them."""
+    settings = GraphqlSettings(queue_events=4, queue_patience=timedelta(seconds=2))
+    async with running_site(needs, Plan(graphql=settings)) as site, listening(site.app, send_buffer=4096) as address:
+        live, ada = LiveSite(site, address), await site.person()
+        small = socket.socket()
+        small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        small.setblocking(False)
+        host, port = address.split(":")
+        await asyncio.get_running_loop().sock_connect(small, (host, int(port)))
+        async with opened(address, sock=small, max_queue=1, compression=None) as slow, opened(address) as quick:
+            await connected(slow, ada)
+            await connected(quick, ada)
+            await live.lifecycle(ada, 0)
+            begun = (await slow.event())["cursor"]
+            assert (await quick.event())["progressPercent"] == 0
+            taking = asyncio.ensure_future(quick.events(1000))
+            before = closings(Closing.TOO_SLOW)
+            await live.lifecycle(ada, *range(1, 1001))
+            assert [event["progressPercent"] for event in await taking] == list(range(1, 1001))
+            await until(lambda: closings(Closing.TOO_SLOW) > before)
+            seen, closed = await slow.until_closed()
+            assert closed == Closing.TOO_SLOW.value
+            assert [event["progressPercent"] for event in seen] == list(range(1, len(seen) + 1))
+        async with opened(address) as again:
+            await connected(again, ada, begun)
+            assert [event["progressPercent"] for event in await again.events(1000)] == list(range(1, 1001))
+
+
+async def until(look: Callable[[], bool]) -> None:
+    while not look():
+        await asyncio.sleep(LOOK_AGAIN_S)
+
+
+def connections() -> float:
+    return LIVE_CONNECTIONS._value.get()
+
+
+def closings(closing: Closing) -> float:
+    return LIVE_CLOSINGS.labels(closing.name.lower())._value.get()
+
+
+async def test_nothing_is_left_when_everybody_has_gone(live: LiveSite) -> None:
+    ada = await live.site.person()
+    async with opened(live.address) as browser:
+        await connected(browser, ada)
+        await live.lifecycle(ada, 1)
+        await browser.event()
+    await until(lambda: not connections())
+    names = {task.get_name() for task in asyncio.all_tasks()}
+    assert not names & {"live feed", "beside a live connection", "close a live connection"}
+
+
+def test_reasons_fit_into_a_close_frame() -> None:
+    assert all(len(closing.reason.encode()) <= 123 for closing in Closing)
+    assert len({closing.code for closing in Closing}) == len(Closing)

@@ -1,0 +1,76 @@
+"""What the arguments of fields, routes and calls stand for.
+
+Numbers, truth values and choices need no word here. A text does: it is an id, which the matrix tries with another
+tenant's and with unknown ones, or it is harmless, and then this says what to send.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+# Names as they are in Python and in the protos; the schema's are put into this form.
+IDS = {
+    "artifact_hash": "artifact_hash",
+    "artifact_hashes": "artifact_hash",
+    "request_ids": "artifact_hash",
+    "RowKey.id": "artifact_hash",
+    "playback_id": "playback_id",
+    "internal_name": "internal_name",
+    "id": "global_id",
+    "PageInput.after": "list_cursor",
+    "PageInput.before": "list_cursor",
+    "live_vod_lifecycle.after": "live_cursor",
+    "idempotency_key": "idempotency_key",
+    "email": "email",
+    "GET /media/{token}/{artifact_hash}/{name}.token": "own_media_token",
+}
+HARMLESS: Mapping[str, Any] = {
+    "file_name": "match.mp4",
+    "title": "A title",
+    "content_type": "video/mp4",
+    "name": "index.m3u8",
+    "password": "not the password",
+    "query": "{ __typename }",
+    "operation_name": None,
+    "variables": {},
+    "etags": {},
+    # A right, not an id: who holds another's has what it gives.
+    "token": "tll_" + "A" * 43,
+}
+
+# What answers across tenants, and why that is no hole. An entry that is not needed any more fails the matrix.
+ACROSS_TENANTS = {
+    "Registry.ResolveArtifactPlaybackID": "playback ids are public among the services; the gateway looks whose it is",
+    "Registry.ResolveArtifactInternalName": "as playback ids: what routes a viewer does not know the tenant yet",
+    "Artifacts.ResolveViewerEndpoint": "answers keys and no bytes; the gateway looks whose it is and signs the address",
+}
+WITHOUT_TENANT = {
+    "Nodes.Connect": "a node serves all tenants; it knows the cluster's secret and carries no tenant",
+}
+
+
+class Undescribed(AssertionError):
+    def __init__(self, owner: str, name: str) -> None:
+        super().__init__(
+            f"{owner}: the matrix does not know what `{name}` stands for. Say in tests/security/arguments.py whether "
+            "it is an id (IDS) or harmless (HARMLESS)."
+        )
+
+
+def id_kind(owner: str, name: str) -> str | None:
+    """The kind of id that an argument is; the owner's word goes before the general one."""
+    plain = snake_case(name)
+    return IDS.get(f"{owner}.{plain}") or IDS.get(f"{snake_case(owner)}.{plain}") or IDS.get(plain)
+
+
+def harmless(owner: str, name: str) -> Any:
+    plain = snake_case(name)
+    if plain not in HARMLESS:
+        raise Undescribed(owner, name)
+    return HARMLESS[plain]
+
+
+def snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

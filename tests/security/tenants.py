@@ -1,0 +1,164 @@
+"""Two tenants who know nothing of each other: one asks, the other has something to hide."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from psycopg import AsyncConnection, sql
+from psycopg.conninfo import conninfo_to_dict
+
+from tests.integration.gateway.conftest import SECRET
+from tests.integration.gateway.graphql.listening import listening
+from tests.integration.gateway.graphql.site import Needs, Person, Plan, Site, running_site
+from tests.support.postgres import PostgresServer
+from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
+from touchline.gateway.graphql.cursors import Cursors
+from touchline.gateway.graphql.live.vods import CURSOR
+from touchline.gateway.graphql.nodes import global_id
+from touchline.gateway.graphql.serve import VOD
+from touchline.gateway.graphql.settings import GraphqlSettings
+from touchline.gateway.graphql.vods import VODS, _place
+from touchline.kernel import Role, Scope
+from touchline.kernel.ids import ArtifactHash, new_artifact_hash, new_internal_name, new_playback_id, video_id
+from touchline.serve.artifacts import changes
+from touchline.serve.registry.model import Upload
+
+from .matrix import Ids, Sides
+from .subscription_cases import Stage
+
+# The generated operations select everything and name it, so that unions cannot get in each other's way.
+PLAN = Plan(graphql=GraphqlSettings(max_aliases=10_000, max_cost=1_000_000, max_tokens=100_000))
+MARK = "a secret of the other tenant"
+# The matrix itself lets the other tenant announce something while subscriptions are tried.
+STIRRED = {("platform", "events"), ("platform", "event_inbox")}
+
+WALLED = """
+SELECT n.nspname, c.relname
+  FROM pg_class AS c
+  JOIN pg_namespace AS n ON n.oid = c.relnamespace
+  JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped
+ WHERE c.relkind = 'r' AND n.nspname NOT LIKE 'pg\\_%'
+ ORDER BY 1, 2
+"""
+CONTENT = """
+SELECT {name}, md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) FROM {table} AS t WHERE tenant_id = {tenant}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Tenants:
+    site: Site
+    ada: Person  # asks
+    eve: Person  # has something to hide
+    sides: Sides
+    stage: Stage
+
+
+@asynccontextmanager
+async def two_tenants(needs: Needs, server: PostgresServer) -> AsyncGenerator[Tenants]:
+    async with running_site(needs, PLAN) as site, listening(site.app) as address:
+        scopes = (Scope.READ, Scope.WRITE, Scope.ADMIN)
+        ada = await site.person(Role.ADMIN, site.world.ours, *scopes)
+        eve = await site.person(Role.ADMIN, site.world.theirs, *scopes)
+        mine = await site.ready(ada, "A title of one's own")
+        theirs = [await _owned(site, eve, mine, state) for state in ("uploading", "ready", "deleted")]
+        await site.settle()
+        secrets = frozenset(value for ids in theirs for value in ids.values()) - {theirs[0]["own_media_token"]} | {MARK}
+        unknown = _ids(site, eve, _nothing_like(mine), uuid4().hex, f"{uuid4().hex}@example.org", "another secret")
+        watch = Watch(site, server, eve, [ids["artifact_hash"] for ids in theirs])
+        sides = Sides(theirs, unknown | {"own_media_token": theirs[0]["own_media_token"]}, secrets, watch.look)
+        yield Tenants(site, ada, eve, sides, Stage(address, ada.token, _stirring(site, ada, eve)))
+
+
+async def _owned(site: Site, eve: Person, mine: Upload, state: str) -> Ids:
+    key, email = uuid4().hex, f"{state}@theirs.example"
+    await site.world.user(Role.EDITOR, site.world.theirs, email)
+    make = site.upload if state == "uploading" else site.ready
+    upload = await make(eve, f"{MARK}: {state}", key)
+    if state == "deleted":
+        async with site.world.database.transaction(eve.principal) as transaction:
+            await changes.delete(transaction, upload.artifact_hash, site.world.clock.now())
+    token = site.media.links.manifest(site.world.ours.id, mine.playback_id, mine.artifact_hash).url.split("/")[2]
+    return _ids(site, eve, upload, key, email) | {"own_media_token": token}
+
+
+def _ids(site: Site, eve: Person, upload: Upload, key: str, email: str, secret: str = SECRET) -> dict[str, str]:
+    """All that an upload can be asked for by. Cursors of another secret look the same and lead nowhere."""
+    cursors, tenant_id = Cursors(secret), eve.principal.tenant_id
+    return {
+        "artifact_hash": upload.artifact_hash,
+        "playback_id": upload.playback_id,
+        "internal_name": upload.internal_name,
+        "global_id": global_id(VOD, upload.artifact_hash),
+        "list_cursor": cursors.of(tenant_id, VODS).seal(_place(upload)),
+        "live_cursor": cursors.of(tenant_id, CURSOR).seal((1).to_bytes(8)),
+        "idempotency_key": key,
+        "email": email,
+    }
+
+
+def _nothing_like(upload: Upload) -> Upload:
+    fresh = {"artifact_hash": new_artifact_hash(), "playback_id": new_playback_id()}
+    return replace(upload, **fresh, internal_name=new_internal_name())
+
+
+def _stirring(site: Site, ada: Person, eve: Person) -> Callable[[], Awaitable[str]]:
+    async def change(person: Person) -> str:
+        event = ArtifactLifecycle(
+            artifact_hash=new_artifact_hash(),
+            artifact_type=ArtifactType.UPLOAD,
+            internal_name=new_internal_name(),
+            user_id=person.principal.user_id,
+            status="processing",
+            error_message=MARK if person is eve else None,
+        )
+        async with site.world.database.transaction(person.principal) as transaction:
+            transaction.announce(event)
+        return event.artifact_hash
+
+    async def stir() -> str:
+        await change(eve)
+        changed = await change(ada)
+        await site.sequencer.step()
+        return changed
+
+    return stir
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Looks at everything that a tenant has, past all walls."""
+
+    site: Site
+    server: PostgresServer
+    person: Person
+    hashes: list[str]
+
+    async def look(self) -> Any:
+        return [await self._rows(), await self._objects()]
+
+    async def _rows(self) -> list[Any]:
+        database = conninfo_to_dict(self.site.world.postgres.app_url)["dbname"]
+        async with await AsyncConnection.connect(self.server.superuser(str(database))) as connection:
+            tables = await (await connection.execute(WALLED)).fetchall()
+            parts = [
+                sql.SQL(CONTENT).format(
+                    name=sql.Literal(f"{schema}.{table}"),
+                    table=sql.Identifier(schema, table),
+                    tenant=sql.Literal(self.person.principal.tenant_id),
+                )
+                for schema, table in tables
+                if (schema, table) not in STIRRED
+            ]
+            return await (await connection.execute(sql.SQL(" UNION ALL ").join(parts))).fetchall()
+
+    async def _objects(self) -> list[Any]:
+        objects = self.site.needs.objects
+        stored = [(one.key, one.etag) for one in (await objects.list("")).objects]
+        sending = [(one.key, one.id) for one in (await objects.uploads.list()).uploads]
+        names = [str(video_id(ArtifactHash(one))) for one in self.hashes] + self.hashes
+        return [one for one in stored + sending if any(name in one[0] for name in names)]

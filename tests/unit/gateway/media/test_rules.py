@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchline.gateway.media.rules import IMMUTABLE_CACHE, PLAYLIST_CACHE, File, file_of, wanted_bytes
+from touchline.kernel.errors import InvalidInput, NotFound
+from touchline.platform.objects import ByteRange
+
+PREFIX = "videos/proxy/0199/3"
+MANIFEST, POSTER = f"{PREFIX}/index.m3u8", "thumbs/0199/3/poster.jpg"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("index.m3u8", File(MANIFEST, "application/vnd.apple.mpegurl", PLAYLIST_CACHE)),
+        ("poster.jpg", File(POSTER, "image/jpeg", IMMUTABLE_CACHE)),
+        ("v0/index.m3u8", File(f"{PREFIX}/v0/index.m3u8", "application/vnd.apple.mpegurl", PLAYLIST_CACHE)),
+        ("v0/init.mp4", File(f"{PREFIX}/v0/init.mp4", "video/mp4", IMMUTABLE_CACHE)),
+        ("v0/segment-00001.m4s", File(f"{PREFIX}/v0/segment-00001.m4s", "video/iso.segment", IMMUTABLE_CACHE)),
+        ("a/b/segment_1.ts", File(f"{PREFIX}/a/b/segment_1.ts", "video/mp2t", IMMUTABLE_CACHE)),
+    ],
+)
+def test_which_object_a_name_stands_for(name: str, expected: File) -> None:
+    assert file_of(name, MANIFEST, POSTER) == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "/",
+        "..",
+        "../index.m3u8",
+        "v0/../../index.m3u8",
+        "v0/..%2findex.m3u8",
+        "./index.m3u8",
+        "v0//index.m3u8",
+        "/index.m3u8",
+        "v0/index.m3u8/",
+        ".hidden.ts",
+        "-v0.ts",
+        "index.m3u8\n",
+        "index.m3u8\x00.ts",
+        "index.M3U8",
+        "segment.exe",
+        "segment",
+        "a.b.ts",
+        "a\\b.ts",
+        "é.ts",
+        "a/b/c/d.ts",
+        "x" * 90 + ".ts",
+    ],
+)
+def test_every_other_name_is_a_name_of_nothing(name: str) -> None:
+    with pytest.raises(NotFound):
+        file_of(name, MANIFEST, POSTER)
+
+
+@given(st.text(alphabet=st.sampled_from("ab./%\\\x00-_"), max_size=30).map(lambda text: text + ".ts"))
+def test_no_name_leaves_the_prefix(name: str) -> None:
+    try:
+        key = file_of(name, MANIFEST, POSTER).key
+    except NotFound:
+        return
+    assert key == f"{PREFIX}/{name}"
+    assert ".." not in key
+    assert "%" not in key
+
+
+def test_without_a_poster_there_is_none() -> None:
+    with pytest.raises(NotFound):
+        file_of("poster.jpg", MANIFEST, "")
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (None, None),
+        ("bytes=0-0", ByteRange(0, 1)),
+        ("bytes=0-99", ByteRange(0, 100)),
+        ("bytes=10-19", ByteRange(10, 20)),
+        ("bytes=10-", ByteRange(10, 100)),
+        ("bytes=99-", ByteRange(99, 100)),
+        ("bytes=90-5000", ByteRange(90, 100)),
+        ("bytes=-10", ByteRange(90, 100)),
+        ("bytes=-5000", ByteRange(0, 100)),
+        ("bytes=-", None),
+        ("bytes=20-10", None),
+        ("bytes=0-1,5-6", None),
+        ("items=0-1", None),
+        ("bytes=a-b", None),
+        ("bytes=" + "9" * 30 + "-", None),
+    ],
+)
+def test_which_bytes_were_asked_for(header: str | None, expected: ByteRange | None) -> None:
+    assert wanted_bytes(header, 100) == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "size"), [("bytes=100-", 100), ("bytes=100-200", 100), ("bytes=-0", 100), ("bytes=0-", 0)]
+)
+def test_what_lies_behind_the_end_is_said_so(header: str, size: int) -> None:
+    with pytest.raises(InvalidInput):
+        wanted_bytes(header, size)
