@@ -1,0 +1,103 @@
+import { useEffect, useMemo } from "preact/hooks";
+import { Button } from "../design/Button";
+import { classes } from "../design/classes";
+import { Notice, ProblemNotice } from "../design/Notice";
+import { Mark } from "../design/Wordmark";
+import { LibraryPage } from "../library/LibraryPage";
+import { WatchPage } from "../player/WatchPage";
+import type { Identity } from "../session/model";
+import type { Session } from "../session/session";
+import { SignInPage } from "../session/SignInPage";
+import styles from "./App.module.css";
+import { ErrorBoundary } from "./ErrorBoundary";
+import { PageTitle } from "./PageTitle";
+import { navigate, route } from "./router";
+import { nextPath } from "./routes";
+import { Shell } from "./Shell";
+import { Toasts } from "./Toasts";
+import { createWorkspace, WorkspaceContext } from "./workspace";
+
+export function App({ session }: { readonly session: Session }) {
+  return (
+    <ErrorBoundary>
+      <Door session={session} />
+      <Toasts />
+    </ErrorBoundary>
+  );
+}
+
+/** Everything is behind it; what is in the address waits until somebody is signed in. */
+function Door({ session }: { readonly session: Session }) {
+  const state = session.state.value;
+  switch (state.kind) {
+    case "starting":
+      return (
+        <div class={classes(styles.centre, styles.splash)} role="status" aria-label="Loading">
+          <Mark size={48} />
+        </div>
+      );
+    case "unreachable":
+      return (
+        <div class={styles.centre}>
+          <ProblemNotice problem={state.problem} onRetry={() => void session.start()} />
+        </div>
+      );
+    case "signed-out":
+      return <SignInPage session={session} ended={state.ended} />;
+    case "signed-in":
+      return <SignedIn key={keyOf(state.identity)} session={session} identity={state.identity} />;
+  }
+}
+
+function keyOf({ user, tenant }: Identity): string {
+  return `${tenant.id}.${user.id}.${user.role}`;
+}
+
+function SignedIn({ session, identity }: { readonly session: Session; readonly identity: Identity }) {
+  const workspace = useMemo(() => createWorkspace(session, identity), []);
+  useEffect(() => workspace.end, []);
+  return (
+    <WorkspaceContext.Provider value={workspace}>
+      <Shell onSignOut={session.signOut}>
+        <Page />
+      </Shell>
+    </WorkspaceContext.Provider>
+  );
+}
+
+function Page() {
+  const { value } = route;
+  const isSignIn = value.page === "sign-in";
+  useEffect(() => {
+    if (isSignIn) navigate(nextPath(location.search), { replace: true });
+  }, [isSignIn]);
+  switch (value.page) {
+    case "library":
+      return <LibraryPage />;
+    case "watch":
+      return <WatchPage key={value.playbackId} playbackId={value.playbackId} />;
+    case "sign-in":
+      return null; // on the way to where they wanted to go
+    case "unknown":
+      return <UnknownPage />;
+  }
+}
+
+function UnknownPage() {
+  return (
+    <>
+      <PageTitle name="Not found" hidden />
+      <Notice
+        icon="alert"
+        title="There is nothing at this address"
+        actions={<Button onClick={goHome}>Go to the library</Button>}
+      >
+        Check the link, or look for the video in the library.
+      </Notice>
+    </>
+  );
+}
+
+function goHome(): void {
+  navigate("/");
+}

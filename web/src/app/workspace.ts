@@ -1,0 +1,47 @@
+/**
+ * All that belongs to one person in one tenant: their library, their uploads, their live connection.
+ * Invariant: it ends with them. Whoever signs in next gets a new one, with nothing of the old one in it.
+ */
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { ReadonlySignal } from "@preact/signals";
+import { createRequest, type Request } from "../api/client";
+import { post } from "../api/http";
+import { createLibrary, type Library } from "../library/library";
+import type { LiveState } from "../live/follow";
+import { goLive } from "../live/live";
+import { mayChange, type Identity } from "../session/model";
+import type { Session } from "../session/session";
+import { createUploadDoor } from "../uploads/door";
+import { UploadRecords } from "../uploads/records";
+import { createUploads, type Uploads } from "../uploads/uploads";
+
+export interface Workspace {
+  readonly identity: Identity;
+  readonly mayChange: boolean;
+  readonly request: Request;
+  readonly library: Library;
+  readonly uploads: Uploads;
+  readonly live: ReadonlySignal<LiveState>;
+  readonly end: () => void;
+}
+
+export function createWorkspace(session: Session, identity: Identity): Workspace {
+  const life = new AbortController();
+  const request = createRequest(session, post);
+  const library = createLibrary(request, life.signal);
+  const records = new UploadRecords(localStorage, `${identity.tenant.id}.${identity.user.id}`, Date.now);
+  const door = createUploadDoor(request);
+  const uploads = createUploads({ door, records, ends: life.signal, onVideo: library.add });
+  const live = goLive(session, library, life.signal);
+  void library.loadFirst();
+  return { identity, mayChange: mayChange(identity), request, library, uploads, live, end: () => life.abort() };
+}
+
+export const WorkspaceContext = createContext<Workspace | null>(null);
+
+export function useWorkspace(): Workspace {
+  const workspace = useContext(WorkspaceContext);
+  if (workspace === null) throw new Error("there is no workspace outside of a signed-in page");
+  return workspace;
+}

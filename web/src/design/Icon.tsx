@@ -1,0 +1,49 @@
+/** Line icons on a 24 grid. They are decoration: whatever they mean is also said in words. */
+
+const PATHS = {
+  alert: "M12 8v5M12 16.5v.01M10.3 3.9 2.6 17.4A2 2 0 0 0 4.3 20.4h15.4a2 2 0 0 0 1.7-3L13.7 3.9a2 2 0 0 0-3.4 0Z",
+  check: "m5 12.5 4.5 4.5L19 7.5",
+  close: "M6 6l12 12M18 6 6 18",
+  chevron: "m6 9 6 6 6-6",
+  film: "M4 5h16v14H4zM9 5v14M15 5v14M4 9.7h5M4 14.3h5M15 9.7h5M15 14.3h5",
+  fullscreen: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
+  fullscreenExit: "M9 4v5H4M15 4v5h5M9 20v-5H4M15 20v-5h5",
+  leave: "M14 4h4a2 2 0 0 1 2 2v12a2 2 0 0 1-2 2h-4M10 16l-4-4 4-4M6 12h9",
+  link: "M10 14a4.5 4.5 0 0 0 6.4 0l3-3A4.5 4.5 0 0 0 13 4.6l-1.2 1.2M14 10a4.5 4.5 0 0 0-6.4 0l-3 3A4.5 4.5 0 0 0 11 19.4l1.2-1.2",
+  moon: "M20 14.2A8.2 8.2 0 0 1 9.8 4 8.2 8.2 0 1 0 20 14.2Z",
+  replay: "M4 12a8 8 0 1 0 2.6-5.9M4 4v4.5h4.5",
+  screen: "M4 5h16v11H4zM9 20h6M12 16v4",
+  sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8ZM12 2.8v2M12 19.2v2M2.8 12h2M19.2 12h2M5.5 5.5l1.4 1.4M17.1 17.1l1.4 1.4M5.5 18.5l1.4-1.4M17.1 6.9l1.4-1.4",
+  trash:
+    "M4.5 7h15M9.5 7V4.5h5V7M6.5 7l.8 12a1.5 1.5 0 0 0 1.5 1.4h6.4a1.5 1.5 0 0 0 1.5-1.4l.8-12M10 11v5.5M14 11v5.5",
+  upload: "M12 16V4.5M7 9l5-5 5 5M4.5 15.5v2.7a1.8 1.8 0 0 0 1.8 1.8h11.4a1.8 1.8 0 0 0 1.8-1.8v-2.7",
+  volume: "M4 9.5v5h3.5L12 18.5v-13L7.5 9.5ZM15.5 9a4.2 4.2 0 0 1 0 6M18 6.5a7.8 7.8 0 0 1 0 11",
+  volumeOff: "M4 9.5v5h3.5L12 18.5v-13L7.5 9.5ZM16 9.5l5 5M21 9.5l-5 5",
+} as const;
+
+const SHAPES = {
+  play: "M8 5.3v13.4c0 .8.9 1.3 1.6.9l10.6-6.7c.6-.4.6-1.4 0-1.8L9.6 4.4c-.7-.4-1.6.1-1.6.9Z",
+  pause: "M7 4.5h3.2v15H7zM13.8 4.5H17v15h-3.2z",
+} as const;
+
+export type IconName = keyof typeof PATHS | keyof typeof SHAPES;
+
+export function Icon({ name, size = 20 }: { readonly name: IconName; readonly size?: number }) {
+  const isShape = name in SHAPES;
+  return (
+    <svg
+      width={size}
+      height={size}
+      viewBox="0 0 24 24"
+      fill={isShape ? "currentColor" : "none"}
+      stroke={isShape ? "none" : "currentColor"}
+      stroke-width="1.75"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <path d={isShape ? SHAPES[name as keyof typeof SHAPES] : PATHS[name as keyof typeof PATHS]} />
+    </svg>
+  );
+}

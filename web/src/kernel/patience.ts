@@ -1,0 +1,26 @@
+/** Repeats a call that failed for a passing reason; any other failure is the caller's at once. */
+import { isTransient, problemOf } from "./problem";
+import { delayBefore, type Backoff, type Wait } from "./waiting";
+
+export interface Patience {
+  readonly attempts: number;
+  readonly backoff: Backoff;
+  readonly wait: Wait;
+  readonly random: () => number;
+  readonly signal?: AbortSignal;
+}
+
+export async function patiently<Result>(call: () => Promise<Result>, patience: Patience): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      patience.signal?.throwIfAborted();
+      const problem = problemOf(error);
+      if (!isTransient(problem) || attempt >= patience.attempts) throw error;
+      const asked = (problem.retryAfterSeconds ?? 0) * 1000;
+      const delay = delayBefore(attempt, patience.backoff, patience.random);
+      await patience.wait(Math.max(asked, delay), patience.signal);
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { useSignal } from "@preact/signals";
+import { tell, tellProblem } from "../app/messages";
+import { useWorkspace } from "../app/workspace";
+import { ConfirmDialog } from "../design/ConfirmDialog";
+import { problemOf } from "../kernel/problem";
+import { canCancel } from "../uploads/machine";
+import type { Video } from "./model";
+import { isUnfinishedUpload } from "./rules";
+
+interface DeleteDialogProps {
+  readonly video: Video;
+  readonly onClose: () => void;
+}
+
+export function DeleteDialog({ video, onClose }: DeleteDialogProps) {
+  const { library, uploads } = useWorkspace();
+  const busy = useSignal(false);
+  const isUpload = isUnfinishedUpload(video);
+  const confirm = async () => {
+    busy.value = true;
+    try {
+      const own = uploads.queue.peek().find(({ artifactHash }) => artifactHash === video.artifactHash);
+      if (own !== undefined && canCancel(own)) await uploads.cancel(own.id);
+      await library.remove(video);
+      tell(`“${video.title}” was deleted.`);
+      document.querySelector("h1")?.focus(); // the button that had the focus went with its row
+    } catch (error) {
+      tellProblem(problemOf(error));
+    }
+    onClose();
+  };
+  return (
+    <ConfirmDialog
+      title={`Delete “${video.title}”?`}
+      confirmLabel={isUpload ? "Discard upload" : "Delete video"}
+      busy={busy.value}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      {isUpload
+        ? "Its upload has not finished. What has arrived so far is discarded."
+        : "It leaves the library, and its link stops working for everybody."}
+    </ConfirmDialog>
+  );
+}

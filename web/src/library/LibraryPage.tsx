@@ -1,0 +1,75 @@
+import { useComputed, useSignal } from "@preact/signals";
+import { useCallback } from "preact/hooks";
+import { PageTitle } from "../app/PageTitle";
+import { useWorkspace } from "../app/workspace";
+import { ProblemNotice } from "../design/Notice";
+import { percentOf, plural } from "../kernel/format";
+import { DropArea } from "../uploads/DropArea";
+import { UploadButton } from "../uploads/UploadButton";
+import { DeleteDialog } from "./DeleteDialog";
+import { EmptyLibrary } from "./EmptyLibrary";
+import styles from "./LibraryPage.module.css";
+import type { Video } from "./model";
+import { MoreRows } from "./MoreRows";
+import { SkeletonRows } from "./SkeletonRows";
+import { VideoRow } from "./VideoRow";
+
+export function LibraryPage() {
+  const { library, mayChange } = useWorkspace();
+  const count = library.totalCount.value;
+  return (
+    <DropArea enabled={mayChange}>
+      <div class={styles.head}>
+        <div>
+          <PageTitle name="Library" class={styles.title} />
+          <p class={styles.count}>{count > 0 ? plural(count, "video") : "\u00a0"}</p>
+        </div>
+        {mayChange && count > 0 && <UploadButton />}
+      </div>
+      <Content />
+    </DropArea>
+  );
+}
+
+function Content() {
+  const { library, mayChange } = useWorkspace();
+  const { videos, first } = library;
+  if (videos.value.length > 0) return <Rows />;
+  if (first.value.kind === "loading") return <SkeletonRows count={6} />;
+  if (first.value.kind === "failed") {
+    return <ProblemNotice problem={first.value.problem} onRetry={() => void library.loadFirst()} />;
+  }
+  return <EmptyLibrary mayUpload={mayChange} />;
+}
+
+function Rows() {
+  const { library, uploads, mayChange } = useWorkspace();
+  const doomed = useSignal<Video | null>(null);
+  const askToDelete = useCallback((video: Video) => (doomed.value = video), []);
+  const isUncertain = library.videos.value.some(({ lifecycleKnown }) => !lifecycleKnown);
+  const sent = useComputed(() => {
+    const running = uploads.queue.value.filter(({ phase }) => phase === "sending");
+    return new Map(running.map((upload) => [upload.artifactHash, percentOf(upload.sentBytes, upload.sizeBytes)]));
+  });
+  return (
+    <>
+      {isUncertain && (
+        <p class={styles.uncertain} role="status">
+          The states of some videos are not known right now. They appear as soon as the service answers again.
+        </p>
+      )}
+      <ul class={styles.rows}>
+        {library.videos.value.map((video) => (
+          <VideoRow
+            key={video.artifactHash}
+            video={video}
+            sentPercent={sent.value.get(video.artifactHash) ?? null}
+            onDelete={mayChange ? askToDelete : null}
+          />
+        ))}
+      </ul>
+      <MoreRows />
+      {doomed.value && <DeleteDialog video={doomed.value} onClose={() => (doomed.value = null)} />}
+    </>
+  );
+}

@@ -1,0 +1,94 @@
+/** One subscription over graphql-transport-ws. Coming back after it ended is not its business (see follow.ts). */
+import { createClient, type Client } from "graphql-ws";
+import { problemOfError, type GraphQlError, type Tokens } from "../api/client";
+import { LiveLifecycleDocument, type LiveLifecycleSubscription } from "../api/generated";
+import type { Ending, StreamHandlers } from "./follow";
+
+export type LifecycleEvent = LiveLifecycleSubscription["liveVodLifecycle"];
+
+const PING_EVERY_MS = 15_000;
+const PONG_WITHIN_MS = 8_000;
+/** The protocol's "unauthorized" and "forbidden". */
+const REFUSED_CODES = new Set([4401, 4403]);
+/** Errors that concern the cursor, as nothing else in this request can be wrong. */
+const CURSOR_CODES = new Set(["invalid_input", "not_found", "conflict"]);
+
+type Failure = "closed" | "token-refused" | "cursor-refused";
+
+export async function openLifecycle(
+  tokens: Tokens,
+  after: string | null,
+  handlers: StreamHandlers<LifecycleEvent>,
+  signal: AbortSignal,
+): Promise<Ending> {
+  try {
+    const token = await tokens.accessToken();
+    if (signal.aborted) return "closed";
+    const failure = await stream(token, after, handlers, signal);
+    if (failure !== "token-refused") return failure;
+    await tokens.renew(token);
+  } catch {
+    // No token to be had: the session says so to whoever watches it, and here it is one more interruption.
+  }
+  return "closed";
+}
+
+function stream(
+  accessToken: string,
+  after: string | null,
+  handlers: StreamHandlers<LifecycleEvent>,
+  signal: AbortSignal,
+): Promise<Failure> {
+  return new Promise((resolve) => {
+    const client = connect(accessToken, handlers.onOpen);
+    const end = (failure: Failure) => {
+      signal.removeEventListener("abort", onAbort);
+      void client.dispose();
+      resolve(failure);
+    };
+    const onAbort = () => end("closed");
+    signal.addEventListener("abort", onAbort, { once: true });
+    client.subscribe<LiveLifecycleSubscription>(
+      { query: LiveLifecycleDocument.toString(), variables: { after } },
+      {
+        next: ({ data, errors }) => {
+          if (errors !== undefined) end(failureOf(errors));
+          else if (data) handlers.onEvent(data.liveVodLifecycle);
+        },
+        error: (error) => end(failureOf(error)),
+        complete: () => end("closed"),
+      },
+    );
+  });
+}
+
+/** Pings, because a connection whose other side vanished looks open for many minutes. */
+function connect(accessToken: string, onOpen: () => void): Client {
+  let overdue: ReturnType<typeof setTimeout> | undefined;
+  const client: Client = createClient({
+    url: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/graphql`,
+    connectionParams: { accessToken },
+    retryAttempts: 0,
+    keepAlive: PING_EVERY_MS,
+    on: {
+      connected: onOpen,
+      ping: (received) => {
+        if (!received) overdue = setTimeout(() => client.terminate(), PONG_WITHIN_MS);
+      },
+      pong: (received) => {
+        if (received) clearTimeout(overdue);
+      },
+      closed: () => clearTimeout(overdue),
+    },
+  });
+  return client;
+}
+
+function failureOf(error: unknown): Failure {
+  if (Array.isArray(error)) {
+    const code = problemOfError(error[0] as GraphQlError).code;
+    if (CURSOR_CODES.has(code)) return "cursor-refused";
+    return code === "unauthenticated" ? "token-refused" : "closed";
+  }
+  return REFUSED_CODES.has((error as Partial<CloseEvent>).code ?? 0) ? "token-refused" : "closed";
+}

@@ -1,0 +1,113 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { Icon, type IconName } from "../design/Icon";
+import { formatDuration, speakDuration } from "../kernel/format";
+import styles from "./Controls.module.css";
+import type { Machine } from "./Player";
+
+interface ControlsProps {
+  readonly machine: Machine;
+  /** What the library says, until the stream itself does. */
+  readonly expectedSeconds: number;
+}
+
+export function Controls({ machine, expectedSeconds }: ControlsProps) {
+  const { media, remote } = machine;
+  const isFull = useFullscreen();
+  const isSilent = media.muted.value || media.volume.value === 0;
+  return (
+    <div class={styles.controls}>
+      <SeekBar machine={machine} expectedSeconds={expectedSeconds} />
+      <div class={styles.bar}>
+        <Control
+          icon={media.paused.value ? "play" : "pause"}
+          label={media.paused.value ? "Play" : "Pause"}
+          onPress={remote.toggle}
+        />
+        <Control
+          icon={isSilent ? "volumeOff" : "volume"}
+          label={isSilent ? "Sound on" : "Sound off"}
+          onPress={remote.toggleMuted}
+        />
+        <VolumeBar machine={machine} />
+        <Time machine={machine} expectedSeconds={expectedSeconds} />
+        <Control
+          icon={isFull ? "fullscreenExit" : "fullscreen"}
+          label={isFull ? "Leave full screen" : "Full screen"}
+          onPress={remote.toggleFullscreen}
+        />
+      </div>
+    </div>
+  );
+}
+
+function SeekBar({ machine: { media, remote }, expectedSeconds }: ControlsProps) {
+  const duration = media.duration.value || expectedSeconds;
+  const seconds = Math.min(media.seconds.value, duration);
+  const share = (value: number) => (duration > 0 ? `${(value / duration) * 100}%` : "0%");
+  return (
+    <input
+      type="range"
+      class={styles.seek}
+      min={0}
+      max={duration}
+      step={0.1}
+      value={seconds}
+      disabled={duration === 0}
+      aria-label="Position"
+      aria-valuetext={`${speakDuration(seconds * 1000)} of ${speakDuration(duration * 1000)}`}
+      style={{ "--played": share(seconds), "--buffered": share(Math.max(seconds, media.bufferedTo.value)) }}
+      onInput={({ currentTarget }) => remote.seekTo(currentTarget.valueAsNumber)}
+    />
+  );
+}
+
+function VolumeBar({ machine: { media, remote } }: { readonly machine: Machine }) {
+  const volume = media.muted.value ? 0 : media.volume.value;
+  return (
+    <input
+      type="range"
+      class={styles.volume}
+      min={0}
+      max={1}
+      step={0.05}
+      value={volume}
+      aria-label="Volume"
+      aria-valuetext={`${Math.round(volume * 100)} %`}
+      style={{ "--played": `${volume * 100}%`, "--buffered": `${volume * 100}%` }}
+      onInput={({ currentTarget }) => remote.setVolume(currentTarget.valueAsNumber)}
+    />
+  );
+}
+
+function Time({ machine: { media }, expectedSeconds }: ControlsProps) {
+  return (
+    <span class={styles.time}>
+      {formatDuration(media.seconds.value * 1000)} / {formatDuration((media.duration.value || expectedSeconds) * 1000)}
+    </span>
+  );
+}
+
+interface ControlProps {
+  readonly icon: IconName;
+  readonly label: string;
+  readonly onPress: () => void;
+}
+
+function Control({ icon, label, onPress }: ControlProps) {
+  return (
+    <button type="button" class={styles.control} aria-label={label} title={label} onClick={onPress}>
+      <Icon name={icon} size={22} />
+    </button>
+  );
+}
+
+function useFullscreen(): boolean {
+  const isFull = useSignal(false);
+  useEffect(() => {
+    const read = () => (isFull.value = document.fullscreenElement !== null);
+    document.addEventListener("fullscreenchange", read);
+    return () => document.removeEventListener("fullscreenchange", read);
+  }, []);
+  return isFull.value;
+}

@@ -1,0 +1,71 @@
+/** A video element's state as signals, so that each control follows only what it shows. */
+import { batch, signal, type ReadonlySignal } from "@preact/signals";
+
+export interface MediaState {
+  readonly paused: ReadonlySignal<boolean>;
+  readonly ended: ReadonlySignal<boolean>;
+  /** Wants to play and cannot yet. */
+  readonly waiting: ReadonlySignal<boolean>;
+  /** There is a picture to show. */
+  readonly loaded: ReadonlySignal<boolean>;
+  readonly seconds: ReadonlySignal<number>;
+  readonly duration: ReadonlySignal<number>;
+  readonly bufferedTo: ReadonlySignal<number>;
+  readonly volume: ReadonlySignal<number>;
+  readonly muted: ReadonlySignal<boolean>;
+}
+
+const EVENTS = [
+  "play",
+  "pause",
+  "ended",
+  "waiting",
+  "stalled",
+  "playing",
+  "canplay",
+  "seeking",
+  "seeked",
+  "timeupdate",
+  "durationchange",
+  "progress",
+  "volumechange",
+  "loadeddata",
+  "emptied",
+] as const;
+
+export function followMedia(element: HTMLVideoElement, ends: AbortSignal): MediaState {
+  const state = {
+    paused: signal(true),
+    ended: signal(false),
+    waiting: signal(false),
+    loaded: signal(false),
+    seconds: signal(0),
+    duration: signal(0),
+    bufferedTo: signal(0),
+    volume: signal(1),
+    muted: signal(false),
+  };
+  const read = () =>
+    batch(() => {
+      state.paused.value = element.paused;
+      state.ended.value = element.ended;
+      state.loaded.value = element.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA;
+      state.waiting.value = !element.paused && element.readyState < HTMLMediaElement.HAVE_FUTURE_DATA && !element.ended;
+      state.seconds.value = element.currentTime;
+      state.duration.value = Number.isFinite(element.duration) ? element.duration : 0;
+      state.bufferedTo.value = bufferedTo(element);
+      state.volume.value = element.volume;
+      state.muted.value = element.muted;
+    });
+  for (const name of EVENTS) element.addEventListener(name, read, { signal: ends });
+  read();
+  return state;
+}
+
+/** The end of what can be played from here without waiting. */
+function bufferedTo({ buffered, currentTime }: HTMLVideoElement): number {
+  for (let index = 0; index < buffered.length; index += 1) {
+    if (buffered.start(index) <= currentTime + 0.1 && buffered.end(index) >= currentTime) return buffered.end(index);
+  }
+  return currentTime;
+}

@@ -1,0 +1,52 @@
+/** What buttons and keys do to a video element. */
+import type { Shortcut } from "./shortcuts";
+
+/** iPhones have full screen for the video element only, under an old name. */
+interface OldVideoElement extends HTMLVideoElement {
+  webkitEnterFullscreen?: () => void;
+}
+
+export interface Remote {
+  readonly toggle: () => void;
+  readonly seekTo: (seconds: number) => void;
+  readonly setVolume: (volume: number) => void;
+  readonly toggleMuted: () => void;
+  readonly toggleFullscreen: () => void;
+  readonly press: (shortcut: Shortcut) => void;
+}
+
+export function createRemote(element: OldVideoElement, frame: HTMLElement): Remote {
+  const remote: Remote = {
+    toggle() {
+      // A browser may refuse to start; then the button still says "play", which is all there is to say.
+      if (element.paused) element.play().catch(() => undefined);
+      else element.pause();
+    },
+    seekTo(seconds) {
+      const end = Number.isFinite(element.duration) ? element.duration : seconds;
+      element.currentTime = Math.max(0, Math.min(seconds, end));
+    },
+    setVolume(volume) {
+      element.volume = Math.max(0, Math.min(1, volume));
+      element.muted = element.volume === 0;
+    },
+    toggleMuted: () => (element.muted = !element.muted),
+    toggleFullscreen() {
+      if (document.fullscreenElement !== null) void document.exitFullscreen();
+      else if (document.fullscreenEnabled) frame.requestFullscreen().catch(() => undefined);
+      else element.webkitEnterFullscreen?.();
+    },
+    press(shortcut) {
+      if (shortcut.kind === "seek") remote.seekTo(element.currentTime + shortcut.seconds);
+      else if (shortcut.kind === "volume") remote.setVolume(element.volume + shortcut.change);
+      else SIMPLE[shortcut.kind](remote);
+    },
+  };
+  return remote;
+}
+
+const SIMPLE: Record<"toggle" | "mute" | "fullscreen", (remote: Remote) => void> = {
+  toggle: (remote) => remote.toggle(),
+  mute: (remote) => remote.toggleMuted(),
+  fullscreen: (remote) => remote.toggleFullscreen(),
+};

@@ -1,0 +1,73 @@
+/** Brings HLS into a video element: by hls.js where the browser has Media Source, else by the browser itself. */
+import workerPath from "hls.js/dist/hls.worker.js?url";
+import type Hls from "hls.js/light";
+
+/** `expired`: the signed address does not answer any more. `unsupported`: this browser cannot play it at all. */
+export type SourceFailure = "expired" | "network" | "media" | "unsupported";
+
+export interface Source {
+  readonly manifestUrl: string;
+  readonly startAtSeconds: number;
+  onFailure(failure: SourceFailure): void;
+}
+
+const REFUSALS = new Set([401, 403, 404, 410]);
+const RECOVERY_PAUSE_MS = 10_000;
+
+export async function attachSource(element: HTMLVideoElement, source: Source, ends: AbortSignal): Promise<void> {
+  const module = await import("hls.js/light").catch(() => null);
+  if (ends.aborted) return;
+  const HlsPlayer = module?.default;
+  if (HlsPlayer === undefined) source.onFailure("network");
+  else if (HlsPlayer.isSupported()) attachHls(element, source, ends, HlsPlayer);
+  else if (element.canPlayType("application/vnd.apple.mpegurl") !== "") attachNatively(element, source, ends);
+  else source.onFailure("unsupported");
+}
+
+function attachHls(element: HTMLVideoElement, source: Source, ends: AbortSignal, HlsPlayer: typeof Hls): void {
+  const player = new HlsPlayer({
+    workerPath, // a file of ours: the page's policy needs no room for scripts made at run time
+    startPosition: source.startAtSeconds,
+    capLevelToPlayerSize: true,
+    backBufferLength: 90,
+  });
+  let recoveredAt = -Infinity;
+  let hasFailed = false;
+  const fail = (failure: SourceFailure) => {
+    if (hasFailed) return; // one failure is told once
+    hasFailed = true;
+    player.stopLoad();
+    source.onFailure(failure);
+  };
+  player.on(HlsPlayer.Events.ERROR, (_name, { fatal, type, response }) => {
+    const isRecent = performance.now() - recoveredAt < RECOVERY_PAUSE_MS;
+    if (REFUSALS.has(response?.code ?? 0)) {
+      fail("expired"); // hls.js would ask again and again, but who is refused needs another address
+    } else if (fatal && type === HlsPlayer.ErrorTypes.NETWORK_ERROR) {
+      fail("network");
+    } else if (fatal && type === HlsPlayer.ErrorTypes.MEDIA_ERROR && !isRecent) {
+      recoveredAt = performance.now();
+      player.recoverMediaError();
+    } else if (fatal) {
+      fail("media");
+    }
+  });
+  player.loadSource(source.manifestUrl);
+  player.attachMedia(element);
+  ends.addEventListener("abort", () => player.destroy(), { once: true });
+}
+
+function attachNatively(element: HTMLVideoElement, source: Source, ends: AbortSignal): void {
+  const onError = () => source.onFailure(nativeFailure(element.error?.code));
+  const onMetadata = () => (element.currentTime = source.startAtSeconds);
+  element.addEventListener("error", onError, { signal: ends });
+  if (source.startAtSeconds > 0) element.addEventListener("loadedmetadata", onMetadata, { signal: ends, once: true });
+  element.src = source.manifestUrl;
+  ends.addEventListener("abort", () => element.removeAttribute("src"), { once: true });
+}
+
+/** A refused address looks like an unsupported one here, so another address is tried before giving up. */
+function nativeFailure(code: number | undefined): SourceFailure {
+  if (code === MediaError.MEDIA_ERR_DECODE) return "media";
+  return code === MediaError.MEDIA_ERR_SRC_NOT_SUPPORTED ? "expired" : "network";
+}

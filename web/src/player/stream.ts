@@ -1,0 +1,57 @@
+/** The stream in the video element: attached again, at the same place, when its addresses expire or it fails. */
+import type { Signal } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Problem } from "../kernel/problem";
+import { PROBLEMS } from "./problems";
+import { attachSource, type SourceFailure } from "./source";
+import type { Playback } from "./watch";
+
+export interface StreamUse {
+  readonly element: RefObject<HTMLVideoElement | null>;
+  readonly playback: Playback;
+  readonly problem: Signal<Problem | null>;
+  readonly attempt: number;
+  readonly onExpired: () => void;
+}
+
+const EXPIRY_PAUSE_MS = 30_000;
+
+/** Attaches the stream, again whenever its addresses are new or somebody tries again, at the place where it was. */
+export function useStream({ element, playback, problem, attempt, onExpired }: StreamUse): void {
+  const renewedAt = useRef(-Infinity);
+  const place = useRef<Place>({ seconds: 0, playing: true });
+  useEffect(() => {
+    const video = element.current;
+    if (video === null) return undefined;
+    const life = new AbortController();
+    const onFailure = (failure: SourceFailure) => {
+      place.current = placeOf(video, place.current); // taking the stream off sets it back to the beginning
+      // Fresh addresses that are refused at once will be refused again.
+      if (failure === "expired" && performance.now() - renewedAt.current > EXPIRY_PAUSE_MS) {
+        renewedAt.current = performance.now();
+        onExpired();
+      } else {
+        problem.value = PROBLEMS[failure];
+      }
+    };
+    problem.value = null;
+    const source = { manifestUrl: playback.manifestUrl, startAtSeconds: place.current.seconds, onFailure };
+    void attachSource(video, source, life.signal);
+    // Browsers that want a click first refuse to start; then there is the button.
+    const start = () => void video.play().catch(() => undefined);
+    if (place.current.playing) video.addEventListener("canplay", start, { signal: life.signal, once: true });
+    return () => life.abort();
+  }, [playback, attempt]);
+}
+
+interface Place {
+  readonly seconds: number;
+  readonly playing: boolean;
+}
+
+/** Before anything was loaded, the element knows nothing of where it was to begin. */
+function placeOf(video: HTMLVideoElement, otherwise: Place): Place {
+  if (video.readyState === HTMLMediaElement.HAVE_NOTHING) return otherwise;
+  return { seconds: video.currentTime, playing: !video.paused || video.played.length === 0 };
+}

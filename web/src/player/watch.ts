@@ -1,0 +1,50 @@
+/** What the player page has to show: addresses to play from, or why there are none. */
+import { signal, type ReadonlySignal } from "@preact/signals";
+import { expectAnswer } from "../api/answers";
+import type { Request } from "../api/client";
+import { PlaybackDocument, type PlaybackQuery } from "../api/generated";
+import { problemOf, type Problem } from "../kernel/problem";
+
+export type Playback = Extract<PlaybackQuery["playback"], { readonly __typename: "Playback" }>;
+
+export type WatchState =
+  | { readonly kind: "loading" }
+  | { readonly kind: "playable"; readonly playback: Playback }
+  | { readonly kind: "missing"; readonly problem: Problem }
+  | { readonly kind: "not-ready"; readonly problem: Problem } // it may become playable while somebody waits
+  | { readonly kind: "failed"; readonly problem: Problem };
+
+export interface Watch {
+  readonly state: ReadonlySignal<WatchState>;
+  load(): Promise<void>;
+}
+
+export function createWatch(request: Request, playbackId: string): Watch {
+  const state = signal<WatchState>({ kind: "loading" });
+  let asked = 0;
+  return {
+    state,
+    /** The last question counts, in whichever order the answers come. */
+    async load() {
+      asked += 1;
+      const question = asked;
+      const answer = await ask(request, playbackId);
+      if (question === asked) state.value = answer;
+    },
+  };
+}
+
+async function ask(request: Request, playbackId: string): Promise<WatchState> {
+  try {
+    const answer = (await request(PlaybackDocument, { playbackId })).playback;
+    return { kind: "playable", playback: expectAnswer(answer, "Playback") };
+  } catch (error) {
+    return stateOf(problemOf(error));
+  }
+}
+
+export function stateOf(problem: Problem): WatchState {
+  if (problem.code === "not_found") return { kind: "missing", problem };
+  if (problem.code === "conflict") return { kind: "not-ready", problem };
+  return { kind: "failed", problem };
+}

@@ -1,0 +1,20 @@
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
+
+/** The theme is set by the entry script: nothing may be painted before it ran, or a dark page begins with a flash. */
+function renderAfterEntry(): Plugin {
+  return {
+    name: "render-after-entry",
+    transformIndexHtml: (html) => html.replace('<script type="module"', '<script type="module" blocking="render"'),
+  };
+}
+
+export default defineConfig({
+  plugins: [renderAfterEntry()],
+  build: {
+    assetsInlineLimit: 0, // the content security policy of the page allows no data: addresses
+    modulePreload: { polyfill: false },
+    license: { fileName: "licenses.md" }, // what others wrote travels with its terms
+  },
+  test: { include: ["tests/**/*.test.ts"], css: true },
+});
