@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench test-chaos wheel clean lock reference
+.PHONY: help setup web demo test check bench test-chaos wheel clean lock reference
 BIN := .venv/bin
 
 help: ## Show this list
@@ -8,18 +8,23 @@ help: ## Show this list
 setup: ## Install everything into .venv; quick when nothing changed
 	@scripts/setup
 
-demo: setup ## Start the product on this machine; Ctrl-C stops it
-	@$(BIN)/touchline up
+web: ## Build the page into web/dist; quick when nothing changed
+	@scripts/setup-web
 
-test: setup check ## Check, then run the whole suite with a sample of the chaos tests
-	@scripts/setup-postgres
-	TOUCHLINE_CHAOS=sample $(BIN)/pytest
+demo: setup web ## Start the product, put a video through it and show where it plays; Ctrl-C stops it
+	@$(BIN)/touchline demo
 
-check: setup ## Lint, format, types, import contracts
+test: setup web check ## Check, then run the whole suite with a sample of the chaos tests
+	@scripts/setup-debian
+	TOUCHLINE_CHAOS=sample $(BIN)/pytest --numprocesses 3 --dist loadgroup
+
+check: setup web ## Lint, format, types, import contracts; the same for the page, and its unit tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
+	npm --prefix web run --silent check
+	npm --prefix web run --silent test
 
 bench: setup ## Run every measurement in bench/
 	@set -e; for script in bench/[a-z]*.py; do echo "== $$script" >&2; $(BIN)/python "$$script"; done
@@ -27,7 +32,7 @@ bench: setup ## Run every measurement in bench/
 test-chaos: setup ## Run all chaos tests in full size; SHARD=1/4 and SEED=7 narrow and repeat
 	@SHARD="$(SHARD)" SEED="$(SEED)" scripts/chaos
 
-wheel: setup ## Build dist/touchline-*.whl
+wheel: setup web ## Build dist/touchline-*.whl, the page inside
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist
 
 reference: setup ## Rewrite docs/reference from the code

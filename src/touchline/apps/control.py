@@ -1,4 +1,4 @@
-"""The control process: it brings the schemas up to date, then runs sequencer, periodic work and gateway in one loop.
+"""The control process: it brings the schemas up to date, then runs registry, artifacts, events and gateway in one loop.
 
 Invariant: it holds no state of its own. Any number may run at once; killing one loses nothing.
 """
@@ -7,33 +7,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
-import socket
-from collections.abc import Coroutine, Generator, Sequence
-from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
 
 import uvicorn
 
-from touchline.gateway.auth.parts import build_auth
 from touchline.gateway.auth.sessions.upkeep import upkeep
+from touchline.gateway.media.follower import Follower
 from touchline.gateway.rest.app import build_app
 from touchline.gateway.rest.parts import GatewayParts
 from touchline.kernel import SystemClock
-from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.events import queries
 from touchline.platform.events.archive import Archive
-from touchline.platform.events.sequencer import INBOX_CHANNEL, Sequencer
-from touchline.platform.objects import ObjectStore
+from touchline.platform.events.consumer import Consumer
+from touchline.platform.events.log import PostgresLog
+from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.periodic import PeriodicRunner, Task
 from touchline.platform.postgres import Database
-from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import retried_forever
 
-from . import wiring
+from .planes import Planes, open_planes
 from .prepare import prepare
+from .running import Loop, Server, beside, on_stop_signal, process_name
 from .settings import Loaded, Settings
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -43,57 +37,37 @@ LAST_REQUESTS = timedelta(seconds=5)  # well within the grace that the superviso
 logger = logging.getLogger(__name__)
 
 
-class Server(uvicorn.Server):
-    """The signals are handled by the process, which has more to stop than this."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
-
-
 async def run_control(loaded: Loaded) -> None:
     """Until SIGTERM or SIGINT."""
-    settings, where = loaded.settings, wiring.endpoints(loaded)
     await prepare(loaded, logger.info)
-    wakeups = Wakeups(where.postgres.app_url, [INBOX_CHANNEL])
-    async with (
-        Database(where.postgres.app_url, settings.postgres) as database,
-        ObjectStore(where.objects, settings.objects) as objects,
-        Analytics(where.clickhouse, settings.clickhouse) as analytics,
-        wakeups.listening(),
-    ):
-        parts = GatewayParts(
-            database=database,
-            auth=build_auth(database, wiring.cluster_secret(loaded), settings.auth, SystemClock()),
-            settings=wiring.gateway_settings(loaded),
-            checks={
-                "postgres": lambda: queries.status(database),
-                "objects": lambda: objects.exists("health"),
-                "clickhouse": analytics.ping,
-            },
-        )
-        periodic = PeriodicRunner(database, _tasks(database, objects, settings), settings.periodic, process_name())
-        sequencer = Sequencer(database, wakeups, settings.events)
-        await serve(_server(parts), [sequencer.run(), periodic.run(), _observe(database)])
+    async with open_planes(loaded) as planes:
+        server = _server(planes.gateway)
+        on_stop_signal(server.stop)
+        await beside(server.serve(), _loops(planes, loaded.settings))
 
 
-async def serve(server: Server, loops: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """The server until a stop signal, the loops beside it. A loop that fails ends everything: it is started again."""
+def _loops(planes: Planes, settings: Settings) -> list[Loop]:
+    ground, clock = planes.ground, SystemClock()
+    archive = Archive(ground.database, ground.objects, settings.events, clock)
+    log = PostgresLog(ground.database, ground.wakeups, archive)
+    tasks = [*_tasks(ground.database, archive, settings), *planes.serve.tasks]
+    return [
+        Sequencer(ground.database, ground.wakeups, settings.events).run(),
+        PeriodicRunner(ground.database, tasks, settings.periodic, process_name()).run(),
+        Follower(log, planes.media.places, settings.events.poll_interval).run(),
+        *(Consumer(ground.database, log, handler, settings.events).run() for handler in planes.handlers),
+        _observe(ground.database),
+    ]
 
-    def stop() -> None:
-        server.should_exit = True
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop)
-    async with asyncio.TaskGroup() as group:
-        running = [group.create_task(loop) for loop in loops]
-        await server.serve()
-        for task in running:
-            task.cancel()
+def _tasks(database: Database, archive: Archive, settings: Settings) -> list[Task]:
+    async def archive_events() -> bool:
+        return (await archive.run_pass()).more
 
+    async def tidy_access() -> bool:
+        return (await upkeep(database, settings.auth, SystemClock())).more
 
-def process_name() -> str:
-    return f"{socket.gethostname()}/{os.getpid()}"
+    return [Task("archive events", HOUR, archive_events), Task("tidy access", DAY, tidy_access)]
 
 
 def _server(parts: GatewayParts) -> Server:
@@ -105,22 +79,10 @@ def _server(parts: GatewayParts) -> Server:
             log_config=None,
             access_log=False,
             server_header=False,
+            ws_max_size=int(parts.settings.max_body),
             timeout_graceful_shutdown=int(LAST_REQUESTS.total_seconds()),
         )
     )
-
-
-def _tasks(database: Database, objects: ObjectStore, settings: Settings) -> list[Task]:
-    clock = SystemClock()
-    archive = Archive(database, objects, settings.events, clock)
-
-    async def archive_events() -> bool:
-        return (await archive.run_pass()).more
-
-    async def tidy_access() -> bool:
-        return (await upkeep(database, settings.auth, clock)).more
-
-    return [Task("archive events", HOUR, archive_events), Task("tidy access", DAY, tidy_access)]
 
 
 async def _observe(database: Database) -> None:

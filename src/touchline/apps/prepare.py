@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from touchline.measure.lifecycle.store import ensure_tables
+from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.store import ensure_database
 from touchline.platform.objects import ObjectStore
 from touchline.platform.postgres.migrations import Migration, migrate
@@ -24,6 +26,8 @@ async def prepare(loaded: Loaded, tell: Callable[[str], None]) -> list[Migration
     async with ObjectStore(where.objects, settings.objects) as objects:
         await objects.ensure_bucket()
     await ensure_database(where.clickhouse, settings.clickhouse)
+    async with Analytics(where.clickhouse, settings.clickhouse) as analytics:
+        await ensure_tables(analytics)
     if settings.temporal.address:  # the embedded one starts with its namespace
         from touchline.platform.temporal.client import connect, ensure_namespace  # a second to load
 

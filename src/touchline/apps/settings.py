@@ -17,15 +17,22 @@ from pydantic.fields import FieldInfo
 
 from touchline.contracts.settings import Field, SecretStr, Section
 from touchline.gateway.auth.settings import AuthSettings
+from touchline.gateway.graphql.settings import GraphqlSettings
+from touchline.gateway.media.settings import MediaLinkSettings
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel.errors import Misconfigured
+from touchline.media.settings import MediaSettings
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.periodic.settings import PeriodicSettings
 from touchline.platform.postgres.settings import PostgresSettings
+from touchline.platform.rpc.settings import RpcSettings
 from touchline.platform.stack.settings import StackSettings
 from touchline.platform.temporal.settings import TemporalSettings
+from touchline.process.queue.settings import WorkerSettings
+from touchline.process.settings import ProcessSettings
+from touchline.serve.settings import ServeSettings
 
 from .logging import LogSettings
 from .redaction import redact
@@ -63,6 +70,13 @@ class Settings(Section):
     periodic: PeriodicSettings = PeriodicSettings()
     gateway: GatewaySettings = GatewaySettings()
     auth: AuthSettings = AuthSettings()
+    media: MediaSettings = MediaSettings()
+    process: ProcessSettings = ProcessSettings()
+    worker: WorkerSettings = WorkerSettings()
+    serve: ServeSettings = ServeSettings()
+    rpc: RpcSettings = RpcSettings()
+    graphql: GraphqlSettings = GraphqlSettings()
+    media_links: MediaLinkSettings = MediaLinkSettings()
 
 
 @dataclass(frozen=True, slots=True)

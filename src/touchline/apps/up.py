@@ -30,7 +30,7 @@ def stack(loaded: Loaded, tell: Tell, greet: Tell) -> Stack:
         settings=loaded.settings.stack,
         outside=wiring.outside(loaded.settings),
         clickhouse=owner_limits(loaded.settings.clickhouse),
-        roles=lambda where: [_control(loaded)],
+        roles=lambda where: [_control(loaded), _worker(loaded)],
         on_ready=on_ready,
         tell=tell,
     )
@@ -40,6 +40,12 @@ def _control(loaded: Loaded) -> Role:
     gateway = wiring.gateway_settings(loaded)
     command = [sys.executable, "-m", "touchline", "run", "control"]
     return Role("control", command, f"http://{gateway.host}:{gateway.port}/health/ready")
+
+
+def _worker(loaded: Loaded) -> Role:
+    worker = wiring.worker_settings(loaded)
+    command = [sys.executable, "-m", "touchline", "run", "worker"]
+    return Role("worker", command, f"http://{worker.host}:{worker.port}/health/ready", needs=("control",))
 
 
 async def _welcome(loaded: Loaded, where: Endpoints, greet: Tell) -> None:

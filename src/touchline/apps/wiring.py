@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from pydantic import SecretStr
 
@@ -24,7 +25,8 @@ from touchline.platform.stack.endpoints import Outside, read_endpoints
 from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.ports import read_ports
 from touchline.platform.stack.secrets import read_secrets
-from touchline.platform.stack.stack import CLUSTER_SECRET, GATEWAY_PORT
+from touchline.platform.stack.stack import CLUSTER_SECRET, GATEWAY_PORT, WORKER_PORT
+from touchline.process.queue.settings import WorkerSettings
 
 from .settings import Loaded, Settings
 
@@ -63,6 +65,23 @@ def gateway_settings(loaded: Loaded) -> GatewaySettings:
         return given.model_copy(update={"port": read_ports(data_folder(loaded).ports)[GATEWAY_PORT]})
     except KeyError as error:
         raise Misconfigured("gateway.port is not set", why="no start of the stack has chosen one yet") from error
+
+
+def worker_settings(loaded: Loaded) -> WorkerSettings:
+    """With the port that was chosen for this data folder, unless one is set; without either its health is not asked."""
+    given = loaded.settings.worker
+    return given.model_copy(update={"port": given.port or read_ports(data_folder(loaded).ports).get(WORKER_PORT, 0)})
+
+
+def scratch_folder(loaded: Loaded) -> Path:
+    """Where files lie while they are worked on."""
+    folder = loaded.settings.process.scratch or data_folder(loaded).root / "scratch"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def gateway_url(loaded: Loaded) -> str:
+    return loaded.settings.gateway.public_url or gateway_settings(loaded).base_url
 
 
 def cluster_secret(loaded: Loaded) -> str:

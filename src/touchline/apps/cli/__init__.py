@@ -17,7 +17,7 @@ from touchline import __version__
 from touchline.apps.redaction import redact
 from touchline.kernel.errors import Defect, InvalidInput, TouchlineError, surface
 
-from . import access, config, events, roles, stack, tasks
+from . import access, config, demo, events, media, roles, stack, tasks, upload
 from .output import AsJson, progress, show, show_error, show_json
 
 application = typer.Typer(
@@ -28,8 +28,11 @@ application = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 application.add_typer(stack.commands)
+application.add_typer(demo.commands)
 application.add_typer(config.commands)
 application.add_typer(roles.commands)
+application.add_typer(upload.commands)
+application.add_typer(media.commands, name="media")
 application.add_typer(tasks.commands)
 application.add_typer(events.commands, name="events")
 application.add_typer(access.tenants, name="tenants")

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .output import AsJson, progress, show_json
+
+if TYPE_CHECKING:
+    from touchline.apps.settings import Loaded
 
 commands = typer.Typer()
 
 
 class RoleName(StrEnum):
     CONTROL = "control"
+    WORKER = "worker"
 
 
 @commands.command()
@@ -35,10 +40,21 @@ def run(
 ) -> None:
     """Run one role in the foreground. `up` does this for you."""
     from touchline.apps import logging
-    from touchline.apps.control import run_control
     from touchline.apps.settings import load
 
     loaded = load()
     chosen = {"format": logging.Format.JSON} if as_json else {}
     logging.configure(role, loaded.settings.log.model_copy(update=chosen))
-    asyncio.run(run_control(loaded))
+    asyncio.run(_role(role)(loaded))
+
+
+def _role(name: RoleName) -> Callable[[Loaded], Coroutine[Any, Any, None]]:
+    match name:
+        case RoleName.CONTROL:
+            from touchline.apps.control import run_control
+
+            return run_control
+        case RoleName.WORKER:
+            from touchline.apps.worker import run_worker
+
+            return run_worker

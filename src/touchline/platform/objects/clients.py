@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from functools import cache
 from ipaddress import ip_address
 from logging import WARNING, getLogger
+from threading import Lock
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -19,12 +21,14 @@ from touchline.platform.endpoints import ObjectsEndpoint
 from .settings import ObjectsSettings
 
 if TYPE_CHECKING:
+    from boto3.session import Session
     from mypy_boto3_s3 import S3Client
     from obstore.store import ClientConfig, S3Credential
 
 _NO_OVERALL_LIMIT = timedelta(days=1)  # a long stream is no failure; a silent one is, by the read time-out
 _FIRST_BACKOFF = timedelta(milliseconds=100)
 _LONGEST_BACKOFF = timedelta(seconds=2)
+_making = Lock()
 
 
 def make_data_client(endpoint: ObjectsEndpoint, settings: ObjectsSettings) -> S3Store:
@@ -67,13 +71,8 @@ def make_data_client(endpoint: ObjectsEndpoint, settings: ObjectsSettings) -> S3
 def make_blocking_client(url: str, endpoint: ObjectsEndpoint, settings: ObjectsSettings) -> S3Client:
     """Slow the first time: it imports boto3."""
     getLogger("botocore").setLevel(WARNING)  # below that it writes signatures to the log, and so the right to use them
-    from boto3.session import Session
     from botocore.config import Config
-    from botocore.session import Session as BotocoreSession
 
-    nothing = (None, None, os.devnull, None)
-    no_profile = (None, None, None, None)
-    alone = BotocoreSession({"profile": no_profile, "config_file": nothing, "credentials_file": nothing})
     config = Config(
         signature_version="s3v4",
         # The checksum that we send covers the bytes: hashing them once more to sign them would only cost time.
@@ -86,13 +85,27 @@ def make_blocking_client(url: str, endpoint: ObjectsEndpoint, settings: ObjectsS
         max_pool_connections=settings.connections,
         proxies={} if is_loopback(url) else None,
     )
-    return Session(botocore_session=alone).client(  # pyright: ignore[reportUnknownMemberType]
-        "s3",
-        endpoint_url=url,
-        region_name=endpoint.region,
-        aws_access_key_id=endpoint.access_key,
-        aws_secret_access_key=endpoint.secret_key,
-        config=config,
+    with _making:
+        return _session().client(  # pyright: ignore[reportUnknownMemberType]
+            "s3",
+            endpoint_url=url,
+            region_name=endpoint.region,
+            aws_access_key_id=endpoint.access_key,
+            aws_secret_access_key=endpoint.secret_key,
+            config=config,
+        )
+
+
+@cache
+def _session() -> Session:
+    """Shared, because it reads megabytes of descriptions of S3 once; not by two threads at a time."""
+    from boto3.session import Session
+    from botocore.session import Session as BotocoreSession
+
+    nothing = (None, None, os.devnull, None)
+    no_profile = (None, None, None, None)
+    return Session(
+        botocore_session=BotocoreSession({"profile": no_profile, "config_file": nothing, "credentials_file": nothing})
     )
 
 

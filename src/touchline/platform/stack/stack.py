@@ -31,8 +31,9 @@ from .supervisor import Plan, Supervisor
 from .users import service_user
 
 GATEWAY_PORT = "gateway"
+WORKER_PORT = "worker"
 CLUSTER_SECRET = "cluster"  # noqa: S105 - the name of one
-PORTS = (*postgres.PORTS, *temporal.PORTS, *objects.PORTS, *clickhouse.PORTS, GATEWAY_PORT)
+PORTS = (*postgres.PORTS, *temporal.PORTS, *objects.PORTS, *clickhouse.PORTS, GATEWAY_PORT, WORKER_PORT)
 SECRETS = (*postgres.SECRETS, *objects.SECRETS, *clickhouse.SECRETS, CLUSTER_SECRET)
 SERVERS: dict[str, Callable[[Installation], Part]] = {
     postgres.NAME: postgres.postgres_part,

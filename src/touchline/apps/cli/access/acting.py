@@ -31,11 +31,10 @@ def act(work: Callable[[Administration], Awaitable[Result]]) -> Result:
 
 
 def gateway_url() -> str:
+    from touchline.apps import wiring
     from touchline.apps.settings import load
-    from touchline.apps.wiring import gateway_settings
 
-    loaded = load()
-    return loaded.settings.gateway.public_url or gateway_settings(loaded).base_url
+    return wiring.gateway_url(load())
 
 
 def window(limit: int, after: str) -> Window:

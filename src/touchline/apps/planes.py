@@ -1,0 +1,123 @@
+"""The planes as one control process holds them: registry, artifacts and events by RPC, the gateway in front.
+
+Invariant: the gateway and the registry speak to the other roles by RPC even here, so that any role can move to
+another machine without a line of code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from touchline.gateway.auth.parts import Auth, build_auth
+from touchline.gateway.graphql.parts import build_feeds, build_graphql
+from touchline.gateway.graphql.sources import build_sources
+from touchline.gateway.media.parts import Media, build_media
+from touchline.gateway.page.files import find_page
+from touchline.gateway.rest.parts import GatewayParts, Page
+from touchline.kernel import SystemClock
+from touchline.measure.ingest.consumer import LifecycleFeed
+from touchline.measure.lifecycle.rpc import SERVICE as LIFECYCLE
+from touchline.measure.lifecycle.rpc import LifecycleServicer
+from touchline.measure.lifecycle.service import LifecycleService
+from touchline.media.sandbox import Sandbox
+from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.endpoints import Endpoints
+from touchline.platform.events import Handler, queries
+from touchline.platform.events.log import EVENTS_CHANNEL
+from touchline.platform.events.sequencer import INBOX_CHANNEL
+from touchline.platform.objects import ObjectStore
+from touchline.platform.postgres import Database
+from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.rpc import RpcClient, RpcServer
+from touchline.serve.artifacts.client import ArtifactClient
+from touchline.serve.environment import Environment
+from touchline.serve.parts import ServeParts, add_services, serve_parts
+
+from . import wiring
+from .settings import Loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What every plane stands on."""
+
+    database: Database
+    objects: ObjectStore
+    analytics: Analytics
+    wakeups: Wakeups
+
+
+@dataclass(frozen=True, slots=True)
+class Planes:
+    ground: Ground
+    serve: ServeParts
+    gateway: GatewayParts
+    media: Media
+    handlers: tuple[Handler, ...]
+
+
+@asynccontextmanager
+async def open_planes(loaded: Loaded) -> AsyncGenerator[Planes]:
+    settings, secret = loaded.settings, wiring.cluster_secret(loaded)
+    async with (
+        _open_ground(loaded) as ground,
+        RpcServer(secret, settings.rpc) as server,
+        RpcClient(server.address, secret, settings.rpc) as client,
+        serve_parts(_environment(loaded, ground), client) as serve,
+    ):
+        add_services(server, serve)
+        server.add(LIFECYCLE, LifecycleServicer(LifecycleService(ground.analytics)))
+        await server.start()
+        media = build_media(ArtifactClient(client), ground.objects, secret, settings.media_links, SystemClock())
+        gateway = _gateway(loaded, ground, client, media)
+        yield Planes(ground, serve, gateway, media, (*serve.handlers, LifecycleFeed(ground.analytics)))
+
+
+@asynccontextmanager
+async def _open_ground(loaded: Loaded) -> AsyncGenerator[Ground]:
+    settings, where = loaded.settings, wiring.endpoints(loaded)
+    wakeups = Wakeups(where.postgres.app_url, [INBOX_CHANNEL, EVENTS_CHANNEL])
+    async with (
+        Database(where.postgres.app_url, settings.postgres) as database,
+        ObjectStore(where.objects, settings.objects) as objects,
+        Analytics(where.clickhouse, settings.clickhouse) as analytics,
+        wakeups.listening(),
+    ):
+        yield Ground(database, objects, analytics, wakeups)
+
+
+def _environment(loaded: Loaded, ground: Ground) -> Environment:
+    return Environment(
+        database=ground.database,
+        objects=ground.objects,
+        sandbox=Sandbox(loaded.settings.media),
+        scratch=wiring.scratch_folder(loaded),
+        settings=loaded.settings.serve,
+        clock=SystemClock(),
+    )
+
+
+def _gateway(loaded: Loaded, ground: Ground, client: RpcClient, media: Media) -> GatewayParts:
+    settings, secret = loaded.settings, wiring.cluster_secret(loaded)
+    auth: Auth = build_auth(ground.database, secret, settings.auth, SystemClock())
+    sources = build_sources(client, client, client)
+    feeds = build_feeds(ground.database, ground.wakeups, settings.graphql)
+    return GatewayParts(
+        database=ground.database,
+        auth=auth,
+        settings=wiring.gateway_settings(loaded),
+        checks={
+            "postgres": lambda: queries.status(ground.database),
+            "objects": lambda: ground.objects.exists("health"),
+            "clickhouse": ground.analytics.ping,
+        },
+        graphql=build_graphql(sources, auth, media, feeds, secret, settings.graphql),
+        page=Page(find_page(), _upload_origin(loaded, wiring.endpoints(loaded))),
+    )
+
+
+def _upload_origin(loaded: Loaded, where: Endpoints) -> str:
+    """The object store as browsers reach it: the page sends its uploads straight there."""
+    return loaded.settings.objects.public_url or where.objects.url

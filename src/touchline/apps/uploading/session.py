@@ -1,0 +1,78 @@
+"""One upload from the command line, with a token of its own that ends with it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+
+from touchline.apps import wiring
+from touchline.apps.settings import Loaded, load
+from touchline.gateway.auth.model import COMMAND_LINE, NewToken
+from touchline.gateway.auth.parts import build_administration
+from touchline.kernel import Scope, SystemClock
+from touchline.kernel.errors import InvalidInput
+
+from .api import UploadApi
+from .transfer import Transfer, Upload
+
+TOKEN_LIFETIME = timedelta(hours=12)  # long enough for a slow line; it is revoked when the upload ends
+SILENCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    server: str  # empty: the gateway of this machine
+    token_file: Path | None
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    artifact_hash: str
+    playback_id: str
+    url: str
+
+
+async def send(access: Access, file: Path, title: str, tell: Callable[[str], None]) -> Done:
+    async with (
+        _signed_in(access) as (server, token),
+        httpx.AsyncClient(base_url=server, headers={"Authorization": f"Bearer {token}"}, timeout=SILENCE_S) as gateway,
+        httpx.AsyncClient(timeout=SILENCE_S) as store,  # without the token: its links are signed
+    ):
+        transfer = Transfer(UploadApi(gateway), store, Upload(file, title or file.stem), tell)
+        ticket = await transfer.run(server)
+        await transfer.wait_until_playable(ticket)
+        return Done(ticket.artifact_hash, ticket.playback_id, f"{server}/watch/{ticket.playback_id}")
+
+
+@asynccontextmanager
+async def _signed_in(access: Access) -> AsyncGenerator[tuple[str, str]]:
+    if access.server:
+        if access.token_file is None:
+            raise InvalidInput("--token-file is missing", field="token_file", why="--server names another machine")
+        yield access.server.rstrip("/"), access.token_file.read_text(encoding="utf-8").strip()
+        return
+    loaded = load()
+    async with _own_token(loaded, access.user) as token:
+        yield wiring.gateway_url(loaded), token
+
+
+@asynccontextmanager
+async def _own_token(loaded: Loaded, email: str) -> AsyncGenerator[str]:
+    """Whoever can read the data folder may act for its users: by a token that the audit shows."""
+    clock = SystemClock()
+    async with wiring.open_database(loaded) as database:
+        administration = build_administration(database, loaded.settings.auth, clock)
+        user = await administration.users.by_email(COMMAND_LINE, email)
+        scopes = frozenset({Scope.READ, Scope.WRITE})
+        new = NewToken("touchline upload", scopes, clock.now() + TOKEN_LIFETIME)
+        issued = await administration.tokens.issue(COMMAND_LINE, user.tenant_id, user.id, new)
+        try:
+            yield issued.text
+        finally:
+            await administration.tokens.revoke(COMMAND_LINE, user.tenant_id, issued.token.id)

@@ -1,0 +1,116 @@
+"""The worker process: takes videos in and does their jobs until it is told to stop.
+
+Invariant: it holds no state of its own. Any number may run, on any number of machines; killing one loses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+
+from touchline.kernel import SystemClock
+from touchline.kernel.errors import Misconfigured
+from touchline.media.sandbox import Sandbox
+from touchline.platform.events.archive import Archive
+from touchline.platform.events.consumer import Consumer
+from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
+from touchline.platform.objects import ObjectStore
+from touchline.platform.periodic import PeriodicRunner, Task
+from touchline.platform.postgres import Database
+from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.retry import retried_forever
+from touchline.process.intake.consumer import Intake
+from touchline.process.queue import queries
+from touchline.process.queue.model import JobType
+from touchline.process.queue.service import Queue
+from touchline.process.queue.worker import JOBS_CHANNEL, Handlers, Worker
+from touchline.process.scratch import Scratch, open_scratch
+from touchline.process.transcode.pointers import PointerWriter
+from touchline.process.transcode.worker import Transcoder
+
+from . import wiring
+from .health import answering
+from .running import Loop, beside, on_stop_signal, process_name
+from .settings import Loaded, Settings
+
+MINUTE = timedelta(minutes=1)
+OBSERVE_EVERY = timedelta(seconds=10)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    database: Database
+    objects: ObjectStore
+    wakeups: Wakeups
+    scratch: Scratch
+    sandbox: Sandbox
+
+
+async def run_worker(loaded: Loaded) -> None:
+    """Until SIGTERM or SIGINT; then the jobs in hand are given back."""
+    settings = loaded.settings
+    async with _open(loaded) as parts:
+        worker = _worker(parts, settings)
+        on_stop_signal(worker.stop)
+        where = wiring.worker_settings(loaded)
+        health = answering(where.host, where.port, lambda: queries.state(parts.database))
+        async with health if where.port else nullcontext():
+            await beside(worker.run(), _loops(parts, settings))
+
+
+@asynccontextmanager
+async def _open(loaded: Loaded) -> AsyncGenerator[Parts]:
+    settings, where = loaded.settings, wiring.endpoints(loaded)
+    wakeups = Wakeups(where.postgres.worker_url, [JOBS_CHANNEL, EVENTS_CHANNEL])
+    with open_scratch(wiring.scratch_folder(loaded)) as scratch:
+        async with (
+            Database(where.postgres.worker_url, settings.postgres) as database,
+            ObjectStore(where.objects, settings.objects) as objects,
+            wakeups.listening(),
+        ):
+            sandbox = Sandbox(settings.media)
+            await sandbox.walls()  # now, so that the first video does not wait for it
+            yield Parts(database, objects, wakeups, scratch, sandbox)
+
+
+def _worker(parts: Parts, settings: Settings) -> Worker:
+    queue = Queue(parts.database, process_name(), settings.worker.lease)
+    return Worker(queue, _chosen(_handlers(parts, settings), settings.worker.job_types), parts.wakeups, settings.worker)
+
+
+def _handlers(parts: Parts, settings: Settings) -> Handlers:
+    """Everything that this version can do."""
+    pointers = PointerWriter(parts.database, parts.objects)
+    return {JobType.TRANSCODE: Transcoder(parts.objects, parts.sandbox, parts.scratch, pointers, settings.process)}
+
+
+def _chosen(handlers: Handlers, wanted: Sequence[JobType]) -> Handlers:
+    if unknown := set(wanted) - set(handlers):
+        why = f"this version has no worker for {', '.join(sorted(unknown))}"
+        raise Misconfigured("worker.job_types is wrong", why=why, hint=f"It does: {', '.join(sorted(handlers))}.")
+    return {job_type: handlers[job_type] for job_type in wanted or handlers}
+
+
+def _loops(parts: Parts, settings: Settings) -> list[Loop]:
+    database, clock = parts.database, SystemClock()
+    archive = Archive(database, parts.objects, settings.events, clock)
+    intake = Consumer(database, PostgresLog(database, parts.wakeups, archive), Intake(), settings.events)
+    pointers = Task("write fixed keys", MINUTE, PointerWriter(database, parts.objects).run_pass)
+    periodic = PeriodicRunner(database, [pointers], settings.periodic, process_name())
+    return [intake.run(), periodic.run(), _observe(database)]
+
+
+async def _observe(database: Database) -> None:
+    """Keeps the gauges of the queue current."""
+
+    async def turn() -> None:
+        await queries.observe(database)
+        await asyncio.sleep(OBSERVE_EVERY.total_seconds())
+
+    await retried_forever(turn, OBSERVE_EVERY, logger)

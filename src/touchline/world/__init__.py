@@ -1,0 +1,1 @@
+"""The simulated outside world. Nobody but `apps` imports it."""
