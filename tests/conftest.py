@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support import debian_postgres
+from tests.support.buckets import Buckets
 from tests.support.postgres import PostgresServer
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEndpoint, TemporalEndpoint
@@ -25,12 +26,21 @@ settings.load_profile("touchline")
 # A shell without job control starts background commands deaf to Ctrl-C, and so would be what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+LONGEST = ("/e2e/", "/chaos/", "/stack/", "/integration/")
 EMBEDDED, DEBIAN = "embedded", "debian-15"
 SERVERS = [EMBEDDED, DEBIAN] if debian_postgres.installed() else [EMBEDDED]
 
 
 def pytest_report_header() -> str:
     return f"postgres: {', '.join(SERVERS)}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins first, and what shares something stays together when several processes share the work."""
+    items.sort(key=lambda item: [part not in item.nodeid for part in LONGEST])
+    for item in items:
+        group = "e2e" if "/e2e/" in item.nodeid else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")
@@ -82,12 +92,15 @@ async def database(postgres: PostgresEndpoint) -> AsyncGenerator[Database]:
         yield database
 
 
+@pytest.fixture(scope="session")
+def buckets(endpoints: Endpoints) -> Buckets:
+    return Buckets(endpoints.objects)
+
+
 @pytest.fixture
-async def bucket(endpoints: Endpoints) -> ObjectsEndpoint:
-    fresh = replace(endpoints.objects, bucket=f"test-{token_hex(6)}")
-    async with ObjectStore(fresh, ObjectsSettings()) as store:
-        await store.ensure_bucket()
-    return fresh
+async def bucket(buckets: Buckets) -> AsyncGenerator[ObjectsEndpoint]:
+    async with buckets.bucket() as bucket:
+        yield bucket
 
 
 @pytest.fixture

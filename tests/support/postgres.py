@@ -1,28 +1,64 @@
-"""Databases for tests: one migrated template a server, one copy of it a test."""
+"""Databases for tests: one migrated template a server, copies of it that one test after another has for itself."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from secrets import token_hex
 
 from psycopg import AsyncConnection, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import scalar_row
 
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.migrations import migrate
 from touchline.platform.postgres.roles import LOGIN_ROLES, ensure_database, ensure_roles
 
 TEMPLATE = "touchline_template"
+# Whatever a test could have built, dropped or altered.
+SHAPE = """
+SELECT md5(string_agg(part, E'\\n' ORDER BY part)) FROM (
+  SELECT concat_ws(' ', oid, relname, relowner, relacl, relrowsecurity, relforcerowsecurity, reloptions) FROM pg_class
+   WHERE oid >= 16384
+  UNION ALL SELECT concat_ws(' ', attrelid, attnum, attname, atttypid, attnotnull, attacl) FROM pg_attribute
+   WHERE attrelid >= 16384
+  UNION ALL SELECT concat_ws(' ', oid, nspname, nspacl) FROM pg_namespace
+  UNION ALL SELECT concat_ws(' ', oid, proowner, proacl, proconfig, md5(prosrc)) FROM pg_proc WHERE oid >= 16384
+  UNION ALL SELECT concat_ws(' ', oid, polroles, polqual, polwithcheck) FROM pg_policy
+  UNION ALL SELECT concat_ws(' ', oid, tgenabled) FROM pg_trigger
+  UNION ALL SELECT concat_ws(' ', oid, conname, convalidated) FROM pg_constraint WHERE oid >= 16384
+  UNION ALL SELECT concat_ws(' ', oid, typname) FROM pg_type WHERE oid >= 16384
+  UNION ALL SELECT concat_ws(' ', setrole, setconfig) FROM pg_db_role_setting
+   WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
+) AS parts (part)
+"""
+USED = """
+SELECT oid::regclass::text FROM pg_class
+ WHERE oid >= 16384 AND relkind = 'r' AND relname <> 'migrations' AND pg_relation_size(oid) > 0
+"""
+END_OTHERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()
+"""
+COUNTED = "SELECT format('%I.%I', schemaname, sequencename) FROM pg_sequences WHERE last_value IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
+class Template:
+    """What a copy has to look like before the next test gets it."""
+
+    shape: str
+    seeds: Mapping[str, bytes]
+
+
+@dataclass(slots=True)
 class PostgresServer:
     """A running server, and how to get in."""
 
     superuser_url: str
     passwords: Mapping[str, str]
+    _template: Template | None = None
+    _free: list[str] = field(default_factory=list)
 
     def url(self, role: str, database: str) -> str:
         login = conninfo_to_dict(self.superuser_url) | {
@@ -49,18 +85,55 @@ class PostgresServer:
 
     @asynccontextmanager
     async def migrated_database(self) -> AsyncGenerator[PostgresEndpoint]:
-        name = f"touchline_test_{token_hex(6)}"
-        await ensure_database(self.superuser_url, name, template=TEMPLATE)
+        """As the migrations leave it. Emptying a used one is ten times quicker than copying the template."""
+        name = self._free.pop() if self._free else await self._copy()
         try:
             yield self.endpoint(name)
         finally:
-            await self.drop(name)
+            if await self._emptied(name):
+                self._free.append(name)
+            else:
+                await self.drop(name)
 
     async def make_template(self) -> None:
         """Migrating once and copying is quicker than migrating for every test."""
         await ensure_roles(self.superuser_url, self.passwords)
         await ensure_database(self.superuser_url, TEMPLATE)
         await migrate(self.url("touchline_owner", TEMPLATE))
+        async with await self._connect(TEMPLATE) as connection:
+            tables = await _column(connection, USED)
+            seeds = {table: rows for table in tables if (rows := await _rows(connection, table))}
+            [shape] = await _column(connection, SHAPE)
+        self._template = Template(shape, seeds)
+
+    async def _copy(self) -> str:
+        name = f"touchline_test_{token_hex(6)}"
+        await ensure_database(self.superuser_url, name, template=TEMPLATE)
+        return name
+
+    async def _emptied(self, name: str) -> bool:
+        """False: a test has altered more than rows."""
+        assert self._template
+        async with await self._connect(name) as connection:
+            others = (
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+            )
+            await connection.execute(others, (name,))
+            if await _column(connection, SHAPE) != [self._template.shape]:
+                return False
+            for counter in await _column(connection, COUNTED):
+                await connection.execute(f"ALTER SEQUENCE {counter} RESTART".encode())
+            if used := await _column(connection, USED):
+                await connection.execute(f"TRUNCATE {', '.join(used)} CASCADE".encode())
+            for table, rows in self._template.seeds.items():
+                async with connection.cursor().copy(f"COPY {table} FROM STDIN".encode()) as copy:
+                    await copy.write(rows)
+        return True
+
+    async def _connect(self, database: str) -> AsyncConnection:
+        connection = await AsyncConnection.connect(self.superuser(database), autocommit=True)
+        await connection.execute("SET session_replication_role = replica")  # no trigger has a say in this
+        return connection
 
     async def stop_flushing(self) -> None:
         """Nobody pulls the plug of this one: tests that do have servers of their own. Databases appear quicker."""
@@ -71,3 +144,13 @@ class PostgresServer:
     async def drop(self, name: str) -> None:
         async with await AsyncConnection.connect(self.superuser_url, autocommit=True) as connection:
             await connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+async def _column(connection: AsyncConnection, query: str) -> list[str]:
+    async with connection.cursor(row_factory=scalar_row) as cursor:
+        return await (await cursor.execute(query.encode())).fetchall()
+
+
+async def _rows(connection: AsyncConnection, table: str) -> bytes:
+    async with connection.cursor().copy(f"COPY {table} TO STDOUT".encode()) as copy:
+        return b"".join([bytes(chunk) async for chunk in copy])

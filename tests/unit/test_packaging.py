@@ -1,12 +1,15 @@
-"""What is shipped: a wheel that carries the migrations, and lock files that name no host and no machine."""
+"""What is shipped: a wheel with migrations and page inside, and lock files that name no host and no machine."""
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -57,6 +60,41 @@ def test_the_wheel_carries_every_migration(wheel: zipfile.ZipFile) -> None:
     files = {f"touchline/migrations/{path.relative_to(folder).as_posix()}" for path in folder.rglob("*.sql")}
     assert files
     assert {name for name in wheel.namelist() if name.endswith(".sql")} == files
+
+
+def test_the_wheel_carries_the_page(wheel: zipfile.ZipFile) -> None:
+    built = ROOT / "web" / "dist"
+    files = {f"touchline/web/{path.relative_to(built).as_posix()}" for path in built.rglob("*") if path.is_file()}
+    assert "touchline/web/index.html" in files
+    assert {name for name in wheel.namelist() if name.startswith("touchline/web/")} == files
+
+
+def test_the_package_imports_only_what_comes_along_with_it() -> None:
+    """Otherwise the wheel alone would not be enough."""
+    ours = {"touchline", *sys.stdlib_module_names}
+    locked = set(PINNED.findall(lock("runtime.txt")))
+    providers = packages_distributions()
+    strangers = [
+        module
+        for module in imported_modules(ROOT / "src") - ours
+        if locked.isdisjoint(name.lower().replace("_", "-") for name in providers.get(module, []))
+    ]
+    assert strangers == []
+
+
+def imported_modules(folder: Path) -> set[str]:
+    return {name for path in folder.rglob("*.py") for name in _imports(ast.parse(path.read_text("utf-8")))}
+
+
+def _imports(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    if isinstance(node, ast.Import):
+        yield from (name.name.partition(".")[0] for name in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+        yield node.module.partition(".")[0]
+    for child in ast.iter_child_nodes(node):
+        yield from _imports(child)
 
 
 def test_the_wheel_carries_the_package_and_its_license_only(wheel: zipfile.ZipFile) -> None:

@@ -2,66 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.stack import ROOT, temporary_root
+from tests.support.installation import PARTS, Installation, temporary_installation
 from tests.support.waiting import eventually
-from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.leftovers import find_leftovers
 from touchline.platform.stack.status import report
-
-PARTS = ["postgres", "temporal", "objects", "clickhouse", "control"]
-
-
-class Installation:
-    def __init__(self, root: Path) -> None:
-        self.folder = DataFolder(root)
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHLINE_")}
-        self._environment = inherited | {"TOUCHLINE_DATA": str(root), "PYTHONPATH": str(ROOT / "src")}
-
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "touchline", *arguments]
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, env=self._environment, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
-
-    def run(self, *arguments: str) -> tuple[int, Any]:
-        """The exit code and the document of a command with `--json`."""
-        with self.start(*arguments, "--json") as process:
-            output, errors = process.communicate()
-        return process.returncode, json.loads(output or f'"{errors}"')
-
-    def close(self) -> None:
-        self.run("down")
-        assert not find_leftovers(self.folder)
 
 
 @pytest.fixture(scope="module")
 def installed() -> Generator[tuple[Installation, Any]]:
     """A running one, and what `up` said."""
-    with temporary_root() as root:
-        installation = Installation(root)
-        try:
-            code, document = installation.run("up", "--detach")
-            assert code == 0, document
-            yield installation, document
-        finally:
-            installation.close()
+    with temporary_installation() as installation:
+        yield installation, installation.up()
 
 
 @pytest.fixture
-def fresh(root: Path) -> Generator[Installation]:
-    installation = Installation(root)
-    yield installation
-    installation.close()
+def fresh() -> Generator[Installation]:
+    with temporary_installation() as installation:
+        yield installation
 
 
 def test_up_returns_when_everything_is_ready_and_greets(installed: tuple[Installation, Any]) -> None:
@@ -139,14 +102,13 @@ def test_what_stops_a_detached_start_is_passed_on(fresh: Installation) -> None:
     assert fresh.run("doctor")[0] == 8
 
 
-def test_a_stack_in_the_foreground_is_stopped_by_ctrl_c_or_by_down_and_starts_again(fresh: Installation) -> None:
-    for greeted, stop in ((True, lambda up: up.send_signal(signal.SIGINT)), (False, lambda up: fresh.run("down"))):
-        with fresh.start("up") as process:
-            eventually(lambda: process.poll() is not None or report(fresh.folder).all_ready, within_s=60)
-            stop(process)
-            output, errors = process.communicate()
-        assert process.returncode == 0, errors
-        assert ("/sign-in" in output) is greeted, "the link is shown once"
-        code, document = fresh.run("status")
-        assert (code, document["phase"], document["detail"]) == (7, "stopped", "")
-        assert not find_leftovers(fresh.folder)
+def test_a_stack_in_the_foreground_is_stopped_by_ctrl_c(fresh: Installation) -> None:
+    with fresh.start("up") as process:
+        eventually(lambda: process.poll() is not None or report(fresh.folder).all_ready, within_s=60)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert "/sign-in" in output
+    code, document = fresh.run("status")
+    assert (code, document["phase"], document["detail"]) == (7, "stopped", "")
+    assert not find_leftovers(fresh.folder)

@@ -26,6 +26,7 @@ from touchline.platform.endpoints import ObjectsEndpoint, PostgresEndpoint
 from touchline.platform.postgres.roles import DOOR_ROLES, LOGIN_ROLES
 from touchline.platform.stack.endpoints import Outside
 from touchline.platform.stack.leftovers import find_leftovers
+from touchline.platform.stack.objects import SERVICES, SOCKET
 from touchline.platform.stack.ports import read_ports
 from touchline.platform.stack.programs import installed_postgres, program
 from touchline.platform.stack.secrets import read_secrets
@@ -183,8 +184,9 @@ def test_a_clean_stop_leaves_no_process_and_nothing_outside_was_changed(root: Pa
     before = modes(outside)
     with running_stack(StackPlan(root)) as stack:
         ports = read_ports(stack.folder.ports)
+        sockets = [Path(SOCKET.format(service=name, port=ports[f"{key}_grpc"])) for key, name in SERVICES.items()]
+        assert any(path.exists() for path in sockets)
         assert stack.stop() == 0
         assert not find_leftovers(stack.folder)
     assert modes(outside) == before
-    sockets = Path("/tmp").glob("seaweedfs-*.sock")  # noqa: S108 - where SeaweedFS puts them
-    assert not [path for path in sockets if any(str(port) in path.name for port in ports.values())]
+    assert not any(path.exists() for path in sockets)

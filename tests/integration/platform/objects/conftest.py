@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.support.buckets import Buckets
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint
 from touchline.platform.objects import ObjectsSettings, ObjectStore
 
@@ -17,8 +18,8 @@ def service(endpoints: Endpoints) -> ObjectsEndpoint:
 
 
 @pytest.fixture
-def endpoint(bucket: ObjectsEndpoint) -> ObjectsEndpoint:
-    return bucket
+async def endpoint(buckets: Buckets) -> ObjectsEndpoint:
+    return await buckets.new()
 
 
 @pytest.fixture

@@ -1,0 +1,91 @@
+"""The product as `touchline up` runs it from the wheel alone: the page inside, nothing of the checkout needed.
+
+Its leases are short enough that a death is noticed soon.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import psycopg
+from psycopg.rows import dict_row
+
+from tests.support.installation import Installation, temporary_installation
+from tests.support.stack import ROOT
+from touchline.platform.objects import ObjectsSettings, ObjectStore
+from touchline.platform.stack import postgres
+from touchline.platform.stack.endpoints import NOTHING_OUTSIDE, read_endpoints
+from touchline.platform.stack.ports import read_ports
+from touchline.platform.stack.secrets import read_secrets
+
+OPERATOR = "admin@localhost"
+ENVIRONMENT = {
+    "TOUCHLINE_STACK_OBJECTS_VOLUME_SIZE": "64MiB",
+    "TOUCHLINE_SERVE_LARGEST_UPLOAD": "100MiB",
+    "TOUCHLINE_WORKER_LEASE": "3s",
+    "TOUCHLINE_WORKER_HEARTBEAT_INTERVAL": "1s",
+    "TOUCHLINE_WORKER_RECLAIM_INTERVAL": "1s",
+}
+
+
+@dataclass(frozen=True)
+class Product:
+    installation: Installation
+    url: str
+    sign_in_link: str
+
+    def upload(self, *arguments: str) -> tuple[int, Any]:
+        return self.installation.run("upload", *arguments)
+
+    def token(self, email: str = OPERATOR) -> str:
+        arguments = ["tokens", "create", "test", "--user", email, "--scope", "read", "--scope", "write"]
+        code, document = self.installation.run(*arguments)
+        assert code == 0, document
+        return document["token"]
+
+    def graphql(self, document: str, **variables: Any) -> Any:
+        headers = {"Authorization": f"Bearer {self.token()}"}
+        body = {"query": document, "variables": variables}
+        answer = httpx.post(f"{self.url}/api/graphql", json=body, headers=headers).json()
+        assert "errors" not in answer, answer
+        return answer["data"]
+
+    def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
+        """What the database holds, past every wall."""
+        folder = self.installation.folder
+        url = postgres.url(read_ports(folder.ports), read_secrets(folder.secrets), postgres.SUPERUSER)
+        with psycopg.connect(url, row_factory=dict_row) as connection:
+            return connection.execute(query, values).fetchall()
+
+    async def objects(self, prefix: str) -> list[str]:
+        where = read_endpoints(self.installation.folder, NOTHING_OUTSIDE).objects
+        async with ObjectStore(where, ObjectsSettings()) as store:
+            return [found.key for found in (await store.list(prefix)).objects]
+
+
+@contextmanager
+def running_product(site: Path) -> Generator[Product]:
+    environment = {**ENVIRONMENT, "PYTHONPATH": str(site)}
+    with temporary_installation(environment, cwd=site) as installation:
+        greeting: list[str] = installation.up()["greeting"]
+        link = next(line.split()[-1] for line in greeting if "/sign-in" in line)
+        parts = urlsplit(link)
+        yield Product(installation, f"{parts.scheme}://{parts.netloc}", link)
+
+
+def unpack_wheel(folder: Path) -> Path:
+    """What `pip install` of the wheel puts into an environment, dependencies aside."""
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    [wheel] = folder.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(folder / "site")
+    return folder / "site"

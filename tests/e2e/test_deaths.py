@@ -1,0 +1,54 @@
+"""What is killed in the middle goes on afterwards, and nothing happens twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from dataclasses import replace
+
+from playwright.async_api import Page
+
+from tests.e2e.browsing import open_library, wait_until_ready, watch
+from tests.e2e.product import Product
+from tests.support.videos import AVI, MP4, Studio
+from tests.support.waiting import eventually
+
+# Encoded again, and long enough to be caught at it.
+LONG = replace(AVI, name="long.avi", seconds=40, size=(640, 360))
+CAUGHT = "SELECT 1 FROM process.jobs WHERE status = 'processing' AND progress_percent > 0"
+OUTCOMES = "SELECT type, count(*) AS times FROM platform.events WHERE key = %s GROUP BY type"
+
+
+async def test_a_worker_killed_in_the_middle_makes_the_video_ready_once(
+    product: Product, page: Page, studio: Studio
+) -> None:
+    await open_library(page)
+    arguments = [str(studio.make(LONG)), "--title", "Extra time"]
+    uploading = asyncio.create_task(asyncio.to_thread(product.upload, *arguments))
+    await asyncio.to_thread(eventually, lambda: product.rows(CAUGHT))
+    os.kill(product.installation.pid("worker"), signal.SIGKILL)
+    await wait_until_ready(page, "Extra time")
+    code, done = await uploading
+    assert code == 0, done
+    [job] = product.rows("SELECT * FROM process.jobs WHERE video_id = %s::uuid", done["artifact_hash"])
+    assert (job["status"], job["attempt"]) == ("done", 2)
+    told = product.rows(OUTCOMES, f"artifact:{done['artifact_hash']}")
+    assert next(row["times"] for row in told if row["type"] == "video.transcoded") == 1
+    await page.goto(done["url"])
+    assert await watch(page, seconds=1, frames=10) > 100
+
+
+async def test_everything_is_there_after_the_supervisor_was_killed(
+    product: Product, page: Page, studio: Studio
+) -> None:
+    code, done = await asyncio.to_thread(product.upload, str(studio.make(MP4)), "--title", "Kept")
+    assert code == 0, done
+    _, status = await asyncio.to_thread(product.installation.run, "status")
+    os.kill(status["pid"], signal.SIGKILL)
+    started = await asyncio.to_thread(product.installation.up)
+    assert not [line for line in started["greeting"] if "/sign-in" in line], "the link is shown once"
+    await open_library(page)
+    await wait_until_ready(page, "Kept")
+    await page.goto(done["url"])
+    assert await watch(page, seconds=1, frames=10) > 100

@@ -1,0 +1,62 @@
+"""One installation as a person has it: its own data folder, driven by the `touchline` command alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.stack import ROOT, temporary_root
+from touchline.platform.stack.folder import DataFolder
+from touchline.platform.stack.leftovers import find_leftovers
+
+PARTS = ["postgres", "temporal", "objects", "clickhouse", "control", "worker"]
+
+
+class Installation:
+    def __init__(self, root: Path, environment: Mapping[str, str] | None = None, cwd: Path = ROOT) -> None:
+        self.folder = DataFolder(root)
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHLINE_")}
+        own = {"TOUCHLINE_DATA": str(root), "PYTHONPATH": str(ROOT / "src")}
+        self._environment = {**inherited, **own, **(environment or {})}
+        self._cwd = cwd
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "touchline", *arguments]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, env=self._environment, cwd=self._cwd, stdout=pipe, stderr=pipe, text=True)
+
+    def run(self, *arguments: str) -> tuple[int, Any]:
+        """The exit code and the document of a command with `--json`."""
+        with self.start(*arguments, "--json") as process:
+            output, errors = process.communicate()
+        return process.returncode, json.loads(output) if output else errors
+
+    def up(self) -> Any:
+        """What `up` says when everything is ready."""
+        code, document = self.run("up", "--detach")
+        assert code == 0, document
+        return document
+
+    def pid(self, part: str) -> int:
+        _, document = self.run("status")
+        return next(each["pid"] for each in document["parts"] if each["name"] == part)
+
+    def close(self) -> None:
+        self.run("down")
+        assert not find_leftovers(self.folder)
+
+
+@contextmanager
+def temporary_installation(environment: Mapping[str, str] | None = None, cwd: Path = ROOT) -> Generator[Installation]:
+    with temporary_root() as root:
+        installation = Installation(root, environment, cwd)
+        try:
+            yield installation
+        finally:
+            installation.close()
