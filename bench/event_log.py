@@ -28,8 +28,9 @@ from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
 from touchline.platform.events.settings import EventSettings
-from touchline.platform.objects import ObjectsSettings, ObjectStore
-from touchline.platform.postgres import Database, Transaction
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
 
 WRITERS = 8

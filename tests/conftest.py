@@ -16,8 +16,9 @@ from tests.support.buckets import Buckets
 from tests.support.postgres import PostgresServer
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEndpoint, TemporalEndpoint
-from touchline.platform.objects import ObjectsSettings, ObjectStore
-from touchline.platform.postgres import Database
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database
 
 # A busy machine is no finding: properties are about values, not about time.
 settings.register_profile("touchline", deadline=None)

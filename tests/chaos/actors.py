@@ -20,7 +20,7 @@ from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import PostgresLog
 from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.events.settings import EventSettings
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 
 ADDRESS = "TOUCHLINE_CHAOS_DATABASE"

@@ -31,8 +31,9 @@ from touchline.kernel.errors import LeaseLost, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint, PostgresEndpoint
 from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.events.settings import EventSettings
-from touchline.platform.objects import ObjectsSettings, ObjectStore
-from touchline.platform.postgres import Database, Transaction
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.process.queue.model import Failure, JobStatus, JobType
 from touchline.process.queue.service import Queue

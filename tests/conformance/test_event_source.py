@@ -12,13 +12,13 @@ from tests.support.events import Noted, OtherNoted, announce, new_tenant
 from touchline.contracts.events import Payload
 from touchline.kernel import ManualClock, SystemClock
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.events import EventSource
 from touchline.platform.events.archive import Archive
 from touchline.platform.events.log import PostgresLog
+from touchline.platform.events.port import EventSource
 from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.events.settings import EventSettings
-from touchline.platform.objects import ObjectStore
-from touchline.platform.postgres import Database
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 
 SETTINGS = EventSettings(archive_chunk=3)

@@ -12,16 +12,17 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 from urllib.parse import urlsplit
 
 import httpx
-import psycopg
+from psycopg import Connection
 from psycopg.rows import dict_row
 
 from tests.support.installation import Installation, temporary_installation
 from tests.support.stack import ROOT
-from touchline.platform.objects import ObjectsSettings, ObjectStore
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
 from touchline.platform.stack import postgres
 from touchline.platform.stack.endpoints import NOTHING_OUTSIDE, read_endpoints
 from touchline.platform.stack.ports import read_ports
@@ -59,11 +60,11 @@ class Product:
         assert "errors" not in answer, answer
         return answer["data"]
 
-    def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
+    def rows(self, query: LiteralString, *values: Any) -> list[dict[str, Any]]:
         """What the database holds, past every wall."""
         folder = self.installation.folder
         url = postgres.url(read_ports(folder.ports), read_secrets(folder.secrets), postgres.SUPERUSER)
-        with psycopg.connect(url, row_factory=dict_row) as connection:
+        with Connection[dict[str, Any]].connect(url, row_factory=dict_row) as connection:
             return connection.execute(query, values).fetchall()
 
     async def objects(self, prefix: str) -> list[str]:

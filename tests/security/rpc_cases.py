@@ -13,7 +13,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from touchline.contracts.rpc import v1
 from touchline.kernel import Principal, TouchlineError
-from touchline.platform.rpc import RpcClient, Stub
+from touchline.platform.rpc.client import RpcClient, Stub
 
 from .arguments import harmless, id_kind
 from .leaves import Leaf, built, variations

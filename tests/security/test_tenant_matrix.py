@@ -19,7 +19,9 @@ from tests.integration.gateway.graphql.site import RPC, Needs
 from tests.support.postgres import PostgresServer
 from touchline.contracts.rpc.v1 import registry_pb2 as pb
 from touchline.gateway.graphql.schema import build_schema
-from touchline.platform.rpc import Call, RpcClient, RpcServer
+from touchline.platform.rpc.client import RpcClient
+from touchline.platform.rpc.model import Call
+from touchline.platform.rpc.server import RpcServer
 from touchline.serve.registry import messages
 from touchline.serve.registry.rpc import SERVICE, RegistryServicer
 

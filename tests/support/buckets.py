@@ -10,7 +10,8 @@ from secrets import token_hex
 
 from touchline.kernel.errors import TouchlineError
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects import ObjectsSettings, ObjectStore
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
 
 WORTH_EMPTYING = 200  # objects; a new bucket is quicker then
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from touchline.contracts.events import Event, Payload
 from touchline.kernel import TenantId
-from touchline.platform.postgres import Database, Transaction
+from touchline.platform.postgres.database import Database, Transaction
 
 
 class Noted(Payload):

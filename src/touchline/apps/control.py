@@ -21,8 +21,8 @@ from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import PostgresLog
 from touchline.platform.events.sequencer import Sequencer
-from touchline.platform.periodic import PeriodicRunner, Task
-from touchline.platform.postgres import Database
+from touchline.platform.periodic.runner import PeriodicRunner, Task
+from touchline.platform.postgres.database import Database
 from touchline.platform.retry import retried_forever
 
 from .planes import Planes, open_planes

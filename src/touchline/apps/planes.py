@@ -24,13 +24,15 @@ from touchline.measure.lifecycle.service import LifecycleService
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.endpoints import Endpoints
-from touchline.platform.events import Handler, queries
+from touchline.platform.events import queries
 from touchline.platform.events.log import EVENTS_CHANNEL
+from touchline.platform.events.port import Handler
 from touchline.platform.events.sequencer import INBOX_CHANNEL
-from touchline.platform.objects import ObjectStore
-from touchline.platform.postgres import Database
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
-from touchline.platform.rpc import RpcClient, RpcServer
+from touchline.platform.rpc.client import RpcClient
+from touchline.platform.rpc.server import RpcServer
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.environment import Environment
 from touchline.serve.parts import ServeParts, add_services, serve_parts

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from touchline.measure.lifecycle.store import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.store import ensure_database
-from touchline.platform.objects import ObjectStore
+from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.migrations import Migration, migrate
 
 from . import wiring

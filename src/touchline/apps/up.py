@@ -9,7 +9,7 @@ from touchline.gateway.auth.first import first_sign_in_link
 from touchline.kernel import SystemClock
 from touchline.platform.clickhouse.settings import owner_limits
 from touchline.platform.endpoints import Endpoints
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.platform.stack.role import Role
 from touchline.platform.stack.stack import Stack
 

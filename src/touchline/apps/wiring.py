@@ -20,7 +20,7 @@ from touchline.platform.endpoints import (
     PostgresEndpoint,
     TemporalEndpoint,
 )
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.platform.stack.endpoints import Outside, read_endpoints
 from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.ports import read_ports

@@ -18,9 +18,9 @@ from touchline.media.sandbox import Sandbox
 from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
-from touchline.platform.objects import ObjectStore
-from touchline.platform.periodic import PeriodicRunner, Task
-from touchline.platform.postgres import Database
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.periodic.runner import PeriodicRunner, Task
+from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import retried_forever
 from touchline.process.intake.consumer import Intake

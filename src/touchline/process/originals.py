@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from touchline.kernel.errors import LimitExceeded, NotFound, Unavailable
-from touchline.platform.objects import ObjectStore
+from touchline.platform.objects.store import ObjectStore
 
 ROOM = 2.2  # the original, what is made of it, and a little
 

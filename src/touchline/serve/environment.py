@@ -7,8 +7,8 @@ from pathlib import Path
 
 from touchline.kernel import Clock
 from touchline.media.sandbox import Sandbox
-from touchline.platform.objects import ObjectStore
-from touchline.platform.postgres import Database
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database
 
 from .settings import ServeSettings
 

@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from touchline.platform.events import Handler
-from touchline.platform.periodic import Task
-from touchline.platform.rpc import RpcClient, RpcServer
+from touchline.platform.events.port import Handler
+from touchline.platform.periodic.runner import Task
+from touchline.platform.rpc.client import RpcClient
+from touchline.platform.rpc.server import RpcServer
 
 from .artifacts import rpc as artifacts_rpc
 from .artifacts.client import ArtifactClient

@@ -15,7 +15,7 @@ from touchline.gateway.auth.sessions.model import SignedIn
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.kernel import ManualClock, Role
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 SECRET = "the secret of this cluster"
 PASSWORD = "correct horse battery"

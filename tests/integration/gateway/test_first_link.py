@@ -13,7 +13,7 @@ from touchline.gateway.auth.parts import build_administration, build_auth
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.kernel import ManualClock, Role
 from touchline.kernel.errors import Unauthenticated
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 SETTINGS = AuthSettings()
 BASE = "http://127.0.0.1:4000"

@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 
 from touchline.gateway.auth.model import NOBODY
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 LOAD = """
 SET LOCAL ROLE touchline_system;

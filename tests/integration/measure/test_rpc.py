@@ -18,7 +18,9 @@ from touchline.measure.lifecycle.rpc import SERVICE, LifecycleServicer
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.measure.lifecycle.store import LifecycleStore, rows_of
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.rpc import RpcClient, RpcServer, RpcSettings, Stub
+from touchline.platform.rpc.client import RpcClient, Stub
+from touchline.platform.rpc.server import RpcServer
+from touchline.platform.rpc.settings import RpcSettings
 
 SECRET = "the secret of this cluster"
 SETTINGS = RpcSettings(stop_grace=timedelta(0))

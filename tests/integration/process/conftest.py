@@ -14,7 +14,7 @@ import pytest
 from tests.support.events import new_tenant
 from touchline.kernel import TenantId
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.process.queue.model import Job
 from touchline.process.queue.payloads import JobPayload, TranscodePayload
 from touchline.process.queue.service import Queue, enqueue

@@ -16,7 +16,7 @@ from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import PostgresLog
 from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.events.settings import EventSettings
-from touchline.platform.objects import ObjectStore
+from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.process.intake.consumer import Intake
 from touchline.process.queue.model import JobType

@@ -12,7 +12,7 @@ from psycopg.errors import UniqueViolation
 from tests.support.events import new_tenant
 from touchline.kernel.errors import LeaseLost
 from touchline.kernel.trace import tracing
-from touchline.platform.postgres import Transaction
+from touchline.platform.postgres.database import Transaction
 from touchline.process.queue import queries
 from touchline.process.queue.model import Failure, Job, JobStatus, JobType
 from touchline.process.queue.payloads import ClipGeneratePayload, SegmentIndexPayload, TranscodePayload

@@ -16,7 +16,8 @@ from touchline.kernel.errors import LeaseLost
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects import ObjectsSettings, ObjectStore
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
 from touchline.process.queue.handler import Finished
 from touchline.process.queue.model import Job, JobStatus, JobType
 from touchline.process.queue.payloads import TranscodePayload, parse_payload

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.postgres import PostgresServer
 from touchline.kernel.errors import Unavailable
-from touchline.platform.postgres import Transaction
+from touchline.platform.postgres.database import Transaction
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.process.queue.handler import Finished, Tell
 from touchline.process.queue.model import Job, JobStatus, JobType

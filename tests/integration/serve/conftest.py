@@ -19,9 +19,11 @@ from touchline.kernel import ManualClock, Principal, Role, TenantId, UserId, uui
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.objects import ObjectStore
-from touchline.platform.postgres import Database
-from touchline.platform.rpc import RpcClient, RpcServer, RpcSettings
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database
+from touchline.platform.rpc.client import RpcClient
+from touchline.platform.rpc.server import RpcServer
+from touchline.platform.rpc.settings import RpcSettings
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.artifacts.model import Artifact, Status
 from touchline.serve.artifacts.store import ArtifactStore

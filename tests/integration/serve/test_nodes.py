@@ -14,7 +14,8 @@ from touchline.contracts.rpc.v1.node_pb2 import (
     NodeStorage,
 )
 from touchline.kernel.errors import InvalidInput, LeaseLost
-from touchline.platform.rpc import RpcClient, RpcServer, Stub
+from touchline.platform.rpc.client import RpcClient, Stub
+from touchline.platform.rpc.server import RpcServer
 from touchline.serve.nodes.model import Node, NodeStatus, Registration
 from touchline.serve.nodes.rpc import SERVICE
 from touchline.serve.parts import add_services

@@ -12,7 +12,7 @@ from tests.support.postgres import PostgresServer
 from touchline.kernel import TenantId
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.postgres import Database, Transaction
+from touchline.platform.postgres.database import Database, Transaction
 from touchline.serve.registry.model import RowKey, Window
 from touchline.serve.registry.store import Place, RegistryStore, find_internal_name, find_playback_id
 from touchline.serve.tenants import NOBODY

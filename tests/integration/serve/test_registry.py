@@ -22,7 +22,7 @@ from touchline.kernel.errors import (
     Unavailable,
 )
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.rpc import RpcClient
+from touchline.platform.rpc.client import RpcClient
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.artifacts.model import Status
 from touchline.serve.registry.model import NewUpload, RowKey, Upload, Window

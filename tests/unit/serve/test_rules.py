@@ -12,7 +12,7 @@ from touchline.kernel import TenantId, TouchlineError, UserId
 from touchline.kernel.errors import Conflict, Defect, InvalidInput, LimitExceeded, QuotaExceeded, Unavailable
 from touchline.kernel.ids import new_artifact_hash, new_internal_name
 from touchline.media import errors as media
-from touchline.platform.objects import PartPlan
+from touchline.platform.objects.model import PartPlan
 from touchline.serve.artifacts.model import Artifact, Reason, Status
 from touchline.serve.artifacts.rules import existing, lifecycle
 from touchline.serve.registry import rules as registry

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from touchline.apps.settings import Settings
-    from touchline.platform.postgres import Database
+    from touchline.platform.postgres.database import Database
 
 Result = TypeVar("Result")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from touchline.gateway.metrics import AUTHENTICATIONS
 from touchline.kernel import Clock, Principal
 from touchline.kernel.errors import Unauthenticated
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 from . import rules, tokens
 from .model import NOBODY

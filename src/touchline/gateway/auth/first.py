@@ -6,7 +6,7 @@ Invariant: once there is a user, there is no first link any more, however many p
 from __future__ import annotations
 
 from touchline.kernel import Clock, Role
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 from . import rules
 from .model import INSTALLATION, NewUser

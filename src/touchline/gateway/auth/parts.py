@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchline.kernel import Clock
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 from .authentication import Authentication
 from .service import Tenants, Tokens, Users

@@ -12,7 +12,7 @@ from typing import TypeVar
 from touchline.contracts.events import access as events
 from touchline.kernel import Clock, Role, TenantId, UserId, uuid7
 from touchline.kernel.errors import AlreadyExists
-from touchline.platform.postgres import Database, Transaction
+from touchline.platform.postgres.database import Database, Transaction
 
 from . import rules, tokens
 from .model import NOBODY, Actor, ApiToken, IssuedToken, Listing, NewToken, NewUser, Tenant, TokenId, User, Window

@@ -15,9 +15,9 @@ from uuid import UUID
 from psycopg import AsyncConnection
 
 from touchline.kernel import Role, Scope, TenantId, UserId
+from touchline.platform.postgres.rows import fetch_all, fetch_one
 
 from .model import ApiToken, FoundToken, NewToken, NewUser, Tenant, TokenId, User
-from .rows import fetch_all, fetch_one
 
 _TENANT: LiteralString = "tenant_id AS id, slug, name, created_at, suspended_at, revision"
 _USER: LiteralString = """tenant_id, id, email, name, role, password_hash IS NOT NULL AS has_password,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from touchline.gateway.auth.parts import Auth
 from touchline.gateway.media.parts import Media
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 
 from .context import GraphqlParts

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Principal
 from touchline.measure.lifecycle.rpc import SERVICE
-from touchline.platform.rpc import RpcClient, Stub
+from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.registry.client import RegistryClient
 

@@ -11,7 +11,7 @@ from fastapi.responses import Response, StreamingResponse
 from touchline.gateway.rest.parts import Parts
 from touchline.gateway.rest.problems import RESPONSES, problem, request_id_of
 from touchline.kernel.errors import InvalidInput, NotFound
-from touchline.platform.objects import ByteRange, ObjectInfo
+from touchline.platform.objects.model import ByteRange, ObjectInfo
 
 from .parts import Media
 from .rules import File, file_of, no_such_file, wanted_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchline.kernel import Clock
-from touchline.platform.objects import ObjectStore
+from touchline.platform.objects.store import ObjectStore
 from touchline.serve.artifacts.client import ArtifactClient
 
 from .links import MediaLinks

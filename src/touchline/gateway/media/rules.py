@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from touchline.kernel.errors import InvalidInput, NotFound
-from touchline.platform.objects import ByteRange
+from touchline.platform.objects.model import ByteRange
 
 MANIFEST = "index.m3u8"
 POSTER = "poster.jpg"

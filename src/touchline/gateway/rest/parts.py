@@ -13,7 +13,7 @@ from touchline.gateway.auth.parts import Auth
 from touchline.gateway.graphql.context import GraphqlParts
 from touchline.gateway.media.parts import Media
 from touchline.gateway.settings import GatewaySettings
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 Check = Callable[[], Awaitable[object]]
 

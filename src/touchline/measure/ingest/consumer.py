@@ -12,7 +12,7 @@ from touchline.contracts.events import Event
 from touchline.kernel.errors import TouchlineError, Unavailable
 from touchline.measure.lifecycle.store import LifecycleStore, rows_of
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
-from touchline.platform.postgres import Transaction
+from touchline.platform.postgres.database import Transaction
 
 from .metrics import INSERT_SECONDS, INSERTS_FAILED, STORED
 from .rules import TYPES, artifact_event

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Scope
-from touchline.platform.rpc import Call
+from touchline.platform.rpc.model import Call
 
 from .model import ArtifactState
 from .service import LifecycleService

@@ -1,5 +1,1 @@
 """The event log: gapless positions, consumers with cursor and effects in one transaction, an archive behind it."""
-
-from .port import Batch, EventSource, Handler
-
-__all__ = ["Batch", "EventSource", "Handler"]

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from touchline.contracts.events import Event
 from touchline.kernel import Clock
 from touchline.kernel.errors import Defect
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 from .port import Batch
 from .settings import EventSettings

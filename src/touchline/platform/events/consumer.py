@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from touchline.contracts.events import Event
 from touchline.kernel import TenantId
 from touchline.kernel.errors import LeaseLost
-from touchline.platform.postgres import Database, Transaction
+from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.retry import delay_seconds, passes_by_itself, retried_forever
 
 from .metrics import CONSUMED, SET_ASIDE

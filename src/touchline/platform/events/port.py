@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from touchline.contracts.events import Event
-from touchline.platform.postgres import Transaction
+from touchline.platform.postgres.database import Transaction
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 from . import metrics
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import retried_forever
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchline.kernel.errors import NotFound
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 from .store import ConsumerStore
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from psycopg.rows import class_row
 
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 LIST = """
 SELECT name, every, next_run_at, running, claimed_by, started_at, finished_at, failures, last_error

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.platform.retry import retried_forever
 
 from .metrics import PASSES

@@ -11,7 +11,7 @@ from touchline.contracts.events import Event
 from touchline.contracts.events.artifacts import OriginalStored
 from touchline.kernel.ids import parse_artifact_hash, video_id
 from touchline.kernel.trace import tracing
-from touchline.platform.postgres import Transaction
+from touchline.platform.postgres.database import Transaction
 from touchline.process.queue.payloads import TranscodePayload
 from touchline.process.queue.service import enqueue
 from touchline.process.videos.model import NewVideo

@@ -12,7 +12,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from touchline.kernel.errors import InvalidInput
-from touchline.platform.objects import object_key
+from touchline.platform.objects.keys import object_key
 
 from .model import JobType
 

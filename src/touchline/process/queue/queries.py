@@ -13,7 +13,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row, kwargs_row
 
-from touchline.platform.postgres import Database, Transaction
+from touchline.platform.postgres.database import Database, Transaction
 
 from . import metrics
 from .model import Job, JobStatus, JobType

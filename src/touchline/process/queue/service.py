@@ -16,7 +16,7 @@ from touchline.kernel.clock import Clock, SystemClock
 from touchline.kernel.errors import LeaseLost
 from touchline.kernel.ids import artifact_hash
 from touchline.kernel.trace import current_trace, tracing
-from touchline.platform.postgres import Database, Transaction
+from touchline.platform.postgres.database import Database, Transaction
 from touchline.process.videos.store import VideoStore
 
 from .model import NO_TENANT, Failure, Job, JobStatus, JobType

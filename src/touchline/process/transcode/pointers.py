@@ -11,8 +11,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from touchline.kernel import TenantId
-from touchline.platform.objects import ObjectStore
-from touchline.platform.postgres import Database
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database
 from touchline.process.videos.model import Pointers
 from touchline.process.videos.store import VideoStore
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from uuid import UUID
 
-from touchline.platform.objects import ObjectKey, join_key, object_key
+from touchline.platform.objects.keys import ObjectKey, join_key, object_key
 
 MANIFEST = "index.m3u8"
 POSTER = "poster.jpg"

@@ -17,8 +17,9 @@ from touchline.media.hls import make_hls
 from touchline.media.model import HlsPackage, Poster
 from touchline.media.poster import make_poster
 from touchline.media.sandbox import Sandbox
-from touchline.platform.objects import ObjectKey, ObjectStore
-from touchline.platform.postgres import Transaction
+from touchline.platform.objects.keys import ObjectKey
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Transaction
 from touchline.process.originals import fetch_original
 from touchline.process.queue.handler import Finished, Tell
 from touchline.process.queue.model import Job

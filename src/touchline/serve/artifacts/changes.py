@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.postgres import Transaction
+from touchline.platform.postgres.database import Transaction
 from touchline.serve.registry.store import RegistryStore
 
 from . import rules

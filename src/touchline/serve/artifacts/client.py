@@ -9,7 +9,7 @@ from uuid import UUID
 from touchline.contracts.rpc.v1 import artifacts_pb2 as pb
 from touchline.kernel import Principal, TenantId
 from touchline.kernel.ids import ArtifactHash, PlaybackId
-from touchline.platform.rpc import RpcClient, Stub
+from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.serve.playback.model import ViewerEndpoint
 from touchline.serve.uploads.model import ArrivedPart, ArrivedParts, PartAddress, Parts, State
 

@@ -12,7 +12,7 @@ from touchline.contracts.events import Event
 from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoTranscoded
 from touchline.kernel import Clock
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.postgres import Transaction
+from touchline.platform.postgres.database import Transaction
 
 from . import changes
 from .model import Reason, Rendition, Status

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from touchline.contracts.rpc.v1 import node_pb2 as pb
 from touchline.kernel.errors import DeadlineExceeded, InvalidInput
-from touchline.platform.rpc import Call
+from touchline.platform.rpc.model import Call
 
 from .model import Registration, Storage
 from .service import NodeService

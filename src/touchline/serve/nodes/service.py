@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from touchline.kernel import Clock, uuid7
 from touchline.kernel.errors import LeaseLost
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.serve.settings import ServeSettings
 from touchline.serve.tenants import NOBODY
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from touchline.kernel.errors import Conflict, InvalidInput, NotFound, TouchlineError
 from touchline.kernel.ids import PlaybackId, parse_playback_id
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.serve.artifacts.model import Artifact, Status
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.registry.store import RegistryStore, find_playback_id

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from touchline.contracts.rpc.v1 import registry_pb2 as pb
 from touchline.kernel import Principal
-from touchline.platform.rpc import RpcClient, Stub
+from touchline.platform.rpc.client import RpcClient, Stub
 
 from . import messages
 from .model import CreatedUpload, Identity, NewUpload, Page, Upload, Window

@@ -5,7 +5,7 @@ from __future__ import annotations
 from touchline.contracts.rpc.v1 import registry_pb2 as pb
 from touchline.kernel import Scope
 from touchline.kernel.ids import parse_artifact_hash
-from touchline.platform.rpc import Call
+from touchline.platform.rpc.model import Call
 
 from . import messages
 from .model import NewUpload

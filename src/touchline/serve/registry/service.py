@@ -20,7 +20,7 @@ from touchline.kernel.ids import (
     parse_internal_name,
     parse_playback_id,
 )
-from touchline.platform.postgres import Database, Transaction
+from touchline.platform.postgres.database import Database, Transaction
 from touchline.serve.artifacts.model import Reason, Status
 from touchline.serve.artifacts.rules import LONGEST_REASON
 from touchline.serve.settings import ServeSettings

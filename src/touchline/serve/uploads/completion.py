@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import DeadlineExceeded, LeaseLost, NotFound
 from touchline.media.probe import probe
-from touchline.platform.postgres import Transaction
+from touchline.platform.postgres.database import Transaction
 from touchline.serve.artifacts import changes
 from touchline.serve.artifacts.model import Artifact, Reason, Status
 from touchline.serve.environment import Environment

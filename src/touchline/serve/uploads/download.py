@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from touchline.kernel.errors import Unavailable
-from touchline.platform.objects import ObjectStore
+from touchline.platform.objects.store import ObjectStore
 
 
 @asynccontextmanager

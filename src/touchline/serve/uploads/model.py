@@ -11,7 +11,8 @@ from datetime import datetime
 
 from touchline.kernel import TenantId
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.objects import PartPlan, Upload, object_key
+from touchline.platform.objects.keys import object_key
+from touchline.platform.objects.model import PartPlan, Upload
 from touchline.serve.artifacts.model import Status
 
 

@@ -9,7 +9,7 @@ import logging
 
 from touchline.kernel import TenantId, TouchlineError
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.objects import ObjectStore
+from touchline.platform.objects.store import ObjectStore
 from touchline.serve.artifacts import changes
 from touchline.serve.artifacts.model import Status
 from touchline.serve.artifacts.store import ArtifactStore

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import Conflict, Defect, InvalidInput
 from touchline.media import errors as media
-from touchline.platform.objects import PartPlan
+from touchline.platform.objects.model import PartPlan
 from touchline.serve.artifacts.model import Artifact, Reason, Status
 from touchline.serve.artifacts.rules import LONGEST_REASON, OPEN
 

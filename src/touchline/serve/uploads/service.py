@@ -13,8 +13,9 @@ from touchline.contracts.events.artifacts import ArtifactType
 from touchline.kernel import Principal, TenantId
 from touchline.kernel.errors import NotFound
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.objects import Upload, part_plan
-from touchline.platform.postgres import Transaction
+from touchline.platform.objects.model import Upload
+from touchline.platform.objects.rules import part_plan
+from touchline.platform.postgres.database import Transaction
 from touchline.serve.artifacts import changes
 from touchline.serve.artifacts.model import Artifact, NewArtifact, Status
 from touchline.serve.artifacts.rules import OPEN, existing, unknown

@@ -15,9 +15,10 @@ from typing import Any, LiteralString
 from psycopg import AsyncConnection
 
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.objects import ObjectKey, PartPlan, Upload
-from touchline.platform.postgres import Transaction
-from touchline.serve.rows import fetch_all, fetch_one
+from touchline.platform.objects.keys import ObjectKey
+from touchline.platform.objects.model import PartPlan, Upload
+from touchline.platform.postgres.database import Transaction
+from touchline.platform.postgres.rows import fetch_all, fetch_one
 
 from .model import Due, Multipart
 

@@ -17,7 +17,7 @@ from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.clickhouse.store import ensure_database
 from touchline.platform.endpoints import Endpoints
-from touchline.platform.objects import ObjectStore
+from touchline.platform.objects.store import ObjectStore
 
 from .site import Needs, Site, running_site
 

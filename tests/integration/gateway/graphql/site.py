@@ -42,9 +42,12 @@ from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
 from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.events.settings import EventSettings
-from touchline.platform.objects import ObjectsSettings, ObjectStore
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.wakeups import Wakeups
-from touchline.platform.rpc import RpcClient, RpcServer, RpcSettings
+from touchline.platform.rpc.client import RpcClient
+from touchline.platform.rpc.server import RpcServer
+from touchline.platform.rpc.settings import RpcSettings
 from touchline.serve.artifacts import changes
 from touchline.serve.artifacts.model import Status
 from touchline.serve.environment import Environment

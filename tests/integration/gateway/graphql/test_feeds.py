@@ -22,7 +22,7 @@ from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.events.log import EVENTS_CHANNEL
 from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.events.settings import EventSettings
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 
 TYPES = frozenset({Noted.event_type})

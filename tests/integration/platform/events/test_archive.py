@@ -11,8 +11,8 @@ from touchline.platform.events.archive import Archive
 from touchline.platform.events.log import PostgresLog
 from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.events.settings import EventSettings
-from touchline.platform.objects import ObjectStore
-from touchline.platform.postgres import Database
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 
 SETTINGS = EventSettings(archive_chunk=10, archive_most_chunks=2, keep_for=timedelta(days=30))

@@ -20,8 +20,8 @@ from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import PostgresLog
 from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.events.settings import EventSettings
-from touchline.platform.objects import ObjectStore
-from touchline.platform.postgres import Database, Transaction
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
 
 SETTINGS = EventSettings(consume_batch=10, retry_delay=timedelta(milliseconds=1), poison_after=3)

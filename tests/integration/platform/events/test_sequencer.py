@@ -8,7 +8,7 @@ from tests.support.events import Noted, announce, new_tenant
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.events.settings import EventSettings
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 
 SETTINGS = EventSettings(sequence_batch=100)

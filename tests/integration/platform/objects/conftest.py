@@ -7,7 +7,8 @@ import pytest
 
 from tests.support.buckets import Buckets
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint
-from touchline.platform.objects import ObjectsSettings, ObjectStore
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
 
 SETTINGS = ObjectsSettings(request_timeout=timedelta(seconds=5), retries=2)
 

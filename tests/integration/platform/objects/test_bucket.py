@@ -9,7 +9,8 @@ import pytest
 
 from touchline.kernel.errors import Misconfigured
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects import ObjectsSettings, ObjectStore
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
 
 PAGE = "https://touchline.example"
 

@@ -13,7 +13,9 @@ import pytest
 
 from touchline.kernel.errors import DeadlineExceeded, Misconfigured, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects import ByteRange, ObjectsSettings, ObjectStore, Upload
+from touchline.platform.objects.model import ByteRange, Upload
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
 
 IMPATIENT = ObjectsSettings(
     request_timeout=timedelta(milliseconds=300), connect_timeout=timedelta(milliseconds=300), retries=0

@@ -8,7 +8,8 @@ import pytest
 
 from touchline.kernel.errors import InvalidInput
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects import ObjectsSettings, ObjectStore
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
 
 
 async def _get(url: str, **headers: str) -> httpx.Response:

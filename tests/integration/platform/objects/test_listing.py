@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from touchline.kernel.errors import InvalidInput
-from touchline.platform.objects import ObjectStore
+from touchline.platform.objects.store import ObjectStore
 
 KEYS = ["a/1", "a/2", "a/b/3", "a-b", "a.b", "a0", "c"]
 

@@ -9,7 +9,9 @@ import pytest
 
 from touchline.kernel.errors import InvalidInput, LimitExceeded, NotFound, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects import ByteRange, ObjectsSettings, ObjectStore
+from touchline.platform.objects.model import ByteRange
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
 
 from .relay import relayed
 

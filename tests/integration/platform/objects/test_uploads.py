@@ -10,7 +10,9 @@ import pytest
 from tests.support.waiting import eventually
 from touchline.kernel.errors import AlreadyExists, InvalidInput, NotFound
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects import ObjectsSettings, ObjectStore, PartPlan, SignedUrl, Upload
+from touchline.platform.objects.model import PartPlan, SignedUrl, Upload
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
 
 from .relay import relayed
 

@@ -11,8 +11,9 @@ import pytest
 from touchline.contracts.settings import ByteSize
 from touchline.kernel.errors import AlreadyExists, Conflict, InvalidInput
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects import ObjectsSettings, ObjectStore, PartPlan
-from touchline.platform.objects.model import Source
+from touchline.platform.objects.model import PartPlan, Source
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
 
 from .relay import relayed
 

@@ -3,11 +3,12 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-from touchline.platform.periodic import PeriodicRunner, Task, queries
+from touchline.platform.periodic import queries
 from touchline.platform.periodic.queries import TaskStatus
+from touchline.platform.periodic.runner import PeriodicRunner, Task
 from touchline.platform.periodic.settings import PeriodicSettings
 from touchline.platform.periodic.store import PeriodicStore
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 HOUR = timedelta(hours=1)
 SETTINGS = PeriodicSettings(retry_delay=timedelta(minutes=1), lease=timedelta(minutes=10))

@@ -13,7 +13,7 @@ from touchline.kernel.clock import SystemClock
 from touchline.kernel.errors import DeadlineExceeded, Defect, Unavailable
 from touchline.kernel.trace import tracing
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.settings import PostgresSettings
 from touchline.platform.postgres.wakeups import Wakeups
 

@@ -15,7 +15,7 @@ from tests.support.events import Noted, announce, new_tenant
 from touchline.kernel import TenantId
 from touchline.kernel.errors import Defect
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.migrations import migrate
 from touchline.platform.postgres.roles import DOOR_ROLES, LOGIN_ROLES
 from touchline.platform.postgres.settings import PostgresSettings

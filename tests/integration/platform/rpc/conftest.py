@@ -13,7 +13,10 @@ from touchline.contracts.rpc.v1 import lifecycle_pb2, node_pb2
 from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState, GetArtifactStatesRequest, GetArtifactStatesResponse
 from touchline.contracts.rpc.v1.node_pb2 import NodeCommand, NodeMessage
 from touchline.kernel import Clock, Principal, Role, Scope, TenantId, UserId
-from touchline.platform.rpc import Call, RpcClient, RpcServer, RpcSettings, Stub
+from touchline.platform.rpc.client import RpcClient, Stub
+from touchline.platform.rpc.model import Call
+from touchline.platform.rpc.server import RpcServer
+from touchline.platform.rpc.settings import RpcSettings
 
 SECRET = "the secret of this cluster"
 SETTINGS = RpcSettings(stop_grace=timedelta(0))

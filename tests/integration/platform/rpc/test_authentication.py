@@ -15,10 +15,10 @@ from touchline.contracts.rpc.v1.lifecycle_pb2 import GetArtifactStatesRequest, G
 from touchline.contracts.rpc.v1.node_pb2 import NodeCommand, NodeMessage
 from touchline.kernel import ManualClock, SystemClock
 from touchline.kernel.errors import Misconfigured
-from touchline.platform.rpc import RpcClient, RpcServer, Stub
-from touchline.platform.rpc.client import Signed
+from touchline.platform.rpc.client import RpcClient, Signed, Stub
 from touchline.platform.rpc.credentials import CREDENTIALS, FAILURE, PROOF, value
 from touchline.platform.rpc.proofs import Proofs
+from touchline.platform.rpc.server import RpcServer
 
 from .conftest import LIFECYCLE, NODES, SECRET, SETTINGS, SOMEBODY, ask, calling, serving
 

@@ -20,7 +20,10 @@ from touchline.kernel.errors import (
     tree,
 )
 from touchline.kernel.trace import current_trace, tracing
-from touchline.platform.rpc import Call, RpcServer, RpcSettings, Stub
+from touchline.platform.rpc.client import Stub
+from touchline.platform.rpc.model import Call
+from touchline.platform.rpc.server import RpcServer
+from touchline.platform.rpc.settings import RpcSettings
 
 from .conftest import LIFECYCLE, SETTINGS, SOMEBODY, Answering, Service, ask, calling, echo, serving
 

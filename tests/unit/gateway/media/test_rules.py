@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from touchline.gateway.media.rules import IMMUTABLE_CACHE, PLAYLIST_CACHE, File, file_of, wanted_bytes
 from touchline.kernel.errors import InvalidInput, NotFound
-from touchline.platform.objects import ByteRange
+from touchline.platform.objects.model import ByteRange
 
 PREFIX = "videos/proxy/0199/3"
 MANIFEST, POSTER = f"{PREFIX}/index.m3u8", "thumbs/0199/3/poster.jpg"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.kernel.errors import InvalidInput
-from touchline.platform.objects import join_key, object_key
+from touchline.platform.objects.keys import join_key, object_key
 
 HOSTILE = [
     "",

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from touchline.kernel.errors import InvalidInput
-from touchline.platform.objects import ByteRange, SignedUrl
-from touchline.platform.objects.model import Attributes
+from touchline.platform.objects.model import Attributes, ByteRange, SignedUrl
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.kernel.errors import InvalidInput, LimitExceeded
-from touchline.platform.objects import Part, PartPlan, PartsCheck, part_plan
+from touchline.platform.objects.model import Part, PartPlan, PartsCheck
 from touchline.platform.objects.rules import (
     LARGEST_OBJECT_BYTES,
     MEBIBYTE,
@@ -17,6 +17,7 @@ from touchline.platform.objects.rules import (
     PART_BYTES,
     attachment,
     check_parts,
+    part_plan,
     require_whole,
 )
 

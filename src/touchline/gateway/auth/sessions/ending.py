@@ -6,7 +6,7 @@ from datetime import datetime
 
 from touchline.contracts.events.access import SessionEnded
 from touchline.kernel import UserId
-from touchline.platform.postgres import Transaction
+from touchline.platform.postgres.database import Transaction
 
 from .model import Ending, Session, SessionId
 from .store import SessionStore

@@ -23,7 +23,7 @@ from touchline.gateway.auth.model import NOBODY
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.kernel import Clock
 from touchline.kernel.errors import Unauthenticated, Unavailable
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 from . import rules
 from .model import SigningKey, StoredKey

@@ -14,7 +14,7 @@ from touchline.gateway.auth.model import Actor, IssuedLink, User
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.gateway.auth.store import AccessStore
 from touchline.kernel import Clock, TenantId, UserId, uuid7
-from touchline.platform.postgres import Database, Transaction
+from touchline.platform.postgres.database import Database, Transaction
 
 from .model import LinkId
 from .store import SessionStore

@@ -20,7 +20,7 @@ from touchline.gateway.auth.store import AccessStore
 from touchline.gateway.metrics import SIGN_INS
 from touchline.kernel import Clock, Principal, TenantId, UserId, uuid7
 from touchline.kernel.errors import RateLimited, Unauthenticated
-from touchline.platform.postgres import Database, Transaction
+from touchline.platform.postgres.database import Database, Transaction
 
 from . import claims, rules
 from .ending import end_session

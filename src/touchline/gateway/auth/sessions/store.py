@@ -16,8 +16,8 @@ from uuid import UUID
 from psycopg import AsyncConnection
 
 from touchline.gateway.auth.model import IssuedLink
-from touchline.gateway.auth.rows import fetch_all, fetch_one
 from touchline.kernel import TenantId, UserId
+from touchline.platform.postgres.rows import fetch_all, fetch_one
 
 from .model import Ending, LinkId, Method, Session, SessionId, StoredKey
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from touchline.gateway.auth.model import NOBODY
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.kernel import Clock
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 from . import rules, store
 from .store import SessionStore

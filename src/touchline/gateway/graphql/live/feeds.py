@@ -17,7 +17,7 @@ from touchline.gateway.graphql.settings import GraphqlSettings
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput
 from touchline.platform.events.log import EVENTS_CHANNEL
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import retried_forever
 

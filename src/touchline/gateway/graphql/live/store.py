@@ -10,7 +10,7 @@ from typing import Any
 from psycopg.rows import class_row
 
 from touchline.kernel import TenantId
-from touchline.platform.postgres import Database
+from touchline.platform.postgres.database import Database
 
 BOUNDS = "SELECT position AS head, oldest FROM platform.event_head"
 READ = """
