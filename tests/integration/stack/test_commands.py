@@ -5,11 +5,11 @@ from __future__ import annotations
 import signal
 from collections.abc import Generator
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 import pytest
 
 from tests.support.installation import PARTS, Installation, temporary_installation
-from tests.support.waiting import eventually
 from touchline.platform.stack.leftovers import find_leftovers
 from touchline.platform.stack.status import report
 
@@ -102,13 +102,18 @@ def test_what_stops_a_detached_start_is_passed_on(fresh: Installation) -> None:
     assert fresh.run("doctor")[0] == 8
 
 
-def test_a_stack_in_the_foreground_is_stopped_by_ctrl_c(fresh: Installation) -> None:
-    with fresh.start("up") as process:
-        eventually(lambda: process.poll() is not None or report(fresh.folder).all_ready, within_s=60)
+def test_the_demo_shows_a_video_and_keeps_running_until_ctrl_c(fresh: Installation) -> None:
+    with fresh.start("demo", "--no-open") as process:
+        assert process.stdout
+        lines = iter(process.stdout.readline, "")
+        video = next(line.split()[-1] for line in lines if line.startswith("The video plays at"))
+        link = next(line.split()[-1] for line in lines if line.startswith("Sign in and watch it"))
+        assert f"next={quote(urlsplit(video).path, safe='')}#token=" in link
+        assert report(fresh.folder).all_ready
         process.send_signal(signal.SIGINT)
-        output, errors = process.communicate()
+        _, errors = process.communicate()
     assert process.returncode == 0, errors
-    assert "/sign-in" in output
+    assert "ready" in errors.splitlines()
     code, document = fresh.run("status")
     assert (code, document["phase"], document["detail"]) == (7, "stopped", "")
     assert not find_leftovers(fresh.folder)

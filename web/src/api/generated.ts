@@ -4,19 +4,19 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
-export type PageInput = {
-  readonly first?: number | null | undefined;
-  readonly after?: string | null | undefined;
-  readonly last?: number | null | undefined;
-  readonly before?: string | null | undefined;
-};
-
 export type CreateVodUploadInput = {
   readonly idempotencyKey: string;
   readonly fileName: string;
   readonly sizeBytes: number;
   readonly title?: string | null | undefined;
   readonly contentType?: string | null | undefined;
+};
+
+export type PageInput = {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+  readonly last?: number | null | undefined;
+  readonly before?: string | null | undefined;
 };
 
 export type VideoFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean };
@@ -62,7 +62,7 @@ export type CreateUploadMutationVariables = Exact<{
 
 export type CreateUploadMutation = { readonly createVodUpload:
     | { readonly __typename: 'UploadTicket', readonly partSizeBytes: number, readonly partCount: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean }, readonly parts: ReadonlyArray<{ readonly number: number, readonly url: string }> }
-    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string, readonly field: string | null }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'RateLimitError', readonly code: string, readonly message: string, readonly hint: string, readonly retryAfterSeconds: number | null }
     | { readonly __typename: 'ConflictError', readonly code: string, readonly message: string, readonly hint: string }
@@ -77,7 +77,7 @@ export type PartAddressesMutationVariables = Exact<{
 
 export type PartAddressesMutation = { readonly uploadParts:
     | { readonly __typename: 'UploadParts', readonly parts: ReadonlyArray<{ readonly number: number, readonly url: string }> }
-    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string, readonly field: string | null }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'ConflictError', readonly code: string, readonly message: string, readonly hint: string }
@@ -91,7 +91,7 @@ export type CompleteUploadMutationVariables = Exact<{
 
 export type CompleteUploadMutation = { readonly completeVodUpload:
     | { readonly __typename: 'VodPayload', readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } }
-    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string, readonly field: string | null }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'ConflictError', readonly code: string, readonly message: string, readonly hint: string }
@@ -243,22 +243,7 @@ export const PlaybackDocument = new TypedDocumentString(`
       durationMs
       expiresAt
     }
-    ... on NotFoundError {
-      code
-      message
-      hint
-    }
-    ... on AuthError {
-      code
-      message
-      hint
-    }
-    ... on ConflictError {
-      code
-      message
-      hint
-    }
-    ... on UnavailableError {
+    ... on Problem {
       code
       message
       hint
@@ -290,32 +275,13 @@ export const CreateUploadDocument = new TypedDocumentString(`
         url
       }
     }
-    ... on ValidationError {
-      code
-      message
-      hint
-      field
-    }
-    ... on AuthError {
+    ... on Problem {
       code
       message
       hint
     }
     ... on RateLimitError {
-      code
-      message
-      hint
       retryAfterSeconds
-    }
-    ... on ConflictError {
-      code
-      message
-      hint
-    }
-    ... on UnavailableError {
-      code
-      message
-      hint
     }
   }
 }
@@ -348,28 +314,7 @@ export const PartAddressesDocument = new TypedDocumentString(`
         url
       }
     }
-    ... on ValidationError {
-      code
-      message
-      hint
-      field
-    }
-    ... on NotFoundError {
-      code
-      message
-      hint
-    }
-    ... on AuthError {
-      code
-      message
-      hint
-    }
-    ... on ConflictError {
-      code
-      message
-      hint
-    }
-    ... on UnavailableError {
+    ... on Problem {
       code
       message
       hint
@@ -386,37 +331,13 @@ export const CompleteUploadDocument = new TypedDocumentString(`
         ...VideoFields
       }
     }
-    ... on ValidationError {
-      code
-      message
-      hint
-      field
-    }
-    ... on NotFoundError {
-      code
-      message
-      hint
-    }
-    ... on AuthError {
-      code
-      message
-      hint
-    }
-    ... on ConflictError {
+    ... on Problem {
       code
       message
       hint
     }
     ... on RateLimitError {
-      code
-      message
-      hint
       retryAfterSeconds
-    }
-    ... on UnavailableError {
-      code
-      message
-      hint
     }
   }
 }
@@ -446,22 +367,7 @@ export const AbortUploadDocument = new TypedDocumentString(`
     ... on DeletedVod {
       artifactHash
     }
-    ... on NotFoundError {
-      code
-      message
-      hint
-    }
-    ... on AuthError {
-      code
-      message
-      hint
-    }
-    ... on ConflictError {
-      code
-      message
-      hint
-    }
-    ... on UnavailableError {
+    ... on Problem {
       code
       message
       hint
@@ -476,22 +382,7 @@ export const DeleteVideoDocument = new TypedDocumentString(`
     ... on DeletedVod {
       artifactHash
     }
-    ... on NotFoundError {
-      code
-      message
-      hint
-    }
-    ... on AuthError {
-      code
-      message
-      hint
-    }
-    ... on ConflictError {
-      code
-      message
-      hint
-    }
-    ... on UnavailableError {
+    ... on Problem {
       code
       message
       hint

@@ -10,18 +10,11 @@ import httpx
 from touchline.kernel.errors import Defect, InvalidInput, NotFound, TouchlineError, Unauthenticated, Unavailable, tree
 
 UNAUTHORIZED = 401
-_PARTS_ERRORS = ("NotFoundError", "AuthError", "ConflictError", "UnavailableError")
-
-
-def _errors(*kinds: str) -> str:
-    fragments = [f"... on {kind} {{ code message hint }}" for kind in kinds]
-    return " ".join(["__typename", "... on ValidationError { code message hint field }", *fragments])
-
-
+_PROBLEM = "... on Problem { code message hint } ... on ValidationError { field }"
 _CREATE = f"""
 mutation ($input: CreateVodUploadInput!) {{
   createVodUpload(input: $input) {{
-    {_errors("AuthError", "RateLimitError", "ConflictError", "UnavailableError")}
+    {_PROBLEM}
     ... on UploadTicket {{ partSizeBytes partCount parts {{ number }} vod {{ artifactHash playbackId }} }}
   }}
 }}
@@ -29,7 +22,7 @@ mutation ($input: CreateVodUploadInput!) {{
 _PARTS = f"""
 mutation ($hash: String!, $numbers: [Int!]!) {{
   uploadParts(artifactHash: $hash, numbers: $numbers) {{
-    {_errors(*_PARTS_ERRORS)}
+    {_PROBLEM}
     ... on UploadParts {{ parts {{ number url sizeBytes }} }}
   }}
 }}
@@ -38,7 +31,7 @@ _ARRIVED = "query ($hash: String!) { arrivedParts(artifactHash: $hash) { arrived
 _COMPLETE = f"""
 mutation ($hash: String!) {{
   completeVodUpload(artifactHash: $hash) {{
-    {_errors(*_PARTS_ERRORS, "RateLimitError")}
+    {_PROBLEM}
     ... on VodPayload {{ vod {{ status }} }}
   }}
 }}

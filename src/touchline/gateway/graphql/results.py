@@ -18,48 +18,41 @@ from .errors import field_name
 Answer = TypeVar("Answer")
 
 
-@strawberry.type
-class ValidationError:
+@strawberry.interface(description="What went wrong, and what to do next. `code` is the contract; wording may change.")
+class Problem:
     code: str
     message: str
+    hint: str
+
+
+@strawberry.type
+class ValidationError(Problem):
     field: str | None
-    hint: str
 
 
 @strawberry.type
-class NotFoundError:
-    code: str
-    message: str
-    hint: str
+class NotFoundError(Problem):
+    pass
 
 
 @strawberry.type
-class AuthError:
-    code: str
-    message: str
-    hint: str
+class AuthError(Problem):
+    pass
 
 
 @strawberry.type
-class RateLimitError:
-    code: str
-    message: str
-    hint: str
+class RateLimitError(Problem):
     retry_after_seconds: int | None
 
 
 @strawberry.type
-class ConflictError:
-    code: str
-    message: str
-    hint: str
+class ConflictError(Problem):
+    pass
 
 
 @strawberry.type
-class UnavailableError:
-    code: str
-    message: str
-    hint: str
+class UnavailableError(Problem):
+    pass
 
 
 MEMBERS: dict[str, type[Any]] = {
