@@ -16,5 +16,5 @@ class ProcessSettings(Section):
     largest_original: ByteSize = Field(default=ByteSize(100 * GIB), ge=1)
     """The largest original that is worked on. It is copied to this machine first."""
 
-    uploads_at_once: int = Field(default=4, ge=1, le=32)
+    uploads_at_once: int = Field(default=2, ge=1, le=32)
     """How many files of one job go to the object store at the same time."""

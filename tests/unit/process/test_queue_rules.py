@@ -63,8 +63,9 @@ def test_a_message_is_bounded_printable_for_the_database_and_never_empty() -> No
 @pytest.mark.parametrize(
     ("case", "percent", "told", "elapsed_s", "worth"),
     [
-        ("five percent at once", 5, 0, 0.0, True),
-        ("four percent at once", 4, 0, 0.0, False),
+        ("fifty percent at once", 50, 0, 0.4, False),
+        ("five percent after half a second", 5, 0, 0.5, True),
+        ("four percent after half a second", 4, 0, 0.5, False),
         ("one percent after two seconds", 1, 0, 2.0, True),
         ("nothing after an hour", 7, 7, 3600.0, False),
         ("backwards", 3, 7, 3600.0, False),

@@ -11,7 +11,7 @@ from .model import Failure
 
 LONGEST_MESSAGE = 1000
 STEP_PERCENT = 5
-STEP_S = 2.0
+SHORTEST_S, LONGEST_S = 0.5, 2.0  # each telling is an event that everybody hears
 
 # A bad payload, a missing or unusable original, a refused access, a broken constraint: no retry would help. Whatever
 # is not listed may pass, a defect of ours included: it ends in the dead letters after the last retry.
@@ -25,5 +25,6 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def is_worth_telling(percent: int, told_percent: int, elapsed_s: float) -> bool:
-    """Every five percent, and every two seconds if it moved at all."""
-    return percent - told_percent >= STEP_PERCENT or (percent > told_percent and elapsed_s >= STEP_S)
+    """Every five percent, though not twice in half a second; and every two seconds if it moved at all."""
+    patience_s = SHORTEST_S if percent - told_percent >= STEP_PERCENT else LONGEST_S
+    return percent > told_percent and elapsed_s >= patience_s

@@ -14,7 +14,7 @@ from uuid import UUID
 from touchline.contracts.events.videos import VideoTranscoded
 from touchline.kernel.ids import artifact_hash
 from touchline.media.hls import make_hls
-from touchline.media.model import HlsPackage, Poster
+from touchline.media.model import HlsPackage
 from touchline.media.poster import make_poster
 from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.keys import ObjectKey
@@ -35,16 +35,6 @@ from .rules import Stage
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What lies on this machine's disk, to be stored."""
-
-    hls_folder: Path
-    hls: HlsPackage
-    poster_path: Path
-    poster: Poster
-
-
-@dataclass(frozen=True, slots=True)
 class Transcoder:
     objects: ObjectStore
     sandbox: Sandbox
@@ -62,35 +52,35 @@ class Transcoder:
                 self.settings.largest_original,
                 lambda share: tell(Stage.FETCH.percent(share)),
             )
-            made = await self._make(original, folder, lambda percent: tell(Stage.MAKE.percent(percent / 100)))
-            await self._store(job, made, tell)
-        return self._finished(job, made)
+            hls_folder, poster_folder = folder / "hls", folder / "poster"
+            hls_folder.mkdir()
+            poster_folder.mkdir()
+            hls = await make_hls(
+                self.sandbox, original, hls_folder, lambda percent: tell(Stage.MAKE.percent(percent / 100))
+            )
+            try:
+                async with asyncio.TaskGroup() as group:  # storing waits for the store, the poster for a processor
+                    group.create_task(self._store_hls(job, hls_folder, hls, tell))
+                    group.create_task(self._store_poster(job, original, poster_folder))
+            except ExceptionGroup as errors:
+                raise errors.exceptions[0] from errors
+        return self._finished(job, hls)
 
-    async def _make(self, original: Path, folder: Path, tell: Callable[[int], None]) -> Made:
-        hls_folder, poster_folder = folder / "hls", folder / "poster"
-        hls_folder.mkdir()
-        poster_folder.mkdir()
-        try:
-            async with asyncio.TaskGroup() as group:
-                hls = group.create_task(make_hls(self.sandbox, original, hls_folder, tell))
-                poster = group.create_task(make_poster(self.sandbox, original, poster_folder))
-        except ExceptionGroup as errors:
-            raise errors.exceptions[0] from errors
-        return Made(hls_folder, hls.result(), poster_folder / poster.result().path, poster.result())
+    async def _store_poster(self, job: Job, original: Path, folder: Path) -> None:
+        poster = await make_poster(self.sandbox, original, folder)
+        await self._put(folder / poster.path, rules.poster_key(job.video_id, job.attempt))
 
-    async def _store(self, job: Job, made: Made, tell: Tell) -> None:
+    async def _store_hls(self, job: Job, folder: Path, hls: HlsPackage, tell: Tell) -> None:
         """Segments first, then playlists, the master last."""
-        total, stored = len(made.hls.files) + 1, 0
+        stored = 0
 
         def count() -> None:
             nonlocal stored
             stored += 1
-            tell(Stage.UPLOAD.percent(stored / total))
+            tell(Stage.UPLOAD.percent(stored / len(hls.files)))
 
-        await self._put(made.poster_path, rules.poster_key(job.video_id, job.attempt))
-        count()
-        for wave in rules.upload_waves((file.path for file in made.hls.files), made.hls.master):
-            files = [(made.hls_folder / path, rules.proxy_key(job.video_id, job.attempt, path)) for path in wave]
+        for wave in rules.upload_waves((file.path for file in hls.files), hls.master):
+            files = [(folder / path, rules.proxy_key(job.video_id, job.attempt, path)) for path in wave]
             await self._put_all(files, count)
 
     async def _put_all(self, files: list[tuple[Path, ObjectKey]], count: Callable[[], None]) -> None:
@@ -112,8 +102,8 @@ class Transcoder:
     async def _put(self, path: Path, key: ObjectKey) -> None:
         await self.objects.put_new(key, path, content_type=rules.content_type(key))
 
-    def _finished(self, job: Job, made: Made) -> Finished:
-        rendition = rendition_of(job.video_id, job.attempt, made.hls)
+    def _finished(self, job: Job, hls: HlsPackage) -> Finished:
+        rendition = rendition_of(job.video_id, job.attempt, hls)
 
         async def effects(transaction: Transaction) -> None:
             revision = await VideoStore(transaction.connection).transcoded(job.video_id, rendition)
