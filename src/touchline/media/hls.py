@@ -5,6 +5,7 @@ Invariant: the caller's folder is its own until the package is complete; what fa
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,10 +14,19 @@ from .sandbox import Progress, Sandbox, Task
 from .settings import child_limits, child_options
 
 
-async def make_hls(sandbox: Sandbox, source: Path | int, folder: Path, progress: Progress | None = None) -> HlsPackage:
-    """Copies the streams that browsers play and encodes the others, into an empty folder."""
+async def make_hls(
+    sandbox: Sandbox,
+    source: Path | int,
+    folder: Path,
+    progress: Progress | None = None,
+    ready: Awaitable[None] | None = None,
+) -> HlsPackage:
+    """Copies the streams that browsers play and encodes the others, into an empty folder.
+
+    `ready`: when a source is whole that is locked until then.
+    """
     settings = sandbox.settings
     limits = child_limits(settings, settings.packaging_time)
-    task = Task("hls", limits, asdict(child_options(settings)), source, folder)
+    task = Task("hls", limits, asdict(child_options(settings)), source, folder, ready)
     outcome = await sandbox.run(task, Packaged, progress)
     return HlsPackage(outcome.result.source, MASTER, outcome.result.renditions, outcome.files)

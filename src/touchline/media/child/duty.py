@@ -8,7 +8,9 @@ from __future__ import annotations
 import pkgutil
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
+from fcntl import LOCK_SH, flock
 from typing import Any
 
 from .channel import Channel
@@ -26,9 +28,16 @@ def serve(tasks: Mapping[str, str]) -> None:
     task: Task = pkgutil.resolve_name(tasks[order.task])
     confine(order)
     channel.started()
+    _wait_for_source()
     try:
         result = task(order.options, channel)
     except Exception as error:
         channel.failure(*explain(error))
     else:
         channel.result(asdict(result))
+
+
+def _wait_for_source() -> None:
+    """Whoever still writes to it has it locked."""
+    with suppress(OSError):  # what cannot be locked is not waited for
+        flock(sys.stdin.fileno(), LOCK_SH)

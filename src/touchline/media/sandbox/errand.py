@@ -23,7 +23,7 @@ from .supervision import supervise
 
 async def run_errand(cell: Cell, task: Task, kind: type[Result], progress: Progress | None = None) -> Outcome[Result]:
     order = _order(cell, task)
-    with opened(task.source) as source, lent(task.output, order.user_id):
+    with opened(task.source, is_whole=task.ready is None) as source, lent(task.output, order.user_id):
         ending = await supervise(launch(cell, task.output, order.encode()), source, task, progress)
         document = result_of(ending)
         files = await asyncio.to_thread(written, task.output) if task.output else ()

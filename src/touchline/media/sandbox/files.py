@@ -19,8 +19,8 @@ MOST_FILES = 100_000
 
 
 @contextmanager
-def opened(source: Path | int | None) -> Generator[int | None]:
-    """A descriptor of its own, with its own position, on a file that has content."""
+def opened(source: Path | int | None, *, is_whole: bool = True) -> Generator[int | None]:
+    """A descriptor of its own, with its own position, on a file that has content, or will have."""
     if source is None:
         yield None
         return
@@ -29,7 +29,7 @@ def opened(source: Path | int | None) -> Generator[int | None]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise NotAVideo("this is not a video", why="it is not a regular file")
-        if status.st_size == 0:
+        if is_whole and status.st_size == 0:
             raise NotAVideo("this is not a video", why="the file is empty")
         yield descriptor
     finally:

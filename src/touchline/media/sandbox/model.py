@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -48,6 +48,7 @@ class Task:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     source: Path | int | None = None  # a path or an open descriptor
     output: Path | None = None  # an empty folder of the caller; the only place that can be written
+    ready: Awaitable[None] | None = None  # when a source is whole that somebody still writes, and has locked
 
 
 @dataclass(frozen=True, slots=True)

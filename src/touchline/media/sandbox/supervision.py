@@ -29,6 +29,8 @@ async def supervise(launch: Launch, source: int | None, task: Task, progress: Pr
     eye = asyncio.create_task(_keep_an_eye(process, task.output, task.limits))
     patience = asyncio.timeout(task.limits.wall_s)
     try:
+        if task.ready is not None:
+            await task.ready  # the child starts meanwhile, and waits; its time begins now
         async with patience:
             await conversation.follow(process)
             exit_code, words = await process.wait(), await last_words

@@ -25,6 +25,7 @@ class Progress:
         while True:
             await self._moved.wait()
             self._moved.clear()
+            await asyncio.sleep(told_at + rules.SHORTEST_S - time.monotonic())  # what moves meanwhile is told with it
             percent = self._percent
             if rules.is_worth_telling(percent, told, time.monotonic() - told_at):
                 await report(percent)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from uuid import UUID
@@ -20,7 +21,7 @@ from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.keys import ObjectKey
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Transaction
-from touchline.process.originals import fetch_original
+from touchline.process.originals import fetching_original
 from touchline.process.queue.handler import Finished, Tell
 from touchline.process.queue.model import Job
 from touchline.process.queue.payloads import TranscodePayload
@@ -44,20 +45,13 @@ class Transcoder:
 
     async def work(self, job: Job, payload: TranscodePayload, tell: Tell) -> Finished:
         async with self.scratch.folder() as folder:
-            original = folder / "original"
-            await fetch_original(
-                self.objects,
-                payload.s3_original_path,
-                original,
-                self.settings.largest_original,
-                lambda share: tell(Stage.FETCH.percent(share)),
-            )
-            hls_folder, poster_folder = folder / "hls", folder / "poster"
+            original, hls_folder, poster_folder = folder / "original", folder / "hls", folder / "poster"
             hls_folder.mkdir()
             poster_folder.mkdir()
-            hls = await make_hls(
-                self.sandbox, original, hls_folder, lambda percent: tell(Stage.MAKE.percent(percent / 100))
-            )
+            async with self._fetching(payload, original, tell) as fetched:
+                hls = await make_hls(
+                    self.sandbox, original, hls_folder, lambda percent: tell(Stage.MAKE.percent(percent / 100)), fetched
+                )
             try:
                 async with asyncio.TaskGroup() as group:  # storing waits for the store, the poster for a processor
                     group.create_task(self._store_hls(job, hls_folder, hls, tell))
@@ -65,6 +59,12 @@ class Transcoder:
             except ExceptionGroup as errors:
                 raise errors.exceptions[0] from errors
         return self._finished(job, hls)
+
+    def _fetching(
+        self, payload: TranscodePayload, original: Path, tell: Tell
+    ) -> AbstractAsyncContextManager[asyncio.Task[None]]:
+        key, largest = payload.s3_original_path, self.settings.largest_original
+        return fetching_original(self.objects, key, original, largest, lambda share: tell(Stage.FETCH.percent(share)))
 
     async def _store_poster(self, job: Job, original: Path, folder: Path) -> None:
         poster = await make_poster(self.sandbox, original, folder)
