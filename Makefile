@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup web demo test check bench test-chaos wheel clean lock reference
+.PHONY: help setup web demo test check check-python check-page bench test-chaos wheel clean lock reference
 BIN := .venv/bin
 
 help: ## Show this list
@@ -19,10 +19,15 @@ test: setup web check ## Check, then run the whole suite with a sample of the ch
 	TOUCHLINE_CHAOS=sample $(BIN)/pytest --numprocesses 3 --dist loadgroup
 
 check: setup web ## Lint, format, types, import contracts; the same for the page, and its unit tests
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-python check-page
+
+check-python:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
+
+check-page:
 	npm --prefix web run --silent check
 	npm --prefix web run --silent test
 

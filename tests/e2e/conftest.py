@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from tests.e2e.browsing import FLAGS, Visit, find_chromium
 from tests.e2e.product import Product, running_product, unpack_wheel
 from tests.support.videos import Studio
+
+expect.set_options(timeout=30_000)  # a busy machine is no finding
 
 
 @pytest.fixture(scope="session")
