@@ -36,6 +36,7 @@ def pytest_report_header() -> str:
     return f"postgres: {', '.join(SERVERS)}"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long begins first, and what shares something stays together when several processes share the work."""
     items.sort(key=lambda item: [part not in item.nodeid for part in LONGEST])

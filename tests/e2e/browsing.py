@@ -6,9 +6,11 @@ import asyncio
 import base64
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from playwright.async_api import ConsoleMessage, Error, Locator, Page
+from playwright.async_api import TimeoutError as TookTooLong
 
 FLAGS = [
     "--no-sandbox",  # root has no other way
@@ -29,6 +31,9 @@ DROP = """
   }
 }
 """
+TRIES = 3
+LOADED = "() => document.querySelector('video')?.readyState >= 3"
+PAUSED = "() => document.querySelector('video').paused"
 PLAYED = """
 ([seconds, frames]) => {
   const video = document.querySelector("video");
@@ -89,7 +94,12 @@ async def wait_until_ready(page: Page, title: str) -> None:
 
 
 async def watch(page: Page, *, seconds: float, frames: int) -> int:
-    """Plays what the page shows until that much was seen; answers how many colours the last picture has."""
-    await page.get_by_role("button", name="Play", exact=True).first.click()
-    await page.wait_for_function(PLAYED, arg=[seconds, frames])
-    return await page.evaluate(COLOURS)
+    """Sees to it that the video plays until that much was seen; answers how many colours the last picture has."""
+    await page.wait_for_function(LOADED)
+    for _ in range(TRIES):
+        if await page.evaluate(PAUSED):  # it may start by itself, also while we reach for the button
+            await page.get_by_role("button", name="Play", exact=True).first.click()
+        with suppress(TookTooLong):
+            await page.wait_for_function(PLAYED, arg=[seconds, frames], timeout=20_000)
+            return await page.evaluate(COLOURS)
+    raise AssertionError("the video does not play")
