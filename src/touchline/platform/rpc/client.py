@@ -118,11 +118,18 @@ class Stub:
         """A stream both ways. It has no end of its own: close it, or let the server close it."""
         path = path_of(self._method(name, None, answer))
         signed = self._client.sign(path, NO_BODY, caller)
-        bodies = (request.SerializeToString() async for request in requests)
+        opened = asyncio.Event()
+
+        async def bodies() -> AsyncGenerator[bytes]:
+            await opened.wait()  # writing to a server that refuses would hide the reason behind a broken write
+            async for request in requests:
+                yield request.SerializeToString()
+
         method: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = self._client.channel.stream_stream(path)
-        call = method(bodies, metadata=signed.metadata)
+        call = method(bodies(), metadata=signed.metadata)
         try:
             await self._opened(call, signed)
+            opened.set()
             async for received in call:
                 yield answer.FromString(received)
         except grpc.aio.AioRpcError as error:
