@@ -15,6 +15,8 @@ from tests.support import debian_postgres
 from tests.support.buckets import Buckets
 from tests.support.postgres import PostgresServer
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
+from touchline.media.sandbox import Sandbox
+from touchline.media.settings import MediaSettings
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEndpoint, TemporalEndpoint
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
@@ -49,6 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def shared_stack() -> Generator[RunningStack]:
     with temporary_root() as root, running_stack(StackPlan(root)) as stack:
         yield stack
+
+
+@pytest.fixture(scope="session")
+async def sandbox() -> AsyncGenerator[Sandbox]:
+    async with Sandbox(MediaSettings()) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tests.integration.gateway.conftest import world
-from tests.integration.gateway.graphql.conftest import analytics, needs, sandbox
+from tests.integration.gateway.graphql.conftest import analytics, needs
 
-__all__ = ["analytics", "needs", "sandbox", "world"]
+__all__ = ["analytics", "needs", "world"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -20,7 +19,6 @@ MISBEHAVING = Program("misbehaving", (Path(__file__).parent,))
 LIMITS = Limits(wall_s=60, cpu_s=60, memory_bytes=512 * MIB, file_bytes=8 * MIB, output_bytes=64 * MIB, processes=64)
 
 
-@cache
 def misbehaving(enclosure: Enclosure) -> Sandbox:
     return Sandbox(MediaSettings(), MISBEHAVING, [enclosure])
 
@@ -32,17 +30,17 @@ class Said:
 
 @dataclass(frozen=True)
 class Deed:
-    """One task of the misbehaving child. Its mark is on the command line of every process that belongs to it."""
+    """One task of the misbehaving child. Its mark is the name of every process that it starts."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
     limits: Limits = LIMITS
     output: Path | None = None
-    mark: str = field(default_factory=lambda: token_hex(16))
+    mark: str = field(default_factory=lambda: token_hex(6))
 
-    async def done(self, enclosure: Enclosure, progress: Progress | None = None) -> dict[str, Any]:
+    async def done(self, sandbox: Sandbox, progress: Progress | None = None) -> dict[str, Any]:
         task = Task(self.name, self.limits, {**self.options, "mark": self.mark}, output=self.output)
-        return (await misbehaving(enclosure).run(task, Said, progress)).result.words
+        return (await sandbox.run(task, Said, progress)).result.words
 
     def limited(self, **limits: Any) -> Deed:
         return replace(self, limits=replace(self.limits, **limits))
@@ -52,6 +50,6 @@ class Deed:
 
     def _belongs(self, process: psutil.Process) -> bool:
         try:
-            return process.status() != psutil.STATUS_ZOMBIE and any(self.mark in word for word in process.cmdline())
+            return process.status() != psutil.STATUS_ZOMBIE and process.name() == self.mark
         except psutil.Error:
             return False

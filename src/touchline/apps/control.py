@@ -15,7 +15,8 @@ from touchline.gateway.auth.sessions.upkeep import upkeep
 from touchline.gateway.media.follower import Follower
 from touchline.gateway.rest.app import build_app
 from touchline.gateway.rest.parts import GatewayParts
-from touchline.kernel import SystemClock
+from touchline.kernel import SystemClock, TouchlineError
+from touchline.media.sandbox import Sandbox
 from touchline.platform.events import queries
 from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
@@ -57,6 +58,7 @@ def _loops(planes: Planes, settings: Settings) -> list[Loop]:
         Follower(log, planes.media.places, settings.events.poll_interval).run(),
         *(Consumer(ground.database, log, handler, settings.events).run() for handler in planes.handlers),
         _observe(ground.database),
+        _warm(planes.sandbox),
     ]
 
 
@@ -83,6 +85,14 @@ def _server(parts: GatewayParts) -> Server:
             timeout_graceful_shutdown=int(LAST_REQUESTS.total_seconds()),
         )
     )
+
+
+async def _warm(sandbox: Sandbox) -> None:
+    """So that the first upload does not wait for it. What is wrong with it is said again to whoever needs it."""
+    try:
+        await sandbox.walls()
+    except TouchlineError:
+        logger.exception("the sandbox cannot be started")
 
 
 async def _observe(database: Database) -> None:

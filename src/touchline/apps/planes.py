@@ -54,6 +54,7 @@ class Ground:
 @dataclass(frozen=True, slots=True)
 class Planes:
     ground: Ground
+    sandbox: Sandbox
     serve: ServeParts
     gateway: GatewayParts
     media: Media
@@ -65,16 +66,18 @@ async def open_planes(loaded: Loaded) -> AsyncGenerator[Planes]:
     settings, secret = loaded.settings, wiring.cluster_secret(loaded)
     async with (
         _open_ground(loaded) as ground,
+        Sandbox(settings.media) as sandbox,
         RpcServer(secret, settings.rpc) as server,
         RpcClient(server.address, secret, settings.rpc) as client,
-        serve_parts(_environment(loaded, ground), client) as serve,
+        serve_parts(_environment(loaded, ground, sandbox), client) as serve,
     ):
         add_services(server, serve)
         server.add(LIFECYCLE, LifecycleServicer(LifecycleService(ground.analytics)))
         await server.start()
         media = build_media(ArtifactClient(client), ground.objects, secret, settings.media_links, SystemClock())
         gateway = _gateway(loaded, ground, client, media)
-        yield Planes(ground, serve, gateway, media, (*serve.handlers, LifecycleFeed(ground.analytics)))
+        handlers = (*serve.handlers, LifecycleFeed(ground.analytics))
+        yield Planes(ground, sandbox, serve, gateway, media, handlers)
 
 
 @asynccontextmanager
@@ -90,11 +93,11 @@ async def _open_ground(loaded: Loaded) -> AsyncGenerator[Ground]:
         yield Ground(database, objects, analytics, wakeups)
 
 
-def _environment(loaded: Loaded, ground: Ground) -> Environment:
+def _environment(loaded: Loaded, ground: Ground, sandbox: Sandbox) -> Environment:
     return Environment(
         database=ground.database,
         objects=ground.objects,
-        sandbox=Sandbox(loaded.settings.media),
+        sandbox=sandbox,
         scratch=wiring.scratch_folder(loaded),
         settings=loaded.settings.serve,
         clock=SystemClock(),

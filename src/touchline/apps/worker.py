@@ -72,9 +72,9 @@ async def _open(loaded: Loaded) -> AsyncGenerator[Parts]:
         async with (
             Database(where.postgres.worker_url, settings.postgres) as database,
             ObjectStore(where.objects, settings.objects) as objects,
+            Sandbox(settings.media) as sandbox,
             wakeups.listening(),
         ):
-            sandbox = Sandbox(settings.media)
             await sandbox.walls()  # now, so that the first video does not wait for it
             yield Parts(database, objects, wakeups, scratch, sandbox)
 

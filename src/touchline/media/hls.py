@@ -5,12 +5,11 @@ Invariant: the caller's folder is its own until the package is complete; what fa
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from dataclasses import asdict
 from pathlib import Path
 
 from .model import MASTER, HlsPackage, Packaged
-from .sandbox import Progress, Sandbox, Task
+from .sandbox import Completed, Progress, Sandbox, Task
 from .settings import child_limits, child_options
 
 
@@ -19,14 +18,11 @@ async def make_hls(
     source: Path | int,
     folder: Path,
     progress: Progress | None = None,
-    ready: Awaitable[None] | None = None,
+    completed: Completed | None = None,
 ) -> HlsPackage:
-    """Copies the streams that browsers play and encodes the others, into an empty folder.
-
-    `ready`: when a source is whole that is locked until then.
-    """
+    """Copies the streams that browsers play and encodes the others, into an empty folder."""
     settings = sandbox.settings
     limits = child_limits(settings, settings.packaging_time)
-    task = Task("hls", limits, asdict(child_options(settings)), source, folder, ready)
+    task = Task("hls", limits, asdict(child_options(settings)), source, folder, completed)
     outcome = await sandbox.run(task, Packaged, progress)
     return HlsPackage(outcome.result.source, MASTER, outcome.result.renditions, outcome.files)

@@ -179,3 +179,7 @@ class Walls:
     @property
     def missing(self) -> tuple[str, ...]:
         return tuple(field.name for field in fields(self) if not getattr(self, field.name))
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        return tuple(field.name for field in fields(self) if getattr(self, field.name))

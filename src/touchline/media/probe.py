@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,12 +10,9 @@ from .sandbox import Sandbox, Task
 from .settings import child_limits, child_options
 
 
-async def probe(sandbox: Sandbox, source: Path | int, ready: Awaitable[None] | None = None) -> Probe:
-    """Raises `InvalidMedia` for what is not a whole video, `MediaLimitExceeded` for what is too much of one.
-
-    `ready`: when a source is whole that is locked until then.
-    """
+async def probe(sandbox: Sandbox, source: Path | int) -> Probe:
+    """Raises `InvalidMedia` for what is not a whole video, `MediaLimitExceeded` for what is too much of one."""
     settings = sandbox.settings
     limits = child_limits(settings, settings.probe_time)
-    task = Task("probe", limits, asdict(child_options(settings)), source, ready=ready)
+    task = Task("probe", limits, asdict(child_options(settings)), source)
     return (await sandbox.run(task, Probe)).result

@@ -8,18 +8,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 
-async def together(*works: Coroutine[Any, Any, object]) -> None:
-    """All of them to their end. The first that fails stops the others; what failed beside it is noted on its error."""
+async def together(*works: Coroutine[Any, Any, Result]) -> list[Result]:
+    """The results of all. The first that fails stops the others; what failed beside it is noted on its error."""
     cancelled_before = _cancel_requests()
     try:
-        await _in_a_group(works)
+        return await _in_a_group(works)
     except BaseExceptionGroup as errors:
         first, *others = _leaves(errors)
-    else:
-        return
     if _cancel_requests() > cancelled_before:
         with suppress(asyncio.CancelledError):  # from Python 3.13 on the group asks once more, for the next `await`
             await asyncio.sleep(0)
@@ -29,10 +29,11 @@ async def together(*works: Coroutine[Any, Any, object]) -> None:
     raise first  # outside of `except`: it keeps the cause it has
 
 
-async def _in_a_group(works: Sequence[Coroutine[Any, Any, object]]) -> None:
+async def _in_a_group(works: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
     async with asyncio.TaskGroup() as group:
         if tasks := [group.create_task(work) for work in works]:
             await asyncio.wait(tasks)  # until Python 3.12 a group that waits at its end miscounts who cancels it
+    return [task.result() for task in tasks]
 
 
 def _cancel_requests() -> int:

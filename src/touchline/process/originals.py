@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from fcntl import LOCK_EX, LOCK_UN, flock
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
 
 from touchline.kernel.errors import LimitExceeded, NotFound, Unavailable
 from touchline.platform.objects.store import ObjectStore
@@ -27,31 +24,18 @@ class OriginalTooLarge(LimitExceeded):
     next_step = "Send a smaller file, or raise `process.largest_original`."
 
 
-@asynccontextmanager
-async def fetching_original(
+async def fetch_original(
     objects: ObjectStore, key: str, target: Path, largest: int, tell: Callable[[float], None]
-) -> AsyncGenerator[asyncio.Task[None]]:
-    """It arrives while its reader gets ready: locked until the task is done. `tell` gets the share that has arrived."""
-    with await asyncio.to_thread(target.open, "xb") as file:
-        flock(file, LOCK_EX)
-        fetching = asyncio.create_task(_fetch(objects, key, file, largest, tell))
-        try:
-            yield fetching
-        finally:
-            fetching.cancel()
-            await asyncio.gather(fetching, return_exceptions=True)  # whoever waited for it was told
-
-
-async def _fetch(objects: ObjectStore, key: str, file: BinaryIO, largest: int, tell: Callable[[float], None]) -> None:
+) -> None:
+    """Into a new file. `tell` gets the share that has arrived."""
     try:
         size_bytes = (await objects.head(key)).size_bytes
         if size_bytes > largest:
             raise OriginalTooLarge("the original is too large", why=f"it has {size_bytes} bytes, {largest} are allowed")
-        await asyncio.to_thread(_require_room, Path(file.name).parent, int(size_bytes * ROOM))
-        await _copy(objects, key, file, lambda done: tell(done / size_bytes))
+        await asyncio.to_thread(_require_room, target.parent, int(size_bytes * ROOM))
+        await _copy(objects, key, target, lambda done: tell(done / size_bytes))
     except NotFound as error:
         raise OriginalMissing("the original is missing", why=f"there is no object {key}") from error
-    flock(file, LOCK_UN)
 
 
 def _require_room(folder: Path, size_bytes: int) -> None:
@@ -64,10 +48,11 @@ def _require_room(folder: Path, size_bytes: int) -> None:
         )
 
 
-async def _copy(objects: ObjectStore, key: str, file: BinaryIO, tell: Callable[[int], None]) -> None:
+async def _copy(objects: ObjectStore, key: str, target: Path, tell: Callable[[int], None]) -> None:
     done = 0
-    async for chunk in objects.stream(key):
-        await asyncio.to_thread(file.write, chunk)
-        done += len(chunk)
-        tell(done)
-    await asyncio.to_thread(file.flush)
+    with await asyncio.to_thread(target.open, "xb") as file:
+        async for chunk in objects.stream(key):
+            await asyncio.to_thread(file.write, chunk)
+            done += len(chunk)
+            tell(done)
+        await asyncio.to_thread(file.flush)

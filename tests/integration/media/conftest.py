@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from tests.support.videos import Studio
 from touchline.kernel.errors import SetupError
 from touchline.media.sandbox import Enclosure, Sandbox
 from touchline.media.sandbox.trial import possible_enclosures
-from touchline.media.settings import MediaSettings
 
 
 @pytest.fixture(scope="session")
@@ -20,18 +20,34 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Studio:
     return Studio(tmp_path_factory.mktemp("videos"))
 
 
-@pytest.fixture(scope="session")
-def sandbox() -> Sandbox:
-    return Sandbox(MediaSettings())
-
-
 @pytest.fixture
-def output(tmp_path: Path) -> Generator[Path]:
+def output(tmp_path: Path) -> Path:
     """An empty folder, somewhere that only we can pass through."""
     folder = tmp_path / "private" / "output"
     folder.mkdir(parents=True, mode=0o700)
-    yield folder
-    assert folder.owner() == tmp_path.owner(), "a lent folder was not taken back"
+    return folder
+
+
+@pytest.fixture(scope="session")
+async def sandboxes() -> AsyncGenerator[dict[Enclosure, Sandbox]]:
+    """One whose child misbehaves for each enclosure that stands."""
+    async with AsyncExitStack() as stack:
+        yield {each: await stack.enter_async_context(misbehaving(each)) for each in standing()}
+
+
+@pytest.fixture
+def enclosed(enclosure: Enclosure, sandboxes: dict[Enclosure, Sandbox]) -> Sandbox:
+    return sandboxes[enclosure]
+
+
+@pytest.fixture
+def within_walls(walled: Enclosure, sandboxes: dict[Enclosure, Sandbox]) -> Sandbox:
+    return sandboxes[walled]
+
+
+@pytest.fixture
+def bare(sandboxes: dict[Enclosure, Sandbox]) -> Sandbox:
+    return sandboxes[Enclosure.BARE]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -48,8 +64,9 @@ def standing() -> list[Enclosure]:
 
 
 async def _stands(enclosure: Enclosure) -> bool:
-    try:
-        await misbehaving(enclosure).walls()
-    except SetupError:
-        return False
+    async with misbehaving(enclosure) as sandbox:
+        try:
+            await sandbox.walls()
+        except SetupError:
+            return False
     return True

@@ -163,7 +163,8 @@ async def test_progress_is_by_media_time(recipe: Recipe, studio: Studio, sandbox
 
 
 async def test_in_every_enclosure_it_is_the_same(enclosure: Enclosure, studio: Studio, output: Path) -> None:
-    package = await make_hls(Sandbox(MediaSettings(), enclosures=[enclosure]), studio.make(videos.SMALL), output)
+    async with Sandbox(MediaSettings(), enclosures=[enclosure]) as sandbox:
+        package = await make_hls(sandbox, studio.make(videos.SMALL), output)
     assert play(output, package).frames == videos.SMALL.frames
 
 

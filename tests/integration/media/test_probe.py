@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import asyncio
-import fcntl
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,31 +103,3 @@ async def test_a_file_without_a_name(studio: Studio, sandbox: Sandbox, tmp_path:
 async def test_the_ending_of_a_name_means_nothing(studio: Studio, sandbox: Sandbox) -> None:
     disguised = studio.write("picture.jpg", studio.make(videos.SMALL).read_bytes())
     assert (await probe(sandbox, disguised)).format is Format.MP4
-
-
-async def test_a_source_that_still_arrives_is_read_when_it_is_whole(
-    sandbox: Sandbox, studio: Studio, tmp_path: Path
-) -> None:
-    content, path = studio.make(videos.MP4).read_bytes(), tmp_path / "arriving"
-
-    async def rest() -> None:
-        await asyncio.to_thread(file.write, content[1000:])
-        await asyncio.to_thread(file.flush)
-        fcntl.flock(file, fcntl.LOCK_UN)
-
-    with path.open("wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.write(content[:1000])
-        found = await probe(sandbox, path, asyncio.create_task(rest()))
-    assert found.size_bytes == len(content)
-
-
-async def test_a_source_that_never_arrives_ends_its_child(sandbox: Sandbox, tmp_path: Path) -> None:
-    path = tmp_path / "never"
-    path.touch()
-
-    async def break_off() -> None:
-        raise ConnectionResetError("the store is away")
-
-    with pytest.raises(ConnectionResetError, match="the store is away"):
-        await probe(sandbox, path, asyncio.create_task(break_off()))

@@ -12,43 +12,46 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.sandboxes import Deed
+from tests.support.sandboxes import LIMITS, Deed, Said, misbehaving
 from tests.support.waiting import eventually
 from touchline.kernel.errors import Defect, SetupError, TouchlineError, Unavailable
 from touchline.media.errors import CrashingVideo, MediaLimitExceeded, TruncatedVideo
+from touchline.media.model import OutputFile
 from touchline.media.sandbox import Enclosure, Program, Sandbox, Task
 from touchline.media.settings import MediaSettings
 
 ROOT = Path(__file__).parents[3]
 CALLER = """
 import asyncio, sys
-from tests.support.sandboxes import Deed
+from tests.support.sandboxes import Deed, misbehaving
 from touchline.media.sandbox import Enclosure
 
-mark, enclosure = sys.argv[1:]
-started = lambda percent: print(percent, flush=True)
-asyncio.run(Deed("hang", mark=mark).done(Enclosure(enclosure), started))
+async def main(mark, enclosure):
+    async with misbehaving(Enclosure(enclosure)) as sandbox:
+        await Deed("hang", mark=mark).done(sandbox, lambda percent: print(percent, flush=True))
+
+asyncio.run(main(*sys.argv[1:]))
 """
 
 
 @pytest.mark.parametrize("name", ["hang", "multiply"])
-async def test_a_child_that_hangs_is_ended_with_all_that_it_started(name: str, walled: Enclosure) -> None:
+async def test_a_child_that_hangs_is_ended_with_all_that_it_started(name: str, within_walls: Sandbox) -> None:
     deed = Deed(name).limited(wall_s=2)
     with pytest.raises(MediaLimitExceeded, match="longer than 2 s"):
-        await deed.done(walled)
+        await deed.done(within_walls)
     assert deed.processes() == []
 
 
-async def test_a_bare_child_that_hangs_is_ended() -> None:
+async def test_a_bare_child_that_hangs_is_ended(bare: Sandbox) -> None:
     deed = Deed("hang").limited(wall_s=2)
     with pytest.raises(MediaLimitExceeded):
-        await deed.done(Enclosure.BARE)
+        await deed.done(bare)
     assert deed.processes() == []
 
 
-async def test_a_cancelled_caller_takes_its_child_along(enclosure: Enclosure) -> None:
+async def test_a_cancelled_caller_takes_its_child_along(enclosed: Sandbox) -> None:
     deed, started = Deed("hang"), asyncio.Event()
-    work = asyncio.create_task(deed.done(enclosure, lambda percent: started.set()))
+    work = asyncio.create_task(deed.done(enclosed, lambda percent: started.set()))
     await started.wait()
     assert deed.processes()
     work.cancel()
@@ -57,13 +60,13 @@ async def test_a_cancelled_caller_takes_its_child_along(enclosure: Enclosure) ->
     assert deed.processes() == []
 
 
-async def test_a_caller_whose_own_code_fails_takes_its_child_along(enclosure: Enclosure) -> None:
+async def test_a_caller_whose_own_code_fails_takes_its_child_along(enclosed: Sandbox) -> None:
     def fail(percent: int) -> None:
         raise LookupError("in the caller")
 
     deed = Deed("hang")
     with pytest.raises(LookupError):
-        await deed.done(enclosure, fail)
+        await deed.done(enclosed, fail)
     assert deed.processes() == []
 
 
@@ -74,7 +77,7 @@ def test_a_killed_caller_takes_its_child_along(enclosure: Enclosure) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as caller:
         assert caller.stdout
         caller.stdout.readline()
-        assert len(deed.processes()) > 1
+        assert deed.processes()
         caller.kill()
     eventually(lambda: not deed.processes())
 
@@ -97,14 +100,14 @@ def test_a_killed_caller_takes_its_child_along(enclosure: Enclosure) -> None:
     ],
     ids=lambda value: value.name if isinstance(value, Deed) else None,
 )
-async def test_whose_fault_it_is(deed: Deed, error: type[TouchlineError], why: str, enclosure: Enclosure) -> None:
+async def test_whose_fault_it_is(deed: Deed, error: type[TouchlineError], why: str, enclosed: Sandbox) -> None:
     with pytest.raises(TouchlineError, match=why) as raised:
-        await deed.done(enclosure)
+        await deed.done(enclosed)
     assert type(raised.value) is error
     assert deed.processes() == []
 
 
-async def test_what_the_system_kills_may_be_tried_again(enclosure: Enclosure) -> None:
+async def test_what_the_system_kills_may_be_tried_again(enclosed: Sandbox) -> None:
     deed = Deed("hang")
 
     def kill(percent: int) -> None:
@@ -113,37 +116,79 @@ async def test_what_the_system_kills_may_be_tried_again(enclosure: Enclosure) ->
                 process.kill()
 
     with pytest.raises(Unavailable, match="by the system"):
-        await deed.done(enclosure, kill)
+        await deed.done(enclosed, kill)
 
 
-async def test_what_is_written_is_limited(enclosure: Enclosure, output: Path) -> None:
+async def test_what_is_written_is_limited(enclosed: Sandbox, output: Path) -> None:
     with pytest.raises(MediaLimitExceeded, match="bytes are made of it"):
-        await Deed("overflow", output=output).done(enclosure)
+        await Deed("overflow", output=output).done(enclosed)
 
 
-async def test_a_link_is_no_file(enclosure: Enclosure, output: Path, tmp_path: Path) -> None:
-    """Whoever stores the output would read what it points at, as themselves."""
-    secret = tmp_path / "secret"
-    secret.write_text("secret")
-    with pytest.raises(CrashingVideo, match="no file"):
-        await Deed("link", {"target": str(secret)}, output=output).done(enclosure)
+@pytest.mark.parametrize(
+    "names",
+    [["../outside"], ["/etc/outside"], ["a/../../outside"], [".hidden"], ["a\0b"], ["x" * 300], [""], ["same", "same"]],
+    ids=repr,
+)
+async def test_a_file_gets_no_name_that_leads_elsewhere(names: list[str], bare: Sandbox, output: Path) -> None:
+    with pytest.raises(CrashingVideo, match="a file that is not its"):
+        await Deed("trespass", {"names": names}, output=output).done(bare)
+    assert {path.name for path in output.parent.rglob("*")} <= {"output", "same"}
 
 
-async def test_processes_are_limited(walled: Enclosure) -> None:
+async def test_without_a_folder_nothing_is_written(bare: Sandbox) -> None:
+    with pytest.raises(CrashingVideo, match="a file that is not its"):
+        await Deed("trespass", {"names": ["any"]}).done(bare)
+
+
+async def test_files_that_are_not_taken_do_not_pile_up(bare: Sandbox, output: Path) -> None:
+    with pytest.raises(CrashingVideo, match="does not take them"):
+        await Deed("hoard", output=output).done(bare)
+
+
+async def test_files_are_told_when_they_are_complete(enclosed: Sandbox, output: Path) -> None:
+    told: list[OutputFile] = []
+    options = {"names": ["first.txt", "folder/second.txt"], "mark": "complete"}
+    outcome = await enclosed.run(Task("trespass", LIMITS, options, output=output, completed=told.append), Said)
+    assert told == list(outcome.files) == [OutputFile("first.txt", 0), OutputFile("folder/second.txt", 0)]
+
+
+async def test_processes_are_limited(walled: Enclosure, within_walls: Sandbox) -> None:
     deed = Deed("fork_bomb", {"most": 200}).limited(processes=40)
-    words = await deed.done(walled)
+    words = await deed.done(within_walls)
     if walled is Enclosure.ROOT or os.geteuid() != 0:  # the kernel counts no processes of root, renamed or not
         assert 0 < words["started"] < 40
     assert deed.processes() == []
 
 
-async def test_a_folder_that_is_not_empty_is_not_lent(sandbox: Sandbox, output: Path) -> None:
+async def test_a_folder_that_is_not_empty_is_not_taken(bare: Sandbox, output: Path) -> None:
     (output / "other").touch()
     with pytest.raises(Defect, match="not empty"):
-        await Deed("inspect", output=output).done(Enclosure.BARE)
+        await Deed("inspect", output=output).done(bare)
 
 
-async def test_a_child_that_cannot_start_is_our_fault() -> None:
-    broken = Sandbox(MediaSettings(), Program("no_such_module"))
-    with pytest.raises(SetupError, match="no_such_module"):
-        await broken.run(Task("walls", Deed("hang").limits), dict)
+async def test_a_zygote_that_cannot_start_is_our_fault() -> None:
+    async with Sandbox(MediaSettings(), Program("no_such_module")) as broken:
+        with pytest.raises(SetupError, match="no_such_module"):
+            await broken.run(Task("walls", LIMITS), dict)
+
+
+async def test_a_killed_zygote_takes_its_children_along_and_is_started_again(walled: Enclosure) -> None:
+    deed, started = Deed("hang"), asyncio.Event()
+    async with misbehaving(walled) as sandbox:
+        work = asyncio.create_task(deed.done(sandbox, lambda percent: started.set()))
+        await started.wait()
+        for process in psutil.Process().children(recursive=True):
+            if process.name() == "bwrap":
+                process.kill()
+        with pytest.raises(Unavailable, match="by the system"):
+            await work
+        assert deed.processes() == []
+        assert (await Deed("inspect").done(sandbox))["process"] == 1
+
+
+async def test_nothing_is_carried_over(within_walls: Sandbox) -> None:
+    """Many at once and after each other: the same first process, the same descriptors, nobody else in sight."""
+    first = await Deed("inspect").done(within_walls)
+    again = await asyncio.gather(*(Deed("inspect").done(within_walls) for _ in range(8)))
+    assert [words for words in again if words != first] == []
+    assert first["process"] == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.media.conftest import standing
-from tests.support.sandboxes import MISBEHAVING, Deed, misbehaving
+from tests.support.sandboxes import LIMITS, MISBEHAVING, Deed, misbehaving
 from touchline.kernel.errors import SetupError
 from touchline.media.sandbox import Enclosure, Sandbox, Task
 from touchline.media.settings import MediaSettings
@@ -35,56 +35,57 @@ def canary(tmp_path: Path) -> Path:
     return canary
 
 
-async def test_no_way_out(walled: Enclosure, server: socket.socket, canary: Path, output: Path) -> None:
+async def test_no_way_out(within_walls: Sandbox, server: socket.socket, canary: Path, output: Path) -> None:
     options = {
         "file": str(canary),
         "folder": str(canary.parent),
         "port": server.getsockname()[1],
         "process": os.getpid(),
     }
-    words = await Deed("look_around", options, output=output).done(walled)
+    words = await Deed("look_around", options, output=output).done(within_walls)
     # Inside there is a network of its own, on which it may listen as it likes: nobody else is there.
     assert words["open"] == ["listen"]
     with pytest.raises(BlockingIOError):
         server.accept()
 
 
-async def test_what_a_child_finds(walled: Enclosure, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_a_child_finds(walled: Enclosure, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOUCHLINE_CLUSTER_SECRET", "hidden")
-    words = await Deed("inspect", output=output).done(walled)
+    async with misbehaving(walled) as sandbox:
+        words = await Deed("inspect").done(sandbox)
     assert words["user"] not in (0, os.geteuid())
-    assert words["folder"] == "/output"
+    assert words["folder"] == "/"
     assert {"LANG", "MALLOC_ARENA_MAX", "PYTHONPATH"} <= set(words["environment"])
     assert "TOUCHLINE_CLUSTER_SECRET" not in words["environment"]
     assert len(words["descriptors"]) == 4  # the input, both outputs, and the channel
 
 
-async def test_a_bare_child_of_root_is_another_user() -> None:
-    words = await Deed("inspect").done(Enclosure.BARE)
+async def test_a_bare_child_of_root_is_another_user(bare: Sandbox) -> None:
+    words = await Deed("inspect").done(bare)
     assert words["user"] == (MediaSettings().sandbox_user_id if os.geteuid() == 0 else os.geteuid())
 
 
-async def test_the_walls_that_stand_are_told(enclosure: Enclosure) -> None:
-    walls = await misbehaving(enclosure).walls()
+async def test_the_walls_that_stand_are_told(enclosure: Enclosure, enclosed: Sandbox) -> None:
+    walls = await enclosed.walls()
     if enclosure is Enclosure.BARE:
         assert {"network", "files", "processes"} <= set(walls.missing)
     else:
         assert walls.missing == ()
 
 
-async def test_the_strongest_that_stand_are_chosen(sandbox: Sandbox) -> None:
-    assert await sandbox.walls() == await misbehaving(standing()[0]).walls()
+async def test_the_strongest_that_stand_are_chosen(sandbox: Sandbox, sandboxes: dict[Enclosure, Sandbox]) -> None:
+    assert await sandbox.walls() == await sandboxes[standing()[0]].walls()
 
 
 async def test_missing_walls_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    bare = Sandbox(MediaSettings(), MISBEHAVING, [Enclosure.BARE])
     with caplog.at_level(logging.WARNING):
-        for _ in range(2):
-            await bare.run(Task("inspect", Deed("inspect").limits), object)
+        async with misbehaving(Enclosure.BARE) as bare:
+            for _ in range(2):
+                await bare.run(Task("inspect", LIMITS), object)
     assert [record.message for record in caplog.records] == ["videos are opened without all walls"]
 
 
 async def test_missing_walls_can_be_refused() -> None:
-    bare = Sandbox(MediaSettings(require_walls=True), MISBEHAVING, [Enclosure.BARE])
-    with pytest.raises(SetupError, match="missing: network, files, processes"):
-        await bare.run(Task("inspect", Deed("inspect").limits), object)
+    async with Sandbox(MediaSettings(require_walls=True), MISBEHAVING, [Enclosure.BARE]) as bare:
+        with pytest.raises(SetupError, match="missing: network, files, processes"):
+            await bare.run(Task("inspect", LIMITS), object)

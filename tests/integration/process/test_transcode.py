@@ -14,7 +14,6 @@ import pytest
 
 from touchline.kernel.errors import LeaseLost
 from touchline.media.sandbox import Sandbox
-from touchline.media.settings import MediaSettings
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
@@ -30,13 +29,12 @@ from touchline.process.transcode.worker import Transcoder
 from .clips import RE_ENCODED, make_clip
 from .conftest import World, until
 
-SANDBOX = Sandbox(MediaSettings(threads=2))
-
 
 @dataclass(frozen=True, slots=True)
 class Studio:
     world: World
     objects: ObjectStore
+    sandbox: Sandbox
     scratch: Scratch
     folder: Path
 
@@ -46,7 +44,7 @@ class Studio:
 
     def transcoder(self, objects: ObjectStore | None = None, **settings: int) -> Transcoder:
         process = ProcessSettings.model_validate(settings)
-        return Transcoder(objects or self.objects, SANDBOX, self.scratch, self.pointers, process)
+        return Transcoder(objects or self.objects, self.sandbox, self.scratch, self.pointers, process)
 
     async def job(self, original: bytes | Path | None) -> Job:
         """A job in hand, with this original in the store."""
@@ -80,9 +78,9 @@ class Studio:
 
 
 @pytest.fixture
-async def studio(world: World, objects: ObjectStore, tmp_path: Path) -> AsyncGenerator[Studio]:
+async def studio(world: World, objects: ObjectStore, sandbox: Sandbox, tmp_path: Path) -> AsyncGenerator[Studio]:
     with open_scratch(tmp_path / "scratch") as scratch:
-        yield Studio(world, objects, scratch, tmp_path)
+        yield Studio(world, objects, sandbox, scratch, tmp_path)
         assert [path for path in (tmp_path / "scratch").glob("*/*") if path.name != ".lock"] == [], "left behind"
 
 
@@ -227,6 +225,17 @@ async def test_a_video_that_was_cut_off_fails_for_good(studio: Studio, half: byt
     assert await studio.stored(failed.video_id) == []
 
 
+async def test_what_fails_half_way_takes_away_what_it_stored(studio: Studio, clip: Path) -> None:
+    """Here something lies where its poster belongs."""
+    held = await studio.job(clip)
+    await studio.objects.put_new(f"thumbs/{held.video_id}/{held.attempt}/poster.jpg", b"in the way")
+    await studio.objects.put_new(f"thumbs/{held.video_id}/another/poster.jpg", b"of another attempt")
+    failed = await studio.fails(held)
+    assert failed.error
+    assert failed.error.type == "AlreadyExists"
+    assert await studio.stored(held.video_id) == [f"thumbs/{held.video_id}/another/poster.jpg"]
+
+
 async def test_an_original_that_is_too_large_is_not_even_fetched(studio: Studio, clip: Path) -> None:
     failed = await studio.fails(await studio.job(clip), studio.transcoder(largest_original=1000))
     assert failed.error
@@ -265,7 +274,7 @@ def children() -> list[psutil.Process]:
     found: list[psutil.Process] = []
     for process in psutil.Process().children(recursive=True):
         try:
-            if "touchline.media.child" in process.cmdline():
+            if process.name() == "media-hls":
                 found.append(process)
         except psutil.NoSuchProcess:
             continue

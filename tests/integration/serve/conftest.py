@@ -17,7 +17,6 @@ from touchline.contracts.events import Event, Payload
 from touchline.contracts.settings import ByteSize
 from touchline.kernel import ManualClock, Principal, Role, TenantId, UserId, uuid7
 from touchline.media.sandbox import Sandbox
-from touchline.media.settings import MediaSettings
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
@@ -154,12 +153,6 @@ async def running(environment: Environment, clock: ManualClock) -> AsyncGenerato
         await server.start()
         ours, theirs = principal(), principal()
         yield World(environment, clock, parts, RegistryClient(client), ArtifactClient(client), ours, theirs)
-
-
-@pytest.fixture(scope="session")
-def sandbox() -> Sandbox:
-    """Which walls stand is tried out once."""
-    return Sandbox(MediaSettings())
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 from touchline.media.child.__main__ import TASKS
-from touchline.media.child.duty import serve
+from touchline.media.child.zygote import serve
 
 MISDEEDS = (
     "hang", "multiply", "burn", "grow", "crash", "leave", "raise_defect", "raise_failure", "babble", "drone", "flood",
-    "lie", "overflow", "link", "look_around", "fork_bomb", "inspect",
+    "lie", "overflow", "trespass", "hoard", "look_around", "fork_bomb", "inspect",
 )  # fmt: skip
 
 if __name__ == "__main__":

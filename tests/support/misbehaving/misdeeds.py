@@ -10,9 +10,11 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from touchline.media.child import system
 from touchline.media.child.channel import Channel
 from touchline.media.child.failures import Refused
 from touchline.media.model import Failure
@@ -33,11 +35,24 @@ class Lie:
     what: str
 
 
+def marked(deed: Callable[[Options, Channel], object]) -> Callable[[Options, Channel], object]:
+    """So that the test can tell whose processes are left."""
+
+    @wraps(deed)
+    def marking(options: Options, channel: Channel) -> object:
+        system.name_process(options.get("mark", ""))
+        return deed(options, channel)
+
+    return marking
+
+
+@marked
 def hang(options: Options, channel: Channel) -> None:
     channel.progress(0.01)
     time.sleep(FOREVER_S)
 
 
+@marked
 def multiply(options: Options, channel: Channel) -> None:
     """Children in sessions of their own, which a signal to the group would miss."""
     for _ in range(3):
@@ -47,62 +62,86 @@ def multiply(options: Options, channel: Channel) -> None:
     hang(options, channel)
 
 
+@marked
 def burn(options: Options, channel: Channel) -> None:
     while True:
         pass
 
 
+@marked
 def grow(options: Options, channel: Channel) -> None:
     kept = []
     while True:
         kept.append(bytearray(64 * 1024**2))
 
 
+@marked
 def crash(options: Options, channel: Channel) -> None:
     ctypes.string_at(0)
 
 
+@marked
 def leave(options: Options, channel: Channel) -> None:
     os._exit(options["code"])
 
 
+@marked
 def raise_defect(options: Options, channel: Channel) -> None:
     raise ZeroDivisionError("a mistake of ours")
 
 
+@marked
 def raise_failure(options: Options, channel: Channel) -> None:
     raise Refused(Failure(options["failure"]), "as asked")
 
 
+@marked
 def babble(options: Options, channel: Channel) -> None:
     channel._say({"surprise": True})
     time.sleep(FOREVER_S)
 
 
+@marked
 def drone(options: Options, channel: Channel) -> None:
     while True:
-        os.write(channel._descriptor, b"x" * 65536)
+        channel._socket.sendall(b"x" * 65536)
 
 
+@marked
 def flood(options: Options, channel: Channel) -> None:
     while True:
         channel._say({"progress": 1})
 
 
+@marked
 def lie(options: Options, channel: Channel) -> Lie:
     return Lie("what nobody asked for")
 
 
+@marked
 def overflow(options: Options, channel: Channel) -> None:
     for number in range(1_000_000):
-        Path(f"{number}").write_bytes(b"x" * 1024**2)
+        with channel.create(f"{number}") as file:
+            file.write(b"x" * 1024**2)
 
 
-def link(options: Options, channel: Channel) -> Said:
-    Path("index.m3u8").symlink_to(options["target"])
+@marked
+def trespass(options: Options, channel: Channel) -> Said:
+    for name in options["names"]:
+        channel.create(name).close()
     return Said({})
 
 
+@marked
+def hoard(options: Options, channel: Channel) -> Said:
+    """Asks for files and does not take them."""
+    for number in range(100_000):
+        channel._say({"create": f"{number}"})
+    time.sleep(FOREVER_S)
+    return Said({})
+
+
+@marked
 def fork_bomb(options: Options, channel: Channel) -> Said:
     started = 0
     for _ in range(options["most"]):
@@ -116,12 +155,14 @@ def fork_bomb(options: Options, channel: Channel) -> Said:
     return Said({"started": started})
 
 
+@marked
 def look_around(options: Options, channel: Channel) -> Said:
     """Tries each way out; says which were open."""
     ways: dict[str, Callable[[], object]] = {
         "read": lambda: Path(options["file"]).read_bytes(),
         "list": lambda: os.listdir(options["folder"]),  # noqa: PTH208 - the file is a few lines of system calls
-        "write beside": lambda: Path("..", "outside").write_text("x"),
+        "write here": lambda: Path("outside").write_text("x"),
+        "write for the next one": lambda: Path("/tmp/outside").write_text("x"),  # noqa: S108 - it must not be there
         "write to the system": lambda: Path(sys.prefix, "outside").write_text("x"),
         "connect": lambda: socket.create_connection(("127.0.0.1", options["port"]), timeout=2),
         "listen": lambda: socket.create_server(("0.0.0.0", options["port"] + 1)),  # noqa: S104 - it must not matter
@@ -132,10 +173,12 @@ def look_around(options: Options, channel: Channel) -> Said:
     return Said({"open": [name for name, way in ways.items() if _succeeds(way)]})
 
 
+@marked
 def inspect(options: Options, channel: Channel) -> Said:
     return Said(
         {
             "user": os.getuid(),
+            "process": os.getpid(),
             "environment": sorted(os.environ),
             "folder": str(Path.cwd()),
             "descriptors": sorted(_open_descriptors()),

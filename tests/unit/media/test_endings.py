@@ -12,7 +12,7 @@ from touchline.media.sandbox.endings import result_of
 from touchline.media.sandbox.model import Ending
 
 
-def ended(code: int, *, started: bool = True) -> Ending:
+def ended(code: int | None, *, started: bool = True) -> Ending:
     return Ending(started, None, code, "last words")
 
 
@@ -22,11 +22,11 @@ def ended(code: int, *, started: bool = True) -> Ending:
         (ended(1, started=False), SetupError, "last words"),
         (ended(-signal.SIGKILL, started=False), SetupError, "last words"),
         (ended(-signal.SIGXCPU), MediaLimitExceeded, "processor time"),
-        (ended(128 + signal.SIGXCPU), MediaLimitExceeded, "processor time"),
         (ended(-signal.SIGKILL), Unavailable, "by the system"),
-        (ended(128 + signal.SIGKILL), Unavailable, "by the system"),
+        (ended(None), Unavailable, "by the system"),
+        (ended(None, started=False), Unavailable, "by the system"),
         (ended(-signal.SIGSEGV), CrashingVideo, "SIGSEGV"),
-        (ended(128 + signal.SIGABRT), CrashingVideo, "SIGABRT"),
+        (ended(-signal.SIGABRT), CrashingVideo, "SIGABRT"),
         (ended(0), CrashingVideo, "ended with 0 and no answer"),
         (ended(255), CrashingVideo, "ended with 255 and no answer"),
         (Ending(True, {"failure": "invented", "why": ""}, 0, ""), Defect, "invented"),

@@ -1,41 +1,63 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from touchline.kernel.errors import Defect
+from touchline.kernel.errors import Defect, Unavailable
 from touchline.media.errors import CrashingVideo, NotAVideo
 from touchline.media.model import OutputFile
-from touchline.media.sandbox.files import lent, opened, written, written_bytes
+from touchline.media.sandbox.files import Outputs, opened
 
 
-def test_what_was_written_is_listed_in_order(tmp_path: Path) -> None:
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "two").write_bytes(b"22")
-    (tmp_path / "a").write_bytes(b"1")
-    assert written(tmp_path) == (OutputFile("a", 1), OutputFile("b/two", 2))
-    assert written_bytes(tmp_path) >= 3
+def make(outputs: Outputs, name: str, content: bytes) -> None:
+    descriptor = outputs.create(name)
+    os.write(descriptor, content)
+    os.close(descriptor)
 
 
-@pytest.mark.parametrize("make", ["link", "link to a folder", "hard link", "pipe", "socket-like device"])
-def test_only_plain_files_are_taken(make: str, tmp_path: Path) -> None:
-    folder, outside = tmp_path / "output", tmp_path / "outside"
-    folder.mkdir()
-    outside.write_text("secret")
-    strange = folder / "strange"
-    match make:
-        case "link":
-            strange.symlink_to(outside)
-        case "link to a folder":
-            strange.symlink_to(tmp_path, target_is_directory=True)
-        case "hard link":
-            strange.hardlink_to(outside)
-        case _:
-            os.mkfifo(strange)
+def test_what_was_made_is_listed_in_order(tmp_path: Path) -> None:
+    outputs = Outputs(tmp_path)
+    make(outputs, "b/two", b"22")
+    make(outputs, "a", b"1")
+    assert outputs.files() == (OutputFile("a", 1), OutputFile("b/two", 2))
+    assert outputs.size_bytes() == 3
+    assert (tmp_path / "b" / "two").stat().st_mode & 0o777 == 0o600
+
+
+@given(st.text(alphabet="ab/.\\~\0 Ä-_", max_size=12))
+def test_no_name_leads_out_of_the_folder(name: str) -> None:
+    with TemporaryDirectory() as root:
+        folder = Path(root) / "output"
+        folder.mkdir()
+        outputs = Outputs(folder)
+        with suppress(CrashingVideo):
+            os.close(outputs.create(name))
+        assert [path for path in Path(root).rglob("*") if not path.is_relative_to(folder)] == []
+        assert all(path.is_dir() or not path.name.startswith(".") for path in folder.rglob("*"))
+
+
+def test_a_file_is_made_once_and_completed_once(tmp_path: Path) -> None:
+    outputs = Outputs(tmp_path)
+    make(outputs, "a", b"1")
     with pytest.raises(CrashingVideo):
-        written(folder)
+        outputs.create("a")
+    assert outputs.completed("a") == OutputFile("a", 1)
+    for name in ("a", "b"):
+        with pytest.raises(CrashingVideo):
+            outputs.completed(name)
+
+
+def test_a_folder_where_a_file_is_cannot_be_made(tmp_path: Path) -> None:
+    outputs = Outputs(tmp_path)
+    make(outputs, "a", b"1")
+    with pytest.raises(Unavailable):
+        outputs.create("a/b")
 
 
 def test_a_source_gets_a_descriptor_of_its_own(tmp_path: Path) -> None:
@@ -44,14 +66,13 @@ def test_a_source_gets_a_descriptor_of_its_own(tmp_path: Path) -> None:
     with path.open("rb") as file:
         file.seek(3)
         with opened(file.fileno()) as own:
-            assert own is not None
             assert os.read(own, 100) == b"content"
         assert file.read() == b"tent"
 
 
-def test_nothing_is_opened_for_a_task_without_a_source() -> None:
+def test_without_a_source_there_is_nothing_to_read() -> None:
     with opened(None) as source:
-        assert source is None
+        assert os.read(source, 1) == b""
 
 
 @pytest.mark.parametrize("content", [None, b""])
@@ -64,20 +85,7 @@ def test_what_cannot_be_a_video_is_refused_before_a_child_starts(content: bytes 
         pass
 
 
-def test_a_folder_with_something_in_it_is_not_lent(tmp_path: Path) -> None:
+def test_a_folder_with_something_in_it_is_not_taken(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(Defect), lent(tmp_path, None):
-        pass
-
-
-def test_a_lent_folder_comes_back_with_all_that_is_in_it(tmp_path: Path) -> None:
-    mine = os.geteuid()
-    user = 65_533 if mine == 0 else mine
-    with lent(tmp_path, user):
-        assert tmp_path.stat().st_uid == user
-        (tmp_path / "folder").mkdir()
-        (tmp_path / "folder" / "link").symlink_to("/etc/passwd")
-        for path in (tmp_path / "folder", tmp_path / "folder" / "link"):
-            os.chown(path, user, -1, follow_symlinks=False)
-    assert {path.lstat().st_uid for path in (tmp_path, *tmp_path.rglob("*"))} == {mine}
-    assert Path("/etc/passwd").stat().st_uid == 0
+    with pytest.raises(Defect):
+        Outputs(tmp_path)

@@ -27,5 +27,5 @@ def test_options_are_whole_numbers() -> None:
 
 def test_an_order_reads_back_as_it_was_written() -> None:
     limits = Limits(wall_s=1.5, cpu_s=2, memory_bytes=3, file_bytes=4, output_bytes=5, processes=None)
-    order = Order("probe", {"a": [1, "b"]}, limits, folder="/output", user_id=7, parent_id=None)
+    order = Order("probe", {"a": [1, "b"]}, limits, user_id=7, namespaces=True)
     assert Order.decode(order.encode()) == order

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from touchline.media.child.boxes import walk_boxes
 from touchline.media.child.failures import Refused
-from touchline.media.child.wholeness import check_whole, check_written
+from touchline.media.child.wholeness import Written, check_whole, check_written, look_at
 from touchline.media.model import Failure, Format
 
 SEGMENT = b"\x18\x53\x80\x67"
@@ -99,12 +99,16 @@ def test_the_walk_goes_forward(content: bytes) -> None:
         os.close(descriptor)
 
 
+def look(path: Path, content: bytes) -> Written:
+    path.write_bytes(content)
+    with path.open("rb") as file:
+        return look_at(file.fileno())
+
+
 def test_what_we_wrote_ends_where_its_last_box_does(tmp_path: Path) -> None:
-    path = tmp_path / "segment"
-    path.write_bytes(whole := box(b"moof", bytes(10)) + box(b"mdat", bytes(100)))
-    assert check_written(path, b"mdat") == len(whole)
+    whole = box(b"moof", bytes(10)) + box(b"mdat", bytes(100))
+    assert check_written(look(tmp_path / "segment", whole), b"mdat") == len(whole)
     for broken in (b"", whole[:-1], whole[:18]):
-        path.write_bytes(broken)
         with pytest.raises(Refused) as raised:
-            check_written(path, b"mdat")
+            check_written(look(tmp_path / "segment", broken), b"mdat")
         assert raised.value.failure is Failure.STORAGE

@@ -119,7 +119,8 @@ async def test_one_that_cancels_itself_stops_nobody() -> None:
     async def leave() -> None:
         raise asyncio.CancelledError
 
-    await together(leave(), note(log, "done"))
+    with pytest.raises(asyncio.CancelledError):
+        await together(leave(), note(log, "done"))
     assert log == ["done"]
 
 

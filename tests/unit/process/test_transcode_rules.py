@@ -35,15 +35,6 @@ def test_a_name_cannot_leave_the_attempts_folder(path: str) -> None:
         rules.proxy_key(VIDEO, 1, path)
 
 
-def test_a_playlist_comes_after_everything_that_it_names() -> None:
-    files = ["index.m3u8", "720p/index.m3u8", "720p/init.mp4", "720p/s1.m4s", "360p/index.m3u8", "360p/s1.m4s"]
-    assert rules.upload_waves(files, "index.m3u8") == (
-        ["360p/s1.m4s", "720p/init.mp4", "720p/s1.m4s"],
-        ["360p/index.m3u8", "720p/index.m3u8"],
-        ["index.m3u8"],
-    )
-
-
 def test_the_pointing_playlist_names_the_same_files_from_one_level_above() -> None:
     assert rules.pointing_playlist(PLAYLIST, "12").splitlines() == [
         "#EXTM3U",

@@ -42,7 +42,8 @@ async def _probed(file: Path) -> Probe:
     from touchline.media.probe import probe
     from touchline.media.sandbox import Sandbox
 
-    return await probe(Sandbox(load().settings.media), file)
+    async with Sandbox(load().settings.media) as sandbox:
+        return await probe(sandbox, file)
 
 
 def _video(track: VideoTrack) -> str:

@@ -84,9 +84,11 @@ def status(as_json: AsJson = False) -> int:
 @commands.command()
 def doctor(as_json: AsJson = False) -> int:
     """Look for what is wrong with this installation, and say how to mend it. Exit code 8 when something fails."""
-    from touchline.platform.stack.doctor import Level, examine
+    from touchline.apps.doctor import examine
+    from touchline.apps.settings import load
+    from touchline.platform.stack.doctor import Level
 
-    findings = asyncio.run(examine(_stack(show)))
+    findings = asyncio.run(examine(load()))
     if as_json:
         show_json([asdict(finding) for finding in findings])
     else:

@@ -1,4 +1,4 @@
-from .duty import serve
+from .zygote import serve
 
 TASKS = {
     "probe": "touchline.media.child.probe:probe",

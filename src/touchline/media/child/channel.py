@@ -1,22 +1,26 @@
-"""What a child says to its parent: JSON lines on the descriptor that was its standard output.
+"""What a child says to its parent, in JSON lines, and the files that it gets for the asking.
 
 Invariant: nothing else can write there, whatever a library prints.
 """
 
 from __future__ import annotations
 
+import io
 import json
-import os
-import sys
-from typing import Any
+import socket
+from typing import TYPE_CHECKING, Any
 
 from touchline.media.model import Failure
 
+from .failures import Refused
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
 
 class Channel:
-    def __init__(self) -> None:
-        self._descriptor = os.dup(sys.stdout.fileno())
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=descriptor)
         self._percent = -1
 
     def started(self) -> None:
@@ -29,6 +33,17 @@ class Channel:
             self._percent = percent
             self._say({"progress": percent})
 
+    def create(self, name: str) -> Output:
+        """A new file in the output folder, which a child cannot reach itself."""
+        self._say({"create": name})
+        _, descriptors, *_ = socket.recv_fds(self._socket, 1, 1)
+        if not descriptors:
+            raise Refused(Failure.DEFECT, f"no file {name} was given")
+        return Output(descriptors[0], name, self)
+
+    def complete(self, name: str) -> None:
+        self._say({"complete": name})
+
     def result(self, document: dict[str, Any]) -> None:
         self._say({"result": document})
 
@@ -36,6 +51,26 @@ class Channel:
         self._say({"failure": failure, "why": why})
 
     def _say(self, message: dict[str, Any]) -> None:
-        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
-        while line:
-            line = line[os.write(self._descriptor, line) :]
+        self._socket.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+
+
+class Output(io.FileIO):
+    """A file that can be written, and read again until it is closed, which says that it is complete."""
+
+    def __init__(self, descriptor: int, name: str, channel: Channel) -> None:
+        super().__init__(descriptor, "r+")
+        self.path = name
+        self._channel = channel
+
+    def write(self, data: ReadableBuffer) -> int:
+        """All of it, or an error that says why not: the libraries do not look at how much was written."""
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        while rest:
+            rest = rest[super().write(rest) :]
+        return size
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self._channel.complete(self.path)

@@ -6,24 +6,27 @@ import os
 import resource
 import signal
 
+from touchline.platform.stack.tether import die_with
+
+from . import system
 from .order import Limits, Order
 
 OPEN_FILES = 64
-GRACE_S = 5
 
 
-def confine(order: Order) -> None:
-    """The limits first: another user could not set them all."""
+def confine(order: Order, keeper_id: int) -> None:
+    """The limits first: another user could not set them all. The death signal last: it does not survive the change."""
     _limit(order.limits)
     if order.user_id is not None:
-        _become(order.user_id, order.parent_id)
-    if order.folder is not None:
-        os.chdir(order.folder)  # which may be open to the new user alone
+        os.setgroups([])
+        os.setresgid(order.user_id, order.user_id, order.user_id)
+        os.setresuid(order.user_id, order.user_id, order.user_id)
+    system.drop_capabilities()
+    die_with(keeper_id, signal.SIGKILL)
 
 
 def _limit(limits: Limits) -> None:
-    # SIGXCPU ends the child at the soft limit; the hard one is for a child that would catch the signal.
-    resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_s, limits.cpu_s + GRACE_S))
+    _lower(resource.RLIMIT_CPU, limits.cpu_s)
     _lower(resource.RLIMIT_AS, limits.memory_bytes)
     _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
     _lower(resource.RLIMIT_NOFILE, OPEN_FILES)
@@ -36,15 +39,3 @@ def _lower(what: int, limit: int) -> None:
     _, hard = resource.getrlimit(what)
     lowest = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(what, (lowest, lowest))
-
-
-def _become(user_id: int, parent_id: int | None) -> None:
-    """From root to nobody in particular. The kernel takes the capabilities away with it, but the death signal too;
-    in a namespace that does not matter, because the namespace itself ends."""
-    from touchline.platform.stack.tether import die_with  # now: the new user may not be able to read it
-
-    os.setgroups([])
-    os.setresgid(user_id, user_id, user_id)
-    os.setresuid(user_id, user_id, user_id)
-    if parent_id is not None:
-        die_with(parent_id, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The task `hls`: a master playlist and one rendition, in the folder where the child was started.
+"""The task `hls`: a master playlist and one rendition.
 
 Invariant: every name is ours; the source's names and metadata appear nowhere.
 """
@@ -6,7 +6,6 @@ Invariant: every name is ours; the source's names and metadata appear nowhere.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Protocol
 
 import av
@@ -22,6 +21,7 @@ from .encoded_pictures import EncodedPictures, Target
 from .encoded_sound import EncodedSound
 from .facts import learn
 from .failures import Refused
+from .folder import Folder
 from .order import Options
 from .packets import AnyPacket, mux
 from .source import Source, identify, open_source, tick_of
@@ -43,13 +43,13 @@ def package(options: dict[str, Any], channel: Channel) -> Packaged:
     facts = learn(kind, bounds)
     plan = rules.plan(kind, facts.video, facts.audio, bounds.keyframe_gap_ms)
     size = _size(facts, plan)
-    folder = Path(rules.rendition_name(*size))
-    folder.mkdir()
+    folder = Folder(rules.rendition_name(*size), channel, kept=(PLAYLIST, HEADER))
     with open_source(kind, bounds) as source, _open_output(folder, bounds) as output:
         tracks = _tracks(source, output, plan, Target(size, facts.video.rotation), bounds)
         _pump(source, output, tracks, _Meter(channel, source, facts.duration_ms))
     rendition = _describe(folder, facts, plan, size)
-    Path(MASTER).write_text(master_playlist([rendition]), "utf-8")
+    with channel.create(MASTER) as master:
+        master.write(master_playlist([rendition]).encode())
     return Packaged(facts, (rendition,))
 
 
@@ -58,16 +58,16 @@ def _size(facts: Probe, plan: Plan) -> tuple[int, int]:
     return rules.fitted_size(*seen, rules.LARGEST_SIZE) if plan.encode_video else seen
 
 
-def _open_output(folder: Path, options: Options) -> OutputContainer:
+def _open_output(folder: Folder, options: Options) -> OutputContainer:
     muxer = {
         "hls_time": f"{options.segment_ms / 1000:g}",
         "hls_playlist_type": "vod",
         "hls_segment_type": "fmp4",
         "hls_fmp4_init_filename": HEADER,
-        "hls_segment_filename": str(folder / SEGMENTS),
+        "hls_segment_filename": folder.path(SEGMENTS),
         "hls_flags": "independent_segments",
     }
-    return av.open(str(folder / PLAYLIST), "w", format="hls", container_options=muxer)
+    return av.open(folder.path(PLAYLIST), "w", format="hls", container_options=muxer, io_open=folder.open)
 
 
 def _tracks(source: Source, output: OutputContainer, plan: Plan, target: Target, options: Options) -> dict[int, Track]:
@@ -111,19 +111,18 @@ def _pump(source: Source, output: OutputContainer, tracks: Mapping[int, Track], 
     meter.finish()
 
 
-def _describe(folder: Path, facts: Probe, plan: Plan, size: tuple[int, int]) -> Rendition:
-    playlist, header = folder / PLAYLIST, folder / HEADER
-    segments = _written_segments(playlist)
-    check_written(header, b"moov")
-    sizes = [check_written(folder / segment.name, b"mdat") * 8 for segment in segments]
+def _describe(folder: Folder, facts: Probe, plan: Plan, size: tuple[int, int]) -> Rendition:
+    segments = _written_segments(folder.content(PLAYLIST).decode() or END)
+    check_written(folder.written(HEADER), b"moov")
+    sizes = [check_written(folder.written(segment.name), b"mdat") * 8 for segment in segments]
     seconds = sum(segment.duration_s for segment in segments)
     return Rendition(
         name=folder.name,
-        playlist=playlist.as_posix(),
+        playlist=folder.path(PLAYLIST),
         width=size[0],
         height=size[1],
         frame_rate=facts.video.frame_rate,
-        codecs=_codecs(header.read_bytes(), facts, plan),
+        codecs=_codecs(folder.content(HEADER), facts, plan),
         peak_bits_per_second=max(
             round(bits / max(segment.duration_s, 0.001)) for bits, segment in zip(sizes, segments, strict=True)
         ),
@@ -134,11 +133,10 @@ def _describe(folder: Path, facts: Probe, plan: Plan, size: tuple[int, int]) -> 
     )
 
 
-def _written_segments(playlist: Path) -> list[Segment]:
-    text = playlist.read_text("utf-8") if playlist.exists() else END
-    if not text.endswith(END):
+def _written_segments(playlist: str) -> list[Segment]:
+    if not playlist.endswith(END):
         raise Refused(Failure.STORAGE, "the playlist could not be written as a whole")
-    if segments := read_segments(text):
+    if segments := read_segments(playlist):
         return segments
     raise Refused(Failure.DAMAGED, "none of its pictures can be decoded")
 

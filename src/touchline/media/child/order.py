@@ -1,10 +1,12 @@
-"""What the parent asks of a child: one task, its bounds, and the user to become. Travels as one JSON argument."""
+"""What the parent asks of a child: one task, its bounds, and the user to become. Travels as one message."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
 from typing import Any
+
+LONGEST_ORDER = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +37,13 @@ class Order:
     task: str
     options: dict[str, Any]
     limits: Limits
-    folder: str | None  # to stand in; none where it stands there already
     user_id: int | None  # to become, where root started it
-    parent_id: int | None  # to die with, where no namespace sees to it
+    namespaces: bool  # whether it gets its own, inside of the zygote's
 
-    def encode(self) -> str:
-        return json.dumps(asdict(self), separators=(",", ":"))
+    def encode(self) -> bytes:
+        return json.dumps(asdict(self), separators=(",", ":")).encode()
 
     @classmethod
-    def decode(cls, text: str) -> Order:
-        fields = json.loads(text)
+    def decode(cls, message: bytes) -> Order:
+        fields = json.loads(message)
         return cls(**fields | {"limits": Limits(**fields["limits"])})

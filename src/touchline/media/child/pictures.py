@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 
 from av.codec import CodecContext
 from av.error import BlockingIOError as NothingYet
 from av.filter import Graph
 from av.video.frame import VideoFrame
 
-from touchline.media.model import POSTER, Failure
+from touchline.media.model import Failure
 
 from .failures import Refused
 from .packets import encode
@@ -59,7 +58,7 @@ def upright(size: tuple[int, int], rotation: int, pixel_format: str, *, full_ran
     return [scale, ("format", pixel_format), *TURNS[rotation], ("setsar", "1")]
 
 
-def write_jpeg(picture: VideoFrame, size: tuple[int, int], rotation: int) -> None:
+def jpeg(picture: VideoFrame, size: tuple[int, int], rotation: int) -> bytes:
     shown = Chain(upright(size, rotation, "yuvj420p", full_range=True)).apply(picture)
     if shown is None:
         raise Refused(Failure.DAMAGED, "its picture cannot be converted")
@@ -69,4 +68,4 @@ def write_jpeg(picture: VideoFrame, size: tuple[int, int], rotation: int) -> Non
     encoder.time_base = TICK
     encoder.qmin = encoder.qmax = JPEG_QUALITY
     packets = [*encode(encoder, shown), *encode(encoder, None)]
-    Path(POSTER).write_bytes(b"".join(bytes(packet) for packet in packets))
+    return b"".join(bytes(packet) for packet in packets)

@@ -14,7 +14,7 @@ from av.error import FFmpegError
 from av.video.frame import VideoFrame
 
 from touchline.media import rules
-from touchline.media.model import Chosen, Failure, Format, Probe
+from touchline.media.model import POSTER, Chosen, Failure, Format, Probe
 
 from .channel import Channel
 from .facts import learn
@@ -22,7 +22,7 @@ from .failures import Refused
 from .judging import Candidate, Jury
 from .order import Options
 from .packets import decode
-from .pictures import write_jpeg
+from .pictures import jpeg
 from .source import Source, identify, open_source, ready_to_decode, tick_of
 
 MOST_BROKEN_PACKETS = 100
@@ -37,7 +37,7 @@ def make_poster(options: dict[str, Any], channel: Channel) -> Chosen:
         _show_beginning(jury, kind, facts, bounds)
     if jury.best is None:
         raise Refused(Failure.DAMAGED, "none of its pictures can be decoded")
-    return _written(jury.best, facts, bounds)
+    return _written(jury.best, facts, bounds, channel)
 
 
 def _show_keyframes(jury: Jury, kind: Format, facts: Probe, options: Options) -> None:
@@ -80,8 +80,10 @@ def _time(source: Source, picture: VideoFrame) -> Fraction:
     return (source.time_of(picture) or 0) * tick_of(source.video) - source.start
 
 
-def _written(best: Candidate, facts: Probe, options: Options) -> Chosen:
+def _written(best: Candidate, facts: Probe, options: Options, channel: Channel) -> Chosen:
     seen = rules.display_size(facts.video)
     width, height = rules.fitted_size(*seen, (options.poster_width, options.poster_width))
-    write_jpeg(best.picture, (width, height), facts.video.rotation)
+    picture = jpeg(best.picture, (width, height), facts.video.rotation)
+    with channel.create(POSTER) as file:
+        file.write(picture)
     return Chosen(width, height, max(0, round(best.time * 1000)))

@@ -23,7 +23,7 @@ def try_walls(options: dict[str, Any], channel: Channel) -> Walls:
     return Walls(
         network=not _reaches(options["port"]),
         files=not _reads(Path(options["file"])),
-        processes=os.getsid(0) == 0,  # the session's leader, which the parent made, is out of sight
+        processes=os.getpid() == 1,  # the first of its own, which all others end with
         user=os.getuid() != options["user_id"],
         limits=resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY,
     )

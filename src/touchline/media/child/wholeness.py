@@ -1,5 +1,5 @@
 """Whether the end of a file is missing, told by the sizes that its container promises. Of what came in, and of what
-was written: the muxer does not say when a disk is full.
+was written: a muxer may leave a file without saying so.
 
 Invariant: reads only headers, each step goes forward, and the number of steps is bounded.
 """
@@ -7,9 +7,8 @@ Invariant: reads only headers, each step goes forward, and the number of steps i
 from __future__ import annotations
 
 import os
-import resource
 import struct
-from pathlib import Path
+from dataclasses import dataclass
 
 from touchline.media.model import Failure, Format
 
@@ -30,15 +29,25 @@ def check_whole(descriptor: int, kind: Format) -> None:
         _check_end(struct.unpack("<I", os.pread(descriptor, 8, 0)[4:].ljust(4, b"\0"))[0] + 8, size)
 
 
-def check_written(path: Path, essential: bytes) -> int:
-    """The size of a file of ours that must end where its last box does."""
-    with path.open("rb") as file:
-        size, boxes = os.fstat(file.fileno()).st_size, dict(walk_boxes(file.fileno()))
-    if essential in boxes and max(boxes.values()) == size:
-        return size
-    largest, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
-    if size == largest:
-        raise Refused(Failure.LIMIT, f"a segment of it has more than {largest} bytes")
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file of ours, as it was when it was closed."""
+
+    size_bytes: int
+    boxes: dict[bytes, int]  # the kinds, and where the last of each ends
+
+
+NOTHING = Written(0, {})
+
+
+def look_at(descriptor: int) -> Written:
+    return Written(os.fstat(descriptor).st_size, dict(walk_boxes(descriptor)))
+
+
+def check_written(written: Written, essential: bytes) -> int:
+    """Its size, if it ends where its last box does."""
+    if essential in written.boxes and max(written.boxes.values()) == written.size_bytes:
+        return written.size_bytes
     raise Refused(Failure.STORAGE, "a segment could not be written as a whole")
 
 

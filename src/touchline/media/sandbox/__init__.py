@@ -1,6 +1,6 @@
 """Work on what strangers wrote, in a child process behind walls. Nothing else in `media` starts a process."""
 
-from .model import Enclosure, Outcome, Program, Progress, Task
-from .service import Sandbox
+from .model import Completed, Enclosure, Outcome, Program, Progress, Task
+from .service import HINT, Sandbox
 
-__all__ = ["Enclosure", "Outcome", "Program", "Progress", "Sandbox", "Task"]
+__all__ = ["HINT", "Completed", "Enclosure", "Outcome", "Program", "Progress", "Sandbox", "Task"]

@@ -1,7 +1,7 @@
-"""The command line of a child, with the walls that bubblewrap raises around it.
+"""The command line of a zygote, with the walls that bubblewrap raises around it and its children.
 
-Invariant: inside there are the interpreter, its packages and the system's libraries, read-only, and the output folder;
-no configuration, no home, no data folder, no `/proc` and no network.
+Invariant: inside there are the interpreter, its packages and the system's libraries, read-only; no configuration, no
+home, no data folder, no `/proc`, no network, and no place to write to.
 """
 
 from __future__ import annotations
@@ -20,9 +20,6 @@ from .model import Cell, Enclosure, Program
 
 SYSTEM = (Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib32"), Path("/lib64"), Path("/etc/ld.so.cache"))
 ROOT = Path("/")
-OUTPUT = "/output"
-PRIVATE = "/tmp"  # noqa: S108 - a new one for each child
-PRIVATE_BYTES = 16 * 1024**2
 NAMESPACES = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
 
 
@@ -35,39 +32,33 @@ def bubblewrap() -> Path | None:
         return Path(found) if found else None
 
 
-def launch(cell: Cell, output: Path | None, order: str) -> Launch:
-    # -P: the folder it stands in is the output folder, and is not to be imported from.
-    child = [sys.executable, "-s", "-P", "-B", "-m", cell.program.module, order]
+def launch(cell: Cell) -> Launch:
+    # -P: the folder it stands in is not to be imported from.
+    zygote = [sys.executable, "-s", "-P", "-B", "-m", cell.program.module]
     if cell.bubblewrap is None or cell.enclosure is Enclosure.BARE:
-        return Launch(child, output or ROOT, _environment(cell.program))
-    walled = [str(cell.bubblewrap), *_walls(cell, output), "--", *child]
+        return Launch(zygote, ROOT, _environment(cell.program))
+    walled = [str(cell.bubblewrap), *_walls(cell), "--", *zygote]
     return Launch(walled, ROOT, _environment(cell.program))
 
 
-def inner_folder(cell: Cell, output: Path | None) -> str | None:
-    """Where the child goes to; a bare one is started there."""
-    if cell.enclosure is Enclosure.BARE:
-        return None
-    return OUTPUT if output else PRIVATE
-
-
 def _environment(runs: Program) -> dict[str, str]:
-    """Nothing of the parent's own: it may hold secrets. Few arenas, because the address space is limited."""
+    """Nothing of the parent's own: it may hold secrets. Few arenas, because the address space is limited; one thread
+    of the linear algebra that numpy brings, because a process with threads cannot be forked."""
     paths = [str(folder) for folder in (Path(touchline.__file__).parents[1], *runs.folders)]
-    return {"PYTHONPATH": ":".join(paths), "LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "2"}
+    threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    return {"PYTHONPATH": ":".join(paths), "LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "2", **threads}
 
 
-def _walls(cell: Cell, output: Path | None) -> Iterator[str]:
+def _walls(cell: Cell) -> Iterator[str]:
+    """The capabilities are for the keepers, who give each child its own namespaces; the child has none."""
     yield from (*NAMESPACES, "--die-with-parent", "--hostname", "sandbox")
     if cell.enclosure is Enclosure.NAMESPACE:
         identity = str(cell.user_id)
         yield from ("--unshare-user", "--disable-userns", "--uid", identity, "--gid", identity)
-    else:  # the child gives these up when it becomes another user
-        yield from ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
-    yield from ("--perms", "1777", "--size", str(PRIVATE_BYTES), "--tmpfs", PRIVATE)  # first: packages may lie in it
+    else:
+        yield from ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_KILL")
+    yield from ("--cap-add", "CAP_SYS_ADMIN")
     yield from _read_only(_needed(cell.program))
-    if output:
-        yield from ("--bind", str(output.resolve()), OUTPUT)
     yield from ("--remount-ro", "/", "--chdir", "/")
 
 
@@ -80,7 +71,7 @@ def _needed(runs: Program) -> list[Path]:
 
 def _read_only(paths: Iterable[Path]) -> Iterator[str]:
     """Links stay links; folders on the way are made so that any user can pass through."""
-    made = {ROOT, Path(PRIVATE)}
+    made = {ROOT}
     for path in (path for path in paths if path.exists()):
         for folder in reversed(path.parents):
             if folder not in made:

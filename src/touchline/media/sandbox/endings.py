@@ -11,7 +11,6 @@ from touchline.media.model import Failure
 
 from .model import Ending
 
-SIGNALLED = 128  # a shell's way, and bubblewrap's, to say that a signal ended what it ran
 NOT_STARTED = "the sandbox could not be started"
 
 
@@ -29,18 +28,13 @@ def result_of(ending: Ending) -> dict[str, Any]:
 
 def _silent(ending: Ending) -> TouchlineError:
     """It ended without an answer. What the input did to it begins when it has started."""
-    if not ending.started:
-        return SetupError(NOT_STARTED, why=ending.last_words or f"it ended with {ending.exit_code}")
-    number = _signal(ending.exit_code)
-    if number == signal.SIGXCPU:
-        return media_error(Failure.LIMIT, "it needs more processor time than it may have")
-    if number == signal.SIGKILL:
+    if ending.exit_code is None or (ending.started and ending.exit_code == -signal.SIGKILL):
         hint = "Give the machine more memory, or let it do less at once; then try again."
         return Unavailable("the work on a video was killed", why="by the system, perhaps for want of memory", hint=hint)
-    why = f"signal {signal.Signals(number).name}" if number else f"it ended with {ending.exit_code} and no answer"
+    if not ending.started:
+        return SetupError(NOT_STARTED, why=ending.last_words or f"it ended with {ending.exit_code}")
+    if ending.exit_code == -signal.SIGXCPU:
+        return media_error(Failure.LIMIT, "it needs more processor time than it may have")
+    code = ending.exit_code
+    why = f"signal {signal.Signals(-code).name}" if code < 0 else f"it ended with {code} and no answer"
     return media_error(Failure.CRASHED, why)
-
-
-def _signal(exit_code: int) -> int | None:
-    number = -exit_code if exit_code < 0 else exit_code - SIGNALLED
-    return number if number in {each.value for each in signal.Signals} else None

@@ -1,8 +1,7 @@
-"""One task in one cell: from the order to a checked result."""
+"""One task for one child of a zygote: from the order to a checked result."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 from dataclasses import replace
 from typing import Any
@@ -14,27 +13,30 @@ from touchline.media.child.order import Order
 from touchline.media.errors import media_error
 from touchline.media.model import Failure
 
-from .enclosure import inner_folder, launch
+from .conversation import Conversation
 from .endings import result_of
-from .files import lent, opened, written
+from .files import Outputs, opened
 from .model import Cell, Enclosure, Outcome, Progress, Result, Task
 from .supervision import supervise
+from .zygote import Zygote
 
 
-async def run_errand(cell: Cell, task: Task, kind: type[Result], progress: Progress | None = None) -> Outcome[Result]:
-    order = _order(cell, task)
-    with opened(task.source, is_whole=task.ready is None) as source, lent(task.output, order.user_id):
-        ending = await supervise(launch(cell, task.output, order.encode()), source, task, progress)
-        document = result_of(ending)
-        files = await asyncio.to_thread(written, task.output) if task.output else ()
+async def run_errand(
+    zygote: Zygote, task: Task, kind: type[Result], progress: Progress | None = None
+) -> Outcome[Result]:
+    outputs = Outputs(task.output)
+    conversation = Conversation(outputs, progress, task.completed)
+    with opened(task.source) as source:
+        ending = await supervise(zygote, _order(zygote.cell, task), source, outputs, conversation)
+    document, files = result_of(ending), outputs.files()
     if sum(file.size_bytes for file in files) > task.limits.output_bytes:
         raise media_error(Failure.LIMIT, f"more than {task.limits.output_bytes} bytes are made of it")
     return Outcome(_checked(kind, document), files)
 
 
 def _order(cell: Cell, task: Task) -> Order:
-    """Root's children change the user themselves. Without a namespace the parent's death must be told again after
-    that, and the number of processes can only be limited for a user who has no others."""
+    """Root's children change the user themselves. The number of processes can only be limited for a user who has no
+    others: where no namespace has its own users, for the one they become."""
     is_root, is_bare = os.geteuid() == 0, cell.enclosure is Enclosure.BARE
     changes_user = is_root and cell.enclosure is not Enclosure.NAMESPACE
     limits = task.limits if changes_user or not is_bare else replace(task.limits, processes=None)
@@ -42,9 +44,8 @@ def _order(cell: Cell, task: Task) -> Order:
         task=task.name,
         options=dict(task.options),
         limits=limits,
-        folder=inner_folder(cell, task.output),
         user_id=cell.user_id if changes_user else None,
-        parent_id=os.getpid() if is_bare else None,
+        namespaces=not is_bare,
     )
 
 

@@ -1,39 +1,43 @@
-"""The two doors of a sandbox: the file that goes in, and the folder that comes out.
+"""The two doors of a sandbox: the file that goes in, and the files that come out.
 
-Invariant: nothing that a child wrote is trusted to be a plain file before it was looked at.
+Invariant: a child reaches no folder. It asks for its files one by one, and we make them under names that we looked at.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from touchline.kernel.errors import Defect, InvalidInput, NotFound
+from touchline.kernel.errors import Defect, InvalidInput, NotFound, Unavailable
 from touchline.media.errors import CrashingVideo, NotAVideo
 from touchline.media.model import OutputFile
 
 MOST_FILES = 100_000
+NOTHING = Path(os.devnull)
+_NAME = re.compile(r"(?:[a-z0-9_-]{1,64}/){0,3}[a-z0-9_-]{1,64}(?:\.[a-z0-9]{1,8})?")
 
 
 @contextmanager
-def opened(source: Path | int | None, *, is_whole: bool = True) -> Generator[int | None]:
-    """A descriptor of its own, with its own position, on a file that has content, or will have."""
-    if source is None:
-        yield None
-        return
-    descriptor = _open(source)
+def opened(source: Path | int | None) -> Generator[int]:
+    """A descriptor of its own, with its own position, on a file that has content; without a source, on nothing."""
+    descriptor = _open(NOTHING if source is None else source)
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise NotAVideo("this is not a video", why="it is not a regular file")
-        if is_whole and status.st_size == 0:
-            raise NotAVideo("this is not a video", why="the file is empty")
+        if source is not None:
+            _check(os.fstat(descriptor))
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _check(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise NotAVideo("this is not a video", why="it is not a regular file")
+    if status.st_size == 0:
+        raise NotAVideo("this is not a video", why="the file is empty")
 
 
 def _open(source: Path | int) -> int:
@@ -46,57 +50,41 @@ def _open(source: Path | int) -> int:
         raise InvalidInput(f"{path} cannot be opened", why=error.strerror or "") from error
 
 
-@contextmanager
-def lent(folder: Path | None, user_id: int | None) -> Generator[None]:
-    """The folder is the child's while it runs, and ours again afterwards."""
-    if folder is None:
-        yield
-        return
-    if any(folder.iterdir()):
-        raise Defect("the output folder of a child is not empty", why=str(folder))
-    if user_id is None:
-        yield
-        return
-    os.chown(folder, user_id, user_id)
-    try:
-        yield
-    finally:
-        for path in (folder, *(Path(entry) for entry in _entries(folder))):
-            os.chown(path, os.geteuid(), os.getegid(), follow_symlinks=False)
+class Outputs:
+    """What one child makes, in an empty folder of the caller. Without a folder it may make nothing."""
 
+    def __init__(self, folder: Path | None) -> None:
+        if folder and any(folder.iterdir()):
+            raise Defect("the output folder of a child is not empty", why=str(folder))
+        self._folder = folder
+        self._paths: dict[str, Path] = {}
+        self._completed: set[str] = set()
 
-def written(folder: Path) -> tuple[OutputFile, ...]:
-    """What a child left, if it is nothing but plain files: a link could make us read another file in its place."""
-    files: list[OutputFile] = []
-    for entry in _entries(folder):
-        status = entry.stat(follow_symlinks=False)
-        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
-            files.append(OutputFile(Path(entry).relative_to(folder).as_posix(), status.st_size))
-        elif not stat.S_ISDIR(status.st_mode):
-            raise CrashingVideo("this video broke the program that read it", why="it left something that is no file")
-    return tuple(sorted(files, key=lambda file: file.path))
+    def create(self, name: str) -> int:
+        """A descriptor that can be written and read."""
+        if self._folder is None or not _NAME.fullmatch(name) or name in self._paths or len(self._paths) >= MOST_FILES:
+            raise CrashingVideo("this video broke the program that read it", why="it asked for a file that is not its")
+        path = self._folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Unavailable("what is made of a video cannot be written", why=error.strerror or "") from error
+        self._paths[name] = path
+        return descriptor
 
+    def completed(self, name: str) -> OutputFile:
+        """Once for each: whoever counts on it would count it twice."""
+        if name not in self._paths or name in self._completed:
+            raise CrashingVideo("this video broke the program that read it", why="it completed a file that is not open")
+        self._completed.add(name)
+        return self._file(name)
 
-def written_bytes(folder: Path) -> int:
-    return sum(_size(entry) for entry in _entries(folder))
+    def files(self) -> tuple[OutputFile, ...]:
+        return tuple(self._file(name) for name in sorted(self._paths))
 
+    def size_bytes(self) -> int:
+        return sum(file.size_bytes for file in self.files())
 
-def _size(entry: os.DirEntry[str]) -> int:
-    try:
-        return entry.stat(follow_symlinks=False).st_size
-    except FileNotFoundError:  # renamed since it was listed
-        return 0
-
-
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """All below, without following a link, and never more than a video can need."""
-    left, waiting = MOST_FILES, [str(folder)]
-    while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                left -= 1
-                if left < 0:
-                    raise CrashingVideo("this video broke the program that read it", why="it left too many files")
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-                yield entry
+    def _file(self, name: str) -> OutputFile:
+        return OutputFile(name, self._paths[name].stat().st_size)

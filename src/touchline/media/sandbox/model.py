@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +13,7 @@ from touchline.media.model import OutputFile
 
 Result = TypeVar("Result")
 Progress = Callable[[int], None]  # takes the percentage that is done
+Completed = Callable[[OutputFile], None]  # takes each file that is whole, while the child goes on
 
 
 class Enclosure(StrEnum):
@@ -25,7 +26,7 @@ class Enclosure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is executed: a module that calls `duty.serve`, and further folders that it is imported from."""
+    """What is executed: a module that calls `zygote.serve`, and further folders that it is imported from."""
 
     module: str = "touchline.media.child"
     folders: tuple[Path, ...] = ()
@@ -33,7 +34,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One way to start children on this machine."""
+    """One way to start a zygote on this machine."""
 
     enclosure: Enclosure
     bubblewrap: Path | None
@@ -47,8 +48,8 @@ class Task:
     limits: Limits
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     source: Path | int | None = None  # a path or an open descriptor
-    output: Path | None = None  # an empty folder of the caller; the only place that can be written
-    ready: Awaitable[None] | None = None  # when a source is whole that somebody still writes, and has locked
+    output: Path | None = None  # an empty folder of the caller
+    completed: Completed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Ending:
 
     started: bool
     answer: Mapping[str, Any] | None
-    exit_code: int
+    exit_code: int | None  # none: its keeper was killed too
     last_words: str  # from its standard error
 
 

@@ -1,105 +1,85 @@
-"""One started child: in its own session, tethered to us, its words in two pipes.
+"""One child as its parent sees it: a leash to its keeper, a channel for its words and files, a pipe for its errors.
 
-Invariant: when the child ends, whatever it left in its process group is killed before its id can be used again.
+Invariant: whoever lets go of the leash ends the child, and all that it started.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import subprocess
+import socket
 from contextlib import suppress
-from typing import IO
+from typing import Self
 
-from touchline.platform.stack.process import Launch, tethered
+from .pipes import Tail
 
 LONGEST_LINE = 1024**2
-MOST_LAST_WORDS = 4096
-PART = 65536
+LONGEST_EXIT_CODE = 16
 
 
 class ChildProcess:
-    """Start it from a thread that lives as long as the process: the tether is tied to it."""
+    def __init__(self, leash: socket.socket, channel: socket.socket, errors: int) -> None:
+        self._leash = leash
+        self._channel = channel
+        self._errors = Tail(os.fdopen(errors, "rb", buffering=0))
+        self._exit = asyncio.create_task(self._awaited())
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
 
-    def __init__(self, launch: Launch, source: int | None) -> None:
-        self._process = subprocess.Popen(
-            tethered(launch),
-            cwd=launch.folder,
-            env=dict(launch.environment),
-            stdin=subprocess.DEVNULL if source is None else source,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        self._loop = asyncio.get_running_loop()
-        self._exited: asyncio.Future[int] = self._loop.create_future()
-        self._watch = os.pidfd_open(self._process.pid)
-        self._loop.add_reader(self._watch, self._reap)
-        self._words = _Pipe(self._process.stdout)
-        self._errors = _Pipe(self._process.stderr)
+    @classmethod
+    def prepared(cls) -> tuple[Self, tuple[int, int, int]]:
+        """Before there is a process: our side of it, and the descriptors that the child and its keeper get."""
+        leash, their_leash = _pair()
+        channel, their_channel = _pair()
+        errors, their_errors = os.pipe()
+        return cls(leash, channel, errors), (their_leash.detach(), their_channel.detach(), their_errors)
 
     async def line(self) -> bytes:
         """The next one, or nothing at the end. ValueError: it is longer than any answer may be."""
-        return await (await self._words.reader()).readline()
+        if self._reader is None:
+            self._reader, self._writer = await asyncio.open_connection(sock=self._channel, limit=LONGEST_LINE)
+        try:
+            return await self._reader.readline()
+        except ConnectionResetError:  # it ended before it read what it asked for
+            return b""
 
-    async def last_words(self) -> str:
-        """The end of what it wrote to standard error, once nobody can write there any more."""
-        reader, tail = await self._errors.reader(), b""
-        while part := await reader.read(PART):
-            tail = (tail + part)[-MOST_LAST_WORDS:]
-        return tail.decode("utf-8", "replace").strip()
+    def hand(self, descriptor: int) -> None:
+        """BlockingIOError: it asks, and does not take. ConnectionError: it has ended."""
+        socket.send_fds(self._channel, [b"."], [descriptor])
 
-    async def wait(self) -> int:
-        """Its exit code. Giving up the wait leaves the process alone."""
-        await asyncio.wait([self._exited])
-        return self._exited.result()
+    async def ended(self) -> int | None:
+        """Its exit code, once nothing of it is left; none where its keeper was killed too."""
+        await self._errors.ended()
+        await asyncio.wait([self._exit])
+        return self._exit.result()
 
-    async def gone(self) -> None:
-        """Until no process holds a pipe: the whole sandbox is empty then."""
-        await self.wait()
-        reader = await self._words.reader()
-        while await reader.read(PART):
-            pass
+    @property
+    def last_words(self) -> str:
+        return self._errors.text
 
     def kill(self) -> None:
-        """Its whole group, at once."""
-        if not self._exited.done():
-            self._kill_group()
+        with suppress(OSError):
+            self._leash.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        self._words.close()
+        self.kill()
+        self._exit.cancel()
         self._errors.close()
-
-    def _reap(self) -> None:
-        self._loop.remove_reader(self._watch)
-        os.close(self._watch)
-        self._kill_group()  # before the wait: as long as nobody waited, the id is still its own
-        self._exited.set_result(self._process.wait())
-
-    def _kill_group(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-
-class _Pipe:
-    """Connected to the loop when it is first read."""
-
-    def __init__(self, pipe: IO[bytes] | None) -> None:
-        assert pipe is not None  # noqa: S101 - pipes were asked for
-        self._pipe = pipe
-        self._reader = asyncio.StreamReader(limit=LONGEST_LINE)
-        self._transport: asyncio.ReadTransport | None = None
-
-    async def reader(self) -> asyncio.StreamReader:
-        if self._transport is None:
-            loop = asyncio.get_running_loop()
-            protocol = asyncio.StreamReaderProtocol(self._reader)
-            self._transport, _ = await loop.connect_read_pipe(lambda: protocol, self._pipe)
-        return self._reader
-
-    def close(self) -> None:
-        if self._transport is None:
-            self._pipe.close()
+        self._leash.close()
+        if self._writer:
+            self._writer.close()
         else:
-            self._transport.close()
+            self._channel.close()
+
+    async def _awaited(self) -> int | None:
+        try:
+            code = await asyncio.get_running_loop().sock_recv(self._leash, LONGEST_EXIT_CODE)
+        except ConnectionResetError:
+            return None
+        return int(code) if code else None
+
+
+def _pair() -> tuple[socket.socket, socket.socket]:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    return ours, theirs

@@ -1,6 +1,6 @@
-"""The sandbox: one task, one child, nothing carried over.
+"""The sandbox: one task, one child, nothing carried over; all are forked from one zygote.
 
-Invariant: a child starts behind the strongest walls that this machine allows; which those are was tried, not guessed.
+Invariant: it starts behind the strongest walls that this machine allows; which those are was tried, not guessed.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from typing import Self
 
 from touchline.kernel.errors import SetupError
 from touchline.media.model import Walls
@@ -27,7 +28,10 @@ logger = logging.getLogger(__name__)
 
 
 class Sandbox:
-    """Use it from a thread that lives as long as the process: children end with the thread that started them."""
+    """Use it from a thread that lives as long as the process: children end with the thread that started them.
+
+    It starts when it is first used, and again should its zygote be killed; close it, or leave it as a context.
+    """
 
     def __init__(
         self, settings: MediaSettings, program: Program = CHILD, enclosures: Sequence[Enclosure] | None = None
@@ -37,6 +41,18 @@ class Sandbox:
         self._enclosures = list(enclosures or possible_enclosures())
         self._settling = asyncio.Lock()
         self._settled: Settled | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        async with self._settling:
+            if self._settled:
+                await self._settled.zygote.close()
+                self._settled = None
 
     async def walls(self) -> Walls:
         """Those that stand on this machine, required or not."""
@@ -48,10 +64,13 @@ class Sandbox:
         if settled.walls.missing and self.settings.require_walls:
             why = f"missing: {', '.join(settled.walls.missing)}; {settled.why_not_more}"
             raise SetupError("the walls around videos do not stand", why=why, hint=HINT)
-        return await run_errand(settled.cell, task, kind, progress)
+        return await run_errand(settled.zygote, task, kind, progress)
 
     async def _settle(self) -> Settled:
         async with self._settling:
+            if self._settled and not self._settled.zygote.lives:
+                await self._settled.zygote.close()
+                self._settled = None
             if self._settled is None:
                 self._settled = await settle(self.settings.sandbox_user_id, self._program, self._enclosures)
                 self._tell(self._settled)

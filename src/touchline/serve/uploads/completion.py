@@ -19,7 +19,7 @@ from touchline.serve.environment import Environment
 from touchline.serve.metrics import UPLOADS
 
 from . import rules
-from .download import downloading
+from .download import downloaded
 from .model import Multipart, State
 from .release import abort_open, release_soon
 from .store import MultipartStore
@@ -52,8 +52,8 @@ class Completion:
         try:
             async with patience:
                 await objects.uploads.complete(claim.upload, claim.plan, etags)
-                async with self._slots, downloading(objects, claim.object_key, self._environment.scratch) as file:
-                    await probe(self._environment.sandbox, file.descriptor, file.whole)
+                async with self._slots, downloaded(objects, claim.object_key, self._environment.scratch) as file:
+                    await probe(self._environment.sandbox, file)
                 await abort_open(objects, claim.object_key)
         except TimeoutError as error:
             if not patience.expired():

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from fcntl import LOCK_EX, LOCK_UN, flock
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -18,27 +16,18 @@ from touchline.kernel.errors import Unavailable
 from touchline.platform.objects.store import ObjectStore
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
-    descriptor: int
-    whole: asyncio.Task[None]  # until then the file is locked
-
-
 @asynccontextmanager
-async def downloading(objects: ObjectStore, key: str, scratch: Path) -> AsyncGenerator[Download]:
-    """It arrives while its reader gets ready. The size was checked when the parts were put together."""
+async def downloaded(objects: ObjectStore, key: str, scratch: Path) -> AsyncGenerator[int]:
+    """Its descriptor. The size was checked when the parts were put together."""
     try:
         file = TemporaryFile(dir=scratch)  # noqa: SIM115  made on a thread it would get lost when we are cancelled
     except OSError as error:
         raise _no_room(error) from error
-    flock(file, LOCK_EX)
-    filling = asyncio.create_task(_fill(file, objects, key))
     try:
-        yield Download(file.fileno(), filling)
+        await _fill(file, objects, key)
+        yield file.fileno()
     finally:
-        filling.cancel()
-        await asyncio.gather(filling, return_exceptions=True)  # whoever waited for it was told
-        await asyncio.to_thread(file.close)
+        await asyncio.to_thread(_close, file)
 
 
 async def _fill(file: IO[bytes], objects: ObjectStore, key: str) -> None:
@@ -48,7 +37,12 @@ async def _fill(file: IO[bytes], objects: ObjectStore, key: str) -> None:
         await asyncio.to_thread(file.flush)
     except OSError as error:
         raise _no_room(error) from error
-    flock(file, LOCK_UN)
+
+
+def _close(file: IO[bytes]) -> None:
+    """What could not be written is nobody's loss now, and closing tries it once more."""
+    with suppress(OSError):
+        file.close()
 
 
 def _no_room(error: OSError) -> Unavailable:

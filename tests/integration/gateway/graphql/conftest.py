@@ -12,7 +12,6 @@ import pytest
 from tests.integration.gateway.conftest import World
 from touchline.measure.lifecycle.store import ensure_tables
 from touchline.media.sandbox import Sandbox
-from touchline.media.settings import MediaSettings
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.clickhouse.store import ensure_database
@@ -29,11 +28,6 @@ async def analytics(endpoints: Endpoints) -> AsyncGenerator[Analytics]:
     async with Analytics(endpoint, ClickHouseSettings()) as analytics:
         await ensure_tables(analytics)
         yield analytics
-
-
-@pytest.fixture(scope="session")
-def sandbox() -> Sandbox:
-    return Sandbox(MediaSettings())
 
 
 @pytest.fixture

@@ -1,0 +1,79 @@
+"""The process between the zygote and one child: it raises the child's own walls, and ends it.
+
+Invariant: when the parent hangs up, by intention or by its own death, the child and all that it started are killed. The
+exit code comes from here and not from the child, who could lie.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Never
+
+from . import system
+from .life import live
+from .order import Order
+from .task import Function
+
+NOT_STARTED = 125
+ROUNDED_S = 0.1  # what the system counts and what it tells
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """The descriptors of one child."""
+
+    leash: int  # to the parent; the keeper's alone
+    channel: int
+    errors: int
+    source: int
+
+    def close(self) -> None:
+        for descriptor in (self.leash, self.channel, self.errors, self.source):
+            os.close(descriptor)
+
+
+def keep(order: Order, belongings: Belongings, function: Function) -> Never:
+    code = NOT_STARTED
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.dup2(belongings.source, 0)  # where the zygote's line was
+        os.dup2(belongings.errors, 2)
+        os.close(belongings.errors)
+        code = _kept(order, belongings, function)
+    except BaseException:
+        traceback.print_exc()
+    with suppress(BrokenPipeError):
+        os.write(belongings.leash, str(code).encode())
+    os._exit(0)
+
+
+def _kept(order: Order, belongings: Belongings, function: Function) -> int:
+    if order.namespaces:
+        system.leave_namespaces()
+    keeper_id = 0 if order.namespaces else os.getpid()  # no parent is seen from inside of a namespace
+    child_id = os.fork()
+    if child_id == 0:
+        os.close(belongings.leash)
+        os.close(belongings.source)  # it is the standard input
+        live(order, belongings.channel, function, keeper_id)
+    os.close(belongings.channel)
+    watch = os.pidfd_open(child_id)
+    select.select([watch, belongings.leash], [], [])
+    return _ended(child_id, order.limits.cpu_s)
+
+
+def _ended(child_id: int, cpu_s: int) -> int:
+    """As long as nobody waited, its id is its own: what it left in its group can be killed by it."""
+    for kill in (os.kill, os.killpg):
+        with suppress(ProcessLookupError, PermissionError):  # of its group nothing may be left but itself, dead
+            kill(child_id, signal.SIGKILL)
+    _, status, used = os.wait4(child_id, 0)
+    code = os.waitstatus_to_exitcode(status)
+    # The first process of a namespace is deaf to the signal that says so, and is killed in its place.
+    is_out_of_time = code == -signal.SIGKILL and used.ru_utime + used.ru_stime > cpu_s - ROUNDED_S
+    return -signal.SIGXCPU if is_out_of_time else code

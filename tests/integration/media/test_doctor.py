@@ -1,0 +1,30 @@
+"""What `touchline doctor` says about the walls."""
+
+from __future__ import annotations
+
+import pytest
+
+from touchline.apps.doctor import examine_walls
+from touchline.media.sandbox import Sandbox, trial
+from touchline.media.settings import MediaSettings
+from touchline.platform.stack.doctor import Level
+
+
+async def test_all_walls_are_named_where_they_stand(sandbox: Sandbox) -> None:
+    found = await examine_walls(MediaSettings())
+    if (await sandbox.walls()).missing:
+        assert found.level is Level.WARN
+    else:
+        assert (found.level, found.why) == (Level.OK, "")
+        assert "network, files, processes, user, limits" in found.what
+
+
+@pytest.mark.parametrize(("required", "level"), [(False, Level.WARN), (True, Level.FAIL)])
+async def test_without_bubblewrap_the_missing_ones_are_named(
+    required: bool, level: Level, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "bubblewrap", lambda: None)
+    found = await examine_walls(MediaSettings(require_walls=required))
+    assert found.level is level
+    assert "missing: network, files, processes" in found.why
+    assert "user namespaces" in found.mend
