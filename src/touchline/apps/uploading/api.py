@@ -7,9 +7,10 @@ from typing import Any
 
 import httpx
 
-from touchline.kernel.errors import Defect, InvalidInput, NotFound, TouchlineError, Unauthenticated, Unavailable, tree
+from touchline.kernel.errors import NotFound, Unavailable
 
-UNAUTHORIZED = 401
+from .answers import data_of, error_of
+
 _PROBLEM = "... on Problem { code message hint } ... on ValidationError { field }"
 _CREATE = f"""
 mutation ($input: CreateVodUploadInput!) {{
@@ -96,23 +97,13 @@ class UploadApi:
     async def _result(self, name: str, document: str, variables: dict[str, Any]) -> dict[str, Any]:
         result = (await self._data(document, variables))[name]
         if "code" in result:
-            raise _error(result)
+            raise error_of(result["code"], result["message"], hint=result["hint"], field=result.get("field"))
         return result
 
     async def _data(self, document: str, variables: dict[str, Any]) -> dict[str, Any]:
         try:
             response = await self._http.post("/api/graphql", json={"query": document, "variables": variables})
-        except httpx.TransportError as error:
-            raise Unavailable("the gateway did not answer", why=type(error).__name__) from error
-        body: dict[str, Any] = response.json()
-        if response.status_code == UNAUTHORIZED:
-            raise Unauthenticated(body.get("title", "the token is not valid"))
-        if not body.get("data"):
-            raise Defect("the gateway refused the request", why=str(body.get("errors") or body.get("detail")))
-        return body["data"]
-
-
-def _error(result: dict[str, Any]) -> TouchlineError:
-    kind = next((kind for kind in tree() if kind.code == result["code"]), Defect)
-    more = {"field": result.get("field") or ""} if issubclass(kind, InvalidInput) else {}
-    return kind(result["message"], hint=result["hint"], **more)
+        except httpx.RequestError as error:
+            why = f"{self._http.base_url}: {type(error).__name__}"
+            raise Unavailable("the gateway did not answer", why=why) from error
+        return data_of(response)
