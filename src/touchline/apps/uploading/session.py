@@ -18,7 +18,9 @@ from touchline.kernel import Scope, SystemClock
 from touchline.kernel.errors import InvalidInput
 
 from .api import UploadApi
-from .transfer import Transfer, Upload
+from .files import read_token
+from .transfer import Transfer
+from .upload import Upload
 
 TOKEN_LIFETIME = timedelta(hours=12)  # long enough for a slow line; it is revoked when the upload ends
 SILENCE_S = 60.0
@@ -39,12 +41,14 @@ class Done:
 
 
 async def send(access: Access, file: Path, title: str, tell: Callable[[str], None]) -> Done:
+    upload = Upload(file, title or file.stem)
+    upload.check()
     async with (
         _signed_in(access) as (server, token),
         httpx.AsyncClient(base_url=server, headers={"Authorization": f"Bearer {token}"}, timeout=SILENCE_S) as gateway,
         httpx.AsyncClient(timeout=SILENCE_S) as store,  # without the token: its links are signed
     ):
-        transfer = Transfer(UploadApi(gateway), store, Upload(file, title or file.stem), tell)
+        transfer = Transfer(UploadApi(gateway), store, upload, tell)
         ticket = await transfer.run(server)
         await transfer.wait_until_playable(ticket)
         return Done(ticket.artifact_hash, ticket.playback_id, f"{server}/watch/{ticket.playback_id}")
@@ -55,11 +59,25 @@ async def _signed_in(access: Access) -> AsyncGenerator[tuple[str, str]]:
     if access.server:
         if access.token_file is None:
             raise InvalidInput("--token-file is missing", field="token_file", why="--server names another machine")
-        yield access.server.rstrip("/"), access.token_file.read_text(encoding="utf-8").strip()
+        yield valid_server(access.server), read_token(access.token_file)
         return
     loaded = load()
     async with _own_token(loaded, access.user) as token:
         yield wiring.gateway_url(loaded), token
+
+
+def valid_server(text: str) -> str:
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL as error:
+        raise _no_address(text, str(error)) from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise _no_address(text, "it begins with https:// or http://")
+    return text.rstrip("/")
+
+
+def _no_address(text: str, why: str) -> InvalidInput:
+    return InvalidInput(f"{text} is no address of a server", field="server", why=why)
 
 
 @asynccontextmanager

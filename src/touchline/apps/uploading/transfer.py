@@ -7,43 +7,24 @@ store says it stopped.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 
 from touchline.kernel.errors import Conflict, InvalidInput, Unavailable
 
 from .api import PartLink, Ticket, UploadApi
+from .upload import Upload
 
 PARALLEL = 3
 TRIES = 5
 LINKS_AT_ONCE = 20
-CHUNK_BYTES = 1024 * 1024
 LOOK_AGAIN_S = 0.5
 TURNS = 1000
 ENDED = {"failed", "deleted"}
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    path: Path
-    title: str
-
-    @property
-    def size_bytes(self) -> int:
-        return self.path.stat().st_size
-
-    def key(self, server: str, turn: int) -> str:
-        """The same for the same file as it is now: a changed one is another upload."""
-        status = self.path.stat()
-        what = (server, self.path.resolve(), self.title, status.st_size, status.st_mtime_ns, turn)
-        return hashlib.sha256("\0".join(map(str, what)).encode(errors="surrogateescape")).hexdigest()[:32]
 
 
 class Transfer:
@@ -53,9 +34,7 @@ class Transfer:
         self._sent = 0
 
     async def run(self, server: str) -> Ticket:
-        upload = self._upload
-        if not upload.path.is_file():
-            raise InvalidInput(f"{upload.path} is not a file", field="path")
+        self._upload.check()
         ticket = await self._begin(server)
         if ticket.takes_parts:
             await self._send_missing(ticket)
@@ -116,14 +95,7 @@ class Transfer:
         offset = (link.number - 1) * ticket.part_size_bytes
         headers = {"Content-Length": str(link.size_bytes)}
         try:
-            body = self._slice(offset, link.size_bytes)
+            body = self._upload.slice(offset, link.size_bytes)
             return (await self._store.put(link.url, content=body, headers=headers)).is_success
         except httpx.TransportError:
             return False
-
-    async def _slice(self, offset: int, size: int) -> AsyncIterator[bytes]:
-        with self._upload.path.open("rb") as file:
-            await asyncio.to_thread(file.seek, offset)
-            while size > 0 and (chunk := await asyncio.to_thread(file.read, min(CHUNK_BYTES, size))):
-                size -= len(chunk)
-                yield chunk
