@@ -7,30 +7,32 @@ store says it stopped.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import httpx
 
-from touchline.kernel.errors import Conflict, InvalidInput, Unavailable
+from touchline.kernel.errors import Conflict, DeadlineExceeded, InvalidInput
+from touchline.platform.together import together
 
-from .api import PartLink, Ticket, UploadApi
+from .api import PartLink, Ticket, UploadApi, VodState
+from .parts import PartSender
+from .patience import GO_ON, Patience, Tell, Waits
 from .upload import Upload
 
-PARALLEL = 3
-TRIES = 5
 LINKS_AT_ONCE = 20
-LOOK_AGAIN_S = 0.5
 TURNS = 1000
+CHECKS = 60
 ENDED = {"failed", "deleted"}
-
-Tell = Callable[[str], None]
 
 
 class Transfer:
-    def __init__(self, api: UploadApi, store: httpx.AsyncClient, upload: Upload, tell: Tell) -> None:
-        self._api, self._store, self._upload, self._tell = api, store, upload, tell
-        self._slots = asyncio.Semaphore(PARALLEL)
+    def __init__(
+        self, api: UploadApi, store: httpx.AsyncClient, upload: Upload, tell: Tell, waits: Waits | None = None
+    ) -> None:
+        self._api, self._upload, self._tell = api, upload, tell
+        self._patience = Patience(waits or Waits(), tell)
+        self._sender = PartSender(api, store, upload, self._patience)
         self._sent = 0
 
     async def run(self, server: str) -> Ticket:
@@ -39,7 +41,7 @@ class Transfer:
         if ticket.takes_parts:
             await self._send_missing(ticket)
             self._tell("checking what arrived")
-            await self._api.complete(ticket.artifact_hash)
+            await self._complete(ticket)
         return ticket
 
     async def _begin(self, server: str) -> Ticket:
@@ -56,46 +58,46 @@ class Transfer:
         """Tells every change; raises what stopped it."""
         told = ""
         while True:
-            state = await self._api.state(ticket.artifact_hash)
-            percent = f" {state.progress_percent} %" if state.progress_percent is not None else ""
-            text = f"{state.status or 'waiting'}{percent if state.status == 'processing' else ''}"
-            if text != told:
+            state = await self._patience.ask(partial(self._api.state, ticket.artifact_hash))
+            if (text := _progress(state)) != told:
                 self._tell(text)
                 told = text
             if state.status == "ready":
                 return
             if state.status in ENDED:
                 raise InvalidInput(state.error_message or f"the video was {state.status}", why=state.error_code or "")
-            await asyncio.sleep(LOOK_AGAIN_S)
+            await asyncio.sleep(self._patience.waits.pause_s)
 
     async def _send_missing(self, ticket: Ticket) -> None:
-        arrived = await self._api.arrived(ticket.artifact_hash)
+        arrived = await self._patience.ask(partial(self._api.arrived, ticket.artifact_hash))
         missing = [number for number in range(1, ticket.part_count + 1) if number not in arrived]
         self._sent = ticket.part_count - len(missing)
         for start in range(0, len(missing), LINKS_AT_ONCE):
-            links = await self._api.links(ticket.artifact_hash, missing[start : start + LINKS_AT_ONCE])
-            async with asyncio.TaskGroup() as group:
-                for link in links:
-                    group.create_task(self._send(ticket, link))
+            numbers = missing[start : start + LINKS_AT_ONCE]
+            links = await self._patience.ask(partial(self._api.links, ticket.artifact_hash, numbers))
+            await together(*(self._send(ticket, link) for link in links))
 
     async def _send(self, ticket: Ticket, link: PartLink) -> None:
-        async with self._slots:
-            for attempt in range(TRIES):
-                if await self._put(ticket, link):
-                    break
-                await asyncio.sleep(LOOK_AGAIN_S * 2**attempt)
-                [link] = await self._api.links(ticket.artifact_hash, [link.number])
-            else:
-                why = f"part {link.number} failed {TRIES} times"
-                raise Unavailable("the object store does not take the file", why=why)
+        await self._sender.send(ticket, link)
         self._sent += 1
         self._tell(f"sent {self._sent} of {ticket.part_count} parts")
 
-    async def _put(self, ticket: Ticket, link: PartLink) -> bool:
-        offset = (link.number - 1) * ticket.part_size_bytes
-        headers = {"Content-Length": str(link.size_bytes)}
+    async def _complete(self, ticket: Ticket) -> None:
+        """A large file is checked for longer than one request may take: who asks again waits for the same end."""
+        for _ in range(CHECKS):
+            if await self._patience.ask(partial(self._checked, ticket)):
+                return
+        raise DeadlineExceeded("checking the file takes too long", why=f"asked {CHECKS} times", hint=GO_ON)
+
+    async def _checked(self, ticket: Ticket) -> bool:
         try:
-            body = self._upload.slice(offset, link.size_bytes)
-            return (await self._store.put(link.url, content=body, headers=headers)).is_success
-        except httpx.TransportError:
+            await self._api.complete(ticket.artifact_hash)
+        except DeadlineExceeded:
             return False
+        return True
+
+
+def _progress(state: VodState) -> str:
+    if state.status == "processing" and state.progress_percent is not None:
+        return f"processing {state.progress_percent} %"
+    return state.status or "waiting"

@@ -1,0 +1,131 @@
+"""Uploads over a way that breaks: between them and the real product stands a proxy that spoils some of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.e2e.product import Product
+from tests.support.proxy import BAD_GATEWAY, Answer, Proxy, Request, Spoil, running_proxy
+from tests.support.videos import MP4, Studio
+from touchline.apps.uploading.api import UploadApi
+from touchline.apps.uploading.parts import PARALLEL, TRIES, TRIES_WHEN_REFUSED
+from touchline.apps.uploading.patience import Waits
+from touchline.apps.uploading.transfer import Transfer
+from touchline.apps.uploading.upload import Upload
+from touchline.kernel.errors import SetupError, Unavailable
+
+PART_BYTES = 20 * 1024**2
+WAITS = Waits(away_s=30, pause_s=0.01)
+REFUSED = Answer(403, b"<Error><Code>SignatureDoesNotMatch</Code></Error>", "application/xml")
+BUSY = Answer(503, b"<Error><Code>SlowDown</Code></Error>", "application/xml")
+TOO_SLOW = Answer(504, json.dumps({"code": "deadline_exceeded", "title": "the request took too long"}).encode(), "json")
+
+
+class Way:
+    def __init__(self, transfer: Transfer, told: list[str], server: str) -> None:
+        self._transfer, self.told, self._server = transfer, told, server
+
+    async def go(self) -> None:
+        await self._transfer.wait_until_playable(await self._transfer.run(self._server))
+
+
+@pytest.fixture(scope="module")
+def token(product: Product) -> str:
+    return product.token()
+
+
+@asynccontextmanager
+async def way(product: Product, token: str, path: Path, proxy: str) -> AsyncGenerator[Way]:
+    headers, told = {"Authorization": f"Bearer {token}"}, list[str]()
+    async with (
+        httpx.AsyncClient(base_url=product.url, headers=headers, proxy=proxy, trust_env=False) as gateway,
+        httpx.AsyncClient(proxy=proxy, trust_env=False) as store,
+    ):
+        yield Way(Transfer(UploadApi(gateway), store, Upload(path, "A bad way"), told.append, WAITS), told, product.url)
+
+
+def times(count: int, answer: Answer, *words: str) -> Spoil:
+    """The first requests that have all these words in them."""
+    left = count
+
+    def spoil(request: Request) -> Answer | None:
+        nonlocal left
+        text = f"{request.method} {request.url} {request.body[:2000]!r}"
+        if left and all(word in text for word in words):
+            left -= 1
+            return answer
+        return None
+
+    return spoil
+
+
+def first_of(*rules: Spoil) -> Spoil:
+    return lambda request: next((answer for rule in rules if (answer := rule(request))), None)
+
+
+def never_taken(folder: Path, parts: int) -> Path:
+    """So many parts that nobody will look into; takes no room on the disk."""
+    path = folder / "never-taken.mp4"
+    path.touch()
+    os.truncate(path, (parts - 1) * PART_BYTES + 1000)
+    return path
+
+
+def links(proxy: Proxy) -> list[str]:
+    return [request.url for request in proxy.spoiled if request.method == "PUT"]
+
+
+async def test_what_breaks_for_a_moment_is_tried_again(product: Product, token: str, studio: Studio) -> None:
+    rules = [
+        times(2, BUSY, "PUT"),
+        times(1, BAD_GATEWAY, "arrivedParts"),
+        times(2, TOO_SLOW, "completeVodUpload"),
+        times(3, BAD_GATEWAY, "vod(artifactHash"),
+    ]
+    with running_proxy(first_of(*rules)) as proxy:
+        async with way(product, token, studio.write("moment.mp4", studio.make(MP4).read_bytes()), proxy.url) as bad:
+            await bad.go()
+    assert len(proxy.spoiled) == 8
+    assert len([text for text in bad.told if "answers 502" in text]) == 2, "each outage is told once"
+    assert bad.told[-1] == "ready"
+    assert len(set(links(proxy))) == len(links(proxy)), "each try has a link of its own"
+
+
+async def test_a_store_that_refuses_is_not_asked_for_ever(product: Product, token: str, tmp_path: Path) -> None:
+    with running_proxy(times(1000, REFUSED, "PUT")) as proxy:
+        async with way(product, token, never_taken(tmp_path, parts=1), proxy.url) as bad:
+            with pytest.raises(
+                SetupError, match=r"refuses the file: .*answers 403 SignatureDoesNotMatch to part"
+            ) as raised:
+                await bad.go()
+    assert "Signature=" not in str(raised.value), "what is signed is not shown"
+    assert len(proxy.spoiled) == TRIES_WHEN_REFUSED
+
+
+async def test_a_store_that_stays_busy_is_given_up(product: Product, token: str, tmp_path: Path) -> None:
+    with running_proxy(times(1000, BUSY, "PUT")) as proxy:
+        async with way(product, token, never_taken(tmp_path, parts=1), proxy.url) as bad:
+            with pytest.raises(Unavailable, match=r"does not take the file now: .*answers 503 SlowDown to part"):
+                await bad.go()
+    assert len(proxy.spoiled) == TRIES
+
+
+async def test_a_store_that_nobody_reaches(product: Product, token: str, tmp_path: Path) -> None:
+    """Several parts fail at once: one error that says it."""
+    with running_proxy(lambda request: None) as gone:
+        pass
+    async with (
+        httpx.AsyncClient(base_url=product.url, headers={"Authorization": f"Bearer {token}"}) as gateway,
+        httpx.AsyncClient(proxy=gone.url, trust_env=False) as store,
+    ):
+        upload = Upload(never_taken(tmp_path, parts=PARALLEL), "A bad way")
+        transfer = Transfer(UploadApi(gateway), store, upload, lambda text: None, WAITS)
+        with pytest.raises(Unavailable, match=r"cannot be reached: http://.* did not take part \d \(ConnectError\)"):
+            await transfer.run(product.url)
