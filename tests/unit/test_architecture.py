@@ -1,12 +1,13 @@
 """The rules of the design that import-linter and ruff cannot say, checked on the syntax trees of the sources.
 
-Layers and `temporalio` are import-linter's; `print` outside `apps` is ruff's.
+Layers, `temporalio` and the codecs are import-linter's; `print` outside `apps` is ruff's.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -137,6 +138,13 @@ def test_the_rules_find_what_they_are_for(find: Callable[[ast.AST], Iterator[Fin
 )
 def test_the_rules_leave_the_rest_alone(find: Callable[[ast.AST], Iterator[Finding]], code: str) -> None:
     assert not list(find(ast.parse(code)))
+
+
+def test_no_role_has_the_codecs_loaded() -> None:
+    """Strangers' videos are parsed in the sandbox alone; also not by what was imported by way of something else."""
+    load = "import sys, touchline.apps.control, touchline.apps.worker, touchline.apps.demo; print('av' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", load], check=True, capture_output=True, text=True)
+    assert result.stdout == "False\n"
 
 
 def parsed_sources() -> Iterator[tuple[str, ast.AST]]:
