@@ -43,7 +43,7 @@ wheel: setup web ## Build dist/touchline-*.whl, the page inside
 reference: setup ## Rewrite docs/reference from the code
 	$(BIN)/python scripts/reference.py
 
-lock: setup ## Resolve the dependencies again into requirements/
+lock: setup ## Resolve the dependencies again into requirements/ and the lock of the page
 	@scripts/lock
 
 clean: ## Remove what builds and tests left behind (.venv and your data stay)

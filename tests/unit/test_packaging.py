@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PINNED = re.compile(r"^([a-z0-9._-]+)(?:\[[a-z0-9,-]+\])?==", re.MULTILINE)
+PAGE_LOCK = ROOT / "web" / "package-lock.json"
 LOCKS = ["runtime.txt", "dev.txt"]
 
 
@@ -47,6 +49,25 @@ def test_a_lock_names_no_index_and_no_machine(name: str) -> None:
 def test_everything_in_a_lock_has_a_hash(name: str) -> None:
     blocks = re.split(r"\n(?=[a-z])", lock(name).split("\n", 2)[2])
     assert [block.splitlines()[0] for block in blocks if "--hash=sha256:" not in block] == []
+
+
+def test_the_lock_of_the_page_names_no_host_and_has_all_hashes() -> None:
+    """`make lock` makes it so after `npm install`."""
+    text = PAGE_LOCK.read_text("utf-8")
+    assert [line for line in text.splitlines() if "://" in line or '"resolved"' in line] == []
+    packages = json.loads(text)["packages"]
+    assert [name for name, package in packages.items() if name and "integrity" not in package] == []
+
+
+def test_a_lock_of_the_page_loses_its_hosts_and_nothing_else(tmp_path: Path) -> None:
+    path, lock = tmp_path / "package-lock.json", json.loads(PAGE_LOCK.read_text("utf-8"))
+    for number, package in enumerate(lock["packages"].values()):
+        donate = {"url": "https://donate.example"}
+        package["funding"] = donate if number % 2 else [donate, "https://other.example"]
+        package["resolved"] = "https://index.example/package.tgz"
+    path.write_text(json.dumps(lock), "utf-8")
+    subprocess.run([sys.executable, str(ROOT / "scripts" / "plain_lock.py"), str(path)], check=True)
+    assert path.read_text("utf-8") == PAGE_LOCK.read_text("utf-8")
 
 
 def test_the_locks_hold_what_the_project_asks_for() -> None:
