@@ -25,6 +25,7 @@ def demo(open_browser: Open = True, as_json: AsJson = False) -> None:
     """Start everything, upload a clip, wait until it plays, show where, and keep running. Ctrl-C stops it."""
     from touchline.apps import demo as showing
     from touchline.apps import up
+    from touchline.apps.handover import hand_over
     from touchline.apps.settings import load
     from touchline.platform.stack.stack import run_stack
 
@@ -37,8 +38,8 @@ def demo(open_browser: Open = True, as_json: AsJson = False) -> None:
         else:
             show(f"\nThe video plays at {shown.video.url}\nSign in and watch it, once, with {shown.sign_in_link}\n")
             progress("Everything keeps running; Ctrl-C stops it.")
-        if open_browser and _has_screen():
-            typer.launch(shown.sign_in_link)
+        if open_browser and _has_screen() and not await hand_over(shown.sign_in_link, typer.launch):
+            progress("The browser did not come for the link: open it yourself.")
 
     asyncio.run(run_stack(replace(up.stack(loaded, progress, show), on_ready=on_ready)))
 
