@@ -1,6 +1,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup web demo test check check-python check-page bench test-chaos wheel clean lock reference
 BIN := .venv/bin
+# Containers often set it: every process of the product would compile all that it imports once more.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16

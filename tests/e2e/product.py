@@ -5,6 +5,7 @@ Its leases are short enough that a death is noticed soon.
 
 from __future__ import annotations
 
+import compileall
 import subprocess
 import sys
 import zipfile
@@ -84,9 +85,11 @@ def running_product(site: Path) -> Generator[Product]:
 
 
 def unpack_wheel(folder: Path) -> Path:
-    """What `pip install` of the wheel puts into an environment, dependencies aside."""
+    """What `pip install` of the wheel puts into an environment, dependencies aside: compiled as well."""
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)
     [wheel] = folder.glob("*.whl")
-    zipfile.ZipFile(wheel).extractall(folder / "site")
-    return folder / "site"
+    site = folder / "site"
+    zipfile.ZipFile(wheel).extractall(site)
+    assert compileall.compile_dir(site, quiet=1)
+    return site
