@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, LiteralString
 from urllib.parse import urlsplit
@@ -42,20 +43,22 @@ ENVIRONMENT = {
 @dataclass(frozen=True)
 class Product:
     installation: Installation
-    url: str
+    greeted: Any  # what `up` said at its first start
     sign_in_link: str
+    url: str
 
     def upload(self, *arguments: str) -> tuple[int, Any]:
         return self.installation.run("upload", *arguments)
 
-    def token(self, email: str = OPERATOR) -> str:
-        arguments = ["tokens", "create", "test", "--user", email, "--scope", "read", "--scope", "write"]
+    @cached_property
+    def token(self) -> str:
+        arguments = ["tokens", "create", "test", "--user", OPERATOR, "--scope", "read", "--scope", "write"]
         code, document = self.installation.run(*arguments)
         assert code == 0, document
         return document["token"]
 
     def graphql(self, document: str, **variables: Any) -> Any:
-        headers = {"Authorization": f"Bearer {self.token()}"}
+        headers = {"Authorization": f"Bearer {self.token}"}
         body = {"query": document, "variables": variables}
         answer = httpx.post(f"{self.url}/api/graphql", json=body, headers=headers).json()
         assert "errors" not in answer, answer
@@ -78,10 +81,10 @@ class Product:
 def running_product(site: Path) -> Generator[Product]:
     environment = {**ENVIRONMENT, "PYTHONPATH": str(site)}
     with temporary_installation(environment, cwd=site) as installation:
-        greeting: list[str] = installation.up()["greeting"]
-        link = next(line.split()[-1] for line in greeting if "/sign-in" in line)
+        greeted = installation.up()
+        link = next(line.split()[-1] for line in greeted["greeting"] if "/sign-in" in line)
         parts = urlsplit(link)
-        yield Product(installation, f"{parts.scheme}://{parts.netloc}", link)
+        yield Product(installation, greeted, link, f"{parts.scheme}://{parts.netloc}")
 
 
 def unpack_wheel(folder: Path) -> Path:

@@ -61,7 +61,8 @@ async def test_it_is_said_on_the_command_line_and_on_the_page(
     product: Product, page: Page, studio: Studio, tmp_path: Path
 ) -> None:
     paths = [await asyncio.to_thread(bad.file, studio, tmp_path) for bad in BAD]
-    said = [await asyncio.to_thread(said_by_command, product, bad, path) for bad, path in zip(BAD, paths, strict=True)]
+    commands = (asyncio.to_thread(said_by_command, product, bad, path) for bad, path in zip(BAD, paths, strict=True))
+    said = await asyncio.gather(*commands)
     await open_library(page)
     await page.locator("input[type=file]").first.set_input_files(paths)
     uploads = page.get_by_role("region", name="Uploads")
@@ -72,9 +73,7 @@ async def test_it_is_said_on_the_command_line_and_on_the_page(
     await page.reload()
     await page.get_by_role("heading", name="Library").wait_for()
     await expect(uploads).to_have_count(0)
-    for row in product.rows(
-        "SELECT artifact_hash FROM serve.uploads WHERE file_name = ANY (%s)", [p.name for p in paths]
-    ):
+    for row in product.rows(REGISTERED, [path.name for path in paths]):
         assert await product.objects(f"videos/original/{UUID(row['artifact_hash'])}/") == []
 
 

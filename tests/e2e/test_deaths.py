@@ -15,7 +15,7 @@ from tests.support.videos import AVI, MP4, Studio
 from tests.support.waiting import eventually
 
 # Encoded again, and long enough to be caught at it.
-LONG = replace(AVI, name="long.avi", seconds=40, size=(640, 360))
+LONG = replace(AVI, name="long.avi", seconds=20, size=(640, 360))
 CAUGHT = "SELECT 1 FROM process.jobs WHERE status = 'processing' AND progress_percent > 0"
 OUTCOMES = "SELECT type, count(*) AS times FROM platform.events WHERE key = %s GROUP BY type"
 
@@ -44,8 +44,7 @@ async def test_everything_is_there_after_the_supervisor_was_killed(
 ) -> None:
     code, done = await asyncio.to_thread(product.upload, str(studio.make(MP4)), "--title", "Kept")
     assert code == 0, done
-    _, status = await asyncio.to_thread(product.installation.run, "status")
-    os.kill(status["pid"], signal.SIGKILL)
+    os.kill(product.installation.state.pid, signal.SIGKILL)
     started = await asyncio.to_thread(product.installation.up)
     assert not [line for line in started["greeting"] if "/sign-in" in line], "the link is shown once"
     await open_library(page)

