@@ -97,7 +97,7 @@ async def test_reading_again_gives_the_same(case: tuple[EventSource, Write]) -> 
 
 async def test_a_wait_ends_when_something_comes(case: tuple[EventSource, Write]) -> None:
     source, write = case
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         waiting = asyncio.create_task(source.wait(0, LONG))
         while not waiting.done():
             await write(Noted(name="a"))

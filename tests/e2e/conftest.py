@@ -11,7 +11,9 @@ from tests.e2e.browsing import FLAGS, Visit, find_chromium
 from tests.e2e.product import Product, running_product, unpack_wheel
 from tests.support.videos import Studio
 
-expect.set_options(timeout=30_000)  # a busy machine is no finding
+PATIENCE_MS = 60_000  # a busy machine is no finding
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +34,7 @@ async def browser() -> AsyncGenerator[Browser]:
 async def signed_in(browser: Browser, product: Product) -> AsyncGenerator[BrowserContext]:
     """By the link that the first start shows, as a person would."""
     context = await browser.new_context(base_url=product.url, viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(PATIENCE_MS)
     page = await context.new_page()
     await page.goto(product.sign_in_link)
     await page.get_by_role("heading", name="Library").wait_for()

@@ -20,8 +20,8 @@ from touchline.platform.endpoints import ClickHouseEndpoint
 
 USER = "touchline"
 DATABASE = "touchline"
-START_S = 30.0
-STOP_S = 10.0
+START_S = 60.0
+STOP_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ async def running_owner(folder: Path, limits: OwnerLimits | None = None) -> Asyn
         await owner.stop()
 
 
-async def until(condition: Callable[[], Awaitable[bool]], deadline_s: float) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], deadline_s: float = 60.0) -> None:
     async with asyncio.timeout(deadline_s):
         while not await condition():
             await asyncio.sleep(0.02)

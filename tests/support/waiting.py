@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 LOOK_AGAIN_S = 0.05
 
 
-def eventually(look: Callable[[], Found], within_s: float = 30.0) -> Found:
+def eventually(look: Callable[[], Found], within_s: float = 60.0) -> Found:
     """The first thing that `look` finds; what it last saw goes into the failure."""
     deadline = time.monotonic() + within_s
     while not (found := look()):

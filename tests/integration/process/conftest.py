@@ -100,7 +100,7 @@ async def world(postgres: PostgresEndpoint) -> AsyncGenerator[World]:
         yield World(postgres, database, new_tenant())
 
 
-async def until(look: Callable[[], Awaitable[Any]], within_s: float = 30.0) -> Any:
+async def until(look: Callable[[], Awaitable[Any]], within_s: float = 60.0) -> Any:
     """The first thing that `look` finds."""
     async with asyncio.timeout(within_s):
         while not (found := await look()):

@@ -24,7 +24,7 @@ subscription ($after: String) {
   }
 }
 """
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 class Server(uvicorn.Server):

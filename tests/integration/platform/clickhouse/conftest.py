@@ -57,7 +57,7 @@ async def analytics(endpoint: ClickHouseEndpoint) -> AsyncGenerator[Analytics]:
 async def http(owner: RunningOwner) -> AsyncGenerator[httpx.AsyncClient]:
     """The owner's HTTP interface as it is, signed in."""
     login = (owner.endpoint.user, owner.endpoint.password)
-    async with httpx.AsyncClient(base_url=owner.endpoint.url, auth=login, trust_env=False, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=owner.endpoint.url, auth=login, trust_env=False, timeout=90) as client:
         yield client
 
 

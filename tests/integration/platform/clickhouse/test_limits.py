@@ -22,12 +22,14 @@ LIMITS = OwnerLimits(
     statement_memory_bytes=96 * MIB,
     concurrent_statements=2,
     queue_wait_ms=100,
-    longest_statement_s=20,
+    longest_statement_s=60,
     statement_bytes=64 * 1024,
     insert_bytes=MIB,
     result_bytes=MIB,
 )
 ENDLESS = "SELECT count() FROM numbers_mt(1e12) WHERE NOT ignore(number)"
+# As long, but it leaves the processors to those who look on.
+WAITING = "SELECT sleepEachRow(0.1) FROM numbers(10000) SETTINGS max_block_size = 1"
 RUNNING = "SELECT count() FROM system.processes WHERE Settings['log_comment'] LIKE {query_id:String}"
 
 
@@ -40,15 +42,15 @@ async def small_owner(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerato
 @pytest.fixture
 async def small(small_owner: RunningOwner) -> AsyncGenerator[httpx.AsyncClient]:
     login = (small_owner.endpoint.user, small_owner.endpoint.password)
-    async with httpx.AsyncClient(base_url=small_owner.endpoint.url, auth=login, trust_env=False, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=small_owner.endpoint.url, auth=login, trust_env=False, timeout=90) as client:
         yield client
 
 
-async def endless(http: httpx.AsyncClient, number: int) -> asyncio.Task[httpx.Response]:
+async def endless(http: httpx.AsyncClient, number: int, sql: str = ENDLESS) -> asyncio.Task[httpx.Response]:
     """An endless statement that has begun."""
     query_id = f"endless-{number}"
-    task = asyncio.create_task(http.post("/", params={"query_id": query_id}, content=ENDLESS))
-    await until(lambda: _begun(http, query_id), 10)
+    task = asyncio.create_task(http.post("/", params={"query_id": query_id}, content=sql))
+    await until(lambda: _begun(http, query_id))
     return task
 
 
@@ -89,7 +91,7 @@ async def test_the_size_of_an_insert(small: httpx.AsyncClient) -> None:
 
 
 async def test_the_number_of_statements(small: httpx.AsyncClient, small_owner: RunningOwner) -> None:
-    first, second = await endless(small, 1), await endless(small, 2)
+    first, second = await endless(small, 1, WAITING), await endless(small, 2, WAITING)
     answer = await small.post("/", content="SELECT 1")
     assert answer.headers.get(CODE) == "202"
     assert (await small.get("/ping")).text == "Ok.\n"
@@ -98,13 +100,13 @@ async def test_the_number_of_statements(small: httpx.AsyncClient, small_owner: R
             await analytics.ping()
     for task in (first, second):
         task.cancel()
-    await until(lambda: _idle(small), 10)
+    await until(lambda: _idle(small))
 
 
 async def test_a_client_that_goes_away_takes_its_statement_along(small: httpx.AsyncClient) -> None:
     task = await endless(small, 3)
     task.cancel()
-    await until(lambda: _idle(small), 10)
+    await until(lambda: _idle(small))
 
 
 async def test_one_id_is_one_statement(small: httpx.AsyncClient) -> None:
@@ -112,7 +114,7 @@ async def test_one_id_is_one_statement(small: httpx.AsyncClient) -> None:
     answer = await small.post("/", params={"query_id": "endless-4"}, content="SELECT 1")
     assert answer.headers.get(CODE) == "216"
     task.cancel()
-    await until(lambda: _idle(small), 10)
+    await until(lambda: _idle(small))
 
 
 async def test_the_time_of_a_statement(small: httpx.AsyncClient) -> None:

@@ -67,7 +67,7 @@ async def test_many_writers_and_several_sequencers_leave_no_gap_and_keep_each_ke
         settings = EventSettings(sequence_batch=7, poll_interval=timedelta(milliseconds=50))
         running = [asyncio.create_task(Sequencer(elsewhere, wakeups, settings).run()) for _ in range(3)]
         await asyncio.gather(*(write(f"writer-{n}") for n in range(writers)))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while len(rows := await log(database)) < writers * each:
                 await asyncio.sleep(0.02)
         for task in running:

@@ -10,7 +10,7 @@ from touchline.platform.endpoints import Endpoints, ObjectsEndpoint
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 
-SETTINGS = ObjectsSettings(request_timeout=timedelta(seconds=5), retries=2)
+SETTINGS = ObjectsSettings(request_timeout=timedelta(seconds=30), retries=2)
 
 
 @pytest.fixture(scope="session")

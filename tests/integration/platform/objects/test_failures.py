@@ -17,9 +17,11 @@ from touchline.platform.objects.model import ByteRange, Upload
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 
+# For a store that never answers; one that does may be slow on a busy machine.
 IMPATIENT = ObjectsSettings(
     request_timeout=timedelta(milliseconds=300), connect_timeout=timedelta(milliseconds=300), retries=0
 )
+AT_ONCE = ObjectsSettings(retries=0)
 UPLOAD = Upload(key="key", id="id", writer="writer")  # pyright: ignore[reportArgumentType]
 
 OPERATIONS: dict[str, Callable[[ObjectStore], Awaitable[object]]] = {
@@ -50,7 +52,7 @@ def operation(request: pytest.FixtureRequest) -> Callable[[ObjectStore], Awaitab
 async def test_a_store_that_is_away_is_unavailable(
     service: ObjectsEndpoint, operation: Callable[[ObjectStore], Awaitable[object]]
 ) -> None:
-    async with ObjectStore(replace(service, url="http://127.0.0.1:1"), IMPATIENT) as store:
+    async with ObjectStore(replace(service, url="http://127.0.0.1:1"), AT_ONCE) as store:
         with pytest.raises(Unavailable) as failed:
             await operation(store)
     assert failed.value.retryable
@@ -99,7 +101,7 @@ async def test_the_persons_own_set_up_does_not_matter(
     monkeypatch.setenv("AWS_SESSION_TOKEN", "of-someone-else")
     for name in ("AWS_S3_EXPRESS", "AWS_SKIP_SIGNATURE", "AWS_VIRTUAL_HOSTED_STYLE_REQUEST"):
         monkeypatch.setenv(name, "true")
-    async with ObjectStore(endpoint, IMPATIENT) as store:
+    async with ObjectStore(endpoint, AT_ONCE) as store:
         await store.put_new("key", b"goal")
         assert await store.get("key") == b"goal"
         assert await store.exists("key")

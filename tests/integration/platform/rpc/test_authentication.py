@@ -40,7 +40,7 @@ async def signed(body: bytes = BODY, secret: str = SECRET) -> Signed:
 
 async def send(channel: grpc.aio.Channel, body: bytes, metadata: Any, path: str = PATH) -> grpc.StatusCode:
     try:
-        await channel.unary_unary(path)(body, timeout=10, metadata=metadata)
+        await channel.unary_unary(path)(body, timeout=60, metadata=metadata)
     except grpc.aio.AioRpcError as error:
         return error.code()
     return grpc.StatusCode.OK

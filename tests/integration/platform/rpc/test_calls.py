@@ -136,7 +136,7 @@ async def test_a_server_that_is_down_is_unavailable_and_found_again() -> None:
 
 
 async def until_answered(stub: Stub) -> list[str]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:
             try:
                 return await ask(stub, "one")
