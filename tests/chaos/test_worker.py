@@ -255,7 +255,7 @@ async def test_a_worker_that_froze_past_its_lease_writes_nothing_when_it_wakes(t
 @pytest.mark.timeout(3600)
 async def test_the_write_of_a_frozen_worker_is_refused_every_time(postgres: PostgresEndpoint, chaos: Chaos) -> None:
     """Whatever it wants to write, and however far the others have come meanwhile."""
-    chance, runs = chaos.random("fence"), 10_000 if chaos.full else 150
+    chance, runs = chaos.random("fence"), 10_000 if chaos.full else 60
     async with Database(postgres.worker_url) as database:
         world = World(postgres, database, new_tenant())
         for _ in range(runs):

@@ -14,6 +14,7 @@ from typing import Any
 from tests.support.stack import ROOT, temporary_root
 from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.leftovers import find_leftovers
+from touchline.platform.stack.lock import holder
 from touchline.platform.stack.state import StackState, read_state
 
 PARTS = ["postgres", "temporal", "objects", "clickhouse", "control", "worker"]
@@ -58,7 +59,8 @@ class Installation:
         return found
 
     def close(self) -> None:
-        self.run("down")
+        if holder(self.folder) is not None:
+            self.run("down")
         assert not find_leftovers(self.folder)
 
 

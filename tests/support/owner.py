@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_urlsafe
 
-import httpx
-
 from touchline.platform.clickhouse.launch import OwnerOptions, owner_command
 from touchline.platform.clickhouse.limits import OwnerLimits
 from touchline.platform.endpoints import ClickHouseEndpoint
+from touchline.platform.stack.probes import check, http_probe
 
 USER = "touchline"
 DATABASE = "touchline"
@@ -108,8 +107,4 @@ def environment() -> dict[str, str]:
 
 async def _answers(owner: RunningOwner) -> bool:
     assert owner.process.returncode is None, owner.log.read_text()
-    try:
-        async with httpx.AsyncClient(trust_env=False) as client:
-            return (await client.get(f"{owner.endpoint.url}/ping")).is_success
-    except httpx.TransportError:
-        return False
+    return not await check(http_probe(f"{owner.endpoint.url}/ping"))
