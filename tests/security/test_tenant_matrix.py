@@ -166,7 +166,7 @@ async def test_a_leaky_route_is_noticed(tenants: Tenants) -> None:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://leaky") as client:
         found = await differences(rest_cases(app.openapi(), client, {}), tenants.sides)
     words = {" ".join(line.split()[:3]) for line in found}
-    assert words == {"GET /look/{artifact_hash} tells", "POST /change changes"}
+    assert words == {"GET /look/{artifact_hash} tells", "POST /change changes"}, found
 
 
 class LeakyRegistry(RegistryServicer):
@@ -186,7 +186,7 @@ async def test_a_leaky_call_is_noticed(tenants: Tenants) -> None:
         server.add(SERVICE, LeakyRegistry(tenants))
         await server.start()
         found = await differences(rpc_cases([SERVICE], client, tenants.ada.principal), tenants.sides, ACROSS_TENANTS)
-    assert {line.split()[0] for line in found} == {"Registry.GetUploads"}
+    assert {line.split()[0] for line in found} == {"Registry.GetUploads"}, found
 
 
 async def test_an_exception_that_is_not_needed_any_more_is_noticed(tenants: Tenants) -> None:

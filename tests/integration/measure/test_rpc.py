@@ -23,7 +23,7 @@ from touchline.platform.rpc.server import RpcServer
 from touchline.platform.rpc.settings import RpcSettings
 
 SECRET = "the secret of this cluster"
-SETTINGS = RpcSettings(stop_grace=timedelta(0))
+SETTINGS = RpcSettings(stop_grace=timedelta(0), deadline=timedelta(minutes=1))
 NOW = datetime(2026, 3, 31, 12, 0, 0, 123_456, tzinfo=UTC)
 
 

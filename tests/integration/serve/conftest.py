@@ -43,7 +43,7 @@ SELECT data || jsonb_build_object('revision', revision)
 """
 SECRET = "the secret of this cluster"
 SETTINGS = ServeSettings(largest_upload=ByteSize(64 * 1024**2), concurrent_uploads=5)
-RPC = RpcSettings(stop_grace=timedelta(0), deadline=timedelta(seconds=30))
+RPC = RpcSettings(stop_grace=timedelta(0), deadline=timedelta(minutes=1))
 
 
 def principal(role: Role = Role.EDITOR, tenant_id: TenantId | None = None) -> Principal:

@@ -57,7 +57,7 @@ from touchline.serve.registry.model import NewUpload, Upload
 from touchline.serve.settings import ServeSettings
 
 EVENTS = EventSettings()
-RPC = RpcSettings(stop_grace=timedelta(0))
+RPC = RpcSettings(stop_grace=timedelta(0), deadline=timedelta(minutes=1))
 STORE = "http://objects.example"
 PICTURE = b"\xff\xd8 a picture"
 SEGMENT = bytes(range(256)) * 40

@@ -19,7 +19,7 @@ from touchline.platform.rpc.server import RpcServer
 from touchline.platform.rpc.settings import RpcSettings
 
 SECRET = "the secret of this cluster"
-SETTINGS = RpcSettings(stop_grace=timedelta(0))
+SETTINGS = RpcSettings(stop_grace=timedelta(0), deadline=timedelta(minutes=1))
 LIFECYCLE = lifecycle_pb2.DESCRIPTOR.services_by_name["Lifecycle"]
 NODES = node_pb2.DESCRIPTOR.services_by_name["Nodes"]
 SOMEBODY = Principal(TenantId(uuid4()), UserId(uuid4()), Role.EDITOR, frozenset({Scope.READ}))
