@@ -1,30 +1,20 @@
-"""`touchline media`: the media kit by hand, on files of this machine."""
+"""`touchline media probe`: what a video is."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from touchline.apps.cli.output import AsJson, show, show_json
 
-from .output import AsJson, show, show_json
+from .arguments import File
 
 if TYPE_CHECKING:
     from touchline.media.model import AudioTrack, Probe, VideoTrack
 
-commands = typer.Typer(help="Look at video files.", no_args_is_help=True)
 
-File = Annotated[Path, typer.Argument(help="The video file.", show_default=False)]
-
-
-@commands.callback()
-def media() -> None:
-    """Look at video files."""
-
-
-@commands.command()
 def probe(file: File, as_json: AsJson = False) -> None:
     """Show what a video is, and whether browsers play it: as it is, repackaged, or encoded again."""
     found = asyncio.run(_probed(file))
