@@ -44,6 +44,7 @@ class Recipe:
 MP4 = Recipe("h264.mp4")
 FAST_START = replace(MP4, name="fast-start.mp4", muxer={"movflags": "+faststart"})
 FRAGMENTED = replace(MP4, name="fragmented.mp4", muxer={"movflags": "+frag_keyframe+empty_moov"})
+LIVE_PIECES = replace(FRAGMENTED, name="pieces.mp4", muxer={"movflags": "+frag_keyframe+empty_moov+skip_trailer"})
 SILENT = replace(MP4, name="silent.mp4", audio=None)
 QUICKTIME = replace(MP4, name="h264.mov")
 MATROSKA = replace(MP4, name="h264.mkv")
@@ -54,6 +55,25 @@ ROTATED = replace(MP4, name="rotated.mp4", rotation=-90)
 ANAMORPHIC = replace(MP4, name="anamorphic.mp4", size=(240, 180), sample_aspect=Fraction(4, 3))
 UNEVEN = replace(MP4, name="uneven.mp4", filters=(("select", "not(between(mod(n\\,10)\\,3\\,5))"),))
 TEN_BIT = replace(MP4, name="ten-bit.mp4", pixels="yuv420p10le")
+LATE = replace(MP4, name="late.mkv", audio=None, filters=(("setpts", "PTS+5/TB"),))
+LATE_STREAM = replace(LATE, name="late.ts")
+UNEVEN_MATROSKA = replace(UNEVEN, name="uneven.mkv", audio=None)
+UNEVEN_STREAM = replace(UNEVEN, name="uneven.ts", audio=None)
+FIELDS = (("separatefields", ""), ("select", "eq(mod(n\\,4)\\,0)+eq(mod(n\\,4)\\,3)"), ("weave", ""))
+INTERLACED = replace(  # every other line shows a later moment, as a camera of a broadcaster takes them
+    MP4,
+    name="interlaced.mp4",
+    rate=50,
+    audio=None,
+    filters=FIELDS,
+    encoder={"preset": "veryfast", "g": "50", "flags": "+ildct+ilme", "x264-params": "tff=1"},
+)
+INTERLACED_MPEG2 = replace(
+    INTERLACED, name="interlaced.ts", video="mpeg2video", encoder={"flags": "+ildct+ilme", "b": "2000000"}
+)
+BROAD = {"color_primaries": "bt2020", "colorspace": "bt2020nc", "color_range": "tv", **MP4.encoder}
+HDR = replace(TEN_BIT, name="pq.mp4", audio=None, seconds=2.0, encoder={**BROAD, "color_trc": "smpte2084"})
+HDR_BROADCAST = replace(HDR, name="hlg.mkv", encoder={**BROAD, "color_trc": "arib-std-b67"})
 MP3_SOUND = replace(MP4, name="mp3.mkv", audio="libmp3lame")
 ONE_KEYFRAME = replace(
     MP4, name="one-keyframe.mp4", seconds=24, size=(160, 90), encoder={"preset": "ultrafast", "g": "9999"}

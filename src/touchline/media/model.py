@@ -41,6 +41,22 @@ class Format(StrEnum):
     WINDOWS_MEDIA = "asf"
 
 
+class Light(StrEnum):
+    """How bright the pictures may be: screens and browsers take standard ones, others must be told how to darken."""
+
+    STANDARD = "standard"
+    PQ = "pq"  # HDR10, Dolby Vision (SMPTE ST 2084)
+    HLG = "hlg"  # what broadcasters use (ARIB STD-B67)
+
+
+class Index(StrEnum):
+    """Whether the file says where its pictures are."""
+
+    WHOLE = "whole"
+    MISSING = "missing"  # never written, or its container has none
+    BROKEN = "broken"  # it names places that are not in the file
+
+
 class Verdict(StrEnum):
     PLAYS = "plays"  # as it is, in every current browser
     REPACKAGE = "repackage"  # its streams play, its container does not
@@ -78,6 +94,10 @@ class VideoTrack:
     sample_aspect: Ratio
     frame_rate: Ratio | None
     keyframe_gap_ms: int | None  # the longest, where the file has an index that tells
+    bit_depth: int = 8
+    light: Light = Light.STANDARD
+    is_interlaced: bool = False
+    has_variable_rate: bool = False  # pictures are not shown equally long
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +119,8 @@ class Probe:
     streams: tuple[Stream, ...]
     verdict: Verdict
     reason: str
+    start_ms: int = 0  # the time of the first picture or sound, by the file's own clock
+    index: Index = Index.WHOLE
 
 
 @dataclass(frozen=True, slots=True)

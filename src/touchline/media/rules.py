@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
-from .model import AudioTrack, Format, Plan, Verdict, VideoTrack
+from .model import AudioTrack, Format, Index, Light, Plan, Verdict, VideoTrack
 
 LARGEST_SIZE = (1920, 1080)  # of encoded pictures, lying or standing
 EIGHT_BIT_420 = frozenset({"yuv420p", "yuvj420p"})
 AAC_PROFILES = {"LC": 2, "HE-AAC": 5, "HE-AACv2": 29}  # with their numbers in the names of codecs
 # The other containers keep no times at which pictures are shown, or not in a way that survives copying.
 COPYABLE = frozenset({Format.MP4, Format.QUICKTIME, Format.MATROSKA, Format.WEBM, Format.MPEG_TS, Format.FLASH})
+
+LEAST_GAPS = 4  # between pictures, to tell whether they are even
+UNEVEN_SHARE = 0.02  # of the gaps: a picture that was dropped once makes no variable rate
 
 POSTER_CANDIDATES = 9
 LEAST_CANDIDATES = 3
@@ -24,26 +28,31 @@ def plan(kind: Format, video: VideoTrack, audio: AudioTrack | None, longest_gap_
     return Plan(_against_copying(kind, video, longest_gap_ms), _against_copying_sound(audio))
 
 
-def judge(kind: Format, decided: Plan) -> tuple[Verdict, str]:
-    """The verdict on the file as a whole, and its reason."""
+def judge(kind: Format, decided: Plan, index: Index = Index.WHOLE) -> tuple[Verdict, str]:
+    """The verdict on the file as a whole, and its reason. Uneven times and a late start are no reasons: players and
+    HLS keep them as they are."""
     reasons = [reason for reason in (decided.encode_video, decided.encode_audio) if reason]
     if reasons:
         return Verdict.RE_ENCODE, "; ".join(reasons)
+    if index is Index.BROKEN:
+        return Verdict.REPACKAGE, "browsers play its streams, but its index names places that are not in the file"
     if kind is Format.MP4:
         return Verdict.PLAYS, "browsers play its streams and its container"
     return Verdict.REPACKAGE, f"browsers play its streams, but not the container {kind}"
 
 
 def _against_copying(kind: Format, video: VideoTrack, longest_gap_ms: int) -> str | None:
-    if video.codec != "h264":
-        return f"the video codec is {video.codec}"
-    if video.pixel_format not in EIGHT_BIT_420:
-        return f"the pixel format is {video.pixel_format}"
-    if kind not in COPYABLE:
-        return f"the container {kind} does not keep the times of H.264 pictures"
-    if video.keyframe_gap_ms and video.keyframe_gap_ms > longest_gap_ms:
-        return f"there are {video.keyframe_gap_ms / 1000:g} s between keyframes"
-    return None
+    """Browsers show interlaced pictures with combs, and HDR ones pale or not at all."""
+    gap_ms = video.keyframe_gap_ms or 0
+    against = {
+        f"the video codec is {video.codec}": video.codec != "h264",
+        f"the pictures are HDR ({video.light})": video.light is not Light.STANDARD,
+        f"the pixel format is {video.pixel_format}": video.pixel_format not in EIGHT_BIT_420,
+        "the pictures are interlaced": video.is_interlaced,
+        f"the container {kind} does not keep the times of H.264 pictures": kind not in COPYABLE,
+        f"there are {gap_ms / 1000:g} s between keyframes": gap_ms > longest_gap_ms,
+    }
+    return next((reason for reason, holds in against.items() if holds), None)
 
 
 def _against_copying_sound(audio: AudioTrack | None) -> str | None:
@@ -54,6 +63,18 @@ def _against_copying_sound(audio: AudioTrack | None) -> str | None:
     if audio.profile not in AAC_PROFILES:
         return f"the AAC profile is {audio.profile or 'unknown'}"
     return None
+
+
+def has_variable_rate(times: Sequence[int], tick_s: float) -> bool:
+    """Whether pictures are not shown equally long, told by their times in ticks. Times are rounded to ticks, so gaps
+    may differ by one or two; a gap is odd when it differs from the usual one by a tenth and by more than that."""
+    ordered = sorted(times)
+    gaps = [later - earlier for earlier, later in pairwise(ordered)]
+    if len(gaps) < LEAST_GAPS:
+        return False
+    usual = sorted(gaps)[len(gaps) // 2]
+    allowed = max(2.0, usual * 0.1, 0.0015 / tick_s)
+    return sum(abs(gap - usual) > allowed for gap in gaps) > len(gaps) * UNEVEN_SHARE
 
 
 def display_size(video: VideoTrack) -> tuple[int, int]:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.media import rules
-from touchline.media.model import AudioTrack, Format, Plan, Ratio, Verdict, VideoTrack
+from touchline.media.model import AudioTrack, Format, Index, Light, Plan, Ratio, Verdict, VideoTrack
 
 VIDEO = VideoTrack(
     index=0,
@@ -38,6 +39,9 @@ LENGTH = st.integers(2, 10_000)
         (Format.MP4, replace(VIDEO, codec="hevc"), AUDIO, Plan("the video codec is hevc", None)),
         (Format.MP4, replace(VIDEO, pixel_format="yuv422p"), AUDIO, Plan("the pixel format is yuv422p", None)),
         (Format.MP4, replace(VIDEO, keyframe_gap_ms=30_500), AUDIO, Plan("there are 30.5 s between keyframes", None)),
+        (Format.MP4, replace(VIDEO, is_interlaced=True), AUDIO, Plan("the pictures are interlaced", None)),
+        (Format.MP4, replace(VIDEO, light=Light.HLG), AUDIO, Plan("the pictures are HDR (hlg)", None)),
+        (Format.MP4, replace(VIDEO, has_variable_rate=True), AUDIO, Plan(None, None)),
         (Format.MP4, VIDEO, replace(AUDIO, codec="ac3"), Plan(None, "the audio codec is ac3")),
         (Format.MP4, VIDEO, replace(AUDIO, profile="xHE-AAC"), Plan(None, "the AAC profile is xHE-AAC")),
         (Format.MP4, VIDEO, replace(AUDIO, profile=None), Plan(None, "the AAC profile is unknown")),
@@ -65,6 +69,39 @@ def test_pictures_of_a_container_without_their_times_are_encoded(kind: Format) -
 )
 def test_the_verdict_has_a_reason(kind: Format, plan: Plan, verdict: Verdict, reason: str) -> None:
     assert rules.judge(kind, plan) == (verdict, reason)
+
+
+def test_a_broken_index_is_a_reason_to_repackage() -> None:
+    assert rules.judge(Format.MP4, Plan(None, None), Index.BROKEN)[0] is Verdict.REPACKAGE
+    assert rules.judge(Format.MP4, Plan(None, None), Index.MISSING)[0] is Verdict.PLAYS
+    assert rules.judge(Format.MP4, Plan("pictures", None), Index.BROKEN) == (Verdict.RE_ENCODE, "pictures")
+
+
+MILLISECONDS_OF_29_97 = [round(number * 1001 / 30) for number in range(300)]
+
+
+@pytest.mark.parametrize(
+    ("times", "tick_s", "variable"),
+    [
+        ([], 0.001, False),
+        ([0, 40, 300], 0.001, False),
+        (list(range(0, 4000, 40)), 0.001, False),
+        ([0, 120, 40, 80, 160, 280, 200, 240], 0.001, False),  # as they are decoded
+        (MILLISECONDS_OF_29_97, 0.001, False),
+        ([time for time in MILLISECONDS_OF_29_97 if time != 100], 0.001, False),
+        ([0, 40, 80, 200, 240, 280, 400, 440, 480], 0.001, True),
+        ([0, 512, 1024, 2560, 3072, 3584, 5120], 1 / 12800, True),
+    ],
+)
+def test_whether_pictures_are_shown_equally_long(times: list[int], tick_s: float, variable: bool) -> None:
+    assert rules.has_variable_rate(times, tick_s) is variable
+
+
+@given(st.integers(1, 100_000), st.integers(0, 10**9), st.integers(5, 400), st.randoms())
+def test_even_pictures_are_even_wherever_they_start(gap: int, start: int, count: int, chance: Random) -> None:
+    times = [start + number * gap for number in range(count)]
+    chance.shuffle(times)
+    assert not rules.has_variable_rate(times, 1 / 90_000)
 
 
 @pytest.mark.parametrize(

@@ -1,28 +1,42 @@
-"""From an opened source to the facts about it. One picture is decoded: that it can be is one of them."""
+"""From an opened source to the facts about it. A few pictures are decoded: that they can be is one of them."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, pairwise
 
 from av.audio.stream import AudioStream
-from av.error import InvalidDataError
 from av.stream import Stream as AvStream
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from touchline.media import rules
-from touchline.media.model import AudioTrack, Failure, Format, Probe, Ratio, Stream, VideoTrack
+from touchline.media.model import AudioTrack, Failure, Format, Light, Probe, Ratio, Stream, VideoTrack
 
 from .failures import Refused
+from .indexes import index_of
 from .order import Options
+from .packets import decode
 from .source import INPUT, Source, open_source, ready_to_decode, tick_of
 
 SQUARE = Ratio(1, 1)
 MOST_LANGUAGE_LETTERS = 16
-MOST_BROKEN_PACKETS = 300
+MOST_PACKETS = 300  # at the beginning: recordings may begin in the middle of a group of pictures
+PICTURES = 4  # some flag only every other one as interlaced
+MOST_TIMES = 100_000
+LIGHTS = {16: Light.PQ, 18: Light.HLG}  # by the numbers of ITU-T H.273
 MICROSECOND = Fraction(1, 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What reading the first packets showed."""
+
+    pictures: Sequence[VideoFrame]
+    times: Sequence[int]  # of the packets, in ticks
 
 
 def learn(kind: Format, options: Options) -> Probe:
@@ -36,9 +50,10 @@ def _examine(source: Source, options: Options) -> Probe:
     if duration_ms > options.longest_ms:
         why = f"it lasts {duration_ms // 1000} s; {options.longest_ms // 1000} s are allowed"
         raise Refused(Failure.LIMIT, why)
-    video = _video_track(source.video, _first_picture(source, options))
+    video = _video_track(source, _beginning(source, options))
     audio = _audio_track(source.audio) if source.audio else None
-    verdict, reason = rules.judge(source.format, rules.plan(source.format, video, audio, options.keyframe_gap_ms))
+    plan, index = rules.plan(source.format, video, audio, options.keyframe_gap_ms), index_of(source)
+    verdict, reason = rules.judge(source.format, plan, index)
     return Probe(
         format=source.format,
         size_bytes=os.fstat(INPUT).st_size,
@@ -48,6 +63,8 @@ def _examine(source: Source, options: Options) -> Probe:
         streams=tuple(_stream(stream) for stream in source.container.streams),
         verdict=verdict,
         reason=reason,
+        start_ms=round(source.start * 1000),
+        index=index,
     )
 
 
@@ -76,19 +93,26 @@ def _measured_duration(source: Source) -> Fraction:
     return end * tick_of(source.video) - source.start
 
 
-def _first_picture(source: Source, options: Options) -> VideoFrame:
+def _beginning(source: Source, options: Options) -> Beginning:
+    """Without an index that tells, the times of pictures are those that are read here."""
     ready_to_decode(source.video, options, threads=1)  # more would read ahead before the first one is out
-    for packet in islice(source.container.demux(source.video), MOST_BROKEN_PACKETS):
-        try:
-            frames = packet.decode()
-        except InvalidDataError:
-            continue  # recordings may begin in the middle of a group of pictures
-        if frames:
-            return frames[0]
-    raise Refused(Failure.DAMAGED, "none of its first pictures can be decoded")
+    pictures: list[VideoFrame] = []
+    times: list[int] = []
+    enough = 0 if _lists_every_picture(source.video) else MOST_PACKETS
+    for packet in islice(source.container.demux(source.video), MOST_PACKETS):
+        if packet.pts is not None:
+            times.append(packet.pts)
+        if len(pictures) < PICTURES:
+            pictures += decode(source.video.codec_context, packet if packet.size else None)
+        elif len(times) >= enough:
+            break
+    if not pictures:
+        raise Refused(Failure.DAMAGED, "none of its first pictures can be decoded")
+    return Beginning(pictures, times)
 
 
-def _video_track(stream: VideoStream, picture: VideoFrame) -> VideoTrack:
+def _video_track(source: Source, beginning: Beginning) -> VideoTrack:
+    stream, picture = source.video, beginning.pictures[0]
     return VideoTrack(
         index=stream.index,
         codec=stream.codec_context.codec.canonical_name,
@@ -100,7 +124,18 @@ def _video_track(stream: VideoStream, picture: VideoFrame) -> VideoTrack:
         sample_aspect=_ratio(stream.sample_aspect_ratio) or SQUARE,
         frame_rate=_ratio(stream.average_rate) or _ratio(stream.guessed_rate),
         keyframe_gap_ms=_keyframe_gap_ms(stream),
+        bit_depth=picture.format.components[0].bits,
+        light=LIGHTS.get(picture.color_trc) or LIGHTS.get(stream.codec_context.color_trc, Light.STANDARD),
+        is_interlaced=any(each.interlaced_frame for each in beginning.pictures),
+        has_variable_rate=source.keeps_times and _has_variable_rate(stream, beginning.times),
     )
+
+
+def _has_variable_rate(stream: VideoStream, seen: Sequence[int]) -> bool:
+    entries: Iterable[int] = seen
+    if _lists_every_picture(stream):
+        entries = (entry.timestamp for entry in islice(stream.index_entries, MOST_TIMES))
+    return rules.has_variable_rate(list(entries), float(tick_of(stream)))
 
 
 def _audio_track(stream: AudioStream) -> AudioTrack:
@@ -126,8 +161,12 @@ def _ratio(value: Fraction | None) -> Ratio | None:
 def _keyframe_gap_ms(stream: VideoStream) -> int | None:
     """Only where the index has every picture: others list a choice of keyframes, or none."""
     entries = stream.index_entries
-    if not stream.frames or len(entries) < stream.frames:
+    if not _lists_every_picture(stream):
         return None
     times = [entry.timestamp for entry in entries if entry.is_keyframe]
     times.append(entries[len(entries) - 1].timestamp)
     return round(max((later - earlier for earlier, later in pairwise(times)), default=0) * tick_of(stream) * 1000)
+
+
+def _lists_every_picture(stream: VideoStream) -> bool:
+    return bool(stream.frames) and len(stream.index_entries) >= stream.frames

@@ -64,17 +64,17 @@ def _check_boxes(descriptor: int, size: int) -> None:
 def _check_segment(descriptor: int, size: int) -> None:
     """Matroska: a header, then one segment that says how long it is, unless it was written live."""
     header = os.pread(descriptor, 12, 0)
-    length, used = _variable_size(header[4:])
+    length, used = variable_size(header[4:])
     start = 4 + used + (length or 0)
     segment = os.pread(descriptor, 12, start)
     if len(segment) < 5:
         raise Refused(Failure.TRUNCATED, "it ends before its first picture")
-    length, used = _variable_size(segment[4:])
+    length, used = variable_size(segment[4:])
     if length is not None and int.from_bytes(segment[:4]) == SEGMENT:
         _check_end(start + 4 + used + length, size)
 
 
-def _variable_size(data: bytes) -> tuple[int | None, int]:
+def variable_size(data: bytes) -> tuple[int | None, int]:
     """EBML: the leading zero bits of the first byte say how many bytes there are; all ones mean unknown."""
     width = 9 - data[0].bit_length() if data and data[0] else 8
     value = int.from_bytes(data[:width]) & ((1 << 7 * width) - 1)

@@ -22,7 +22,7 @@ def probe(file: File, as_json: AsJson = False) -> None:
         show_json(asdict(found))
         return
     show(f"verdict    {found.verdict}: {found.reason}")
-    show(f"container  {found.format}, {found.size_bytes} bytes, {found.duration_ms / 1000:.3f} s")
+    show(f"container  {_container(found)}")
     show(f"video      {_video(found.video)}")
     show(f"audio      {_audio(found.audio) if found.audio else 'none'}")
 
@@ -36,13 +36,25 @@ async def _probed(file: Path) -> Probe:
         return await probe(sandbox, file)
 
 
+def _container(found: Probe) -> str:
+    start = f", starts at {found.start_ms / 1000:.3f} s" if found.start_ms else ""
+    index = "" if found.index == "whole" else f", index {found.index}"
+    return f"{found.format}, {found.size_bytes} bytes, {found.duration_ms / 1000:.3f} s{start}{index}"
+
+
 def _video(track: VideoTrack) -> str:
     from touchline.media.rules import display_size
 
     width, height = display_size(track)
-    rate = f", {float(track.frame_rate):.3f} pictures/s" if track.frame_rate else ""
-    turned = f", turned by {track.rotation}°" if track.rotation else ""
-    return f"{_codec(track.codec, track.profile)}, {track.pixel_format}, {width} x {height}{turned}{rate}"
+    remarks = [
+        f"turned by {track.rotation}°" if track.rotation else "",
+        f"{float(track.frame_rate):.3f} pictures/s" if track.frame_rate else "",
+        "variable rate" if track.has_variable_rate else "",
+        "interlaced" if track.is_interlaced else "",
+        f"HDR ({track.light}, {track.bit_depth} bits)" if track.light != "standard" else "",
+    ]
+    facts = [_codec(track.codec, track.profile), track.pixel_format, f"{width} x {height}", *filter(None, remarks)]
+    return ", ".join(facts)
 
 
 def _audio(track: AudioTrack) -> str:
