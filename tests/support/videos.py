@@ -82,6 +82,7 @@ WEBM = Recipe("vp9.webm", video="libvpx-vp9", audio="libopus", encoder={"deadlin
 AVI = Recipe("mpeg4.avi", video="mpeg4", audio="libmp3lame", encoder={})
 AVI_H264 = replace(MP4, name="h264.avi")
 LARGE_ROTATED = replace(AVI, name="large-rotated.mp4", size=(2560, 1440), seconds=0.4, audio="aac", rotation=-90)
+LADDER = replace(AVI, name="ladder.mkv", size=(1280, 720), rate=5, seconds=9)
 SOUND_ONLY = Recipe("sound.mp4", video=None)
 SMALL = Recipe("small.mp4", seconds=1, size=(64, 36))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 
 MASTER = "index.m3u8"
+FIRST_MASTER = "first.m3u8"  # of the rendition that is complete before the others
 POSTER = "poster.jpg"
 
 
@@ -140,7 +141,7 @@ class Rendition:
     width: int  # as seen
     height: int
     frame_rate: Ratio | None
-    codecs: str  # as RFC 6381 writes them
+    codecs: str  # as RFC 6381 writes them; with the sound that goes with it, also where that is a rendition of its own
     peak_bits_per_second: int
     average_bits_per_second: int
     duration_ms: int
@@ -149,11 +150,34 @@ class Rendition:
 
 
 @dataclass(frozen=True, slots=True)
+class SoundRendition:
+    """The sound of a video with several qualities: once for all of them."""
+
+    playlist: str
+    codecs: str
+    channels: int
+    peak_bits_per_second: int
+    average_bits_per_second: int
+
+
+@dataclass(frozen=True, slots=True)
+class Captions:
+    """A text stream of a video, as WebVTT."""
+
+    name: str
+    playlist: str
+    language: str | None
+    cues: int
+
+
+@dataclass(frozen=True, slots=True)
 class Packaged:
     """What a child says about the HLS that it wrote."""
 
     source: Probe
     renditions: tuple[Rendition, ...]
+    sound: SoundRendition | None = None
+    captions: tuple[Captions, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +201,8 @@ class HlsPackage:
     master: str
     renditions: tuple[Rendition, ...]
     files: tuple[OutputFile, ...]
+    sound: SoundRendition | None = None  # none where it is in the renditions, or nowhere
+    captions: tuple[Captions, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
-from .model import Rendition
+from .model import Captions, Rendition, SoundRendition
 
 _SEGMENT = re.compile(r"^#EXTINF:([0-9.]+),[^\n]*\n(?:#[^\n]*\n)*([^#\n]+)$", re.MULTILINE)
 
@@ -24,13 +25,42 @@ def read_segments(text: str) -> list[Segment]:
     return [Segment(name, float(duration)) for duration, name in _SEGMENT.findall(text)]
 
 
-def master_playlist(renditions: Sequence[Rendition]) -> str:
+def master_playlist(
+    renditions: Sequence[Rendition], sound: SoundRendition | None = None, captions: Sequence[Captions] = ()
+) -> str:
     """Best first: players without a measurement of their own begin with the first."""
     best_first = sorted(renditions, key=lambda rendition: rendition.peak_bits_per_second, reverse=True)
     lines = ["#EXTM3U", "#EXT-X-VERSION:7", "#EXT-X-INDEPENDENT-SEGMENTS"]
+    lines += [_sound(sound)] if sound else []
+    lines += [_captions(number, each) for number, each in enumerate(captions, 1)]
+    groups = (',AUDIO="sound"' if sound else "") + (',SUBTITLES="captions"' if captions else "")
     for rendition in best_first:
-        lines += [f"#EXT-X-STREAM-INF:{_attributes(rendition)}", rendition.playlist]
+        lines += [f"#EXT-X-STREAM-INF:{_attributes(rendition)}{groups}", rendition.playlist]
     return "\n".join([*lines, ""])
+
+
+def whole_playlist(name: str, duration_ms: int) -> str:
+    """Of one segment that is all of it."""
+    seconds = duration_ms / 1000
+    head = ["#EXTM3U", "#EXT-X-VERSION:7", f"#EXT-X-TARGETDURATION:{ceil(seconds)}", "#EXT-X-PLAYLIST-TYPE:VOD"]
+    return "\n".join([*head, f"#EXTINF:{seconds:.3f},", name, "#EXT-X-ENDLIST", ""])
+
+
+def _sound(sound: SoundRendition) -> str:
+    return (
+        '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="sound",NAME="Sound",DEFAULT=YES,AUTOSELECT=YES,'
+        f'CHANNELS="{sound.channels}",URI="{sound.playlist}"'
+    )
+
+
+def _captions(number: int, captions: Captions) -> str:
+    """Players show the name, so it has the language; the number keeps names apart."""
+    language = f',LANGUAGE="{captions.language}"' if captions.language else ""
+    name = f"{number} ({captions.language})" if captions.language else f"{number}"
+    return (
+        f'#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="captions",NAME="{name}",DEFAULT=NO,AUTOSELECT=YES,FORCED=NO{language},'
+        f'URI="{captions.playlist}"'
+    )
 
 
 def _attributes(rendition: Rendition) -> str:

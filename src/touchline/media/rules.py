@@ -7,7 +7,10 @@ from itertools import pairwise
 
 from .model import AudioTrack, Format, Index, Light, Plan, Verdict, VideoTrack
 
+LADDER = (1080, 720, 480, 360)  # the qualities of encoded pictures, by the shorter side
+FIRST_RUNG = 480  # good enough to begin with, and quickly made
 LARGEST_SIZE = (1920, 1080)  # of encoded pictures, lying or standing
+SMALLER_BY = 0.8  # a rung that is hardly smaller than the one above helps nobody
 EIGHT_BIT_420 = frozenset({"yuv420p", "yuvj420p"})
 AAC_PROFILES = {"LC": 2, "HE-AAC": 5, "HE-AACv2": 29}  # with their numbers in the names of codecs
 # The other containers keep no times at which pictures are shown, or not in a way that survives copying.
@@ -89,6 +92,24 @@ def fitted_size(width: int, height: int, largest: tuple[int, int]) -> tuple[int,
     room = (long, short) if width >= height else (short, long)
     scale = min(1.0, room[0] / width, room[1] / height)
     return _even(width * scale), _even(height * scale)
+
+
+def ladder(width: int, height: int) -> list[tuple[int, int]]:
+    """The sizes of the renditions that a picture is encoded to, best first; never larger than it is."""
+    sizes = [fitted_size(width, height, LARGEST_SIZE)]
+    for side in LADDER:
+        size = fitted_size(width, height, (side * 16 // 9 + 1, side))
+        if min(size) <= min(sizes[-1]) * SMALLER_BY and max(size) < max(sizes[-1]):
+            sizes.append(size)
+    return sizes
+
+
+def passes(sizes: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """The renditions that are made together. First one that is quickly made, so that people can begin to watch."""
+    if len(sizes) == 1:
+        return [list(sizes)]
+    first = next((size for size in sizes if min(size) <= FIRST_RUNG), sizes[-1])
+    return [[first], [size for size in sizes if size != first]]
 
 
 def _even(length: float) -> int:

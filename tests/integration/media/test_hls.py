@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
-import av
 import pytest
-from av.video.frame import VideoFrame
 
 from tests.support import videos
+from tests.support.playing import count, play
 from tests.support.videos import Recipe, Studio
 from touchline.media.hls import make_hls
-from touchline.media.model import HlsPackage
 from touchline.media.sandbox import Enclosure, Sandbox
 from touchline.media.settings import MediaSettings
 
@@ -25,56 +21,6 @@ COPIED = [
     videos.TRANSPORT_STREAM, videos.FLASH, videos.ROTATED, videos.ANAMORPHIC, videos.UNEVEN, videos.SMALL,
 ]  # fmt: skip
 ENCODED = [videos.WEBM, videos.AVI, videos.AVI_H264, videos.TEN_BIT, videos.ONE_KEYFRAME]
-
-
-@dataclass(frozen=True)
-class Played:
-    durations: list[float]
-    pictures: list[list[VideoFrame]]
-    sound_packets: int
-
-    @property
-    def frames(self) -> int:
-        return sum(len(each) for each in self.pictures)
-
-
-def play(folder: Path, package: HlsPackage) -> Played:
-    """What a player does: master, playlist, header, then segment by segment."""
-    master = (folder / package.master).read_text().splitlines()
-    assert master[0] == "#EXTM3U"
-    [playlist] = [folder / line for line in master if not line.startswith("#")]
-    lines = playlist.read_text().splitlines()
-    assert lines[0] == "#EXTM3U"
-    assert lines[-1] == "#EXT-X-ENDLIST"
-    assert {"#EXT-X-VERSION:7", "#EXT-X-PLAYLIST-TYPE:VOD", "#EXT-X-INDEPENDENT-SEGMENTS"} <= set(lines)
-    [header] = [line for line in lines if line.startswith("#EXT-X-MAP:")]
-    assert header == '#EXT-X-MAP:URI="init.mp4"'
-    [target] = [int(line.partition(":")[2]) for line in lines if line.startswith("#EXT-X-TARGETDURATION:")]
-    durations = [float(line.partition(":")[2].rstrip(",")) for line in lines if line.startswith("#EXTINF:")]
-    assert all(round(duration) <= target for duration in durations)
-    names = [line for line in lines if not line.startswith("#")]
-    assert names == [f"segment_{number:05}.m4s" for number in range(len(durations))]
-    init = (playlist.parent / "init.mp4").read_bytes()
-    segments = [(playlist.parent / name).read_bytes() for name in names]
-    return Played(durations, [pictures(init + segment) for segment in segments], sound_packets(init, segments))
-
-
-def pictures(content: bytes) -> list[VideoFrame]:
-    with av.open(io.BytesIO(content), "r") as container:
-        return list(container.decode(video=0))
-
-
-def sound_packets(init: bytes, segments: list[bytes]) -> int:
-    with av.open(io.BytesIO(init + b"".join(segments)), "r") as container:
-        return sum(1 for packet in container.demux(audio=0) if packet.size) if container.streams.audio else 0
-
-
-def count(path: Path) -> tuple[int, int]:
-    with av.open(str(path)) as container:
-        frames = sum(1 for _ in container.decode(video=0))
-    with av.open(str(path)) as container:
-        sound = sum(1 for packet in container.demux(audio=0) if packet.size) if container.streams.audio else 0
-    return frames, sound
 
 
 def name(recipe: Recipe) -> str:
@@ -138,13 +84,6 @@ async def test_the_master_playlist(studio: Studio, sandbox: Sandbox, output: Pat
     ]  # fmt: skip
     assert (rendition.duration_ms, rendition.segments, package.source.duration_ms) == (6000, 2, 6000)
     assert all((output / path).stat().st_size == size for path, size in sizes.items())
-
-
-async def test_large_pictures_are_fitted_and_turned_upright(studio: Studio, sandbox: Sandbox, output: Path) -> None:
-    package = await make_hls(sandbox, studio.make(videos.LARGE_ROTATED), output)
-    [[first, *_]] = play(output, package).pictures
-    assert (first.width, first.height, first.rotation) == (1080, 1920, 0)
-    assert (package.renditions[0].name, package.renditions[0].width) == ("1080p", 1080)
 
 
 async def test_copied_pictures_stay_turned(studio: Studio, sandbox: Sandbox, output: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -182,3 +183,40 @@ def test_peaks_grow_with_the_picture() -> None:
     assert rules.most_bits_per_second(1920, 1080, 30) == 6_220_800
     assert rules.most_bits_per_second(64, 36, 1) == 200_000
     assert rules.most_bits_per_second(1920, 1080, 240) == rules.most_bits_per_second(1920, 1080, 60)
+
+
+@pytest.mark.parametrize(
+    ("seen", "sizes"),
+    [
+        ((3840, 2160), [(1920, 1080), (1280, 720), (852, 480), (640, 360)]),
+        ((1280, 720), [(1280, 720), (852, 480), (640, 360)]),
+        ((720, 1280), [(720, 1280), (480, 852), (360, 640)]),
+        ((1024, 576), [(1024, 576), (640, 360)]),
+        ((640, 360), [(640, 360)]),
+        ((320, 180), [(320, 180)]),
+        ((3840, 1600), [(1920, 800), (1280, 534), (854, 356), (640, 266)]),
+        ((10_000, 2), [(1920, 2)]),
+    ],
+)
+def test_ladders(seen: tuple[int, int], sizes: list[tuple[int, int]]) -> None:
+    assert rules.ladder(*seen) == sizes
+
+
+@given(LENGTH, LENGTH)
+def test_a_ladder_goes_down_and_never_above_its_source(width: int, height: int) -> None:
+    sizes = rules.ladder(width, height)
+    assert all(size[0] <= width and size[1] <= height for size in sizes)
+    for above, below in pairwise(sizes):
+        assert below[0] < above[0]
+        assert below[1] < above[1]
+    names = [rules.rendition_name(*size) for size in sizes]
+    assert len(set(names)) == len(names)
+    passes = rules.passes(sizes)
+    assert sorted(size for each in passes for size in each) == sorted(sizes)
+    assert len(passes[0]) == 1
+
+
+def test_people_begin_with_a_rendition_that_is_quickly_made() -> None:
+    assert rules.passes(rules.ladder(1920, 1080)) == [[(852, 480)], [(1920, 1080), (1280, 720), (640, 360)]]
+    assert rules.passes(rules.ladder(1024, 576)) == [[(640, 360)], [(1024, 576)]]
+    assert rules.passes(rules.ladder(320, 180)) == [[(320, 180)]]

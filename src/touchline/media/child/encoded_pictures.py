@@ -1,103 +1,123 @@
-"""Pictures that are decoded and encoded again, to H.264.
+"""Pictures that are encoded again, to H.264: decoded once, scaled to each rung of a ladder, each into its own output.
 
-Invariant: keyframes lie on one grid of media time, whatever the rendition, so that renditions can be switched.
+Invariant: every rung gets the same pictures at the same times with the same keyframes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from av.container import OutputContainer
+from av.video.codeccontext import VideoCodecContext
 from av.video.frame import PictureType, VideoFrame
 
 from touchline.media import rules
+from touchline.media.model import Light, Probe
 
 from .order import Options
-from .packets import AnyPacket, decode, encode
-from .pictures import Chain, upright
-from .source import Source, ready_to_decode, tick_of
+from .packets import AnyPacket, encode, mux
+from .pictures import Chain, Look, upright
+from .shown_pictures import Shown, ShownPictures
+from .source import Source
 from .timeline import Timeline
 
 USUAL_RATE = Fraction(30)
 FASTEST_RATE = 240
 LIMITED_RANGE = 1
 RGB = 0
+STANDARD_COLOURS = (1, 1, 1)  # matrix, primaries and transfer of BT.709
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     size: tuple[int, int]
-    rotation: int
+    output: OutputContainer
 
 
-class EncodedPictures:
-    def __init__(self, source: Source, output: OutputContainer, target: Target, options: Options) -> None:
-        self._source = source
-        self._decoder = source.video.codec_context
-        self._tick = tick_of(source.video)
-        self._start = int(source.start / self._tick) if source.keeps_times else None
-        self._segment = max(1, int(Fraction(options.segment_ms, 1000) / self._tick))
-        self._last, self._next_key = -1, 0
-        ready_to_decode(source.video, options, options.threads)
-        self._chain = Chain(upright(target.size, target.rotation, "yuv420p"), options.threads)
-        rate = _usable(source.video.average_rate)
-        settings = _encoder_options(target.size, rate)
-        self._encoder = output.add_stream("libx264", rate=rate, options=settings)  # pyright: ignore[reportUnknownMemberType]
-        self._describe(target, options)
-        self._timeline = Timeline(self._tick, rate)
+class EncodedLadder:
+    """A track: packets of the source's pictures in, packets of each rendition out."""
 
-    def take(self, packet: AnyPacket) -> Iterator[AnyPacket]:
-        return self._encoded(decode(self._decoder, packet))
+    def __init__(self, source: Source, facts: Probe, targets: Sequence[Target], options: Options) -> None:
+        """The largest first: the others are scaled from it, which is less work than from the source."""
+        self._pictures = ShownPictures(source, facts.video, options)
+        look = Look(facts.video.rotation, facts.video.light)
+        self._upright = Chain(upright(targets[0].size, look, "yuv420p"), options.threads)
+        style = _Style(self._pictures.tick, _usable(source.video.average_rate), _colours(source, look))
+        self._rungs = [_Rung(target, targets[0].size, style, options) for target in targets]
 
-    def finish(self) -> Iterator[AnyPacket]:
-        yield from self._encoded(decode(self._decoder, None))
-        yield from self._timed(encode(self._encoder, None))
-        yield from self._timeline.finish()
+    def take(self, packet: AnyPacket) -> None:
+        self._show(self._pictures.take(packet))
 
-    def _encoded(self, pictures: Iterable[VideoFrame]) -> Iterator[AnyPacket]:
-        for picture in pictures:
-            if (shown := self._prepared(picture)) is not None:
-                yield from self._timed(encode(self._encoder, shown))
+    def finish(self) -> None:
+        self._show(self._pictures.finish())
+        for rung in self._rungs:
+            rung.finish()
+
+    def _show(self, pictures: Iterable[Shown]) -> None:
+        for shown in pictures:
+            if (picture := self._upright.apply(shown.picture)) is not None:
+                for rung in self._rungs:
+                    rung.show(picture, shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """What all rungs share."""
+
+    tick: Fraction
+    rate: Fraction
+    colours: tuple[int, int, int] | None
+
+
+class _Rung:
+    def __init__(self, target: Target, largest: tuple[int, int], style: _Style, options: Options) -> None:
+        self._output = target.output
+        self._tick = style.tick
+        width, height = target.size
+        smaller = [("scale", f"{width}:{height}:flags=bicubic")]
+        self._scaled = Chain(smaller, options.threads) if target.size != largest else None
+        settings = _encoder_options(target.size, style.rate)
+        self._encoder = target.output.add_stream("libx264", rate=style.rate, options=settings)  # pyright: ignore[reportUnknownMemberType]
+        _describe(self._encoder.codec_context, target.size, style, options)
+        self._timeline = Timeline(style.tick, style.rate)
+
+    def show(self, picture: VideoFrame, shown: Shown) -> None:
+        scaled = self._scaled.apply(picture) if self._scaled else picture
+        if scaled is not None:
+            scaled.pts, scaled.time_base = shown.time, self._tick
+            # The source's choice must not become the encoder's.
+            scaled.pict_type = PictureType.I if shown.is_key else PictureType.NONE
+            mux(self._output, self._timed(encode(self._encoder, scaled)))
+
+    def finish(self) -> None:
+        mux(self._output, self._timed(encode(self._encoder, None)))
+        mux(self._output, self._timeline.finish())
 
     def _timed(self, packets: Iterable[AnyPacket]) -> Iterator[AnyPacket]:
         for packet in packets:
             packet.duration = 0  # the encoder's guess; the timeline knows
             yield from self._timeline.take(packet)
 
-    def _prepared(self, picture: VideoFrame) -> VideoFrame | None:
-        """Nothing for a picture without a time, or with one that another has already had."""
-        time = self._time(picture)
-        if time is None or time <= self._last or (shown := self._chain.apply(picture)) is None:
-            return None
-        shown.pts, shown.time_base = time, self._tick
-        shown.pict_type = PictureType.NONE  # the source's choice must not become the encoder's
-        if time >= self._next_key:
-            shown.pict_type = PictureType.I
-            self._next_key = (time // self._segment + 1) * self._segment
-        self._last = time
-        return shown
 
-    def _time(self, picture: VideoFrame) -> int | None:
-        time = self._source.time_of(picture)
-        if time is None:
-            return None if self._source.keeps_times else self._last + 1
-        if self._start is None:
-            self._start = time  # without times of their own, pictures begin with the first and go by the tick
-        return time - self._start
+def _describe(context: VideoCodecContext, size: tuple[int, int], style: _Style, options: Options) -> None:
+    context.width, context.height = size
+    context.pix_fmt = "yuv420p"
+    context.time_base = style.tick
+    context.thread_count = options.threads
+    context.color_range = LIMITED_RANGE
+    if style.colours:
+        context.colorspace, context.color_primaries, context.color_trc = style.colours
 
-    def _describe(self, target: Target, options: Options) -> None:
-        context, colours = self._encoder.codec_context, self._decoder
-        context.width, context.height = target.size
-        context.pix_fmt = "yuv420p"
-        context.time_base = self._tick
-        context.thread_count = options.threads
-        context.color_range = LIMITED_RANGE
-        if colours.colorspace != RGB:
-            context.colorspace = colours.colorspace
-            context.color_primaries = colours.color_primaries
-            context.color_trc = colours.color_trc
+
+def _colours(source: Source, look: Look) -> tuple[int, int, int] | None:
+    if look.light is not Light.STANDARD:
+        return STANDARD_COLOURS
+    decoder = source.video.codec_context
+    if decoder.colorspace == RGB:
+        return None
+    return decoder.colorspace, decoder.color_primaries, decoder.color_trc
 
 
 def _usable(rate: Fraction | None) -> Fraction:

@@ -1,151 +1,172 @@
-"""The task `hls`: a master playlist and one rendition.
+"""The task `hls`: a master playlist, its renditions, their sound and captions.
 
+One rendition has its sound inside. Several share one sound, and are made in two passes: first one that is quickly made,
+with sound and captions and a master playlist of its own, so that people can begin to watch; then the others together.
 Invariant: every name is ours; the source's names and metadata appear nowhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-import av
+from av.audio.stream import AudioStream
 from av.container import OutputContainer
 
 from touchline.media import rules
-from touchline.media.model import MASTER, Failure, Packaged, Plan, Probe, Rendition
-from touchline.media.playlists import Segment, master_playlist, read_segments
+from touchline.media.model import (
+    FIRST_MASTER,
+    MASTER,
+    Captions,
+    Format,
+    Packaged,
+    Plan,
+    Probe,
+    Rendition,
+    SoundRendition,
+)
+from touchline.media.playlists import master_playlist
 
+from .captions import CaptionTrack, text_streams
 from .channel import Channel
 from .copying import CopiedTrack
-from .encoded_pictures import EncodedPictures, Target
+from .encoded_pictures import EncodedLadder, Target
 from .encoded_sound import EncodedSound
 from .facts import learn
-from .failures import Refused
-from .folder import Folder
+from .meter import Meter, shares
 from .order import Options
 from .packets import AnyPacket, mux
-from .source import Source, identify, open_source, tick_of
-from .wholeness import check_written
+from .renditions import Draft, describe, describe_sound, open_draft
+from .source import Source, identify, open_source
 
-PLAYLIST = "index.m3u8"
-HEADER = "init.mp4"
-SEGMENTS = "segment_%05d.m4s"
-END = "#EXT-X-ENDLIST\n"
+SOUND = "sound"
+Sizes = Sequence[tuple[int, int]]
 
 
 class Track(Protocol):
+    def take(self, packet: AnyPacket) -> None: ...
+    def finish(self) -> None: ...
+
+
+class Stream(Protocol):
     def take(self, packet: AnyPacket) -> Iterator[AnyPacket]: ...
     def finish(self) -> Iterator[AnyPacket]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Into:
+    """A stream that goes into one output."""
+
+    stream: Stream
+    output: OutputContainer
+
+    def take(self, packet: AnyPacket) -> None:
+        mux(self.output, self.stream.take(packet))
+
+    def finish(self) -> None:
+        mux(self.output, self.stream.finish())
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What all passes over one source need to know."""
+
+    kind: Format
+    facts: Probe
+    plan: Plan
+    options: Options
+    channel: Channel
 
 
 def package(options: dict[str, Any], channel: Channel) -> Packaged:
     bounds, kind = Options(**options), identify()
     facts = learn(kind, bounds)
     plan = rules.plan(kind, facts.video, facts.audio, bounds.keyframe_gap_ms)
-    size = _size(facts, plan)
-    folder = Folder(rules.rendition_name(*size), channel, kept=(PLAYLIST, HEADER))
-    with open_source(kind, bounds) as source, _open_output(folder, bounds) as output:
-        tracks = _tracks(source, output, plan, Target(size, facts.video.rotation), bounds)
-        _pump(source, output, tracks, _Meter(channel, source, facts.duration_ms))
-    rendition = _describe(folder, facts, plan, size)
-    with channel.create(MASTER) as master:
-        master.write(master_playlist([rendition]).encode())
-    return Packaged(facts, (rendition,))
+    work = Work(kind, facts, plan, bounds, channel)
+    first, *others = rules.passes(_sizes(facts, plan))
+    meters = shares([first, *others], rules.display_size(facts.video))
+    made = _first_pass(work, first, Meter(channel, facts, *meters[0]), shares_sound=bool(others))
+    if others:
+        _write_master(channel, FIRST_MASTER, made)
+        renditions = _further_pass(work, others[0], Meter(channel, facts, *meters[1]), made.sound)
+        made = Packaged(facts, (*made.renditions, *renditions), made.sound, made.captions)
+    _write_master(channel, MASTER, made)
+    return made
 
 
-def _size(facts: Probe, plan: Plan) -> tuple[int, int]:
+def _sizes(facts: Probe, plan: Plan) -> Sizes:
     seen = rules.display_size(facts.video)
-    return rules.fitted_size(*seen, rules.LARGEST_SIZE) if plan.encode_video else seen
+    return rules.ladder(*seen) if plan.encode_video else [seen]
 
 
-def _open_output(folder: Folder, options: Options) -> OutputContainer:
-    muxer = {
-        "hls_time": f"{options.segment_ms / 1000:g}",
-        "hls_playlist_type": "vod",
-        "hls_segment_type": "fmp4",
-        "hls_fmp4_init_filename": HEADER,
-        "hls_segment_filename": folder.path(SEGMENTS),
-        "hls_flags": "independent_segments",
+def _write_master(channel: Channel, name: str, made: Packaged) -> None:
+    with channel.create(name) as master:
+        master.write(master_playlist(made.renditions, made.sound, made.captions).encode())
+
+
+def _first_pass(work: Work, sizes: Sizes, meter: Meter, *, shares_sound: bool) -> Packaged:
+    """The sound goes into the rendition, or beside it where others will come."""
+    with open_source(work.kind, work.options) as source, ExitStack() as stack:
+        [draft] = drafts = _open_drafts(work, sizes, stack)
+        aside = open_draft(SOUND, work.channel, work.options) if source.audio and shares_sound else None
+        if aside:
+            stack.enter_context(aside.output)
+        captions = _caption_tracks(work, source)
+        tracks: dict[int, Track] = {source.video.index: _pictures(work, source, drafts), **captions}
+        if source.audio:
+            tracks[source.audio.index] = _sound(work, source, source.audio, (aside or draft).output)
+        _pump(source, tracks, meter)
+    sound = describe_sound(aside, work.facts, work.plan) if aside else None
+    rendition = describe(draft, work.facts, work.plan, sound, has_sound=work.facts.audio is not None and not aside)
+    return Packaged(work.facts, (rendition,), sound, _described(captions.values(), rendition))
+
+
+def _further_pass(work: Work, sizes: Sizes, meter: Meter, sound: SoundRendition | None) -> list[Rendition]:
+    with open_source(work.kind, work.options) as source, ExitStack() as stack:
+        drafts = _open_drafts(work, sizes, stack)
+        _pump(source, {source.video.index: _pictures(work, source, drafts)}, meter)
+    return [describe(draft, work.facts, work.plan, sound, has_sound=False) for draft in drafts]
+
+
+def _open_drafts(work: Work, sizes: Sizes, stack: ExitStack) -> list[Draft]:
+    drafts = [open_draft(rules.rendition_name(*size), work.channel, work.options, size) for size in sizes]
+    for draft in drafts:
+        stack.enter_context(draft.output)
+    return drafts
+
+
+def _pictures(work: Work, source: Source, drafts: Sequence[Draft]) -> Track:
+    if not work.plan.encode_video:
+        return Into(CopiedTrack(source.video, source, drafts[0].output), drafts[0].output)
+    targets = [Target(draft.size, draft.output) for draft in drafts]
+    return EncodedLadder(source, work.facts, targets, work.options)
+
+
+def _sound(work: Work, source: Source, stream: AudioStream, output: OutputContainer) -> Track:
+    kind = EncodedSound if work.plan.encode_audio else CopiedTrack
+    return Into(kind(stream, source, output), output)
+
+
+def _caption_tracks(work: Work, source: Source) -> dict[int, CaptionTrack]:
+    streams = enumerate(text_streams(source), 1)
+    return {
+        stream.index: CaptionTrack(stream, source, f"captions_{number}", work.channel) for number, stream in streams
     }
-    return av.open(folder.path(PLAYLIST), "w", format="hls", container_options=muxer, io_open=folder.open)
 
 
-def _tracks(source: Source, output: OutputContainer, plan: Plan, target: Target, options: Options) -> dict[int, Track]:
-    """By the index of the stream. The pictures first: the muxer cuts segments by its first video stream."""
-    tracks: dict[int, Track] = {}
-    if plan.encode_video:
-        tracks[source.video.index] = EncodedPictures(source, output, target, options)
-    else:
-        tracks[source.video.index] = CopiedTrack(source.video, source, output)
-    if source.audio and plan.encode_audio:
-        tracks[source.audio.index] = EncodedSound(source.audio, source, output)
-    elif source.audio:
-        tracks[source.audio.index] = CopiedTrack(source.audio, source, output)
-    return tracks
+def _described(tracks: Iterable[CaptionTrack], rendition: Rendition) -> tuple[Captions, ...]:
+    return tuple(made for track in tracks if (made := track.described(rendition.duration_ms)))
 
 
-class _Meter:
-    """How far the work is, by the time of the last picture that was read."""
-
-    def __init__(self, channel: Channel, source: Source, duration_ms: int) -> None:
-        self._channel = channel
-        self._video = source.video.index
-        self._start = int(source.start / tick_of(source.video))
-        self._share_of_a_tick = float(tick_of(source.video) * 1000 / duration_ms)
-
-    def see(self, packet: AnyPacket) -> None:
-        if packet.stream_index == self._video and packet.dts is not None:
-            self._channel.progress((packet.dts - self._start) * self._share_of_a_tick)
-
-    def finish(self) -> None:
-        self._channel.progress(1.0)
-
-
-def _pump(source: Source, output: OutputContainer, tracks: Mapping[int, Track], meter: _Meter) -> None:
-    for packet in source.container.demux(source.tracks):
+def _pump(source: Source, tracks: Mapping[int, Track], meter: Meter) -> None:
+    """The pictures first: a muxer cuts segments by its first video stream."""
+    meter.begin(source)
+    for packet in source.container.demux([source.container.streams[index] for index in tracks]):
         if packet.size:  # the empty ones only say that a stream has ended
             meter.see(packet)
-            mux(output, tracks[packet.stream_index].take(packet))
+            tracks[packet.stream_index].take(packet)
     for track in tracks.values():
-        mux(output, track.finish())
+        track.finish()
     meter.finish()
-
-
-def _describe(folder: Folder, facts: Probe, plan: Plan, size: tuple[int, int]) -> Rendition:
-    segments = _written_segments(folder.content(PLAYLIST).decode() or END)
-    check_written(folder.written(HEADER), b"moov")
-    sizes = [check_written(folder.written(segment.name), b"mdat") * 8 for segment in segments]
-    seconds = sum(segment.duration_s for segment in segments)
-    return Rendition(
-        name=folder.name,
-        playlist=folder.path(PLAYLIST),
-        width=size[0],
-        height=size[1],
-        frame_rate=facts.video.frame_rate,
-        codecs=_codecs(folder.content(HEADER), facts, plan),
-        peak_bits_per_second=max(
-            round(bits / max(segment.duration_s, 0.001)) for bits, segment in zip(sizes, segments, strict=True)
-        ),
-        average_bits_per_second=round(sum(sizes) / max(seconds, 0.001)),
-        duration_ms=round(seconds * 1000),
-        segments=len(segments),
-        copied=plan.encode_video is None,
-    )
-
-
-def _written_segments(playlist: str) -> list[Segment]:
-    if not playlist.endswith(END):
-        raise Refused(Failure.STORAGE, "the playlist could not be written as a whole")
-    if segments := read_segments(playlist):
-        return segments
-    raise Refused(Failure.DAMAGED, "none of its pictures can be decoded")
-
-
-def _codecs(header: bytes, facts: Probe, plan: Plan) -> str:
-    """As RFC 6381 writes them: profile, compatibility and level of H.264 stand in the box that starts with avcC."""
-    start = header.index(b"avcC") + len(b"avcC") + 1
-    names = [f"avc1.{header[start : start + 3].hex().upper()}"]
-    if facts.audio:
-        profile = "LC" if plan.encode_audio else facts.audio.profile or ""
-        names.append(f"mp4a.40.{rules.AAC_PROFILES[profile]}")
-    return ",".join(names)

@@ -22,7 +22,7 @@ from .failures import Refused
 from .judging import Candidate, Jury
 from .order import Options
 from .packets import decode
-from .pictures import jpeg
+from .pictures import Look, jpeg
 from .source import Source, identify, open_source, ready_to_decode, tick_of
 
 MOST_BROKEN_PACKETS = 100
@@ -83,7 +83,7 @@ def _time(source: Source, picture: VideoFrame) -> Fraction:
 def _written(best: Candidate, facts: Probe, options: Options, channel: Channel) -> Chosen:
     seen = rules.display_size(facts.video)
     width, height = rules.fitted_size(*seen, (options.poster_width, options.poster_width))
-    picture = jpeg(best.picture, (width, height), facts.video.rotation)
+    picture = jpeg(best.picture, (width, height), Look(facts.video.rotation, facts.video.light))
     with channel.create(POSTER) as file:
         file.write(picture)
     return Chosen(width, height, max(0, round(best.time * 1000)))

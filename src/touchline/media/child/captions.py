@@ -1,0 +1,85 @@
+"""Text streams of the source on their way to WebVTT: one file for each, written as it goes.
+
+Invariant: bounded by the number of cues; a stream without a word makes no file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from av.error import FFmpegError
+from av.subtitles.codeccontext import SubtitleCodecContext
+from av.subtitles.subtitle import AssSubtitle, SubtitleSet
+
+from touchline.media.captions import HEADER, caption_text, cue, known_language
+from touchline.media.model import Captions
+from touchline.media.playlists import whole_playlist
+
+from .channel import Channel, Output
+from .packets import AnyPacket
+from .source import Source
+
+TEXT_CODECS = frozenset({"mov_text", "subrip", "ass", "ssa", "webvtt", "text"})
+MOST_STREAMS = 16
+MOST_CUES = 50_000
+USUAL_MS = 3000  # for a text that does not say how long it stays
+LONGEST_MS = 600_000
+FILE, PLAYLIST = "captions.vtt", "index.m3u8"
+
+
+def text_streams(source: Source) -> list[Any]:
+    streams = [stream for stream in source.container.streams.subtitles if stream.codec_context]
+    return [each for each in streams if each.codec_context.codec.canonical_name in TEXT_CODECS][:MOST_STREAMS]
+
+
+class CaptionTrack:
+    def __init__(self, stream: Any, source: Source, name: str, channel: Channel) -> None:
+        self._decoder: SubtitleCodecContext = stream.codec_context
+        self._tick_ms = stream.time_base * 1000
+        self._start_ms = source.start * 1000
+        self._language = known_language(stream.language)
+        self._name = name
+        self._channel = channel
+        self._file: Output | None = None
+        self._last_ms = 0
+        self._cues = 0
+
+    def take(self, packet: AnyPacket) -> None:
+        if packet.pts is None or self._cues >= MOST_CUES or (said := self._decoded(packet)) is None:
+            return
+        text = "\n".join(filter(None, (caption_text(words) for words in _words(said))))
+        start_ms = max(self._last_ms, round(packet.pts * self._tick_ms - self._start_ms))
+        if text:
+            lasts_ms = round((packet.duration or 0) * self._tick_ms) or said.end_display_time or USUAL_MS
+            self._write(cue(start_ms, start_ms + max(1, min(lasts_ms, LONGEST_MS)), text))
+            self._last_ms = start_ms
+
+    def finish(self) -> None:
+        if self._file:
+            self._file.close()
+
+    def described(self, duration_ms: int) -> Captions | None:
+        """Its playlist is written now: the whole duration is known when all is read."""
+        if not self._cues:
+            return None
+        playlist = f"{self._name}/{PLAYLIST}"
+        with self._channel.create(playlist) as file:
+            file.write(whole_playlist(FILE, duration_ms).encode())
+        return Captions(self._name, playlist, self._language, self._cues)
+
+    def _decoded(self, packet: AnyPacket) -> SubtitleSet | None:
+        try:
+            return self._decoder.decode2(packet)  # pyright: ignore[reportUnknownMemberType]
+        except FFmpegError:
+            return None  # one broken text does not end a video
+
+    def _write(self, text: str) -> None:
+        if self._file is None:
+            self._file = self._channel.create(f"{self._name}/{FILE}")
+            self._file.write(HEADER.encode())
+        self._file.write(text.encode())
+        self._cues += 1
+
+
+def _words(said: SubtitleSet) -> list[str]:
+    return [each.dialogue.decode(errors="replace") for each in said.rects if isinstance(each, AssSubtitle)]
