@@ -11,6 +11,7 @@ from enum import StrEnum
 MASTER = "index.m3u8"
 FIRST_MASTER = "first.m3u8"  # of the rendition that is complete before the others
 POSTER = "poster.jpg"
+STORYBOARD = "storyboard.vtt"
 
 
 class Failure(StrEnum):
@@ -190,6 +191,17 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
+class Tiled:
+    """How the thumbnails of a storyboard lie in time and on its sheets."""
+
+    width: int  # of one
+    height: int
+    interval_ms: int
+    tiles: int
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class OutputFile:
     path: str  # from the output folder, with slashes
     size_bytes: int
@@ -212,6 +224,13 @@ class Poster:
     height: int
     size_bytes: int
     position_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Storyboard:
+    directions: str  # WebVTT: which part of which sheet belongs to which time
+    tiled: Tiled
+    files: tuple[OutputFile, ...]
 
 
 @dataclass(frozen=True, slots=True)

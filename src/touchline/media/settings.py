@@ -61,6 +61,9 @@ class MediaSettings(Section):
     poster_time: Duration = Field(default=timedelta(minutes=2), ge=SECOND)
     """How long it may take to make a poster."""
 
+    storyboard_time: Duration = Field(default=timedelta(minutes=30), ge=SECOND)
+    """How long it may take to make the small pictures for the seek bar."""
+
     packaging_time: Duration = Field(default=timedelta(hours=6), ge=SECOND)
     """How long it may take to make HLS of a video."""
 

@@ -4,6 +4,7 @@ TASKS = {
     "probe": "touchline.media.child.probe:probe",
     "hls": "touchline.media.child.hls:package",
     "poster": "touchline.media.child.poster:make_poster",
+    "storyboard": "touchline.media.child.storyboard:make_storyboard",
     "walls": "touchline.media.child.walls:try_walls",
 }
 

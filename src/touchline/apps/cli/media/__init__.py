@@ -1,17 +1,19 @@
-"""`touchline media`: the media kit by hand, on files of this machine. One module for each command."""
+"""`touchline media`: the media kit by hand, on files of this machine."""
 
 from __future__ import annotations
 
 import typer
 
+from .making import hls, poster, storyboard
 from .probe import probe
 
-commands = typer.Typer(help="Look at video files.", no_args_is_help=True)
+commands = typer.Typer(help="Look at video files, and make things of them.", no_args_is_help=True)
 
 
 @commands.callback()
 def media() -> None:
-    """Look at video files."""
+    """Look at video files, and make things of them."""
 
 
-commands.command()(probe)
+for command in (probe, hls, poster, storyboard):
+    commands.command()(command)

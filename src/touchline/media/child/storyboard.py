@@ -1,0 +1,130 @@
+"""The task `storyboard`: sheets of thumbnails at even steps.
+
+Each thumbnail is the keyframe at or before its time: one seek and one picture each, however long the video. Of a short
+video with few keyframes that would be the same picture again and again, so there every picture is decoded.
+Invariant: one sheet and one picture are in memory at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from fractions import Fraction
+from itertools import islice, pairwise, repeat
+from typing import Any
+
+from av.error import EOFError as Finished
+from av.error import FFmpegError
+from av.filter import Graph
+from av.video.frame import VideoFrame
+
+from touchline.media import rules, storyboards
+from touchline.media.model import STORYBOARD, Failure, Format, Probe, Tiled
+from touchline.media.storyboards import COLUMNS, ROWS
+
+from .channel import Channel
+from .facts import learn
+from .failures import Refused
+from .order import Options
+from .packets import decode
+from .pictures import TICK, Chain, Look, as_jpeg, upright
+from .shown_pictures import ShownPictures
+from .source import Source, identify, open_source, ready_to_decode, tick_of
+
+MOST_BROKEN_PACKETS = 100
+SHORT_MS = 600_000
+TRIED = 12  # places, to see whether keyframes are dense enough
+
+
+def make_storyboard(options: dict[str, Any], channel: Channel) -> Tiled:
+    bounds, kind = Options(**options), identify()
+    facts = learn(kind, bounds)
+    tiled = storyboards.layout(facts.duration_ms, rules.display_size(facts.video))
+    look = Look(facts.video.rotation, facts.video.light)
+    small = Chain(upright((tiled.width, tiled.height), look, "yuvj420p", full_range=True))
+    read = _keyframes if _can_be_searched(kind, tiled, bounds) else _each_picture
+    with open_source(kind, bounds) as source:
+        pictures = read(source, facts, tiled, bounds)
+        _write_sheets((shown for picture in pictures if (shown := small.apply(picture))), tiled, channel)
+    with channel.create(STORYBOARD) as file:
+        file.write(storyboards.directions(tiled).encode())
+    return tiled
+
+
+def _can_be_searched(kind: Format, tiled: Tiled, options: Options) -> bool:
+    """Whether a keyframe is found at a few places; and another one for the next tile, unless reading all takes long."""
+    numbers = [*range(min(TRIED // 2, tiled.tiles)), *range(max(1, tiled.tiles - TRIED // 2), tiled.tiles)]
+    with open_source(kind, options) as source:
+        ready_to_decode(source.video, options, threads=1)  # one picture here and there: reading ahead is waste
+        found = [_keyframe_before(source, number * tiled.interval_ms) for number in numbers]
+        times = [source.time_of(picture) if picture else None for picture in found]
+    are_dense = all(earlier != later for earlier, later in pairwise(times))
+    return None not in times and (are_dense or tiled.duration_ms > SHORT_MS)
+
+
+def _keyframes(source: Source, facts: Probe, tiled: Tiled, options: Options) -> Iterator[VideoFrame]:
+    """Where one cannot be decoded, the one before stays; before the first there is the first."""
+    ready_to_decode(source.video, options, threads=1)
+    last, missing = None, 0
+    for number in range(tiled.tiles):
+        last = _keyframe_before(source, number * tiled.interval_ms) or last
+        missing += 1
+        if last:
+            yield from repeat(last, missing)
+            missing = 0
+
+
+def _keyframe_before(source: Source, time_ms: int) -> VideoFrame | None:
+    try:
+        time = Fraction(time_ms, 1000) + source.start
+        source.container.seek(int(time / tick_of(source.video)), stream=source.video)
+        packets = islice(source.container.demux(source.video), MOST_BROKEN_PACKETS)
+        return next((picture for packet in packets for picture in decode(source.video.codec_context, packet)), None)
+    except FFmpegError:
+        return None  # not every container can be searched
+
+
+def _each_picture(source: Source, facts: Probe, tiled: Tiled, options: Options) -> Iterator[VideoFrame]:
+    """The first picture at or after each time; at the end the last one stays."""
+    pictures = ShownPictures(source, facts.video, options)
+    step = Fraction(tiled.interval_ms, 1000) / pictures.tick
+    number, last = 0, None
+    for packet in source.container.demux(source.video):
+        for shown in pictures.take(packet) if packet.size else pictures.finish():
+            last = shown.picture
+            while number < tiled.tiles and shown.time >= number * step:
+                number += 1
+                yield last
+    if last:
+        yield from repeat(last, tiled.tiles - number)
+
+
+def _write_sheets(pictures: Iterator[VideoFrame], tiled: Tiled, channel: Channel) -> None:
+    for sheet, name in enumerate(storyboards.sheet_names(tiled)):
+        columns, rows = storyboards.grid(tiled, sheet)
+        graph = _tiler(tiled, columns, rows)
+        wanted = min(COLUMNS * ROWS, tiled.tiles - sheet * COLUMNS * ROWS)
+        count = 0
+        for picture in islice(pictures, wanted):
+            picture.pts, picture.time_base = count, TICK
+            graph.vpush(picture)
+            count += 1
+            channel.progress((sheet * COLUMNS * ROWS + count) / tiled.tiles)
+        if not count:
+            raise Refused(Failure.DAMAGED, "none of its pictures can be decoded")
+        with channel.create(name) as file:
+            file.write(as_jpeg(_pulled(graph)))
+
+
+def _tiler(tiled: Tiled, columns: int, rows: int) -> Graph:
+    graph = Graph()
+    source = graph.add("buffer", f"video_size={tiled.width}x{tiled.height}:pix_fmt=yuvj420p:time_base=1/90000:range=pc")
+    graph.link_nodes(source, graph.add("tile", f"{columns}x{rows}"), graph.add("buffersink")).configure()
+    return graph
+
+
+def _pulled(graph: Graph) -> VideoFrame:
+    """A sheet that is not full comes at the end."""
+    with suppress(Finished):
+        graph.vpush(None)
+    return graph.vpull()
