@@ -116,6 +116,11 @@ def _even(length: float) -> int:
     return max(2, round(length) // 2 * 2)
 
 
+def even_size(width: int, height: int) -> tuple[int, int]:
+    """As JPEG and H.264 with halved colours want it."""
+    return _even(width), _even(height)
+
+
 def rendition_name(width: int, height: int) -> str:
     """Named like people name qualities: by the shorter side."""
     return f"{min(width, height)}p"

@@ -67,6 +67,12 @@ class MediaSettings(Section):
     packaging_time: Duration = Field(default=timedelta(hours=6), ge=SECOND)
     """How long it may take to make HLS of a video."""
 
+    sampling_time: Duration = Field(default=timedelta(hours=6), ge=SECOND)
+    """How long it may take to sample the pictures of a video."""
+
+    clip_time: Duration = Field(default=timedelta(hours=1), ge=SECOND)
+    """How long it may take to cut a clip, once all of it is there."""
+
 
 def child_threads(settings: MediaSettings) -> int:
     return settings.threads or min(os.cpu_count() or 1, MOST_THREADS)

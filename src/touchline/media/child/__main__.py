@@ -5,6 +5,7 @@ TASKS = {
     "hls": "touchline.media.child.hls:package",
     "poster": "touchline.media.child.poster:make_poster",
     "storyboard": "touchline.media.child.storyboard:make_storyboard",
+    "sample": "touchline.media.child.sampling:sample",
     "walls": "touchline.media.child.walls:try_walls",
 }
 

@@ -16,7 +16,7 @@ from touchline.kernel.errors import Defect, InvalidInput, NotFound, Unavailable
 from touchline.media.errors import CrashingVideo, NotAVideo
 from touchline.media.model import OutputFile
 
-MOST_FILES = 100_000
+MOST_FILES = 250_000  # a sample of a long video is that many pictures
 NOTHING = Path(os.devnull)
 _NAME = re.compile(r"(?:[a-z0-9_-]{1,64}/){0,3}[a-z0-9_-]{1,64}(?:\.[a-z0-9]{1,8})?")
 
