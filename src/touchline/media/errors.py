@@ -1,13 +1,14 @@
 """What can be wrong with a video, as errors.
 
     InvalidInput
-    └── InvalidMedia            the file is at fault: trying again gives the same
-        ├── NotAVideo
-        ├── NoPictures          only sound in it
-        ├── TruncatedVideo      the end is missing
-        ├── DamagedVideo
-        ├── UnsupportedVideo
-        └── CrashingVideo       a decoder broke on it
+    ├── InvalidMedia            the file is at fault: trying again gives the same
+    │   ├── NotAVideo
+    │   ├── NoPictures          only sound in it
+    │   ├── TruncatedVideo      the end is missing
+    │   ├── DamagedVideo
+    │   ├── UnsupportedVideo
+    │   └── CrashingVideo       a decoder broke on it
+    └── EmptyRange              the video has nothing where it was asked for
     LimitExceeded
     └── MediaLimitExceeded      too large, too long, or too much work
 
@@ -49,6 +50,10 @@ class CrashingVideo(InvalidMedia):
     pass
 
 
+class EmptyRange(InvalidInput):
+    next_step = "Ask for a range in which the video has pictures."
+
+
 class MediaLimitExceeded(LimitExceeded):
     next_step = "Send a smaller or shorter video, or raise the limit in the section `media` of the settings."
 
@@ -61,6 +66,7 @@ _WORDS: dict[Failure, tuple[type[TouchlineError], str]] = {
     Failure.UNSUPPORTED: (UnsupportedVideo, "this video cannot be read here"),
     Failure.LIMIT: (MediaLimitExceeded, "this video is too much"),
     Failure.CRASHED: (CrashingVideo, "this video broke the program that read it"),
+    Failure.RANGE: (EmptyRange, "this video has nothing there"),
     Failure.STORAGE: (Unavailable, "there is no room for what is made of the video"),
     Failure.DEFECT: (Defect, "the work on a video failed"),
 }

@@ -24,6 +24,7 @@ class Failure(StrEnum):
     UNSUPPORTED = "unsupported"
     LIMIT = "limit"
     CRASHED = "crashed"
+    RANGE = "range"
     STORAGE = "storage"
     DEFECT = "defect"
 

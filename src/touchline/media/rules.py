@@ -80,6 +80,10 @@ def has_variable_rate(times: Sequence[int], tick_s: float) -> bool:
     return sum(abs(gap - usual) > allowed for gap in gaps) > len(gaps) * UNEVEN_SHARE
 
 
+def is_copyable_sound(audio: AudioTrack) -> bool:
+    return _against_copying_sound(audio) is None
+
+
 def display_size(video: VideoTrack) -> tuple[int, int]:
     """As it is seen: square pixels, upright."""
     width, height = round(video.width * float(video.sample_aspect)), video.height

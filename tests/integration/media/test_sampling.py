@@ -37,8 +37,8 @@ def picture(path: Path) -> VideoFrame:
 def presentation_times(path: Path) -> list[int]:
     """From the earliest of all streams, as media time counts."""
     with av.open(str(path)) as container:
-        starts = [stream.start_time * stream.time_base for stream in container.streams if stream.time_base]
-        return [round((frame.pts * frame.time_base - min(starts)) * 1000) for frame in container.decode(video=0)]
+        start = min(float((stream.start_time or 0) * (stream.time_base or 0)) for stream in container.streams)
+        return [round(((frame.time or 0.0) - start) * 1000) for frame in container.decode(video=0)]
 
 
 @pytest.mark.parametrize("recipe", [videos.MP4, videos.UNEVEN, videos.TRANSPORT_STREAM], ids=lambda each: each.name)

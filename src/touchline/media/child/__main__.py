@@ -6,6 +6,7 @@ TASKS = {
     "poster": "touchline.media.child.poster:make_poster",
     "storyboard": "touchline.media.child.storyboard:make_storyboard",
     "sample": "touchline.media.child.sampling:sample",
+    "clip": "touchline.media.child.clip:cut",
     "walls": "touchline.media.child.walls:try_walls",
 }
 

@@ -1,0 +1,144 @@
+"""The pictures of a clip, packet by packet: decoded and encoded at the edges, copied between them.
+
+Invariant: times count from the first picture of the clip; decoding times rise, also across the joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from av.container import OutputContainer
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from touchline.media.clip_rules import Plan
+
+from .clip_encoder import Edge, Whole, rebuilt
+from .encoded_pictures import Target
+from .packets import AnyPacket, decode
+from .scanning import Scan
+from .source import Source, ready_to_decode
+from .units import Syntax, joined
+
+
+class Encoder(Protocol):
+    def take(self, picture: VideoFrame, shown: int) -> Iterator[AnyPacket]: ...
+    def finish(self) -> Iterator[AnyPacket]: ...
+
+
+class _Decoded:
+    """Hands the pictures of a stretch to an encoder, each at a time that none before it had."""
+
+    def __init__(self, source: Source, encoder: Encoder, zero: int, stretch: tuple[int, int]) -> None:
+        self._source, self._encoder, self._zero = source, encoder, zero
+        self._next, self._end = stretch
+        self._last = -1
+        self.frames = 0
+
+    def take(self, packet: AnyPacket | None) -> Iterator[AnyPacket]:
+        for picture in decode(self._source.video.codec_context, packet):
+            time = self._time(picture)
+            if time is not None and self._next <= time < self._end:
+                self._next = time + 1
+                self.frames += 1
+                yield from self._encoder.take(picture, time - self._zero)
+
+    def finish(self) -> Iterator[AnyPacket]:
+        yield from self.take(None)
+        yield from self._encoder.finish()
+
+    def _time(self, picture: VideoFrame) -> int | None:
+        """Where only the order is sure, one that the decoder held back comes a tick behind the one before."""
+        time = self._source.time_of(picture)
+        if time is None and not self._source.keeps_times:
+            time = self._last + 1
+        self._last = self._last if time is None else time
+        return time
+
+
+class EncodedClip:
+    def __init__(self, source: Source, output: OutputContainer, scanned: Scan, target: Target) -> None:
+        found, reach = scanned.findings(), scanned.reach
+        ready_to_decode(source.video, reach.bounds, reach.bounds.threads)
+        encoder, stretch = Whole(source, output, target, reach.bounds), (found.first, found.end)
+        self._work = _Decoded(source, encoder, found.first, stretch)
+
+    @property
+    def frames(self) -> int:
+        return self._work.frames
+
+    def take(self, packet: AnyPacket) -> Iterator[AnyPacket]:
+        return self._work.take(packet)
+
+    def finish(self) -> Iterator[AnyPacket]:
+        return self._work.finish()
+
+
+class JoinedClip:
+    """A head that is encoded, packets as they are, and a tail that is encoded; head and tail may be empty."""
+
+    def __init__(self, source: Source, output: OutputContainer, scanned: Scan, plan: Plan) -> None:
+        self._threads = scanned.reach.bounds.threads
+        ready_to_decode(source.video, scanned.reach.bounds, self._threads)
+        self._source, self._found, self._plan, self._keys = source, scanned.findings(), plan, scanned.keys
+        self._syntax = Syntax.of(source.video.codec_context.extradata)
+        self._sets = scanned.sets
+        self._set_id = self._sets.free_id or 0
+        self._profile = self._sets.profile
+        self._head = self._edge(self._found.first, plan.copy_from)
+        self._tail = self._edge(plan.copy_to, self._found.end)
+        self._in_tail = False
+        self._copied = 0
+        self._target: VideoStream = output.add_stream_from_template(source.video)  # pyright: ignore[reportUnknownMemberType]
+        self._target.codec_context.extradata = self._sets.configuration()
+
+    @property
+    def frames(self) -> int:
+        return self._copied + sum(edge.frames for edge in (self._head, self._tail) if edge)
+
+    def take(self, packet: AnyPacket) -> Iterator[AnyPacket]:
+        time = packet.pts
+        if time is None:
+            return
+        if time == self._plan.copy_from and self._head:
+            yield from self._dated(self._head.finish(), self._keys[0].delay)
+        if time == self._plan.copy_to < self._found.end:
+            self._source.video.codec_context.flush_buffers()
+            self._in_tail = True
+        yield from self._placed(packet, time)
+
+    def finish(self) -> Iterator[AnyPacket]:
+        if self._tail:
+            yield from self._dated(self._tail.finish(), self._keys[-1].delay)
+
+    def _placed(self, packet: AnyPacket, time: int) -> Iterator[AnyPacket]:
+        if self._tail and self._in_tail:
+            yield from self._dated(self._tail.take(packet), self._keys[-1].delay)
+        elif self._plan.copy_from <= time < self._plan.copy_to:
+            yield self._copy(packet, time)
+        elif self._head and not self._copied:
+            yield from self._dated(self._head.take(packet), self._keys[0].delay)
+
+    def _copy(self, packet: AnyPacket, time: int) -> AnyPacket:
+        self._copied += 1
+        plain = rebuilt(packet, joined(self._syntax.split(bytes(packet))))
+        plain.pts, plain.dts = time - self._found.first, (packet.dts or 0) - self._found.first
+        plain.stream = self._target
+        return plain
+
+    def _dated(self, packets: Iterator[AnyPacket], delay: int) -> Iterator[AnyPacket]:
+        """Decoded as long before they are shown as the copied ones beside them."""
+        for packet in packets:
+            shown = packet.pts or 0
+            packet.dts = shown - delay
+            packet.duration = self._found.end - self._found.first - shown  # counts for the last one only
+            packet.stream = self._target
+            yield packet
+
+    def _edge(self, first: int, end: int) -> _Decoded | None:
+        if first == end:
+            return None
+        edge = Edge(self._source, self._set_id, self._profile, self._threads)
+        self._sets.learn_header(edge.header)
+        return _Decoded(self._source, edge, self._found.first, (first, end))

@@ -1,0 +1,134 @@
+"""The sound of a clip, from the first picture to the end of the last.
+
+AAC is copied: a packet more in front, which the decoder needs and the edit list hides, so that it starts at the
+sample. Everything else is cut at the sample and encoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from av.audio.frame import AudioFrame
+from av.audio.stream import AudioStream
+from av.container import OutputContainer
+from av.error import BlockingIOError as NothingYet
+from av.error import EOFError as Finished
+from av.filter import Graph
+
+from .encoded_sound import BITS_PER_CHANNEL, SAMPLE_FORMAT, SAMPLE_RATES, SAMPLES_PER_PACKET
+from .packets import AnyPacket, decode, encode
+from .source import tick_of
+from .timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """In seconds, as the source counts."""
+
+    start: Fraction
+    end: Fraction
+
+
+class CopiedSound:
+    def __init__(self, stream: AudioStream, output: OutputContainer, stretch: Stretch) -> None:
+        self._target = output.add_stream_from_template(stream)  # pyright: ignore[reportUnknownMemberType]
+        tick = tick_of(stream)
+        self._start, self._end = round(stretch.start / tick), round(stretch.end / tick)
+        self._length = ceil(Fraction(SAMPLES_PER_PACKET, stream.sample_rate) / tick)
+        self._before: AnyPacket | None = None
+        self._begun = False
+
+    def take(self, packet: AnyPacket) -> Iterator[AnyPacket]:
+        if packet.pts is None or packet.pts >= self._end:
+            return
+        length = packet.duration or self._length
+        if packet.pts + length <= self._start:
+            self._before = packet
+            return
+        if not self._begun and self._before:
+            yield from self._placed(self._before, self._before.duration or self._length)
+        self._begun = True
+        yield from self._placed(packet, min(length, self._end - packet.pts))
+
+    def finish(self) -> Iterator[AnyPacket]:
+        return iter(())
+
+    def _placed(self, packet: AnyPacket, length: int) -> Iterator[AnyPacket]:
+        packet.pts = packet.dts = (packet.pts or 0) - self._start
+        packet.duration = length
+        packet.stream = self._target
+        yield packet
+
+
+class EncodedCut:
+    def __init__(self, stream: AudioStream, output: OutputContainer, stretch: Stretch) -> None:
+        self._decoder, self._tick = stream.codec_context, tick_of(stream)
+        self._rate = stream.sample_rate if stream.sample_rate in SAMPLE_RATES else SAMPLE_RATES[-1]
+        self._layout = "mono" if stream.channels == 1 else "stereo"
+        self._encoder = output.add_stream("aac", rate=self._rate, layout=self._layout)  # pyright: ignore[reportUnknownMemberType]
+        self._encoder.bit_rate = BITS_PER_CHANNEL * self._encoder.channels
+        self._start, self._end = round(stretch.start * self._rate), round(stretch.end * self._rate)
+        self._timeline = Timeline(Fraction(1, self._rate), Fraction(self._rate, SAMPLES_PER_PACKET))
+        self._shape: tuple[str, str, int] | None = None
+        self._graph: Graph | None = None
+
+    def take(self, packet: AnyPacket) -> Iterator[AnyPacket]:
+        for sound in decode(self._decoder, packet):
+            yield from self._encoded(self._cut(sound))
+
+    def finish(self) -> Iterator[AnyPacket]:
+        for sound in decode(self._decoder, None):
+            yield from self._encoded(self._cut(sound))
+        yield from self._encoded(self._rest())
+        for packet in encode(self._encoder, None):
+            yield from self._timeline.take(packet)
+        yield from self._timeline.finish()
+
+    def _encoded(self, sounds: Iterable[AudioFrame]) -> Iterator[AnyPacket]:
+        for sound in sounds:
+            for packet in encode(self._encoder, sound):
+                yield from self._timeline.take(packet)
+
+    def _cut(self, sound: AudioFrame) -> Iterator[AudioFrame]:
+        """A stream may change its channels or rate half-way; the filters are made for one shape."""
+        shape = (sound.format.name, sound.layout.name, sound.sample_rate)
+        if shape != self._shape:
+            yield from self._rest()
+            self._graph, self._shape = self._filters(sound), shape
+        if sound.pts is not None and self._graph:
+            yield from _passed(self._graph, sound)
+
+    def _rest(self) -> Iterator[AudioFrame]:
+        if self._graph:
+            yield from _passed(self._graph, None)
+
+    def _filters(self, sound: AudioFrame) -> Graph:
+        graph = Graph()
+        source = graph.add_abuffer(
+            sample_rate=sound.sample_rate, format=sound.format, layout=sound.layout, time_base=self._tick
+        )
+        form = f"sample_fmts={SAMPLE_FORMAT}:sample_rates={self._rate}:channel_layouts={self._layout}"
+        steps = [
+            ("aformat", form),
+            ("asettb", f"1/{self._rate}"),
+            ("atrim", f"start_pts={self._start}:end_pts={self._end}"),
+            ("asetpts", f"PTS-{self._start}"),
+        ]
+        graph.link_nodes(source, *(graph.add(*step) for step in steps), graph.add("abuffersink")).configure()
+        return graph
+
+
+def _passed(graph: Graph, sound: AudioFrame | None) -> Iterator[AudioFrame]:
+    with suppress(Finished):  # behind the end of the range it takes no more
+        graph.push(sound)
+    while True:
+        try:
+            sound = graph.pull()
+        except (NothingYet, Finished):
+            return
+        if isinstance(sound, AudioFrame):
+            yield sound

@@ -1,0 +1,113 @@
+"""Reading the packets of a range once, without decoding: what is in it, and whether it can be copied.
+
+Invariant: what is remembered does not grow with the range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from touchline.media.clip_rules import Findings
+from touchline.media.model import Failure
+
+from .failures import Refused
+from .packets import AnyPacket
+from .reach import Reach, time_of
+from .source import Source
+from .units import ChangedSets, ParameterSets, Syntax, is_idr
+
+PROGRESSIVE = (0, 1)  # as the library numbers them: unknown, and so
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A picture from which decoding can begin, and how long before it is shown it is decoded."""
+
+    time: int
+    delay: int
+
+
+@dataclass(slots=True)
+class Scan:
+    reach: Reach
+    first: int | None = None
+    last_end: int = 0
+    following: int | None = None  # the first picture behind the range
+    following_key: int | None = None
+    frames: int = 0
+    keys: list[Key] = field(default_factory=list["Key"])  # the first and the last
+    is_copyable: bool = True
+    sets: ParameterSets = field(default_factory=ParameterSets)
+
+    def findings(self) -> Findings:
+        if self.first is None:
+            raise Refused(Failure.RANGE, "no picture begins in this range")
+        end = self.last_end if self.following is None else self.following
+        return Findings(
+            first=self.first,
+            end=end,
+            frames=self.frames,
+            first_key=self.keys[0].time if self.keys else None,
+            last_key=self.keys[-1].time if self.keys else None,
+            ends_at_key=self.following == self.following_key,
+        )
+
+    def note(self, time: int, packet: AnyPacket, *, is_key: bool) -> None:
+        if time >= self.reach.end:
+            self._note_following(time, is_key=is_key)
+        elif time >= self.reach.start:
+            self.frames += 1
+            self.first = time if self.first is None else min(self.first, time)
+            self.last_end = max(self.last_end, time + max(1, packet.duration or 0))
+            if is_key:
+                self.keys = [*self.keys[:1], Key(time, time - (packet.dts or 0))]
+
+    def _note_following(self, time: int, *, is_key: bool) -> None:
+        self.following = time if self.following is None else min(self.following, time)
+        if is_key and self.following_key is None:
+            self.following_key = time
+
+
+def scan(reach: Reach, *, may_copy: bool) -> Scan:
+    found = Scan(reach, is_copyable=may_copy)
+    with reach.opened() as source:
+        syntax = _prepared(found, source)
+        for packet in _until(source, found):
+            time, is_dated = time_of(packet, source), packet.dts is not None
+            if time is not None:
+                found.note(time, packet, is_key=_look_into(packet, found, syntax) and is_dated)
+            if found.keys and (time is None or not is_dated):
+                found.is_copyable = False
+    return found
+
+
+def _prepared(found: Scan, source: Source) -> Syntax:
+    extradata = source.video.codec_context.extradata
+    found.is_copyable = found.is_copyable and source.video.codec_context.field_order in PROGRESSIVE
+    if found.is_copyable and extradata:
+        try:
+            found.sets.learn_header(extradata)
+        except ChangedSets:
+            found.is_copyable = False
+    return Syntax.of(extradata)
+
+
+def _until(source: Source, found: Scan) -> Iterator[AnyPacket]:
+    """No picture that is decoded later is shown before its decoding."""
+    for packet in source.container.demux(source.video):
+        if packet.size:
+            yield packet
+            if found.following is not None and packet.dts is not None and packet.dts >= found.following:
+                return
+
+
+def _look_into(packet: AnyPacket, found: Scan, syntax: Syntax) -> bool:
+    if not found.is_copyable:
+        return packet.is_keyframe
+    units = syntax.split(bytes(packet))
+    try:
+        found.sets.learn(units)
+    except ChangedSets:
+        found.is_copyable = False
+    return packet.is_keyframe and is_idr(units)

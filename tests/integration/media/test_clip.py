@@ -1,0 +1,218 @@
+"""Clips are exact to the picture, also across the joins, as an independent decoder sees them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from itertools import pairwise
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from tests.support import footage, videos
+from tests.support.footage import likeness, numbers, originals, pictures
+from tests.support.videos import SAMPLE_RATE, Recipe, Studio
+from touchline.kernel.errors import InvalidInput
+from touchline.media.clip import make_clip
+from touchline.media.clip_model import CLIP, Clip, Method, Range
+from touchline.media.errors import EmptyRange
+from touchline.media.hls import make_hls
+from touchline.media.playlists import read_segments
+from touchline.media.sandbox import Sandbox
+from touchline.media.segments import Segment, Segments
+
+SIZE = (320, 180)
+STEP_MS = 40
+GOOD_DB = 35.0
+
+
+def wanted_numbers(wanted: Range) -> list[int]:
+    """Of 6 s with 25 pictures a second."""
+    return [n for n in range(150) if wanted.padded_start_ms <= n * STEP_MS < wanted.padded_end_ms]
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def times(path: Path) -> list[float]:
+    with av.open(str(path)) as container:
+        return [frame.time or 0.0 for frame in container.decode(video=0)]
+
+
+def check_pictures(clip: Clip, folder: Path, source: Path, expected: list[int]) -> None:
+    shown, original = pictures(folder / CLIP, SIZE), originals(source, SIZE)
+    assert numbers(shown) == expected
+    assert clip.cut.frames == len(expected)
+    assert min(likeness(picture, original[n]) for picture, n in zip(shown, expected, strict=True)) > GOOD_DB
+    steps = [round((later - earlier) * 1000) for earlier, later in pairwise(times(folder / CLIP))]
+    assert steps == [(later - earlier) * STEP_MS for earlier, later in pairwise(expected)]
+    assert (folder / CLIP).read_bytes().index(b"moov") < (folder / CLIP).read_bytes().index(b"mdat")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "method"),
+    [
+        (Range(2000, 4000), Method.COPIED),
+        (Range(4000, 60_000), Method.COPIED),
+        (Range(1500, 4700), Method.EDGES),
+        (Range(2000, 5000), Method.EDGES),
+        (Range(1960, 4000), Method.EDGES),
+        (Range(1000, 2000, padding_ms=500), Method.ENCODED),
+        (Range(100, 1900, padding_ms=30_000), Method.COPIED),
+        (Range(120, 160), Method.ENCODED),
+        (Range(121, 161), Method.ENCODED),
+    ],
+    ids=str,
+)
+async def test_every_picture_of_the_range_and_no_other(
+    wanted: Range, method: Method, studio: Studio, sandbox: Sandbox, output: Path
+) -> None:
+    source, percents = studio.make(footage.NUMBERED), list[int]()
+    clip = await make_clip(sandbox, source, output, wanted, percents.append)
+    expected = wanted_numbers(wanted)
+    check_pictures(clip, output, source, expected)
+    assert (clip.cut.start_ms, clip.cut.end_ms) == (expected[0] * STEP_MS, (expected[-1] + 1) * STEP_MS)
+    assert clip.cut.method is method
+    assert percents[-1] == 100
+
+
+async def test_what_is_copied_is_the_same_bit_by_bit(studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    source = studio.make(footage.NUMBERED)
+    await make_clip(sandbox, source, output, Range(1500, 4700))
+    shown, original = pictures(output / CLIP, SIZE), originals(source, SIZE)
+    first = numbers(shown)[0]
+    same = [bool(np.array_equal(shown[n - first], original[n])) for n in range(50, 100)]
+    assert all(same)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "method", "offset_ms"),
+    [
+        (footage.NUMBERED_STREAM, Method.EDGES, 21),  # its sound begins a packet before its pictures
+        (footage.NUMBERED_MATROSKA, Method.EDGES, 0),
+        (footage.NUMBERED_WEBM, Method.ENCODED, 0),
+        (footage.NUMBERED_AVI, Method.ENCODED, STEP_MS),  # as written: a gap behind the first picture
+        (footage.NUMBERED_ROTATED, Method.EDGES, 0),
+    ],
+    ids=lambda value: value.name if isinstance(value, Recipe) else "",
+)
+async def test_containers_and_codecs(
+    recipe: Recipe, method: Method, offset_ms: int, studio: Studio, sandbox: Sandbox, output: Path
+) -> None:
+    source = studio.make(recipe)
+    clip = await make_clip(sandbox, source, output, Range(1520 + offset_ms, 4720 + offset_ms))
+    assert clip.cut.method is method
+    check_pictures(clip, output, source, list(range(38, 118)))
+
+
+async def test_a_turned_video_stays_turned(studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    clip = await make_clip(sandbox, studio.make(footage.NUMBERED_ROTATED), output, Range(1520, 4720))
+    with av.open(str(output / CLIP)) as container:
+        assert next(container.decode(video=0)).rotation == -90
+    assert (clip.cut.width, clip.cut.height) == (180, 320)
+
+
+async def test_a_variable_rate_keeps_its_times(studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    source = studio.make(footage.NUMBERED_UNEVEN)
+    await make_clip(sandbox, source, output, Range(1000, 5000))
+    inside = [time for time in times(source) if 1.0 <= time < 5.0]
+    assert [round(time * 1000) for time in times(output / CLIP)] == [round((t - inside[0]) * 1000) for t in inside]
+
+
+@pytest.mark.parametrize("recipe", [footage.NUMBERED, footage.NUMBERED_PCM], ids=lambda each: each.name)
+async def test_the_sound_starts_at_the_sample(recipe: Recipe, studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    """Copied AAC, and sound that is encoded: one sample off, a tone of 440 Hz differs by 0.06 of its height."""
+    source = studio.make(recipe)
+    await make_clip(sandbox, source, output, Range(1520, 4720))
+    heard, original = footage.sound(output / CLIP), footage.sound(source)
+    start, length = 1520 * SAMPLE_RATE // 1000, 3 * SAMPLE_RATE
+    differences = np.abs(heard[2048:length] - original[start + 2048 : start + length])
+    assert differences.max() < 0.045 * np.abs(original).max()
+    assert abs(len(heard) - 3.2 * SAMPLE_RATE) <= 1024
+
+
+@pytest.mark.parametrize("wanted", [Range(6000, 7000), Range(90_000, 91_000), Range(1, 39)], ids=str)
+async def test_nothing_there(wanted: Range, studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    with pytest.raises(EmptyRange, match="no picture begins in this range"):
+        await make_clip(sandbox, studio.make(footage.NUMBERED), output, wanted)
+
+
+@pytest.mark.parametrize("wanted", [Range(2000, 2000), Range(2000, 1000), Range(-1, 1000), Range(0, 9, -1)], ids=str)
+async def test_ranges_that_make_no_sense(wanted: Range, sandbox: Sandbox, output: Path) -> None:
+    with pytest.raises(InvalidInput):
+        await make_clip(sandbox, output, output, wanted)
+
+
+def listed(folder: Path) -> list[Segment]:
+    parts, start = list[Segment](), 0
+    for segment in read_segments((folder / "index.m3u8").read_text()):
+        duration = round(segment.duration_s * 1_000_000)
+        parts.append(Segment(folder / segment.name, start, duration))
+        start += duration
+    return parts
+
+
+@pytest.fixture
+async def fragments(studio: Studio, sandbox: Sandbox, tmp_path: Path) -> Segments:
+    folder = tmp_path / "fragments"
+    folder.mkdir()
+    await make_hls(sandbox, studio.make(footage.NUMBERED), folder)
+    return Segments(listed(folder / "180p"), folder / "180p" / "init.mp4")
+
+
+@pytest.fixture
+def stream_parts(studio: Studio, tmp_path: Path) -> Segments:
+    path = str(tmp_path / "index.m3u8")
+    hls = ("-f", "hls", "-hls_time", "2", "-hls_list_size", "0")
+    footage.run("-i", str(studio.make(footage.NUMBERED)), "-c", "copy", *hls, path)
+    return Segments(listed(tmp_path))
+
+
+@pytest.mark.parametrize("form", ["fragments", "parts"])
+async def test_from_segments(
+    form: str, fragments: Segments, stream_parts: Segments, studio: Studio, sandbox: Sandbox, output: Path
+) -> None:
+    segments = fragments if form == "fragments" else stream_parts
+    clip = await make_clip(sandbox, segments, output, Range(1720, 5720, padding_ms=200))
+    check_pictures(clip, output, studio.make(footage.NUMBERED), list(range(38, 148)))
+    assert (clip.cut.start_ms, clip.cut.end_ms) == (1520, 5920)
+    assert clip.cut.method is Method.EDGES
+    assert names(output) == [CLIP]
+
+
+async def test_while_it_is_recorded(stream_parts: Segments, studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    """It waits for the segment that it needs, and for no other."""
+    parts, asked = list(stream_parts.parts), asyncio.Queue[int]()
+    closed: list[asyncio.Event] = [asyncio.Event() for _ in parts]
+
+    async def recorded() -> AsyncIterator[Segment]:
+        for number, part in enumerate(parts):
+            asked.put_nowait(number)
+            await closed[number].wait()
+            yield part
+
+    clip = asyncio.create_task(make_clip(sandbox, Segments(recorded()), output, Range(1000, 3000)))
+    for number in (0, 1):
+        assert await asked.get() == number
+        assert not clip.done()
+        closed[number].set()
+    check_pictures(await clip, output, studio.make(footage.NUMBERED), list(range(25, 75)))
+    assert asked.empty()
+
+
+async def test_segments_that_do_not_follow_each_other(stream_parts: Segments, sandbox: Sandbox, output: Path) -> None:
+    parts = [part for number, part in enumerate(stream_parts.parts) if number != 1]
+    with pytest.raises(InvalidInput, match="do not follow each other"):
+        await make_clip(sandbox, Segments(parts), output, Range(1000, 5000))
+    with pytest.raises(EmptyRange, match="no segment"):
+        await make_clip(sandbox, Segments(parts), output, Range(60_000, 61_000))
+    assert names(output) == []
+
+
+async def test_a_video_without_sound(studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    clip = await make_clip(sandbox, studio.make(videos.SILENT), output, Range(1000, 3000))
+    assert not clip.cut.has_sound
+    assert len(times(output / CLIP)) == 50

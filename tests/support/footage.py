@@ -1,0 +1,78 @@
+"""Videos whose pictures carry their number, and what an independent program decodes of a file."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import av
+import imageio_ffmpeg
+import numpy as np
+
+from .videos import AVI, MATROSKA, MP4, QUICKTIME, ROTATED, SAMPLE_RATE, TRANSPORT_STREAM, UNEVEN, WEBM, Recipe
+
+BITS, SIDE = 8, 16
+_BLACK = ("drawbox", f"x=0:y=0:w={BITS * SIDE}:h={SIDE}:color=black:t=fill")
+
+
+def _bit(number: int) -> tuple[str, str]:
+    shown = f"gte(mod(n\\,{2 << number})\\,{1 << number})"
+    return "drawbox", f"x={number * SIDE}:y=0:w={SIDE}:h={SIDE}:color=white:t=fill:enable={shown}"
+
+
+def numbered(recipe: Recipe) -> Recipe:
+    """The number of each picture in black and white, from the left: the lowest bit first."""
+    numbers = (_BLACK, *(_bit(number) for number in range(BITS)))
+    return replace(recipe, name=f"numbered-{recipe.name}", filters=(*numbers, *recipe.filters))
+
+
+NUMBERED = numbered(MP4)
+NUMBERED_STREAM = numbered(TRANSPORT_STREAM)
+NUMBERED_MATROSKA = numbered(MATROSKA)
+NUMBERED_WEBM = numbered(WEBM)
+NUMBERED_AVI = numbered(AVI)
+NUMBERED_UNEVEN = numbered(UNEVEN)
+NUMBERED_PCM = replace(numbered(QUICKTIME), name="numbered-pcm.mov", audio="pcm_s16le")
+NUMBERED_ROTATED = numbered(ROTATED)
+
+
+def pictures(path: Path, size: tuple[int, int]) -> np.ndarray:
+    """The brightness of all of them, as stored; a warning of the decoder is an error."""
+    arguments = ["-noautorotate", "-i", str(path), "-map", "0:v", "-fps_mode", "passthrough"]
+    data = _decoded([*arguments, "-f", "rawvideo", "-pix_fmt", "yuv420p", "-"])
+    width, height = size
+    return np.frombuffer(data, np.uint8).reshape(-1, height * 3 // 2, width)[:, :height]
+
+
+def originals(path: Path, size: tuple[int, int]) -> np.ndarray:
+    """The same by the library, which reads every container that the tests make."""
+    with av.open(str(path)) as container:
+        return np.stack([frame.to_ndarray(format="yuv420p")[: size[1]] for frame in container.decode(video=0)])
+
+
+def sound(path: Path) -> np.ndarray:
+    arguments = ["-i", str(path), "-map", "0:a", "-ac", "1", "-ar", str(SAMPLE_RATE)]
+    return np.frombuffer(_decoded([*arguments, "-f", "f32le", "-"]), np.float32)
+
+
+def numbers(shown: np.ndarray) -> list[int]:
+    centres = shown[:, SIDE // 2, SIDE // 2 : BITS * SIDE : SIDE] > 127
+    return [int(sum(1 << place for place, bit in enumerate(picture) if bit)) for picture in centres]
+
+
+def likeness(one: np.ndarray, other: np.ndarray) -> float:
+    """Peak signal to noise, in decibels; equal pictures are 100."""
+    error = float(np.mean((one.astype(float) - other.astype(float)) ** 2))
+    return 100.0 if error == 0 else 10 * np.log10(255**2 / error)
+
+
+def run(*arguments: str) -> None:
+    _decoded(list(arguments))
+
+
+def _decoded(arguments: list[str]) -> bytes:
+    program = imageio_ffmpeg.get_ffmpeg_exe()
+    answer = subprocess.run([program, "-v", "warning", *arguments], capture_output=True, check=True, timeout=60)
+    assert answer.stderr == b"", answer.stderr.decode()
+    return answer.stdout
