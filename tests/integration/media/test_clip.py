@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -146,6 +146,11 @@ async def test_ranges_that_make_no_sense(wanted: Range, sandbox: Sandbox, output
         await make_clip(sandbox, output, output, wanted)
 
 
+def known(segments: Segments) -> Sequence[Segment]:
+    assert isinstance(segments.parts, Sequence)
+    return segments.parts
+
+
 def listed(folder: Path) -> list[Segment]:
     parts, start = list[Segment](), 0
     for segment in read_segments((folder / "index.m3u8").read_text()):
@@ -185,7 +190,7 @@ async def test_from_segments(
 
 async def test_while_it_is_recorded(stream_parts: Segments, studio: Studio, sandbox: Sandbox, output: Path) -> None:
     """It waits for the segment that it needs, and for no other."""
-    parts, asked = list(stream_parts.parts), asyncio.Queue[int]()
+    parts, asked = known(stream_parts), asyncio.Queue[int]()
     closed: list[asyncio.Event] = [asyncio.Event() for _ in parts]
 
     async def recorded() -> AsyncIterator[Segment]:
@@ -204,7 +209,7 @@ async def test_while_it_is_recorded(stream_parts: Segments, studio: Studio, sand
 
 
 async def test_segments_that_do_not_follow_each_other(stream_parts: Segments, sandbox: Sandbox, output: Path) -> None:
-    parts = [part for number, part in enumerate(stream_parts.parts) if number != 1]
+    parts = [part for number, part in enumerate(known(stream_parts)) if number != 1]
     with pytest.raises(InvalidInput, match="do not follow each other"):
         await make_clip(sandbox, Segments(parts), output, Range(1000, 5000))
     with pytest.raises(EmptyRange, match="no segment"):

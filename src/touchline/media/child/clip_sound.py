@@ -127,8 +127,8 @@ def _passed(graph: Graph, sound: AudioFrame | None) -> Iterator[AudioFrame]:
         graph.push(sound)
     while True:
         try:
-            sound = graph.pull()
+            cut = graph.pull()
         except (NothingYet, Finished):
             return
-        if isinstance(sound, AudioFrame):
-            yield sound
+        if isinstance(cut, AudioFrame):
+            yield cut

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import typer
 
+from .clip import clip
 from .making import hls, poster, storyboard
 from .probe import probe
+from .sample import sample
 
 commands = typer.Typer(help="Look at video files, and make things of them.", no_args_is_help=True)
 
@@ -15,5 +17,5 @@ def media() -> None:
     """Look at video files, and make things of them."""
 
 
-for command in (probe, hls, poster, storyboard):
+for command in (probe, hls, poster, storyboard, clip, sample):
     commands.command()(command)

@@ -8,3 +8,4 @@ from typing import Annotated
 import typer
 
 File = Annotated[Path, typer.Argument(help="The video file.", show_default=False)]
+Folder = Annotated[Path, typer.Argument(help="A new or empty folder for the result.", show_default=False)]

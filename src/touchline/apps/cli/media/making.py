@@ -11,13 +11,12 @@ import typer
 
 from touchline.apps.cli.output import AsJson, show, show_json
 
-from .arguments import File
+from .arguments import File, Folder
 from .outputs import new_file, new_folder, percentages
 
 if TYPE_CHECKING:
     from touchline.media.model import HlsPackage, Poster, Storyboard
 
-Folder = Annotated[Path, typer.Argument(help="A new or empty folder for the result.", show_default=False)]
 Picture = Annotated[Path, typer.Argument(help="The picture to make, a new JPEG file.", show_default=False)]
 
 

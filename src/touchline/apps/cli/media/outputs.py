@@ -21,24 +21,34 @@ STEP_PERCENT = 10
 @contextmanager
 def new_folder(target: Path) -> Generator[Path]:
     """An empty folder that becomes `target`, which must not exist or be empty."""
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise AlreadyExists(f"{target} exists and is not empty", hint="Choose another folder, or delete this one.")
+    if os.path.lexists(target) and (not target.is_dir() or any(target.iterdir())):
+        raise _taken(target, "it is not an empty folder")
     with _draft(target) as draft:
         yield draft
         _open_to_others(draft)
-        draft.rename(target)
+        try:
+            draft.rename(target)
+        except OSError as error:  # somebody else was quicker
+            raise _taken(target, error.strerror or "") from error
 
 
 @contextmanager
 def new_file(target: Path) -> Generator[Path]:
     """An empty folder in which one file is made that becomes `target`, which must not exist."""
-    if target.exists():
-        raise AlreadyExists(f"{target} exists", hint="Choose another name, or delete this file.")
+    if os.path.lexists(target):
+        raise _taken(target)
     with _draft(target) as draft:
         yield draft
         _open_to_others(draft)
         [made] = draft.iterdir()
-        made.rename(target)
+        try:
+            target.hardlink_to(made)
+        except FileExistsError as error:  # somebody else was quicker, and a rename would replace theirs
+            raise _taken(target) from error
+
+
+def _taken(target: Path, why: str = "") -> AlreadyExists:
+    return AlreadyExists(f"{target} exists already", why=why, hint="Choose another name, or delete it.")
 
 
 def percentages() -> Callable[[int], None]:
