@@ -17,15 +17,16 @@ from touchline.media.clip_model import CLIP, ClipOptions, Cut, Method
 from touchline.media.model import Failure, Probe
 
 from .channel import Channel
+from .clip_encoder import Shape
 from .clip_pictures import EncodedClip, JoinedClip
 from .clip_sound import CopiedSound, EncodedCut, Stretch
-from .encoded_pictures import Target
 from .facts import learn
 from .failures import Refused
-from .hls import Track
+from .hls import Stream as Track
 from .movie import open_movie
 from .order import Options
 from .packets import AnyPacket, mux
+from .pictures import Look
 from .reach import find_reach
 from .scanning import Scan, scan
 from .source import Source, identify
@@ -88,8 +89,8 @@ class _Work:
 
     def _pictures(self, source: Source, movie: OutputContainer) -> PictureTrack:
         if self._plan.method is Method.ENCODED:
-            target = Target(self._size, self._facts.video.rotation)
-            return EncodedClip(source, movie, self._scanned, target)
+            look = Look(self._facts.video.rotation, self._facts.video.light)
+            return EncodedClip(source, movie, self._scanned, Shape(self._size, look))
         return JoinedClip(source, movie, self._scanned, self._plan)
 
     def _sound(self, stream: AudioStream, movie: OutputContainer) -> Track:

@@ -7,6 +7,7 @@ pictures out of order, so that its decoding times follow from its neighbour's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 from av.codec import CodecContext
@@ -17,10 +18,10 @@ from av.video.codeccontext import VideoCodecContext
 from av.video.frame import PictureType, VideoFrame
 from av.video.stream import VideoStream
 
-from .encoded_pictures import LIMITED_RANGE, RGB, USUAL_RATE, Target
+from .encoded_pictures import LIMITED_RANGE, USUAL_RATE, colours_of
 from .order import Options
 from .packets import AnyPacket, encode
-from .pictures import Chain, upright
+from .pictures import Chain, Look, upright
 from .source import Source, tick_of
 from .timeline import Timeline
 from .units import EXTRA, MARKED, joined, kind_of
@@ -35,6 +36,14 @@ SQUARE = Fraction(1)
 def _rate(source: Source) -> Fraction:
     rate = source.video.average_rate
     return rate.limit_denominator(1001) if rate and 1 <= rate <= FASTEST_RATE else USUAL_RATE
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a clip that is encoded as a whole will be seen, and how its source is stored."""
+
+    size: tuple[int, int]
+    look: Look
 
 
 class Edge:
@@ -95,9 +104,9 @@ def _edge_encoder(source: Source, set_id: int, profile: int, threads: int) -> Vi
 class Whole:
     """All of the pictures, upright and with square pixels, in their size."""
 
-    def __init__(self, source: Source, output: OutputContainer, target: Target, options: Options) -> None:
+    def __init__(self, source: Source, output: OutputContainer, target: Shape, options: Options) -> None:
         self._tick = tick_of(source.video)
-        self._chain = Chain(upright(target.size, target.rotation, "yuv420p"), options.threads)
+        self._chain = Chain(upright(target.size, target.look, "yuv420p"), options.threads)
         rate = _rate(source)
         settings = {"preset": "veryfast", "crf": QUALITY, "profile": "high", "g": str(max(1, round(rate * MOST_GAP_S)))}
         self._stream = output.add_stream("libx264", rate=rate, options=settings)  # pyright: ignore[reportUnknownMemberType]
@@ -120,13 +129,12 @@ class Whole:
             yield from self._timeline.take(packet)
 
 
-def _describe(stream: VideoStream, source: Source, target: Target, threads: int) -> None:
-    context, colours = stream.codec_context, source.video.codec_context
+def _describe(stream: VideoStream, source: Source, target: Shape, threads: int) -> None:
+    context = stream.codec_context
     context.width, context.height = target.size
     context.pix_fmt = "yuv420p"
     context.time_base = tick_of(source.video)
     context.thread_count = threads
     context.color_range = LIMITED_RANGE
-    if colours.colorspace != RGB:
-        context.colorspace = colours.colorspace
-        context.color_primaries, context.color_trc = colours.color_primaries, colours.color_trc
+    if colours := colours_of(source, target.look):
+        context.colorspace, context.color_primaries, context.color_trc = colours

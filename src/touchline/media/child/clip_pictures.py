@@ -14,8 +14,7 @@ from av.video.stream import VideoStream
 
 from touchline.media.clip_rules import Plan
 
-from .clip_encoder import Edge, Whole, rebuilt
-from .encoded_pictures import Target
+from .clip_encoder import Edge, Shape, Whole, rebuilt
 from .packets import AnyPacket, decode
 from .scanning import Scan
 from .source import Source, ready_to_decode
@@ -58,7 +57,7 @@ class _Decoded:
 
 
 class EncodedClip:
-    def __init__(self, source: Source, output: OutputContainer, scanned: Scan, target: Target) -> None:
+    def __init__(self, source: Source, output: OutputContainer, scanned: Scan, target: Shape) -> None:
         found, reach = scanned.findings(), scanned.reach
         ready_to_decode(source.video, reach.bounds, reach.bounds.threads)
         encoder, stretch = Whole(source, output, target, reach.bounds), (found.first, found.end)

@@ -44,7 +44,7 @@ class EncodedLadder:
         self._pictures = ShownPictures(source, facts.video, options)
         look = Look(facts.video.rotation, facts.video.light)
         self._upright = Chain(upright(targets[0].size, look, "yuv420p"), options.threads)
-        style = _Style(self._pictures.tick, _usable(source.video.average_rate), _colours(source, look))
+        style = _Style(self._pictures.tick, _usable(source.video.average_rate), colours_of(source, look))
         self._rungs = [_Rung(target, targets[0].size, style, options) for target in targets]
 
     def take(self, packet: AnyPacket) -> None:
@@ -111,7 +111,7 @@ def _describe(context: VideoCodecContext, size: tuple[int, int], style: _Style, 
         context.colorspace, context.color_primaries, context.color_trc = style.colours
 
 
-def _colours(source: Source, look: Look) -> tuple[int, int, int] | None:
+def colours_of(source: Source, look: Look) -> tuple[int, int, int] | None:
     if look.light is not Light.STANDARD:
         return STANDARD_COLOURS
     decoder = source.video.codec_context

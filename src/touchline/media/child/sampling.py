@@ -23,6 +23,7 @@ from .failures import Refused
 from .novelty import Novelty
 from .order import Options
 from .packets import decode
+from .pictures import Look
 from .source import Source, identify, open_source, ready_to_decode, tick_of
 from .stills import Stills
 
@@ -33,7 +34,7 @@ def sample(options: dict[str, Any], channel: Channel) -> Sampled:
     facts = learn(kind, bounds)
     size = rules.even_size(*rules.display_size(facts.video))
     with channel.create(MANIFEST) as manifest:
-        writer = _Writer(channel, manifest, Stills(size, facts.video.rotation))
+        writer = _Writer(channel, manifest, Stills(size, Look(facts.video.rotation, facts.video.light)))
         examined = _kept(kind, facts, bounds, wanted, writer, channel)
     if not examined:
         raise Refused(Failure.DAMAGED, "none of its pictures can be decoded")

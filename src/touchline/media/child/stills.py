@@ -7,12 +7,12 @@ from av.video.codeccontext import VideoCodecContext
 from av.video.frame import PictureType, VideoFrame
 
 from .packets import encode
-from .pictures import FULL_RANGE, JPEG_QUALITY, TICK, Chain, upright
+from .pictures import FULL_RANGE, JPEG_QUALITY, TICK, Chain, Look, upright
 
 
 class Stills:
-    def __init__(self, size: tuple[int, int], rotation: int) -> None:
-        self._chain = Chain(upright(size, rotation, "yuvj420p", full_range=True))
+    def __init__(self, size: tuple[int, int], look: Look) -> None:
+        self._chain = Chain(upright(size, look, "yuvj420p", full_range=True))
         self._encoder = _new_encoder(size)
         self._number = 0
 
