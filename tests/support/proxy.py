@@ -39,15 +39,15 @@ class Proxy:
     url: str
     spoil: Spoil
     spoiled: list[Request] = field(default_factory=list[Request])
+    passed: list[Request] = field(default_factory=list[Request])
 
     @cached_property
     def onward(self) -> httpx.Client:
-        return httpx.Client(trust_env=False)
+        return httpx.Client(trust_env=False, timeout=60)
 
     def answer(self, request: Request) -> Answer | None:
         answer = self.spoil(request)
-        if answer is not None:
-            self.spoiled.append(request)
+        (self.passed if answer is None else self.spoiled).append(request)
         return answer
 
 

@@ -1,6 +1,6 @@
 """One part on its way to the object store, as often as it takes.
 
-Invariant: no more is sent at once than there are slots; a link that was refused is never used again.
+Invariant: no more is sent at once than there are slots, and each try has a link that was just signed.
 """
 
 from __future__ import annotations

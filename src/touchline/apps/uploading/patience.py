@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from touchline.kernel.errors import TouchlineError, Unavailable
+from touchline.kernel.errors import DeadlineExceeded, TouchlineError, Unavailable
 
 Tell = Callable[[str], None]
 Answer = TypeVar("Answer")
@@ -57,3 +58,11 @@ class Patience:
         if not self._told:
             self._tell(f"{error}; trying again for up to {self.waits.away_s:g} s")
             self._told = True
+
+
+async def outlasting(call: Callable[[], Awaitable[Answer]], tries: int) -> Answer:
+    """What took the gateway too long goes on there: whoever asks again waits for the same end."""
+    for _ in range(tries - 1):
+        with suppress(DeadlineExceeded):
+            return await call()
+    return await call()

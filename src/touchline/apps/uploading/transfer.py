@@ -12,17 +12,18 @@ from functools import partial
 
 import httpx
 
-from touchline.kernel.errors import Conflict, DeadlineExceeded, InvalidInput
+from touchline.kernel.errors import Conflict, InvalidInput
 from touchline.platform.together import together
 
 from .api import PartLink, Ticket, UploadApi, VodState
 from .parts import PartSender
-from .patience import GO_ON, Patience, Tell, Waits
+from .patience import Patience, Tell, Waits, outlasting
 from .upload import Upload
 
 LINKS_AT_ONCE = 20
 TURNS = 1000
-CHECKS = 60
+CREATES = 3
+CHECKS = 60  # a large file is checked for longer than one request may take
 ENDED = {"failed", "deleted"}
 
 
@@ -41,7 +42,8 @@ class Transfer:
         if ticket.takes_parts:
             await self._send_missing(ticket)
             self._tell("checking what arrived")
-            await self._complete(ticket)
+            complete = partial(self._api.complete, ticket.artifact_hash)
+            await self._patience.ask(partial(outlasting, complete, CHECKS))
         return ticket
 
     async def _begin(self, server: str) -> Ticket:
@@ -49,8 +51,8 @@ class Transfer:
         upload = self._upload
         for turn in range(TURNS):
             with suppress(Conflict):
-                key = upload.key(server, turn)
-                return await self._api.create(key, upload.path.name, upload.size_bytes, upload.title)
+                request = (upload.key(server, turn), upload.path.name, upload.size_bytes, upload.title)
+                return await outlasting(partial(self._api.create, *request), CREATES)
         why = f"it was deleted or failed {TURNS} times"
         raise Conflict("this file cannot be uploaded again", why=why, hint="Copy it: a copy is another file.")
 
@@ -81,20 +83,6 @@ class Transfer:
         await self._sender.send(ticket, link)
         self._sent += 1
         self._tell(f"sent {self._sent} of {ticket.part_count} parts")
-
-    async def _complete(self, ticket: Ticket) -> None:
-        """A large file is checked for longer than one request may take: who asks again waits for the same end."""
-        for _ in range(CHECKS):
-            if await self._patience.ask(partial(self._checked, ticket)):
-                return
-        raise DeadlineExceeded("checking the file takes too long", why=f"asked {CHECKS} times", hint=GO_ON)
-
-    async def _checked(self, ticket: Ticket) -> bool:
-        try:
-            await self._api.complete(ticket.artifact_hash)
-        except DeadlineExceeded:
-            return False
-        return True
 
 
 def _progress(state: VodState) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.proxy import BAD_GATEWAY, running_proxy
 from touchline.apps.uploading.api import Ticket, UploadApi
-from touchline.apps.uploading.patience import Patience, Waits
+from touchline.apps.uploading.patience import Patience, Waits, outlasting
 from touchline.apps.uploading.transfer import Transfer
 from touchline.apps.uploading.upload import Upload
 from touchline.kernel.errors import Conflict, DeadlineExceeded, RateLimited, TouchlineError, Unavailable
@@ -53,6 +53,15 @@ async def test_what_does_not_pass_is_raised_at_once() -> None:
     with pytest.raises(Conflict):
         await Patience(LONG, lambda text: None).ask(calls.call)
     assert calls.made == 2
+
+
+async def test_what_takes_too_long_is_asked_for_again_but_not_for_ever() -> None:
+    slow = DeadlineExceeded("the request took too long")
+    assert await outlasting(Calls(slow, slow).call, 3) == 3
+    with pytest.raises(DeadlineExceeded):
+        await outlasting(Calls(slow, slow, slow).call, 3)
+    with pytest.raises(Unavailable, match="did not answer"):
+        await outlasting(Calls(AWAY).call, 3)
 
 
 async def test_a_call_that_hangs_does_not_outlast_the_limit() -> None:
