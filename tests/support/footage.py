@@ -33,6 +33,15 @@ NUMBERED_MATROSKA = numbered(MATROSKA)
 NUMBERED_WEBM = numbered(WEBM)
 NUMBERED_AVI = numbered(AVI)
 NUMBERED_UNEVEN = numbered(UNEVEN)
+# Keyframes that pictures before them, in the order of showing, need too: decoding cannot be cut there.
+NUMBERED_OPEN = replace(
+    NUMBERED,
+    name="numbered-open.mp4",
+    encoder={"preset": "veryfast", "g": "25", "x264-params": "open-gop=1:scenecut=0:min-keyint=25"},
+)
+NUMBERED_MAIN = replace(
+    NUMBERED, name="numbered-main.mp4", encoder={"preset": "veryfast", "g": "50", "profile": "main"}
+)
 NUMBERED_PCM = replace(numbered(QUICKTIME), name="numbered-pcm.mov", audio="pcm_s16le")
 NUMBERED_ROTATED = numbered(ROTATED)
 

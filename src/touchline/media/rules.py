@@ -11,6 +11,7 @@ LADDER = (1080, 720, 480, 360)  # the qualities of encoded pictures, by the shor
 FIRST_RUNG = 480  # good enough to begin with, and quickly made
 LARGEST_SIZE = (1920, 1080)  # of encoded pictures, lying or standing
 SMALLER_BY = 0.8  # a rung that is hardly smaller than the one above helps nobody
+MOST_ASPECT = 8  # of a pixel
 EIGHT_BIT_420 = frozenset({"yuv420p", "yuvj420p"})
 AAC_PROFILES = {"LC": 2, "HE-AAC": 5, "HE-AACv2": 29}  # with their numbers in the names of codecs
 # The other containers keep no times at which pictures are shown, or not in a way that survives copying.
@@ -85,8 +86,10 @@ def is_copyable_sound(audio: AudioTrack) -> bool:
 
 
 def display_size(video: VideoTrack) -> tuple[int, int]:
-    """As it is seen: square pixels, upright."""
-    width, height = round(video.width * float(video.sample_aspect)), video.height
+    """As it is seen: square pixels, upright. An aspect that no camera has is a lie."""
+    aspect = float(video.sample_aspect)
+    usable = 1 / MOST_ASPECT <= aspect <= MOST_ASPECT
+    width, height = max(1, round(video.width * aspect)) if usable else video.width, video.height
     return (height, width) if video.rotation % 180 else (width, height)
 
 

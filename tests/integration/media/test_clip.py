@@ -96,6 +96,8 @@ async def test_what_is_copied_is_the_same_bit_by_bit(studio: Studio, sandbox: Sa
         (footage.NUMBERED_WEBM, Method.ENCODED, 0),
         (footage.NUMBERED_AVI, Method.ENCODED, STEP_MS),  # as written: a gap behind the first picture
         (footage.NUMBERED_ROTATED, Method.EDGES, 0),
+        (footage.NUMBERED_OPEN, Method.ENCODED, 0),
+        (footage.NUMBERED_MAIN, Method.EDGES, 0),
     ],
     ids=lambda value: value.name if isinstance(value, Recipe) else "",
 )

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from .elements import Element, box, boxes
 
-WORDS = (0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 1_000_000_000, 0x40004000)
-MOST_WORDS = 24
+WORDS = (0, 0x7FFFFFFF, 0xFFFFFFFF, 0x40004000)  # the last is 16k x 16k, or 1e9 and some
+MOST_WORDS = 10
 HEAD = box(b"ftyp", b"isom\0\0\2\0isommp41")
 
 

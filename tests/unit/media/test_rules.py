@@ -114,6 +114,8 @@ def test_even_pictures_are_even_wherever_they_start(gap: int, start: int, count:
         (replace(VIDEO, rotation=270), (1080, 1920)),
         (replace(VIDEO, width=720, height=576, sample_aspect=Ratio(16, 11)), (1047, 576)),
         (replace(VIDEO, width=1440, sample_aspect=Ratio(4, 3), rotation=90), (1080, 1920)),
+        (replace(VIDEO, sample_aspect=Ratio(1, 65_535)), (1920, 1080)),
+        (replace(VIDEO, sample_aspect=Ratio(65_535, 1)), (1920, 1080)),
     ],
 )
 def test_how_a_video_is_seen(video: VideoTrack, size: tuple[int, int]) -> None:
