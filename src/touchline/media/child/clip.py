@@ -72,11 +72,11 @@ class _Work:
         for track in tracks.values():
             mux(movie, track.finish())
         self._frames = pictures.frames
+        if not self._frames:
+            raise Refused(Failure.DAMAGED, "none of the pictures in this range can be decoded")
         self._channel.progress(1.0)
 
     def result(self) -> Cut:
-        if not self._frames:
-            raise Refused(Failure.DAMAGED, "none of the pictures in this range can be decoded")
         return Cut(
             start_ms=self._reach.media_ms(self._found.first),
             end_ms=self._reach.media_ms(self._found.end),
