@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel.errors import InvalidInput, Unavailable
 
 from .clip_model import Range
 from .errors import EmptyRange
@@ -97,7 +97,10 @@ def _check_order(last: Segment | None, segment: Segment) -> None:
 async def _append(together: BinaryIO, source: Path | int | None) -> None:
     if source is not None:
         with opened(source) as descriptor:
-            await asyncio.to_thread(_copy, descriptor, together)
+            try:
+                await asyncio.to_thread(_copy, descriptor, together)
+            except OSError as error:
+                raise Unavailable("the segments cannot be put together", why=error.strerror or "") from error
 
 
 def _copy(descriptor: int, together: BinaryIO) -> None:

@@ -45,6 +45,8 @@ def new_file(target: Path) -> Generator[Path]:
             target.hardlink_to(made)
         except FileExistsError as error:  # somebody else was quicker, and a rename would replace theirs
             raise _taken(target) from error
+        except OSError:  # not every file system has links
+            made.rename(target)
 
 
 def _taken(target: Path, why: str = "") -> AlreadyExists:
