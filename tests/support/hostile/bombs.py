@@ -25,15 +25,16 @@ def lying_words(good: bytes) -> Iterator[tuple[str, bytes]]:
 
 def eternal(good: bytes) -> Iterator[tuple[str, bytes]]:
     """1e9 seconds, everywhere where a duration stands, alone and together."""
-    places = {b"mvhd": (12, 16), b"tkhd": (20, 20), b"mdhd": (12, 16)}
+    durations = {b"mvhd": 16, b"tkhd": 20, b"mdhd": 16}
     everywhere = bytearray(good)
     for element in boxes(good):
-        if element.kind in places:
-            scale_at, duration_at = (element.content + offset for offset in places[element.kind])
-            scale = 1 if element.kind == b"tkhd" else struct.unpack(">I", good[scale_at : scale_at + 4])[0]
-            duration = struct.pack(">I", min(10**9 * scale, 2**32 - 1))
-            everywhere[duration_at : duration_at + 4] = duration
-            yield f"eternal {element.kind.decode()}", good[:duration_at] + duration + good[duration_at + 4 :]
+        if element.kind in durations:
+            changed, place = bytearray(good), element.content + durations[element.kind]
+            for content in (changed, everywhere):
+                content[place : place + 4] = struct.pack(">I", 10**9)
+                if element.kind != b"tkhd":  # it counts by the clock of the whole
+                    content[place - 4 : place] = struct.pack(">I", 1)  # one tick a second
+            yield f"eternal {element.kind.decode()}", bytes(changed)
     yield "eternal everywhere", bytes(everywhere)
 
 
