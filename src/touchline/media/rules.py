@@ -119,6 +119,12 @@ def passes(sizes: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     return [[first], [size for size in sizes if size != first]]
 
 
+def encoder_threads(sizes: Sequence[tuple[int, int]], threads: int) -> list[int]:
+    """Shared by the pixels: each thread takes memory. With less than two, an encoder would not work while others do."""
+    pixels = [width * height for width, height in sizes]
+    return [max(min(2, threads), round(threads * each / sum(pixels))) for each in pixels]
+
+
 def _even(length: float) -> int:
     return max(2, round(length) // 2 * 2)
 

@@ -91,6 +91,8 @@ async def test_every_rung_has_every_picture_and_is_cut_at_the_same_times(ladder:
         assert all(part[0].key_frame for part in rung.pictures)
         assert rung.durations == rungs[0].durations == pytest.approx([4.0, 4.0, 1.0], abs=0.001)
         assert times(rung) == times(rungs[0])
+    # No delay of an encoder: the pictures begin at zero like the sound, which lies in another file.
+    assert times(rungs[0])[0][0] == 0.0
 
 
 def times(rung: Played) -> list[list[float | None]]:

@@ -15,6 +15,8 @@ from touchline.media.poster import make_poster
 from touchline.media.sandbox import Sandbox
 
 BLACK = ("drawbox", "color=black:t=fill:enable=not(between(t\\,{}\\,{}))")
+WHITE = ("drawbox", "color=white:t=fill:enable=not(between(t\\,{}\\,{}))")
+FADES = (("fade", "t=in:st=0:d=2.5"), ("fade", "t=out:st=3.5:d=2.5"))
 BLURRED = ("gblur", "sigma=20:enable=not(between(t\\,{}\\,{}))")
 SHORT = replace(videos.MP4, audio=None, encoder={"preset": "ultrafast", "g": "12"})
 ONE_KEYFRAME = {"preset": "ultrafast", "g": "9999"}
@@ -37,6 +39,9 @@ def luma(frame: VideoFrame) -> np.ndarray:
     "recipe",
     [
         replace(SHORT, name="black.mp4", filters=but_between(BLACK, 2.5, 3.5)),
+        replace(SHORT, name="white.mp4", filters=but_between(WHITE, 2.5, 3.5)),
+        replace(SHORT, name="faded.mp4", filters=FADES),
+        replace(SHORT, name="faded-white.mp4", filters=tuple((name, f"{how}:c=white") for name, how in FADES)),
         replace(SHORT, name="blurred.mp4", filters=but_between(BLURRED, 2.5, 3.5)),
         replace(SHORT, name="black-1.mp4", filters=but_between(BLACK, 2.5, 3.5), encoder=ONE_KEYFRAME),
         replace(SHORT, name="blurred-1.mp4", filters=but_between(BLURRED, 2.5, 3.5), encoder=ONE_KEYFRAME),

@@ -222,3 +222,11 @@ def test_people_begin_with_a_rendition_that_is_quickly_made() -> None:
     assert rules.passes(rules.ladder(1920, 1080)) == [[(852, 480)], [(1920, 1080), (1280, 720), (640, 360)]]
     assert rules.passes(rules.ladder(1024, 576)) == [[(640, 360)], [(1024, 576)]]
     assert rules.passes(rules.ladder(320, 180)) == [[(320, 180)]]
+
+
+@pytest.mark.parametrize(
+    ("threads", "shared"),
+    [(1, [1, 1, 1]), (2, [2, 2, 2]), (8, [5, 2, 2]), (16, [10, 5, 2])],
+)
+def test_encoders_share_threads_by_their_pixels(threads: int, shared: list[int]) -> None:
+    assert rules.encoder_threads([(1920, 1080), (1280, 720), (640, 360)], threads) == shared

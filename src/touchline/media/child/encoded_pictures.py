@@ -45,7 +45,9 @@ class EncodedLadder:
         look = Look(facts.video.rotation, facts.video.light)
         self._upright = Chain(upright(targets[0].size, look, "yuv420p"), options.threads)
         style = _Style(self._pictures.tick, _usable(source.video.average_rate), colours_of(source, look))
-        self._rungs = [_Rung(target, targets[0].size, style, options) for target in targets]
+        threads = rules.encoder_threads([target.size for target in targets], options.threads)
+        pairs = zip(targets, threads, strict=True)
+        self._rungs = [_Rung(target, targets[0].size, style, count) for target, count in pairs]
 
     def take(self, packet: AnyPacket) -> None:
         self._show(self._pictures.take(packet))
@@ -72,15 +74,16 @@ class _Style:
 
 
 class _Rung:
-    def __init__(self, target: Target, largest: tuple[int, int], style: _Style, options: Options) -> None:
+    def __init__(self, target: Target, largest: tuple[int, int], style: _Style, threads: int) -> None:
         self._output = target.output
         self._tick = style.tick
         width, height = target.size
         smaller = [("scale", f"{width}:{height}:flags=bicubic")]
-        self._scaled = Chain(smaller, options.threads) if target.size != largest else None
+        self._scaled = Chain(smaller, threads) if target.size != largest else None
         settings = _encoder_options(target.size, style.rate)
         self._encoder = target.output.add_stream("libx264", rate=style.rate, options=settings)  # pyright: ignore[reportUnknownMemberType]
-        _describe(self._encoder.codec_context, target.size, style, options)
+        _describe(self._encoder.codec_context, target.size, style)
+        self._encoder.codec_context.thread_count = threads
         self._timeline = Timeline(style.tick, style.rate)
 
     def show(self, picture: VideoFrame, shown: Shown) -> None:
@@ -101,11 +104,10 @@ class _Rung:
             yield from self._timeline.take(packet)
 
 
-def _describe(context: VideoCodecContext, size: tuple[int, int], style: _Style, options: Options) -> None:
+def _describe(context: VideoCodecContext, size: tuple[int, int], style: _Style) -> None:
     context.width, context.height = size
     context.pix_fmt = "yuv420p"
     context.time_base = style.tick
-    context.thread_count = options.threads
     context.color_range = LIMITED_RANGE
     if style.colours:
         context.colorspace, context.color_primaries, context.color_trc = style.colours
@@ -133,5 +135,7 @@ def _encoder_options(size: tuple[int, int], rate: Fraction) -> dict[str, str]:
         "bufsize": str(2 * peak),
         "profile": "high",
         "forced-idr": "1",
-        "x264-params": "keyint=infinite:scenecut=0",  # keyframes only where they are asked for
+        # Keyframes only where they are asked for. No picture is reordered: that would shift all of them by some, which
+        # players undo in different ways, and the sound lies in another file.
+        "x264-params": "keyint=infinite:scenecut=0:bframes=0",
     }
