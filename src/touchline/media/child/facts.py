@@ -27,6 +27,7 @@ MOST_LANGUAGE_LETTERS = 16
 MOST_PACKETS = 300  # at the beginning: recordings may begin in the middle of a group of pictures
 PICTURES = 4  # some flag only every other one as interlaced
 MOST_TIMES = 100_000
+PROGRESSIVE = 1  # where the libraries know already that no picture is interlaced, one is enough
 LIGHTS = {16: Light.PQ, 18: Light.HLG}  # by the numbers of ITU-T H.273
 MICROSECOND = Fraction(1, 1_000_000)
 
@@ -98,11 +99,12 @@ def _beginning(source: Source, options: Options) -> Beginning:
     ready_to_decode(source.video, options, threads=1)  # more would read ahead before the first one is out
     pictures: list[VideoFrame] = []
     times: list[int] = []
+    wanted = 1 if source.video.codec_context.field_order == PROGRESSIVE else PICTURES
     enough = 0 if _lists_every_picture(source.video) else MOST_PACKETS
     for packet in islice(source.container.demux(source.video), MOST_PACKETS):
         if packet.pts is not None:
             times.append(packet.pts)
-        if len(pictures) < PICTURES:
+        if len(pictures) < wanted:
             pictures += decode(source.video.codec_context, packet if packet.size else None)
         elif len(times) >= enough:
             break
