@@ -12,6 +12,8 @@ from . import system
 from .order import Limits, Order
 
 OPEN_FILES = 64
+GRACE_S = 5
+OUT_OF_TIME = int(signal.SIGXCPU)  # also the code that a child exits with then
 
 
 def confine(order: Order, keeper_id: int) -> None:
@@ -26,7 +28,10 @@ def confine(order: Order, keeper_id: int) -> None:
 
 
 def _limit(limits: Limits) -> None:
-    _lower(resource.RLIMIT_CPU, limits.cpu_s)
+    # The first process of a namespace is deaf to signals that it has no handler for; the hard limit is for a child that
+    # was taken over, and handles this one in another way.
+    system.exit_on_signal(OUT_OF_TIME)
+    resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_s, limits.cpu_s + GRACE_S))
     _lower(resource.RLIMIT_AS, limits.memory_bytes)
     _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
     _lower(resource.RLIMIT_NOFILE, OPEN_FILES)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Never
 
 from . import system
+from .confinement import OUT_OF_TIME
 from .life import live
 from .order import Order
 from .task import Function
 
 NOT_STARTED = 125
-ROUNDED_S = 0.1  # what the system counts and what it tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +64,14 @@ def _kept(order: Order, belongings: Belongings, function: Function) -> int:
     os.close(belongings.channel)
     watch = os.pidfd_open(child_id)
     select.select([watch, belongings.leash], [], [])
-    return _ended(child_id, order.limits.cpu_s)
+    return _ended(child_id)
 
 
-def _ended(child_id: int, cpu_s: int) -> int:
+def _ended(child_id: int) -> int:
     """As long as nobody waited, its id is its own: what it left in its group can be killed by it."""
     for kill in (os.kill, os.killpg):
         with suppress(ProcessLookupError, PermissionError):  # of its group nothing may be left but itself, dead
             kill(child_id, signal.SIGKILL)
-    _, status, used = os.wait4(child_id, 0)
+    _, status = os.waitpid(child_id, 0)
     code = os.waitstatus_to_exitcode(status)
-    # The first process of a namespace is deaf to the signal that says so, and is killed in its place.
-    is_out_of_time = code == -signal.SIGKILL and used.ru_utime + used.ru_stime > cpu_s - ROUNDED_S
-    return -signal.SIGXCPU if is_out_of_time else code
+    return -code if code == OUT_OF_TIME else code

@@ -12,6 +12,7 @@ CAPABILITY_VERSION = 0x20080522
 CAPABILITY_WORDS = 6
 
 _library = ctypes.CDLL(None, use_errno=True)
+_library.signal.argtypes, _library.signal.restype = (ctypes.c_int, ctypes.c_void_p), ctypes.c_void_p
 
 
 def leave_namespaces() -> None:
@@ -23,6 +24,12 @@ def leave_namespaces() -> None:
 def drop_capabilities() -> None:
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
     _checked(_library.capset(header, (ctypes.c_uint32 * CAPABILITY_WORDS)()), "giving up all capabilities")
+
+
+def exit_on_signal(number: int) -> None:
+    """At once, whatever runs, with the signal's number as the exit code. A handler of Python's would wait for the
+    end of a decoder's loop."""
+    _library.signal(number, ctypes.cast(_library["_exit"], ctypes.c_void_p))
 
 
 def name_process(name: str) -> None:
