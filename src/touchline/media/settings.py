@@ -63,6 +63,8 @@ class MediaSettings(Section):
 
     storyboard_time: Duration = Field(default=timedelta(minutes=30), ge=SECOND)
     """How long it may take to make the small pictures for the seek bar."""
+    fingerprint_time: Duration = Field(default=timedelta(hours=2), ge=SECOND)
+    """How long it may take to fingerprint a video."""
 
     packaging_time: Duration = Field(default=timedelta(hours=6), ge=SECOND)
     """How long it may take to make HLS of a video."""

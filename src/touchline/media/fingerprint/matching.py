@@ -1,0 +1,110 @@
+"""Whether two fingerprints show the same video: at least so many pictures in a row that are near, at one offset.
+
+Pairs in which a picture has no information neither count nor end a row. All offsets are tried, most of them by looking
+at every third picture only. Invariant: the answer is the one that trying offset after offset gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .model import INTERVAL_MS, LEAST_RUN, NEAR, NO_MATCH, Comparison, Fingerprint, Hashes
+
+MOST_CELLS = 1 << 22  # of the matrix of all pairs; longer videos are compared offset by offset
+MANY_OFFSETS = 16  # from here on it is cheaper to look at all at once
+OTHER, SAME, NEUTRAL = b"\x00", b"\x01", b"\x02"
+# The longest row at an offset, all pictures in rows that are long enough, and the offset: first the smallest shift.
+Alignment: TypeAlias = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Rule:
+    near: int = NEAR  # bits that may differ
+    least_run: int = LEAST_RUN
+    limit: NDArray[np.uint8] = field(init=False, repr=False, compare=False)  # `near` in the form that is quickest
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limit", np.array(self.near, np.uint8))
+
+
+SEED_RULE = Rule()
+
+
+def compare(first: Fingerprint, second: Fingerprint, rule: Rule = SEED_RULE) -> Comparison:
+    if first.informative < rule.least_run or second.informative < rule.least_run:
+        return NO_MATCH
+    has_gaps = first.informative < len(first.hashes) or second.informative < len(second.hashes)
+    best = max(_alignments(first.hashes, second.hashes, rule, has_gaps=has_gaps), default=None)
+    return comparison(best, first.informative, second.informative) if best else NO_MATCH
+
+
+def comparison(best: Alignment, informative_first: int, informative_second: int) -> Comparison:
+    run, matched, _, offset = best
+    return Comparison(
+        True, offset * INTERVAL_MS, run, matched, matched / informative_first, matched / informative_second
+    )
+
+
+def _alignments(first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) -> Iterable[Alignment]:
+    if len(first) * len(second) > MOST_CELLS:
+        rows = _one_by_one(first, second, rule)
+    elif len(offsets := _likely_offsets(first, second, rule, has_gaps=has_gaps)) > MANY_OFFSETS:
+        rows = _of_matrix(first, second, rule)
+    else:
+        rows = [(offset, _states_at(offset, first, second, rule, has_gaps=has_gaps)) for offset in offsets]
+    return [found for offset, states in rows if (found := _aligned(offset, states, rule.least_run))]
+
+
+def _aligned(offset: int, states: bytes, least_run: int) -> Alignment | None:
+    """Bytes know how to leave out and split, quicker than any loop."""
+    if NEUTRAL in states:
+        states = states.replace(NEUTRAL, b"")
+    runs = [len(row) for row in states.split(OTHER) if len(row) >= least_run]
+    return (max(runs), sum(runs), -abs(offset), offset) if runs else None
+
+
+def _likely_offsets(first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) -> set[int]:
+    """Where a picture is near. Of three in a row one is every third, so that two thirds need not be looked at, unless
+    there may be neutral ones in between."""
+    step = 1 if has_gaps else rule.least_run
+    near = np.bitwise_count(first[step - 1 :: step, None] ^ second) <= rule.limit
+    places: list[int] = near.reshape(-1).nonzero()[0].tolist()
+    width = len(second)
+    return {place // width * step + step - 1 - place % width for place in places}
+
+
+def _states_at(offset: int, first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) -> bytes:
+    if offset >= 0:
+        first, second = first[offset : offset + len(second)], second[: len(first) - offset]
+    else:
+        first, second = first[: len(second) + offset], second[-offset : len(first) - offset]
+    if has_gaps:
+        return _states(first, second, rule).tobytes()
+    return (np.bitwise_count(first ^ second) <= rule.limit).tobytes()
+
+
+def _of_matrix(first: Hashes, second: Hashes, rule: Rule) -> Iterable[tuple[int, bytes]]:
+    """For videos that stand still: every offset is a diagonal of the matrix of all pairs."""
+    states = _states(first[:, None], second, rule)
+    rows, columns = np.nonzero(states == 1)
+    counts = np.bincount(rows - columns + len(second))
+    for shifted in np.nonzero(counts >= rule.least_run)[0].tolist():
+        yield shifted - len(second), states.diagonal(len(second) - shifted).tobytes()
+
+
+def _one_by_one(first: Hashes, second: Hashes, rule: Rule) -> Iterable[tuple[int, bytes]]:
+    for offset in range(rule.least_run - len(second), len(first) - rule.least_run + 1):
+        states = _states_at(offset, first, second, rule, has_gaps=True)
+        if states.count(SAME) >= rule.least_run:
+            yield offset, states
+
+
+def _states(first: Hashes, second: Hashes, rule: Rule) -> NDArray[np.uint8]:
+    states = (np.bitwise_count(first ^ second) <= rule.limit).view(np.uint8)
+    states[(first == 0) | (second == 0)] = 2
+    return states

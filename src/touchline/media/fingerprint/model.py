@@ -1,0 +1,74 @@
+"""Fingerprints and what comparing them says. Shared with the child: it imports nothing heavier than numpy.
+
+Invariant: sample number `k`, counted from zero, was taken at `(k + 1) * INTERVAL_MS`; 0 stands for a picture without
+information, such as black ones have by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+INTERVAL_MS = 250
+END_MARGIN_MS = 300  # the last pictures of a video are often cut off
+NO_INFORMATION = 0
+MOST_SAMPLES = 4 * 3600 * 24 * 7  # a week
+NEAR = 10  # bits of 64 that may differ between two pictures that count as the same
+LEAST_RUN = 3
+FINGERPRINT = "fingerprint.tlfp"
+
+Hashes: TypeAlias = "NDArray[np.uint64]"
+
+
+@dataclass(frozen=True, eq=False)
+class Fingerprint:
+    """The 64-bit hashes of a video's pictures, one for each quarter of a second."""
+
+    hashes: Hashes
+
+    @classmethod
+    def of(cls, hashes: Iterable[int]) -> Fingerprint:
+        return cls(np.fromiter(hashes, np.uint64))
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fingerprint) and np.array_equal(self.hashes, other.hashes)
+
+    def __hash__(self) -> int:
+        return hash(self.hashes.tobytes())
+
+    @cached_property
+    def informative(self) -> int:
+        """How many of its pictures have information."""
+        return int(np.count_nonzero(self.hashes))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What two videos have in common. Without a match all is zero but `match`."""
+
+    match: bool
+    offset_ms: int = 0  # where the second video begins in the first: negative where it begins earlier
+    run: int = 0  # the most pictures in a row that are the same
+    matched: int = 0  # all pictures in such rows, at this offset
+    coverage_first: float = 0.0  # the share of them in the pictures with information
+    coverage_second: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a child says about the fingerprint that it wrote."""
+
+    duration_ms: int
+    samples: int
+    informative: int
+
+
+NO_MATCH = Comparison(match=False)

@@ -1,0 +1,52 @@
+"""The fingerprint of a video, taken by a child in one pass over it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from touchline.kernel.errors import Defect
+from touchline.media.errors import CrashingVideo
+from touchline.media.sandbox import Progress, Sandbox, Task
+from touchline.media.settings import child_limits, child_options
+
+from .errors import InvalidFingerprint
+from .formats import LONGEST_BINARY, from_bytes
+from .model import FINGERPRINT, Fingerprint, Taken
+
+
+async def take_fingerprint(
+    sandbox: Sandbox,
+    source: Path | int,
+    progress: Progress | None = None,
+    *,
+    fast: bool = False,
+    ready: Awaitable[None] | None = None,
+) -> Fingerprint:
+    """`fast`: skip the pictures that no others are made of; where a video has such, a few bits differ.
+
+    `ready`: when a source is whole that is locked until then.
+    """
+    settings = sandbox.settings
+    limits = child_limits(settings, settings.fingerprint_time)
+    options = {"video": asdict(child_options(settings)), "fast": fast}
+    with TemporaryDirectory(prefix="touchline-fingerprint-") as folder:
+        task = Task("fingerprint", limits, options, source, Path(folder), ready)
+        taken = (await sandbox.run(task, Taken, progress)).result
+        return _read(Path(folder, FINGERPRINT), taken)
+
+
+def _read(path: Path, taken: Taken) -> Fingerprint:
+    """A child that was taken over may have written anything."""
+    try:
+        with path.open("rb") as file:
+            fingerprint = from_bytes(file.read(LONGEST_BINARY + 1))
+    except FileNotFoundError as error:
+        raise Defect("a child took a fingerprint that is not there") from error
+    except InvalidFingerprint as error:
+        raise CrashingVideo("this video broke the program that read it", why=error.why) from error
+    if len(fingerprint) != taken.samples:
+        raise Defect("a child wrote another fingerprint than it says")
+    return fingerprint
