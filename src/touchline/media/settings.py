@@ -63,6 +63,7 @@ class MediaSettings(Section):
 
     storyboard_time: Duration = Field(default=timedelta(minutes=30), ge=SECOND)
     """How long it may take to make the small pictures for the seek bar."""
+
     fingerprint_time: Duration = Field(default=timedelta(hours=2), ge=SECOND)
     """How long it may take to fingerprint a video."""
 

@@ -22,6 +22,7 @@ from .rules import sample_time_ms
 PREFIX = "dense:0.25:"
 ENTRY = re.compile(r"(\d{1,7}\.\d\d)=([0-9a-f]{16})")
 LONGEST_ENTRY = len("1234567.25=0123456789abcdef,")
+LONGEST_TEXT = len(PREFIX) + LONGEST_ENTRY * MOST_SAMPLES
 MAGIC, VERSION = b"TLFP", 1
 HEAD = struct.Struct("<4sB3xII")
 CHECK = struct.Struct("<I")
@@ -38,7 +39,7 @@ def from_text(text: str) -> Fingerprint:
     """Samples that are left out have no information."""
     if not text.startswith(PREFIX):
         raise _invalid(f"it does not begin with {PREFIX}")
-    if len(text) > len(PREFIX) + LONGEST_ENTRY * MOST_SAMPLES:
+    if len(text) > LONGEST_TEXT:
         raise _invalid(f"it has more than {MOST_SAMPLES} samples")
     hashes: list[int] = []
     entries = text.removeprefix(PREFIX).split(",") if text != PREFIX else []

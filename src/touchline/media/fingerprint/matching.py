@@ -57,10 +57,10 @@ def _alignments(first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) ->
         rows = _of_matrix(first, second, rule)
     else:
         rows = [(offset, _states_at(offset, first, second, rule, has_gaps=has_gaps)) for offset in offsets]
-    return [found for offset, states in rows if (found := _aligned(offset, states, rule.least_run))]
+    return [found for offset, states in rows if (found := aligned(offset, states, rule.least_run))]
 
 
-def _aligned(offset: int, states: bytes, least_run: int) -> Alignment | None:
+def aligned(offset: int, states: bytes, least_run: int) -> Alignment | None:
     """Bytes know how to leave out and split, quicker than any loop."""
     if NEUTRAL in states:
         states = states.replace(NEUTRAL, b"")

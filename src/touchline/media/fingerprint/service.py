@@ -7,14 +7,17 @@ from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from touchline.kernel.errors import Defect
+from touchline.kernel.errors import Defect, InvalidInput, NotFound
 from touchline.media.errors import CrashingVideo
 from touchline.media.sandbox import Progress, Sandbox, Task
 from touchline.media.settings import child_limits, child_options
 
 from .errors import InvalidFingerprint
-from .formats import LONGEST_BINARY, from_bytes
+from .formats import LONGEST_BINARY, LONGEST_TEXT, PREFIX, from_bytes, from_text, is_binary, is_text
 from .model import FINGERPRINT, Fingerprint, Taken
+
+LONGEST_BEGINNING = len(PREFIX)
+LONGEST_STORED = max(LONGEST_BINARY, LONGEST_TEXT) + 2
 
 
 async def take_fingerprint(
@@ -50,3 +53,25 @@ def _read(path: Path, taken: Taken) -> Fingerprint:
     if len(fingerprint) != taken.samples:
         raise Defect("a child wrote another fingerprint than it says")
     return fingerprint
+
+
+def read_fingerprint(path: Path) -> Fingerprint | None:
+    """A stored one, as text or bytes; none where the file begins like neither and may be a video."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(LONGEST_BEGINNING)
+            if not is_binary(head) and not is_text(head):
+                return None
+            content = head + file.read(LONGEST_STORED)
+    except FileNotFoundError as error:
+        raise NotFound(f"there is no file {path}") from error
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be opened", why=error.strerror or "") from error
+    return from_bytes(content) if is_binary(content) else from_text(_decoded(content))
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("ascii").rstrip()
+    except UnicodeDecodeError as error:
+        raise InvalidFingerprint("this is not a fingerprint", why=str(error)) from error

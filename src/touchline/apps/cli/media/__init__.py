@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from . import fingerprints
 from .clip import clip
 from .making import hls, poster, storyboard
 from .probe import probe
@@ -19,3 +20,4 @@ def media() -> None:
 
 for command in (probe, hls, poster, storyboard, clip, sample):
     commands.command()(command)
+commands.add_typer(fingerprints.commands)

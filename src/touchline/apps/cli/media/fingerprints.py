@@ -1,0 +1,194 @@
+"""`touchline media fingerprint|compare|find|index`: which videos show the same.
+
+Wherever a video is asked for, a stored fingerprint will do, as text or in the binary form.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from touchline.apps.cli.output import AsJson, progress, show, show_json, show_table
+
+if TYPE_CHECKING:
+    from touchline.media.fingerprint.model import Comparison, Fingerprint
+    from touchline.media.sandbox import Sandbox
+
+commands = typer.Typer()
+index = typer.Typer(help="Keep an archive of fingerprints in a folder, to find copies in it.", no_args_is_help=True)
+commands.add_typer(index, name="index")
+
+Video = Annotated[Path, typer.Argument(help="The video file, or its fingerprint.", show_default=False)]
+Folder = Annotated[Path, typer.Argument(help="The folder of the index.", show_default=False)]
+Fast = Annotated[bool, typer.Option("--fast", help="Skip pictures that no others are made of; a few bits may differ.")]
+
+
+@commands.command()
+def fingerprint(
+    file: Annotated[Path, typer.Argument(help="The video file.", show_default=False)],
+    binary: Annotated[Path | None, typer.Option(help="Also write the compact form to this file.")] = None,
+    fast: Fast = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print a video's fingerprint: one hash for each quarter of a second; zeros where there is nothing to see."""
+    from touchline.media.fingerprint.formats import to_bytes, to_text
+
+    taken = asyncio.run(_taken([file], fast=fast))[0]
+    if binary:
+        binary.write_bytes(to_bytes(taken))
+    text = to_text(taken)
+    if as_json:
+        show_json({"fingerprint": text, "samples": len(taken), "informative": taken.informative})
+    else:
+        show(text)
+
+
+@commands.command()
+def compare(first: Video, second: Video, fast: Fast = False, as_json: AsJson = False) -> None:
+    """Say whether two videos show the same, and where the second begins in the first."""
+    from touchline.media.fingerprint.matching import compare
+
+    found = compare(*asyncio.run(_taken([first, second], fast=fast)))
+    if as_json:
+        show_json(asdict(found))
+    elif found.match:
+        show(f"the same: {_described(found)}")
+    else:
+        show("not the same")
+
+
+@commands.command()
+def find(folder: Folder, query: Video, fast: Fast = False, as_json: AsJson = False) -> None:
+    """List every video of an index that shows what this one shows, the best first."""
+    from touchline.media.fingerprint.index import IndexReader
+
+    found = IndexReader(folder).find(asyncio.run(_taken([query], fast=fast))[0])
+    if as_json:
+        show_json([{"video_id": each.video_id, **asdict(each.comparison)} for each in found])
+    elif found:
+        show_table(("video", "what is the same"), [(each.video_id, _described(each.comparison)) for each in found])
+    else:
+        progress("nothing in the index shows this")
+
+
+@index.command()
+def add(
+    folder: Folder,
+    videos: Annotated[list[Path], typer.Argument(help="Video files, or their fingerprints.", show_default=False)],
+    video_id: Annotated[str | None, typer.Option("--id", help="The id of a single video; else the file's name.")] = None,
+    fast: Fast = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add videos to an index, which is created if it is not there. One whose id is there already is replaced."""
+    from touchline.kernel.errors import InvalidInput
+    from touchline.media.fingerprint.index import IndexWriter
+
+    if video_id and len(videos) > 1:
+        raise InvalidInput("one id does not fit several videos", field="--id")
+    names = [video_id or video.name for video in videos]
+    if len(set(names)) < len(names):
+        raise InvalidInput("two of the files have the same name", field="videos", hint="Add them one by one, with --id.")
+    taken = asyncio.run(_taken(videos, fast=fast))
+    with IndexWriter.open(folder) as writer:
+        writer.add(zip(names, taken, strict=True))
+    _show_info(folder, as_json=as_json)
+
+
+@index.command()
+def remove(
+    folder: Folder,
+    video_ids: Annotated[list[str], typer.Argument(help="The ids of the videos.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Remove videos from an index."""
+    from touchline.media.fingerprint.index import IndexWriter
+
+    with IndexWriter.open(_existing(folder)) as writer:
+        writer.remove(video_ids)
+    _show_info(folder, as_json=as_json)
+
+
+@index.command()
+def rebuild(folder: Folder, as_json: AsJson = False) -> None:
+    """Check an index and write all of it again, without the room that removed videos take."""
+    from touchline.media.fingerprint.index import IndexWriter
+
+    with IndexWriter.open(_existing(folder)) as writer:
+        writer.rebuild()
+    _show_info(folder, as_json=as_json)
+
+
+@index.command()
+def info(
+    folder: Folder,
+    check: Annotated[bool, typer.Option("--check", help="Read all of it and compare the checksums.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how much is in an index."""
+    from touchline.media.fingerprint.index import IndexReader
+
+    if check:
+        IndexReader(folder).check()
+    _show_info(folder, as_json=as_json)
+
+
+@index.command("list")
+def list_videos(folder: Folder, as_json: AsJson = False) -> None:
+    """Print the ids of all videos of an index."""
+    from touchline.media.fingerprint.index import IndexReader
+
+    video_ids = sorted(IndexReader(folder).video_ids())
+    if as_json:
+        show_json(video_ids)
+        return
+    for video_id in video_ids:
+        show(video_id)
+
+
+def _existing(folder: Path) -> Path:
+    """A writer would create it."""
+    from touchline.media.fingerprint.index import IndexReader
+
+    return IndexReader(folder).folder
+
+
+def _show_info(folder: Path, *, as_json: bool) -> None:
+    from touchline.media.fingerprint.index import IndexReader
+
+    found = IndexReader(folder).info()
+    if as_json:
+        show_json(asdict(found))
+        return
+    size = f"{found.size_bytes / 1024**2:.1f} MiB in {found.segments} segments"
+    show(f"{found.videos} videos, {found.samples} samples, {size}, commit {found.generation}")
+
+
+def _described(found: Comparison) -> str:
+    shares = f"{found.coverage_first:.0%} of the first, {found.coverage_second:.0%} of the second"
+    begin = f"the second begins at {found.offset_ms / 1000:+.2f} s of the first"
+    return f"{begin}, {found.run} pictures in a row, {shares}"
+
+
+async def _taken(files: list[Path], *, fast: bool) -> list[Fingerprint]:
+    from touchline.apps.settings import load
+    from touchline.media.sandbox import Sandbox
+
+    sandbox = Sandbox(load().settings.media)
+    return [await _read_or_taken(sandbox, file, fast=fast) for file in files]
+
+
+async def _read_or_taken(sandbox: Sandbox, file: Path, *, fast: bool) -> Fingerprint:
+    from touchline.media.fingerprint.service import read_fingerprint, take_fingerprint
+
+    stored = read_fingerprint(file)
+    if stored is not None:
+        return stored
+
+    def tell(percent: int) -> Any:
+        progress(f"{file.name}: {percent} %")
+
+    return await take_fingerprint(sandbox, file, tell, fast=fast)
