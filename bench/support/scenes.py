@@ -16,7 +16,7 @@ import numpy as np
 from imageio_ffmpeg import get_ffmpeg_exe
 from PIL import Image, ImageDraw, ImageFilter
 
-SIZE = (640, 360)
+SIZE = (480, 270)
 RATE = 25
 WORLD = (2000, 760)
 GROUND = 240  # from here on down there is grass
@@ -29,7 +29,7 @@ class Goal:
 
     match: int
     number: int
-    seconds: float = 10.0
+    seconds: float = 8.0
     black_s: float = 0.0
 
     @property
@@ -54,7 +54,7 @@ def draw(goal: Goal, path: Path, quality: int = 20) -> Path:
 def encode(frames: Iterator[Image.Image], path: Path, quality: int) -> None:
     size = f"{SIZE[0]}x{SIZE[1]}"
     source = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", str(RATE), "-i", "-")
-    codec = ("-c:v", "libx264", "-preset", "veryfast", "-crf", str(quality), "-pix_fmt", "yuv420p", "-g", "50")
+    codec = ("-c:v", "libx264", "-preset", "superfast", "-crf", str(quality), "-pix_fmt", "yuv420p", "-g", "50")
     command = [get_ffmpeg_exe(), "-loglevel", "error", "-y", *source, *codec, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         assert process.stdin
@@ -116,9 +116,13 @@ class Play:
             height = (0.6 + y / 760) * 46 * scale
             at_x, at_y = (x - box[0]) * scale, (y - box[1]) * scale
             shirt = self._colours[number % 2]
-            pencil.ellipse((at_x - height / 2, at_y + height - 3, at_x + height / 2, at_y + height + 3), fill=(30, 70, 35))
+            pencil.ellipse(
+                (at_x - height / 2, at_y + height - 3, at_x + height / 2, at_y + height + 3), fill=(30, 70, 35)
+            )
             pencil.rectangle((at_x - height / 7, at_y, at_x + height / 7, at_y + height * 0.6), fill=shirt)
-            pencil.rectangle((at_x - height / 8, at_y + height * 0.6, at_x + height / 8, at_y + height), fill=(25, 25, 35))
+            pencil.rectangle(
+                (at_x - height / 8, at_y + height * 0.6, at_x + height / 8, at_y + height), fill=(25, 25, 35)
+            )
             pencil.ellipse((at_x - height / 9, at_y - height / 4, at_x + height / 9, at_y), fill=(200, 160, 130))
 
     def _draw_cheering(self, scene: Image.Image, time: float) -> None:
@@ -126,12 +130,12 @@ class Play:
         scene.paste(scene.filter(ImageFilter.GaussianBlur(5)))
         pencil = ImageDraw.Draw(scene)
         for number in range(3):
-            x = 120 + 190 * number + 70 * float(np.sin(self._pace[number, 0] * 2 * time + self._phase[number, 0]))
-            y = 110 + 40 * self._bend[number] + 18 * float(np.sin(5 * time + self._phase[number, 1]))
-            width = 55 + 14 * self._bend[number + 2]
-            pencil.rounded_rectangle((x - width, y + 60, x + width, 400), 30, fill=self._colours[number % 2])
-            pencil.ellipse((x - 30, y - 20, x + 30, y + 60), fill=(205, 165, 135))
-            pencil.ellipse((x - 30, y - 24, x + 30, y + 10), fill=(50, 35, 25))
+            x = 90 + 142 * number + 52 * float(np.sin(self._pace[number, 0] * 2 * time + self._phase[number, 0]))
+            y = 82 + 30 * self._bend[number] + 13 * float(np.sin(5 * time + self._phase[number, 1]))
+            width = 41 + 10 * self._bend[number + 2]
+            pencil.rounded_rectangle((x - width, y + 45, x + width, 300), 22, fill=self._colours[number % 2])
+            pencil.ellipse((x - 22, y - 15, x + 22, y + 45), fill=(205, 165, 135))
+            pencil.ellipse((x - 22, y - 18, x + 22, y + 8), fill=(50, 35, 25))
 
 
 def _box(view: View) -> tuple[int, int, int, int]:
@@ -143,8 +147,8 @@ def _box(view: View) -> tuple[int, int, int, int]:
 
 def _with_score(scene: Image.Image, share: float) -> Image.Image:
     pencil = ImageDraw.Draw(scene)
-    pencil.rectangle((24, 16, 150, 40), fill=(20, 25, 60))
-    pencil.text((32, 21), f"ABC 1-0 XYZ  {int(40 + 20 * share)}", fill=(255, 255, 255))
+    pencil.rectangle((18, 12, 122, 30), fill=(20, 25, 60))
+    pencil.text((22, 15), f"ABC 1-0 XYZ  {int(40 + 20 * share)}", fill=(255, 255, 255))
     return scene
 
 
@@ -165,10 +169,18 @@ def world(match: int) -> Image.Image:
     pencil = ImageDraw.Draw(scene)
     _draw_boards(pencil, random)
     _draw_grass(pencil, random)
-    light = np.linspace(0.72 + 0.2 * random.random(), 1.1, WORLD[0])
-    shade = np.asarray(scene, dtype=float) * (light if match % 2 else light[::-1])[None, :, None]
-    grain = np.random.default_rng([match, 2]).normal(0, 5, (WORLD[1], WORLD[0], 1))
-    return Image.fromarray(np.clip(shade + grain, 0, 255).astype(np.uint8))
+    return _lit(scene, random)
+
+
+def _lit(scene: Image.Image, random: np.random.Generator) -> Image.Image:
+    """Uneven light and turf, the shadow of a roof, and grain."""
+    turf = Image.fromarray(random.integers(0, 255, (10, 26), dtype=np.uint8)).resize(WORLD, Image.Resampling.BICUBIC)
+    light = np.linspace(0.72 + 0.2 * random.random(), 1.1, WORLD[0])[:: 1 if random.random() < 0.5 else -1]
+    edge = GROUND + 60 + 260 * random.random() + np.arange(WORLD[0]) * random.uniform(-0.15, 0.15)
+    shadow = np.where(np.arange(WORLD[1])[:, None] < edge, random.uniform(0.6, 0.8), 1.0)
+    factor = light * shadow * (0.86 + np.asarray(turf, float) / 255 * 0.28)
+    grain = random.normal(0, 5, (WORLD[1], WORLD[0], 1))
+    return Image.fromarray(np.clip(np.asarray(scene, float) * factor[:, :, None] + grain, 0, 255).astype(np.uint8))
 
 
 def _draw_boards(pencil: ImageDraw.ImageDraw, random: np.random.Generator) -> None:
@@ -184,18 +196,27 @@ def _draw_boards(pencil: ImageDraw.ImageDraw, random: np.random.Generator) -> No
 def _draw_grass(pencil: ImageDraw.ImageDraw, random: np.random.Generator) -> None:
     green = int(random.integers(95, 140))
     stripe = int(random.integers(70, 160))
-    for number, left in enumerate(range(0, WORLD[0], stripe)):
+    for number, left in enumerate(range(-300, WORLD[0] + 300, stripe)):
         shade = green + (14 if number % 2 else 0)
-        pencil.rectangle((left, GROUND, left + stripe, WORLD[1]), fill=(shade // 3, shade, shade // 3 + 12))
+        far, near = (
+            [_fanned(x, GROUND) for x in (left, left + stripe)],
+            [_fanned(x, WORLD[1]) for x in (left + stripe, left)],
+        )
+        pencil.polygon([*far, *near], fill=(shade // 3, shade, shade // 3 + 12))
     white = (225, 230, 225)
     pencil.rectangle((120, GROUND + 20, 1880, 740), outline=white, width=4)
     pencil.line((1000, GROUND + 20, 1000, 740), fill=white, width=4)
     pencil.ellipse((880, 400, 1120, 580), outline=white, width=4)
     for side in (120, 1880):
         far = 300 if side == 120 else -300
-        pencil.rectangle(tuple(sorted((side, side + far))) and _sorted_box(side, 330, side + far, 650), outline=white, width=4)
+        pencil.rectangle(_sorted_box(side, 330, side + far, 650), outline=white, width=4)
         pencil.rectangle(_sorted_box(side, 420, side + far // 3, 560), outline=white, width=4)
         pencil.rectangle(_sorted_box(side, 400, side - far // 6, 580), outline=(250, 250, 250), width=6)
+
+
+def _fanned(x: int, y: int) -> tuple[float, int]:
+    """Stripes spread towards the camera."""
+    return WORLD[0] / 2 + (x - WORLD[0] / 2) * (0.8 + 0.5 * (y - GROUND) / (WORLD[1] - GROUND)), y
 
 
 def _sorted_box(left: int, top: int, right: int, bottom: int) -> tuple[int, int, int, int]:

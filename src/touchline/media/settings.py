@@ -8,6 +8,7 @@ from datetime import timedelta
 from touchline.contracts.settings import ByteSize, Duration, Field, Section
 
 from .child.order import Limits, Options
+from .fingerprint.model import Style
 
 MIB = 1024**2
 GIB = 1024**3
@@ -63,6 +64,9 @@ class MediaSettings(Section):
 
     storyboard_time: Duration = Field(default=timedelta(minutes=30), ge=SECOND)
     """How long it may take to make the small pictures for the seek bar."""
+
+    fingerprint_style: Style = Style.DENSE
+    """How fingerprints are taken: `dense` like others do, `careful` without black borders and striped pictures."""
 
     fingerprint_time: Duration = Field(default=timedelta(hours=2), ge=SECOND)
     """How long it may take to fingerprint a video."""

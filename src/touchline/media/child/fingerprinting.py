@@ -7,36 +7,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from av.video.frame import VideoFrame
+from PIL import Image
 
 from touchline.media.fingerprint.formats import to_bytes
-from touchline.media.fingerprint.model import FINGERPRINT, Fingerprint, Taken
+from touchline.media.fingerprint.model import FINGERPRINT, Fingerprint, Style, Taken
 from touchline.media.fingerprint.pictures import look_at
-from touchline.media.fingerprint.rules import sample_count, sample_time_ms
+from touchline.media.fingerprint.rules import LEAST_DETAIL, detail, number_at, picture_area, sample_count
 from touchline.media.model import Probe
 
 from .channel import Channel
 from .facts import learn
-from .luma import grey_of
+from .luma import Pixels, grey_of
 from .order import Options
 from .packets import decode
 from .source import Source, identify, open_source, ready_to_decode, tick_of
 
+Sample = tuple[Pixels, int]  # a picture, and for how many times it is the sample
+TO_SEE_BORDERS = 40  # samples that are kept until it is known which borders all of them have
+
 
 def take(options: dict[str, Any], channel: Channel) -> Taken:
-    bounds, kind = Options(**options["video"]), identify()
+    bounds, kind, style = Options(**options["video"]), identify(), Style(options["style"])
     facts = learn(kind, bounds)
     with open_source(kind, bounds) as source:
         ready_to_decode(source.video, bounds, bounds.threads)
         if options["fast"]:
             _hurry(source)
-        hashes = list(_sampled(source, facts, channel))
-    _write(Fingerprint.of(hashes))
-    return Taken(facts.duration_ms, len(hashes), int(np.count_nonzero(hashes)))
+        samples = _samples(source, facts, channel)
+        fingerprint = Fingerprint.of(_careful(samples) if style is Style.CAREFUL else _dense(samples), style)
+    _write(fingerprint)
+    return Taken(facts.duration_ms, len(fingerprint), fingerprint.informative)
 
 
 def _hurry(source: Source) -> None:
@@ -46,18 +52,29 @@ def _hurry(source: Source) -> None:
     context.options = {**context.options, "skip_loop_filter": "all"}
 
 
-def _sampled(source: Source, facts: Probe, channel: Channel) -> Iterator[int]:
+def _dense(samples: Iterator[Sample]) -> Iterator[int]:
+    for grey, times in samples:
+        yield from repeat(look_at(Image.fromarray(grey)).sample, times)
+
+
+def _careful(samples: Iterator[Sample]) -> Iterator[int]:
+    first = list(islice(samples, TO_SEE_BORDERS))
+    area = picture_area([grey for grey, _ in first])
+    for grey, times in chain(first, samples):
+        look = look_at(Image.fromarray(np.ascontiguousarray(grey[area])))
+        yield from repeat(look.sample if detail(look.hash) >= LEAST_DETAIL else 0, times)
+
+
+def _samples(source: Source, facts: Probe, channel: Channel) -> Iterator[Sample]:
     wanted, count = 0, sample_count(facts.duration_ms)
     for picture, time in _pictures(source):
+        due = min(count, number_at(time)) - wanted
+        if due > 0:
+            yield grey_of(picture, facts.video.rotation), due
+            wanted += due
+            channel.progress(wanted / count)
         if wanted == count:
             return
-        if time < Fraction(sample_time_ms(wanted), 1000):
-            continue
-        sample = look_at(grey_of(picture, facts.video.rotation)).sample
-        while wanted < count and time >= Fraction(sample_time_ms(wanted), 1000):
-            yield sample
-            wanted += 1
-        channel.progress(wanted / count)
 
 
 def _pictures(source: Source) -> Iterator[tuple[VideoFrame, Fraction]]:

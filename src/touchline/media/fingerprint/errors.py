@@ -1,11 +1,11 @@
 """What can be wrong with stored fingerprints, as errors.
 
-    InvalidInput
-    └── InvalidFingerprint      a text or file that is none, or was changed
-    Conflict
-    └── IndexBusy               another process writes to the index
-    SetupError
-    └── DamagedIndex            the files of an index do not fit together
+InvalidInput
+└── InvalidFingerprint      a text or file that is none, or was changed
+Conflict
+└── IndexBusy               another process writes to the index
+SetupError
+└── DamagedIndex            the files of an index do not fit together
 """
 
 from __future__ import annotations

@@ -13,7 +13,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import INTERVAL_MS, LEAST_RUN, NEAR, NO_MATCH, Comparison, Fingerprint, Hashes
+from touchline.kernel.errors import InvalidInput
+
+from .model import INTERVAL_MS, LEAST_RUN, NEAR, NO_MATCH, Comparison, Fingerprint, Hashes, Style
 
 MOST_CELLS = 1 << 22  # of the matrix of all pairs; longer videos are compared offset by offset
 MANY_OFFSETS = 16  # from here on it is cheaper to look at all at once
@@ -26,6 +28,8 @@ Alignment: TypeAlias = tuple[int, int, int, int]
 class Rule:
     near: int = NEAR  # bits that may differ
     least_run: int = LEAST_RUN
+    least_same: int = 0  # pictures that are near at the offset, in rows or not
+    least_share: float = 0.0  # of them in all pairs with information at the offset
     limit: NDArray[np.uint8] = field(init=False, repr=False, compare=False)  # `near` in the form that is quickest
 
     def __post_init__(self) -> None:
@@ -33,9 +37,18 @@ class Rule:
 
 
 SEED_RULE = Rule()
+# Two goals filmed by one camera look alike for a moment; copies do so most of the time that they have in common.
+CAREFUL_RULE = Rule(least_same=6, least_share=0.4)
+RULES = {Style.DENSE: SEED_RULE, Style.CAREFUL: CAREFUL_RULE}
 
 
-def compare(first: Fingerprint, second: Fingerprint, rule: Rule = SEED_RULE) -> Comparison:
+def compare(first: Fingerprint, second: Fingerprint, rule: Rule | None = None) -> Comparison:
+    """By the rule of their style, if no other is given."""
+    rule = rule or RULES[first.style]
+    if first.style is not second.style:
+        raise InvalidInput(
+            "fingerprints of different styles cannot be compared", why=f"{first.style} and {second.style}"
+        )
     if first.informative < rule.least_run or second.informative < rule.least_run:
         return NO_MATCH
     has_gaps = first.informative < len(first.hashes) or second.informative < len(second.hashes)
@@ -57,14 +70,16 @@ def _alignments(first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) ->
         rows = _of_matrix(first, second, rule)
     else:
         rows = [(offset, _states_at(offset, first, second, rule, has_gaps=has_gaps)) for offset in offsets]
-    return [found for offset, states in rows if (found := aligned(offset, states, rule.least_run))]
+    return [found for offset, states in rows if (found := aligned(offset, states, rule))]
 
 
-def aligned(offset: int, states: bytes, least_run: int) -> Alignment | None:
+def aligned(offset: int, states: bytes, rule: Rule) -> Alignment | None:
     """Bytes know how to leave out and split, quicker than any loop."""
     if NEUTRAL in states:
         states = states.replace(NEUTRAL, b"")
-    runs = [len(row) for row in states.split(OTHER) if len(row) >= least_run]
+    if rule.least_same and states.count(SAME) < max(rule.least_same, rule.least_share * len(states)):
+        return None
+    runs = [len(row) for row in states.split(OTHER) if len(row) >= rule.least_run]
     return (max(runs), sum(runs), -abs(offset), offset) if runs else None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from typing import TypeAlias
 
@@ -25,21 +26,31 @@ FINGERPRINT = "fingerprint.tlfp"
 Hashes: TypeAlias = "NDArray[np.uint64]"
 
 
+class Style(StrEnum):
+    """How hashes are made of pictures. Only fingerprints of one style can be compared."""
+
+    DENSE = "dense"  # of the whole picture, as others make them too
+    CAREFUL = "careful"  # without black borders; pictures whose rows are all alike count as without information
+
+
 @dataclass(frozen=True, eq=False)
 class Fingerprint:
     """The 64-bit hashes of a video's pictures, one for each quarter of a second."""
 
     hashes: Hashes
+    style: Style = Style.DENSE
 
     @classmethod
-    def of(cls, hashes: Iterable[int]) -> Fingerprint:
-        return cls(np.fromiter(hashes, np.uint64))
+    def of(cls, hashes: Iterable[int], style: Style = Style.DENSE) -> Fingerprint:
+        return cls(np.fromiter(hashes, np.uint64), style)
 
     def __len__(self) -> int:
         return len(self.hashes)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Fingerprint) and np.array_equal(self.hashes, other.hashes)
+        if not isinstance(other, Fingerprint):
+            return False
+        return self.style is other.style and np.array_equal(self.hashes, other.hashes)
 
     def __hash__(self) -> int:
         return hash(self.hashes.tobytes())
@@ -60,6 +71,17 @@ class Comparison:
     matched: int = 0  # all pictures in such rows, at this offset
     coverage_first: float = 0.0  # the share of them in the pictures with information
     coverage_second: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a fingerprint is taken."""
+
+    style: Style = Style.DENSE
+    fast: bool = False  # skip pictures that no others are made of; where a video has such, a few bits differ
+
+
+USUAL = Way()
 
 
 @dataclass(frozen=True, slots=True)

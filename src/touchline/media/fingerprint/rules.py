@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+from math import floor
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +14,10 @@ from .model import END_MARGIN_MS, INTERVAL_MS
 COLUMNS, ROWS = 9, 8
 LEAST_DEVIATION = 5.0  # of the luma: below, a picture is black, white, flat, or nearly faded out
 LEAST_SPREAD = 12  # between the cells of an equalised picture: below, there is only noise
+LEAST_DETAIL = 8  # of a hash of a careful fingerprint
+BLACK = 32  # the luma of borders stays below, with the noise of encoders
+NEARLY_ALL = 98  # percent of a border's pixels
+LEAST_PICTURE = 0.3  # of each side: what is smaller is no picture in borders, but a dark one
 
 
 def sample_count(duration_ms: int) -> int:
@@ -21,9 +29,33 @@ def sample_time_ms(number: int) -> int:
     return (number + 1) * INTERVAL_MS
 
 
+def number_at(time: Fraction) -> int:
+    """How many samples a picture that is shown at this time, in seconds, may be or comes after."""
+    return max(0, floor(time * 1000 / INTERVAL_MS))
+
+
 def hash_of_cells(cells: NDArray[np.uint8]) -> int:
     """Of the 8 rows with 9 cells: one bit for each neighbour to the right that is brighter, the first one highest."""
     return int.from_bytes(np.packbits(cells[:, :-1] < cells[:, 1:]).tobytes())
+
+
+def detail(value: int) -> int:
+    """In how many of 56 places a hash differs from itself one row further down. Stripes have next to none: all their
+    rows say the same, and so do those of any other stripes."""
+    return ((value ^ (value >> 8)) & ((1 << 56) - 1)).bit_count()
+
+
+def picture_area(pictures: Sequence[NDArray[np.uint8]]) -> tuple[slice, slice]:
+    """Rows and columns of the picture inside of black borders, that all these pictures of a video have."""
+    lit = [_lit(np.max([np.percentile(each, NEARLY_ALL, axis=axis) for each in pictures], axis=0)) for axis in (1, 0)]
+    return lit[0], lit[1]
+
+
+def _lit(brightest: NDArray[np.float64]) -> slice:
+    places = np.flatnonzero(brightest > BLACK)
+    if not len(places) or places[-1] - places[0] + 1 < LEAST_PICTURE * len(brightest):
+        return slice(None)
+    return slice(int(places[0]), int(places[-1]) + 1)
 
 
 def has_information(deviation: float, cells: NDArray[np.uint8]) -> bool:

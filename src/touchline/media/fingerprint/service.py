@@ -13,10 +13,9 @@ from touchline.media.sandbox import Progress, Sandbox, Task
 from touchline.media.settings import child_limits, child_options
 
 from .errors import InvalidFingerprint
-from .formats import LONGEST_BINARY, LONGEST_TEXT, PREFIX, from_bytes, from_text, is_binary, is_text
-from .model import FINGERPRINT, Fingerprint, Taken
+from .formats import LONGEST_BINARY, LONGEST_PREFIX, LONGEST_TEXT, from_bytes, from_text, is_binary, is_text
+from .model import FINGERPRINT, USUAL, Fingerprint, Taken, Way
 
-LONGEST_BEGINNING = len(PREFIX)
 LONGEST_STORED = max(LONGEST_BINARY, LONGEST_TEXT) + 2
 
 
@@ -24,24 +23,21 @@ async def take_fingerprint(
     sandbox: Sandbox,
     source: Path | int,
     progress: Progress | None = None,
+    way: Way = USUAL,
     *,
-    fast: bool = False,
     ready: Awaitable[None] | None = None,
 ) -> Fingerprint:
-    """`fast`: skip the pictures that no others are made of; where a video has such, a few bits differ.
-
-    `ready`: when a source is whole that is locked until then.
-    """
+    """`ready`: when a source is whole that is locked until then."""
     settings = sandbox.settings
     limits = child_limits(settings, settings.fingerprint_time)
-    options = {"video": asdict(child_options(settings)), "fast": fast}
+    options = {"video": asdict(child_options(settings)), "fast": way.fast, "style": way.style}
     with TemporaryDirectory(prefix="touchline-fingerprint-") as folder:
         task = Task("fingerprint", limits, options, source, Path(folder), ready)
         taken = (await sandbox.run(task, Taken, progress)).result
-        return _read(Path(folder, FINGERPRINT), taken)
+        return _read(Path(folder, FINGERPRINT), taken, way)
 
 
-def _read(path: Path, taken: Taken) -> Fingerprint:
+def _read(path: Path, taken: Taken, way: Way) -> Fingerprint:
     """A child that was taken over may have written anything."""
     try:
         with path.open("rb") as file:
@@ -50,7 +46,7 @@ def _read(path: Path, taken: Taken) -> Fingerprint:
         raise Defect("a child took a fingerprint that is not there") from error
     except InvalidFingerprint as error:
         raise CrashingVideo("this video broke the program that read it", why=error.why) from error
-    if len(fingerprint) != taken.samples:
+    if (len(fingerprint), fingerprint.style) != (taken.samples, way.style):
         raise Defect("a child wrote another fingerprint than it says")
     return fingerprint
 
@@ -59,7 +55,7 @@ def read_fingerprint(path: Path) -> Fingerprint | None:
     """A stored one, as text or bytes; none where the file begins like neither and may be a video."""
     try:
         with path.open("rb") as file:
-            head = file.read(LONGEST_BEGINNING)
+            head = file.read(LONGEST_PREFIX)
             if not is_binary(head) and not is_text(head):
                 return None
             content = head + file.read(LONGEST_STORED)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from touchline.apps.cli.output import AsJson, progress, show, show_json, show_table
 
 if TYPE_CHECKING:
-    from touchline.media.fingerprint.model import Comparison, Fingerprint
+    from touchline.media.fingerprint.model import Comparison, Fingerprint, Style, Way
     from touchline.media.sandbox import Sandbox
 
 commands = typer.Typer()
@@ -24,6 +24,10 @@ commands.add_typer(index, name="index")
 
 Video = Annotated[Path, typer.Argument(help="The video file, or its fingerprint.", show_default=False)]
 Folder = Annotated[Path, typer.Argument(help="The folder of the index.", show_default=False)]
+OfStyle = Annotated[
+    str | None,
+    typer.Option("--style", help="`dense` or `careful`; else that of what it is compared with, or the setting."),
+]
 Fast = Annotated[bool, typer.Option("--fast", help="Skip pictures that no others are made of; a few bits may differ.")]
 
 
@@ -31,13 +35,14 @@ Fast = Annotated[bool, typer.Option("--fast", help="Skip pictures that no others
 def fingerprint(
     file: Annotated[Path, typer.Argument(help="The video file.", show_default=False)],
     binary: Annotated[Path | None, typer.Option(help="Also write the compact form to this file.")] = None,
+    style: OfStyle = None,
     fast: Fast = False,
     as_json: AsJson = False,
 ) -> None:
     """Print a video's fingerprint: one hash for each quarter of a second; zeros where there is nothing to see."""
     from touchline.media.fingerprint.formats import to_bytes, to_text
 
-    taken = asyncio.run(_taken([file], fast=fast))[0]
+    taken = asyncio.run(_taken([file], style, fast=fast))[0]
     if binary:
         binary.write_bytes(to_bytes(taken))
     text = to_text(taken)
@@ -48,11 +53,12 @@ def fingerprint(
 
 
 @commands.command()
-def compare(first: Video, second: Video, fast: Fast = False, as_json: AsJson = False) -> None:
+def compare(first: Video, second: Video, style: OfStyle = None, fast: Fast = False, as_json: AsJson = False) -> None:
     """Say whether two videos show the same, and where the second begins in the first."""
     from touchline.media.fingerprint.matching import compare
 
-    found = compare(*asyncio.run(_taken([first, second], fast=fast)))
+    one, other = asyncio.run(_taken([first, second], style, fast=fast))
+    found = compare(one, other)
     if as_json:
         show_json(asdict(found))
     elif found.match:
@@ -66,7 +72,8 @@ def find(folder: Folder, query: Video, fast: Fast = False, as_json: AsJson = Fal
     """List every video of an index that shows what this one shows, the best first."""
     from touchline.media.fingerprint.index import IndexReader
 
-    found = IndexReader(folder).find(asyncio.run(_taken([query], fast=fast))[0])
+    reader = IndexReader(folder)
+    found = reader.find(asyncio.run(_taken([query], reader.manifest.style, fast=fast))[0])
     if as_json:
         show_json([{"video_id": each.video_id, **asdict(each.comparison)} for each in found])
     elif found:
@@ -79,7 +86,10 @@ def find(folder: Folder, query: Video, fast: Fast = False, as_json: AsJson = Fal
 def add(
     folder: Folder,
     videos: Annotated[list[Path], typer.Argument(help="Video files, or their fingerprints.", show_default=False)],
-    video_id: Annotated[str | None, typer.Option("--id", help="The id of a single video; else the file's name.")] = None,
+    video_id: Annotated[
+        str | None, typer.Option("--id", help="The id of a single video; else the file's name.")
+    ] = None,
+    style: OfStyle = None,
     fast: Fast = False,
     as_json: AsJson = False,
 ) -> None:
@@ -91,9 +101,11 @@ def add(
         raise InvalidInput("one id does not fit several videos", field="--id")
     names = [video_id or video.name for video in videos]
     if len(set(names)) < len(names):
-        raise InvalidInput("two of the files have the same name", field="videos", hint="Add them one by one, with --id.")
-    taken = asyncio.run(_taken(videos, fast=fast))
+        raise InvalidInput(
+            "two of the files have the same name", field="videos", hint="Add them one by one, with --id."
+        )
     with IndexWriter.open(folder) as writer:
+        taken = asyncio.run(_taken(videos, style or writer.style, fast=fast))
         writer.add(zip(names, taken, strict=True))
     _show_info(folder, as_json=as_json)
 
@@ -173,22 +185,34 @@ def _described(found: Comparison) -> str:
     return f"{begin}, {found.run} pictures in a row, {shares}"
 
 
-async def _taken(files: list[Path], *, fast: bool) -> list[Fingerprint]:
+async def _taken(files: list[Path], style: str | None, *, fast: bool) -> list[Fingerprint]:
+    """Stored ones are read. The others are taken in their style, if none is asked for."""
     from touchline.apps.settings import load
+    from touchline.media.fingerprint.model import Way
+    from touchline.media.fingerprint.service import read_fingerprint
     from touchline.media.sandbox import Sandbox
 
-    sandbox = Sandbox(load().settings.media)
-    return [await _read_or_taken(sandbox, file, fast=fast) for file in files]
+    settings = load().settings.media
+    stored = [read_fingerprint(file) for file in files]
+    found = next((each.style for each in stored if each), settings.fingerprint_style)
+    way, sandbox = Way(_style(style) if style else found, fast), Sandbox(settings)
+    return [each or await _taken_from(sandbox, file, way) for each, file in zip(stored, files, strict=True)]
 
 
-async def _read_or_taken(sandbox: Sandbox, file: Path, *, fast: bool) -> Fingerprint:
-    from touchline.media.fingerprint.service import read_fingerprint, take_fingerprint
+async def _taken_from(sandbox: Sandbox, file: Path, way: Way) -> Fingerprint:
+    from touchline.media.fingerprint.service import take_fingerprint
 
-    stored = read_fingerprint(file)
-    if stored is not None:
-        return stored
-
-    def tell(percent: int) -> Any:
+    def tell(percent: int) -> None:
         progress(f"{file.name}: {percent} %")
 
-    return await take_fingerprint(sandbox, file, tell, fast=fast)
+    return await take_fingerprint(sandbox, file, tell, way)
+
+
+def _style(name: str) -> Style:
+    from touchline.kernel.errors import InvalidInput
+    from touchline.media.fingerprint.model import Style
+
+    try:
+        return Style(name)
+    except ValueError as error:
+        raise InvalidInput(f"there is no style {name}", field="--style", why=f"there are {', '.join(Style)}") from error

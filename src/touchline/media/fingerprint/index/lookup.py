@@ -19,7 +19,7 @@ from .bands import Plan, plans, ranges
 from .segment import Segment
 
 BLOCK = 1 << 16  # hashes that are looked at together: they stay in the processor's cache
-TOGETHER = 256  # hashes of the query that are planned together
+TOGETHER = 256  # hashes of the query that are looked up together
 MANY_PLACES = 20_000  # that look alike: then it is worth to know how many each picture has
 COSTLY = 16  # a plan costs too much when it looks at this part of all hashes
 LIMIT = np.array(NEAR, np.uint8)
@@ -27,19 +27,25 @@ Hits = tuple[int, NDArray[np.int64]]  # a place in the query, and places in the 
 
 
 def hits(query: Hashes, segment: Segment) -> Iterator[Hits]:
+    """Part by part, so that long queries take no more memory; parts overlap so that no row is cut."""
     informative: list[int] = np.flatnonzero(query).tolist()
-    inquiries = [Inquiry(query[place], segment, plan) for place, plan in _planned(query, informative, segment)]
+    for begin in range(0, max(1, len(informative) - LEAST_RUN + 1), TOGETHER - LEAST_RUN + 1):
+        yield from _hits(query, informative[begin : begin + TOGETHER], segment)
+
+
+def _hits(query: Hashes, informative: list[int], segment: Segment) -> Iterator[Hits]:
+    inquiries = _inquiries(query[informative], segment)
     beside_gaps = _beside_gaps(informative)
     chosen = _cheapest_cover([each.cost for each in inquiries]) | beside_gaps
     if sum(inquiries[number].places for number in chosen) > MANY_PLACES:
         chosen = _cheapest_cover([each.places for each in inquiries]) | beside_gaps
-    left_out = [each for number, each in enumerate(inquiries) if number not in chosen]
-    if len(left_out) * len(segment.edges) > sum(each.cost for each in left_out):
-        left_out = []  # so many edges that it is cheaper to look up all
-    for place, inquiry in zip(informative, inquiries, strict=True):
-        near = _flat(inquiry.value, segment.edges) if inquiry in left_out else inquiry.near
+    left_out = set(range(len(inquiries))) - chosen
+    if len(left_out) * len(segment.edges) > sum(inquiries[number].cost for number in left_out):
+        left_out.clear()  # so many edges that it is cheaper to look up all
+    for number, inquiry in enumerate(inquiries):
+        near = _flat(inquiry.value, segment.edges) if number in left_out else inquiry.near
         if len(near):
-            yield place, _places(near, segment)
+            yield informative[number], _places(near, segment)
 
 
 class Inquiry:
@@ -65,13 +71,15 @@ class Inquiry:
         return int((starts[numbers + 1].astype(np.int64) - starts[numbers]).sum())
 
 
-def _planned(query: Hashes, informative: list[int], segment: Segment) -> Iterator[tuple[int, Plan | None]]:
-    """No plan where it is cheaper to look at all hashes."""
+def _inquiries(hashes: Hashes, segment: Segment) -> list[Inquiry]:
+    """Without a plan where it is cheaper to look at all hashes."""
     size = len(segment.unique)
-    for begin in range(0, len(informative), TOGETHER):
-        part = informative[begin : begin + TOGETHER]
-        planned = plans(query[part], segment.buckets, size // COSTLY) if len(segment.buckets) else [None] * len(part)
-        yield from ((place, plan if plan and plan.cost < size else None) for place, plan in zip(part, planned, strict=True))
+    if not len(segment.buckets):
+        return [Inquiry(value, segment, None) for value in hashes]
+    planned = plans(hashes, segment.buckets, size // COSTLY)
+    return [
+        Inquiry(value, segment, plan if plan.cost < size else None) for value, plan in zip(hashes, planned, strict=True)
+    ]
 
 
 def _cheapest_cover(costs: Sequence[int]) -> set[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from touchline.media.fingerprint.model import Comparison
+from touchline.media.fingerprint.model import Comparison, Style
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,14 @@ class Manifest:
     """All of an index at one moment."""
 
     generation: int = 0
+    style: Style | None = None  # of its fingerprints; none before the first
     segments: tuple[SegmentEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
     generation: int
+    style: Style | None
     videos: int
     samples: int  # with those of removed videos that still take room
     segments: int

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from touchline.kernel.errors import NotFound
+from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.media.fingerprint.errors import DamagedIndex
-from touchline.media.fingerprint.matching import SEED_RULE, Rule
-from touchline.media.fingerprint.model import Fingerprint
+from touchline.media.fingerprint.matching import RULES, Rule
+from touchline.media.fingerprint.model import Fingerprint, Style
 
 from .files import read_manifest
 from .model import Found, IndexInfo, Manifest, SegmentEntry
@@ -30,7 +30,7 @@ class IndexReader:
         for _ in range(MOST_ATTEMPTS):
             manifest = read_manifest(self.folder)
             try:
-                self._open = {entry.name: self._segment(entry) for entry in manifest.segments}
+                self._open = {entry.name: self._segment(entry, manifest) for entry in manifest.segments}
             except FileNotFoundError as error:
                 if read_manifest(self.folder) == manifest:
                     raise DamagedIndex(f"the index in {self.folder} is damaged", why=str(error)) from error
@@ -39,8 +39,8 @@ class IndexReader:
             return
         raise DamagedIndex(f"the index in {self.folder} cannot be read", why="its files change all the time")
 
-    def _segment(self, entry: SegmentEntry) -> Segment:
-        segment = self._open.get(entry.name) or Segment(self.folder / entry.name)
+    def _segment(self, entry: SegmentEntry, manifest: Manifest) -> Segment:
+        segment = self._open.get(entry.name) or Segment(self.folder / entry.name, manifest.style or Style.DENSE)
         if (len(segment), len(segment.frames)) != (entry.videos, entry.samples):
             raise DamagedIndex(f"{entry.name} of the index is damaged", why="its manifest has other numbers")
         return segment
@@ -48,12 +48,13 @@ class IndexReader:
     def _segments(self) -> Iterator[tuple[SegmentEntry, Segment]]:
         return ((entry, self._open[entry.name]) for entry in self._manifest.segments)
 
-    def find(self, query: Fingerprint, rule: Rule = SEED_RULE) -> list[Found]:
+    def find(self, query: Fingerprint, rule: Rule | None = None) -> list[Found]:
         """Every video that matches, those with the longest rows first."""
+        check_style(self._manifest, query)
         found = [
             Found(segment.video_id(number), comparison)
             for entry, segment in self._segments()
-            for number, comparison in search(query, segment, entry, rule)
+            for number, comparison in search(query, segment, entry, rule or RULES[query.style])
         ]
         return sorted(found, key=lambda each: (-each.comparison.run, -each.comparison.matched, each.video_id))
 
@@ -90,8 +91,15 @@ class IndexReader:
         entries = self._manifest.segments
         return IndexInfo(
             generation=self._manifest.generation,
+            style=self._manifest.style,
             videos=sum(entry.live for entry in entries),
             samples=sum(entry.samples for entry in entries),
             segments=len(entries),
             size_bytes=sum((self.folder / entry.name).stat().st_size for entry in entries),
         )
+
+
+def check_style(manifest: Manifest, fingerprint: Fingerprint) -> None:
+    if manifest.style not in (None, fingerprint.style):
+        why = f"the index has {manifest.style} ones, and this is {fingerprint.style}"
+        raise InvalidInput("an index holds fingerprints of one style", why=why)

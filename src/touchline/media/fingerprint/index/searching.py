@@ -48,9 +48,8 @@ def _pairs(query: Fingerprint, segment: Segment, entry: SegmentEntry) -> tuple[N
     """Each video and offset once, at which some sample is near."""
     width = len(query) + len(segment.frames) + 1
     keys: list[NDArray[np.int64]] = []
-    for place, places in hits(query.hashes, segment):
-        if len(places) > FEW_PLACES:
-            places = places[_has_company(query.hashes, place, segment, places)]
+    for place, near in hits(query.hashes, segment):
+        places = near[_has_company(query.hashes, place, segment, near)] if len(near) > FEW_PLACES else near
         numbers = np.searchsorted(segment.ends, places, side="right")
         keys.append(numbers * width + place - (places - segment.starts[numbers]) + len(segment.frames))
     if not keys:
@@ -81,7 +80,7 @@ def _aligned(
     states = _states(query, segment, numbers, offsets, rule)
     enough = np.flatnonzero(np.count_nonzero(states == 1, axis=1) >= rule.least_run)
     for row in enough.tolist():
-        if found := aligned(int(offsets[row]), states[row].tobytes(), rule.least_run):
+        if found := aligned(int(offsets[row]), states[row].tobytes(), rule):
             yield int(numbers[row]), found
 
 
@@ -94,5 +93,5 @@ def _states(
     hashes = segment.hashes_at(segment.frames[np.where(inside, places, 0)])
     states = (np.bitwise_count(hashes ^ query.hashes) <= rule.limit).view(np.uint8)
     states[(hashes == 0) | (query.hashes == 0)] = 2
-    states[~inside] = 0
+    states[~inside] = 2  # what only one of them has says nothing
     return states

@@ -1,11 +1,11 @@
 """A segment: videos, their hashes, and the tables to look hashes up, in one immutable file that is mapped into memory.
 
-    names, name_ends    the ids of the videos, one behind the other, and where each ends
-    ends                where the samples of each video end
-    frames              for each sample the number of its hash, from one on; 0 has no information
-    bands, buckets      the hashes, each once, sorted by each band in turn (see `bands.py`); the first are in order
-    posting_starts, postings    where each hash occurs
-    edges               hashes of pictures beside one without information
+names, name_ends    the ids of the videos, one behind the other, and where each ends
+ends                where the samples of each video end
+frames              for each sample the number of its hash, from one on; 0 has no information
+bands, buckets      the hashes, each once, sorted by each band in turn (see `bands.py`); the first are in order
+posting_starts, postings    where each hash occurs
+edges               hashes of pictures beside one without information
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from touchline.media.fingerprint.errors import DamagedIndex
-from touchline.media.fingerprint.model import Fingerprint, Hashes
+from touchline.media.fingerprint.model import Fingerprint, Hashes, Style
 
 from .bands import BANDS, BUCKETS
 from .building import Arrays, Videos, build
@@ -47,8 +47,9 @@ KINDS = {
 
 
 class Segment:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, style: Style) -> None:
         self.path = path
+        self._style = style
         try:
             self._map, self._listed = _opened(path)
             arrays = {name: self._array(name) for name in KINDS}
@@ -94,7 +95,7 @@ class Segment:
         return (self.video_id(number) for number in range(len(self)))
 
     def fingerprint(self, number: int) -> Fingerprint:
-        return Fingerprint(self.hashes_at(self.frames[int(self.starts[number]) : int(self.ends[number])]))
+        return Fingerprint(self.hashes_at(self.frames[int(self.starts[number]) : int(self.ends[number])]), self._style)
 
     def hashes_at(self, frames: NDArray[np.uint32]) -> Hashes:
         if not len(self.unique):
@@ -106,7 +107,7 @@ class Segment:
     def check(self) -> None:
         """Reads all of it."""
         for name, (_, _, checksum) in self._listed.items():
-            if crc32(self._array(name)) != checksum:
+            if crc32(self._array(name).data) != checksum:
                 raise DamagedIndex(f"{self.path.name} of the index is damaged", why=f"the checksum of {name} is wrong")
 
 
@@ -116,7 +117,7 @@ def write_segment(path: Path, videos: Videos) -> int:
     listed, offset = {}, 0
     for name, values in arrays.items():
         offset += -offset % ALIGNMENT
-        listed[name] = (offset, len(values), crc32(values))
+        listed[name] = (offset, len(values), crc32(values.data))
         offset += values.nbytes
     text = json.dumps(listed).encode()
     write(path, _parts(HEAD.pack(MAGIC, VERSION, len(text), crc32(text)) + text, arrays))

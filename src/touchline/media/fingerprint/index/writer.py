@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from touchline.kernel.errors import InvalidInput, NotFound
-from touchline.media.fingerprint.model import Fingerprint
+from touchline.media.fingerprint.model import Fingerprint, Style
 
 from .files import MANIFEST, SEGMENT, locked, sweep, write_manifest
 from .model import Manifest, SegmentEntry
-from .reader import IndexReader
+from .reader import IndexReader, check_style
 from .segment import Segment, write_segment
 
 LONGEST_ID = 255  # bytes
@@ -41,9 +41,15 @@ class IndexWriter:
             sweep(folder, reader.manifest)
             yield cls(folder, reader)
 
+    @property
+    def style(self) -> Style | None:
+        return self._reader.manifest.style
+
     def add(self, videos: Iterable[Video]) -> None:
         """A video whose id is there already takes its place."""
         added = {_checked(video_id): fingerprint for video_id, fingerprint in videos}
+        for fingerprint in added.values():
+            check_style(replace(self._reader.manifest, style=self._style(added)), fingerprint)
         if added:
             self._commit(self._without(added), list(added.items()))
 
@@ -57,6 +63,10 @@ class IndexWriter:
         """All of it again, checked, as one segment."""
         self._reader.check()
         self._write([], list(self._reader.videos()))
+
+    def _style(self, added: dict[str, Fingerprint]) -> Style | None:
+        """An index that has none yet takes that of its first video."""
+        return self._reader.manifest.style or next((each.style for each in added.values()), None)
 
     def _without(self, video_ids: Collection[str]) -> list[SegmentEntry]:
         gone = set(video_ids)
@@ -82,7 +92,8 @@ class IndexWriter:
             name = f"{generation:010}{SEGMENT}"
             samples = write_segment(self._folder / name, merged)
             kept = [*kept, SegmentEntry(name, len(merged), samples)]
-        manifest = Manifest(generation, tuple(sorted(kept, key=lambda entry: -entry.samples)))
+        style = self._style(dict(merged)) if kept else None
+        manifest = Manifest(generation, style, tuple(sorted(kept, key=lambda entry: -entry.samples)))
         write_manifest(self._folder, manifest)
         self._reader.refresh()
         sweep(self._folder, manifest)

@@ -1,0 +1,25 @@
+"""Hashes as they occur: some near each other, some without information, some the same everywhere."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from touchline.media.fingerprint.model import Fingerprint
+
+# Far from each other (the parts of 32 bits that differ), so that only what is derived from one is near it.
+POOL = (0xFFFFFFFF00000000, 0x00000000FFFFFFFF, 0xFFFF0000FFFF0000, 0xF0F0F0F0F0F0F0F0, 0x123456789ABCDEF0)
+
+
+def _sample(base: int, flipped: int, shift: int) -> int:
+    return base ^ (((1 << flipped) - 1) << shift)
+
+
+samples = st.one_of(
+    st.just(0),
+    st.builds(_sample, st.sampled_from(POOL), st.integers(0, 7), st.integers(0, 56)),
+    st.builds(_sample, st.sampled_from(POOL[:2]), st.integers(0, 7), st.integers(0, 56)),
+)
+
+
+def fingerprints(most: int = 24) -> st.SearchStrategy[Fingerprint]:
+    return st.lists(samples, max_size=most).map(Fingerprint.of)
