@@ -97,17 +97,17 @@ def _files(goal: Goal, folder: Path, copies: Sequence[Copy]) -> Iterator[tuple[C
 def table(tallies: dict[Style, Tally]) -> str:
     head = ["| copies | " + " | ".join(tallies) + " | goal |", "| --- " * (len(tallies) + 2) + "|"]
     kinds = list(dict.fromkeys(copy.kind for copy in COPIES))
-    rows = [
-        f"| {kind} | {' | '.join(f'{each.recall(kind):.2f}' for each in tallies.values())} | {_goal(kind)} |"
-        for kind in kinds
-    ]
+    rows = [_row(kind, [f"{each.recall(kind):.2f}" for each in tallies.values()], _goal(kind)) for kind in kinds]
     totals = [
-        f"| **precision** | {' | '.join(f'{each.precision:.3f}' for each in tallies.values())} | ≥ {LEAST_PRECISION} |",
-        f"| goals of one match merged | {' | '.join(f'{t.merged_goals} of {t.of_goals}' for t in tallies.values())} | 0 |",
-        f"| other matches merged | "
-        f"{' | '.join(f'{t.merged_matches} of {t.pairs - t.of_goals}' for t in tallies.values())} | 0 |",
+        _row("**precision**", [f"{each.precision:.3f}" for each in tallies.values()], f"≥ {LEAST_PRECISION}"),
+        _row("goals of one match merged", [f"{t.merged_goals} of {t.of_goals}" for t in tallies.values()], "0"),
+        _row("matches merged", [f"{t.merged_matches} of {t.pairs - t.of_goals}" for t in tallies.values()], ""),
     ]
     return "\n".join([*head, *rows, *totals])
+
+
+def _row(title: str, cells: Sequence[str], goal: str) -> str:
+    return f"| {title} | {' | '.join(cells)} | {goal} |"
 
 
 def _goal(kind: str) -> str:
@@ -121,12 +121,17 @@ def write_page(text: str) -> None:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--matches", type=int, default=5)
+    options.add_argument("--matches", type=int, default=4)
+    options.add_argument("--first", type=int, default=100, help="match; the rules were chosen on those below 100")
     options.add_argument("--goals", type=int, default=4, help="of each match")
     options.add_argument("--copied", type=int, default=2, help="goals of each match that copies are made of")
     options.add_argument("--page", action="store_true", help="write the tables into the documentation")
     given = options.parse_args()
-    goals = [Goal(match, number) for match in range(given.matches) for number in range(given.goals)]
+    goals = [
+        Goal(match, number)
+        for match in range(given.first, given.first + given.matches)
+        for number in range(given.goals)
+    ]
     with tempfile.TemporaryDirectory() as folder:
         clips = {style: asyncio.run(take(goals, given.copied, style, Path(folder))) for style in Style}
     tallies = {style: judge(each) for style, each in clips.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from touchline.kernel.errors import InvalidInput
 from .model import INTERVAL_MS, LEAST_RUN, NEAR, NO_MATCH, Comparison, Fingerprint, Hashes, Style
 
 MOST_CELLS = 1 << 22  # of the matrix of all pairs; longer videos are compared offset by offset
+FEW_CELLS = 1 << 14
 MANY_OFFSETS = 16  # from here on it is cheaper to look at all at once
 OTHER, SAME, NEUTRAL = b"\x00", b"\x01", b"\x02"
 # The longest row at an offset, all pictures in rows that are long enough, and the offset: first the smallest shift.
@@ -39,12 +41,15 @@ class Rule:
 SEED_RULE = Rule()
 # Two goals filmed by one camera look alike for a moment; copies do so most of the time that they have in common.
 CAREFUL_RULE = Rule(least_same=6, least_share=0.4)
-RULES = {Style.DENSE: SEED_RULE, Style.CAREFUL: CAREFUL_RULE}
+
+
+def rule_of(style: Style) -> Rule:
+    return CAREFUL_RULE if style is Style.CAREFUL else SEED_RULE
 
 
 def compare(first: Fingerprint, second: Fingerprint, rule: Rule | None = None) -> Comparison:
     """By the rule of their style, if no other is given."""
-    rule = rule or RULES[first.style]
+    rule = rule or rule_of(first.style)
     if first.style is not second.style:
         raise InvalidInput(
             "fingerprints of different styles cannot be compared", why=f"{first.style} and {second.style}"
@@ -88,9 +93,21 @@ def _likely_offsets(first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool
     there may be neutral ones in between."""
     step = 1 if has_gaps else rule.least_run
     near = np.bitwise_count(first[step - 1 :: step, None] ^ second) <= rule.limit
-    places: list[int] = near.reshape(-1).nonzero()[0].tolist()
-    width = len(second)
-    return {place // width * step + step - 1 - place % width for place in places}
+    if SAME not in near.tobytes():  # the quickest way to see that there is none
+        return set()
+    return set(_offsets(len(near), len(second), step)[near].tolist())
+
+
+def _offsets(rows: int, columns: int, step: int) -> NDArray[np.int64]:
+    """Of each cell; kept for clips, of which many are compared."""
+    return (_kept_offsets if rows * columns <= FEW_CELLS else _made_offsets)(rows, columns, step)
+
+
+def _made_offsets(rows: int, columns: int, step: int) -> NDArray[np.int64]:
+    return (np.arange(rows)[:, None] + 1) * step - 1 - np.arange(columns)
+
+
+_kept_offsets = lru_cache(maxsize=256)(_made_offsets)
 
 
 def _states_at(offset: int, first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,9 +61,8 @@ class Fingerprint:
         return int(np.count_nonzero(self.hashes))
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What two videos have in common. Without a match all is zero but `match`."""
+class Comparison(NamedTuple):
+    """What two videos have in common; without a match all is zero. A tuple, since many are made in a short time."""
 
     match: bool
     offset_ms: int = 0  # where the second video begins in the first: negative where it begins earlier

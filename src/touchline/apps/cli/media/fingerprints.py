@@ -60,7 +60,7 @@ def compare(first: Video, second: Video, style: OfStyle = None, fast: Fast = Fal
     one, other = asyncio.run(_taken([first, second], style, fast=fast))
     found = compare(one, other)
     if as_json:
-        show_json(asdict(found))
+        show_json(found._asdict())
     elif found.match:
         show(f"the same: {_described(found)}")
     else:
@@ -75,7 +75,7 @@ def find(folder: Folder, query: Video, fast: Fast = False, as_json: AsJson = Fal
     reader = IndexReader(folder)
     found = reader.find(asyncio.run(_taken([query], reader.manifest.style, fast=fast))[0])
     if as_json:
-        show_json([{"video_id": each.video_id, **asdict(each.comparison)} for each in found])
+        show_json([{"video_id": each.video_id, **each.comparison._asdict()} for each in found])
     elif found:
         show_table(("video", "what is the same"), [(each.video_id, _described(each.comparison)) for each in found])
     else:

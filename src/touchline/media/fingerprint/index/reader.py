@@ -7,7 +7,7 @@ from pathlib import Path
 
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.media.fingerprint.errors import DamagedIndex
-from touchline.media.fingerprint.matching import RULES, Rule
+from touchline.media.fingerprint.matching import Rule, rule_of
 from touchline.media.fingerprint.model import Fingerprint, Style
 
 from .files import read_manifest
@@ -54,7 +54,7 @@ class IndexReader:
         found = [
             Found(segment.video_id(number), comparison)
             for entry, segment in self._segments()
-            for number, comparison in search(query, segment, entry, rule or RULES[query.style])
+            for number, comparison in search(query, segment, entry, rule or rule_of(query.style))
         ]
         return sorted(found, key=lambda each: (-each.comparison.run, -each.comparison.matched, each.video_id))
 
