@@ -77,9 +77,9 @@ def peers() -> Path:
 
 
 def make_video(path: Path, size: str) -> None:
-    source = f"mandelbrot=size={size}:rate=25:start_scale=3"
-    codec = ("-c:v", "libx264", "-preset", "medium", "-pix_fmt", "yuv420p", "-b:v", "4M")
-    command = [get_ffmpeg_exe(), "-loglevel", "error", "-y", "-f", "lavfi", "-i", source, "-t", "15", *codec, str(path)]
+    source = f"testsrc2=size={size}:rate=25:duration=15,noise=alls=10:allf=t"
+    codec = ("-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-b:v", "4M")
+    command = [get_ffmpeg_exe(), "-loglevel", "error", "-y", "-f", "lavfi", "-i", source, *codec, str(path)]
     subprocess.run(command, check=True)
 
 

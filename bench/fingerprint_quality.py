@@ -122,7 +122,7 @@ def write_page(text: str) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--matches", type=int, default=4)
-    options.add_argument("--first", type=int, default=100, help="match; the rules were chosen on those below 100")
+    options.add_argument("--first", type=int, default=200, help="match; the rules were chosen on those below 200")
     options.add_argument("--goals", type=int, default=4, help="of each match")
     options.add_argument("--copied", type=int, default=2, help="goals of each match that copies are made of")
     options.add_argument("--page", action="store_true", help="write the tables into the documentation")

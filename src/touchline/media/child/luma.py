@@ -11,7 +11,7 @@ import numpy as np
 from av.video.frame import VideoFrame
 from numpy.typing import NDArray
 
-ENOUGH = 640, 360  # pixels that are looked at, along the longer and the shorter side
+ENOUGH = 640, 240  # pixels that are looked at, along the longer and the shorter side
 PLANAR = frozenset({"yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p"})
 GREY = frozenset({"gray", "nv12", "nv21"})
 # The weights of red and blue in the luma, by the number of the colour space. Grey is defined by those of BT.601, which
@@ -27,7 +27,8 @@ def grey_of(picture: VideoFrame, rotation: int) -> Pixels:
     weights = WEIGHTS.get(picture.colorspace)
     if picture.format.name not in PLANAR | GREY or (weights and picture.format.name not in PLANAR):
         picture = picture.reformat(format="yuv420p")
-    grey = _weighed(picture, *weights) if weights else _thinned(_plane(picture, 0))
+    luma = _plane(picture, 0)
+    grey = _weighed(picture, *weights) if weights else luma[_kept(*luma.shape)]
     return np.array(np.rot90(grey, -rotation // 90), order="C")
 
 
@@ -37,33 +38,34 @@ def _plane(picture: VideoFrame, number: int) -> Pixels:
     return rows[: plane.height, : plane.width]
 
 
-def _steps(height: int, width: int) -> tuple[int, int]:
+def _kept(height: int, width: int) -> tuple[slice, slice]:
+    """The rows and columns that are looked at."""
     wide, high = ENOUGH if width >= height else reversed(ENOUGH)
-    return max(1, height // high), max(1, width // wide)
+    return _middle_ones(height, high), _middle_ones(width, wide)
 
 
-def _thinned(pixels: Pixels) -> Pixels:
-    down, across = _steps(*pixels.shape)
-    return pixels[::down, ::across]
+def _middle_ones(length: int, enough: int) -> slice:
+    """Of an odd number of neighbours the one in the middle: others would shift the picture."""
+    step = max(1, (length // enough - 1) // 2 * 2 + 1)
+    return slice(step // 2, None, step)
 
 
 def _weighed(picture: VideoFrame, red: float, blue: float) -> Pixels:
     """What the luma would be by the weights of grey: a little of the colour differences is added."""
     luma = _plane(picture, 0)
-    down, across = _steps(*luma.shape)
-    sums = np.full(luma[::down, ::across].shape, 1 << (FRACTION - 1), np.int16)
+    kept = _kept(*luma.shape)
+    sums = np.full(luma[kept].shape, 1 << (FRACTION - 1), np.int16)
     for number, share in zip((1, 2), _shares(red, blue), strict=True):
         colour = _plane(picture, number)
-        rows = _places(luma.shape[0], colour.shape[0], down)
-        columns = _places(luma.shape[1], colour.shape[1], across)
+        rows, columns = (_places(luma.shape[side], colour.shape[side], kept[side]) for side in (0, 1))
         table = np.round((np.arange(256) - 128) * share * (1 << FRACTION)).astype(np.int16)
         sums += table[colour[rows][:, columns]]
-    return np.clip((sums >> FRACTION) + luma[::down, ::across], 0, 255).astype(np.uint8)
+    return np.clip((sums >> FRACTION) + luma[kept], 0, 255).astype(np.uint8)
 
 
-def _places(length: int, colours: int, step: int) -> NDArray[np.int64]:
-    """Where the colours of every so many pixels are: formats have fewer of them."""
-    return np.arange(0, length, step, dtype=np.int64) * colours // length
+def _places(length: int, colours: int, kept: slice) -> NDArray[np.int64]:
+    """Where the colours of these pixels are: formats have fewer of them."""
+    return np.arange(length, dtype=np.int64)[kept] * colours // length
 
 
 def _shares(red: float, blue: float) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from .model import INTERVAL_MS, LEAST_RUN, NEAR, NO_MATCH, Comparison, Fingerpri
 MOST_CELLS = 1 << 22  # of the matrix of all pairs; longer videos are compared offset by offset
 FEW_CELLS = 1 << 14
 MANY_OFFSETS = 16  # from here on it is cheaper to look at all at once
-OTHER, SAME, NEUTRAL = b"\x00", b"\x01", b"\x02"
+OTHER, SAME, NEUTRAL, ALIKE = b"\x00", b"\x01", b"\x02", b"\x03"
 # The longest row at an offset, all pictures in rows that are long enough, and the offset: first the smallest shift.
 Alignment: TypeAlias = tuple[int, int, int, int]
 
@@ -30,7 +30,8 @@ Alignment: TypeAlias = tuple[int, int, int, int]
 class Rule:
     near: int = NEAR  # bits that may differ
     least_run: int = LEAST_RUN
-    least_same: int = 0  # pictures that are near at the offset, in rows or not
+    alike: int = 0  # bits that may differ between pictures that are alike, in rows or not; 0: that is not asked
+    least_alike: int = 0  # of them at the offset
     least_share: float = 0.0  # of them in all pairs with information at the offset
     limit: NDArray[np.uint8] = field(init=False, repr=False, compare=False)  # `near` in the form that is quickest
 
@@ -40,7 +41,7 @@ class Rule:
 
 SEED_RULE = Rule()
 # Two goals filmed by one camera look alike for a moment; copies do so most of the time that they have in common.
-CAREFUL_RULE = Rule(least_same=6, least_share=0.4)
+CAREFUL_RULE = Rule(alike=13, least_alike=8, least_share=0.5)
 
 
 def rule_of(style: Style) -> Rule:
@@ -82,8 +83,10 @@ def aligned(offset: int, states: bytes, rule: Rule) -> Alignment | None:
     """Bytes know how to leave out and split, quicker than any loop."""
     if NEUTRAL in states:
         states = states.replace(NEUTRAL, b"")
-    if rule.least_same and states.count(SAME) < max(rule.least_same, rule.least_share * len(states)):
-        return None
+    if rule.alike:
+        if len(states) - states.count(OTHER) < max(rule.least_alike, rule.least_share * len(states)):
+            return None
+        states = states.replace(ALIKE, OTHER)
     runs = [len(row) for row in states.split(OTHER) if len(row) >= rule.least_run]
     return (max(runs), sum(runs), -abs(offset), offset) if runs else None
 
@@ -115,14 +118,14 @@ def _states_at(offset: int, first: Hashes, second: Hashes, rule: Rule, *, has_ga
         first, second = first[offset : offset + len(second)], second[: len(first) - offset]
     else:
         first, second = first[: len(second) + offset], second[-offset : len(first) - offset]
-    if has_gaps:
-        return _states(first, second, rule).tobytes()
+    if has_gaps or rule.alike:
+        return states_of(first, second, rule).tobytes()
     return (np.bitwise_count(first ^ second) <= rule.limit).tobytes()
 
 
 def _of_matrix(first: Hashes, second: Hashes, rule: Rule) -> Iterable[tuple[int, bytes]]:
     """For videos that stand still: every offset is a diagonal of the matrix of all pairs."""
-    states = _states(first[:, None], second, rule)
+    states = states_of(first[:, None], second, rule)
     rows, columns = np.nonzero(states == 1)
     counts = np.bincount(rows - columns + len(second))
     for shifted in np.nonzero(counts >= rule.least_run)[0].tolist():
@@ -136,7 +139,11 @@ def _one_by_one(first: Hashes, second: Hashes, rule: Rule) -> Iterable[tuple[int
             yield offset, states
 
 
-def _states(first: Hashes, second: Hashes, rule: Rule) -> NDArray[np.uint8]:
-    states = (np.bitwise_count(first ^ second) <= rule.limit).view(np.uint8)
-    states[(first == 0) | (second == 0)] = 2
+def states_of(first: Hashes, second: Hashes, rule: Rule) -> NDArray[np.uint8]:
+    """Of each pair; arrays of any shapes that fit together."""
+    distances = np.bitwise_count(first ^ second)
+    states = (distances <= rule.limit).view(np.uint8)
+    if rule.alike:
+        states[(distances > rule.near) & (distances <= rule.alike)] = ord(ALIKE)
+    states[(first == 0) | (second == 0)] = ord(NEUTRAL)
     return states

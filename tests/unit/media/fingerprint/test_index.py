@@ -105,6 +105,7 @@ def test_a_stricter_rule_is_exact_and_a_looser_one_refused(tmp_path: Path) -> No
     reader, query = IndexReader(tmp_path), Fingerprint(video(1)[1].hashes[:4])
     assert reader.find(query, Rule(least_run=4))
     assert not reader.find(query, Rule(least_run=5))
+    assert not reader.find(query, Rule(alike=13, least_alike=5))
     for rule in (Rule(near=11), Rule(least_run=2)):
         with pytest.raises(InvalidInput):
             reader.find(query, rule)

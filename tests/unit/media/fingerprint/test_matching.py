@@ -24,18 +24,20 @@ def by_loops(first: list[int], second: list[int], rule: Rule) -> Comparison:
     """One offset after the other, one pair after the other."""
     best = None
     for offset in range(-len(second), len(first) + 1):
-        run, runs, same, pairs = 0, [], 0, 0
+        run, runs, alike, pairs = 0, [], 0, 0
         for place in range(max(0, offset), min(len(first), len(second) + offset)):
             one, other = first[place], second[place - offset]
             if not one or not other:
                 continue
             pairs += 1
-            if (one ^ other).bit_count() <= rule.near:
-                run, same = run + 1, same + 1
+            distance = (one ^ other).bit_count()
+            alike += distance <= max(rule.near, rule.alike)
+            if distance <= rule.near:
+                run += 1
             else:
                 runs, run = [*runs, run], 0
         rows = [each for each in [*runs, run] if each >= rule.least_run]
-        if rows and same >= max(rule.least_same, rule.least_share * pairs):
+        if rows and alike >= max(rule.least_alike, rule.least_share * pairs):
             best = max(best or (), (max(rows), sum(rows), -abs(offset), offset))
     if not best:
         return NO_MATCH
@@ -43,7 +45,11 @@ def by_loops(first: list[int], second: list[int], rule: Rule) -> Comparison:
     return Comparison(True, best[3] * 250, best[0], best[1], *shares)
 
 
-@given(fingerprints(), fingerprints(), st.sampled_from([SEED_RULE, CAREFUL_RULE, Rule(6, 2), Rule(10, 5)]))
+@given(
+    fingerprints(),
+    fingerprints(),
+    st.sampled_from([SEED_RULE, CAREFUL_RULE, Rule(6, 2), Rule(10, 5), Rule(8, 3, 12, 5, 0.3)]),
+)
 def test_same_as_plain_loops(first: Fingerprint, second: Fingerprint, rule: Rule) -> None:
     assert compare(first, second, rule) == by_loops(first.hashes.tolist(), second.hashes.tolist(), rule)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from touchline.kernel.errors import InvalidInput
 from touchline.media.fingerprint.errors import DamagedIndex
-from touchline.media.fingerprint.matching import Alignment, Rule, aligned, comparison
+from touchline.media.fingerprint.matching import NEUTRAL, Alignment, Rule, aligned, comparison, states_of
 from touchline.media.fingerprint.model import LEAST_RUN, NEAR, Comparison, Fingerprint, Hashes
 
 from .lookup import LIMIT, hits
@@ -91,7 +91,6 @@ def _states(
     places = np.arange(len(query)) + (segment.starts[numbers] - offsets)[:, None]
     inside = (places >= segment.starts[numbers][:, None]) & (places < segment.ends[numbers][:, None])
     hashes = segment.hashes_at(segment.frames[np.where(inside, places, 0)])
-    states = (np.bitwise_count(hashes ^ query.hashes) <= rule.limit).view(np.uint8)
-    states[(hashes == 0) | (query.hashes == 0)] = 2
-    states[~inside] = 2  # what only one of them has says nothing
+    states = states_of(hashes, query.hashes, rule)
+    states[~inside] = ord(NEUTRAL)  # what only one of them has says nothing
     return states
