@@ -123,6 +123,7 @@ def measure_taking(rounds: int) -> Figures:
             path = Path(folder, f"{size}.mp4")
             make_video(path, size)
             figures |= _taking(runner, sandbox, path, rounds)
+        runner.run(sandbox.close())
     return figures
 
 

@@ -76,11 +76,12 @@ def judge(clips: Sequence[Clip]) -> Tally:
 
 
 async def take(goals: Sequence[Goal], copied: int, style: Style, folder: Path) -> list[Clip]:
-    sandbox, clips = Sandbox(MediaSettings()), list[Clip]()
-    for goal in goals:
-        for copy, path in _files(goal, folder, copies=COPIES if goal.number < copied else ()):
-            fingerprint = await take_fingerprint(sandbox, path, way=Way(style))
-            clips.append(Clip(goal, copy, fingerprint))
+    clips = list[Clip]()
+    async with Sandbox(MediaSettings()) as sandbox:
+        for goal in goals:
+            for copy, path in _files(goal, folder, copies=COPIES if goal.number < copied else ()):
+                fingerprint = await take_fingerprint(sandbox, path, way=Way(style))
+                clips.append(Clip(goal, copy, fingerprint))
     return clips
 
 

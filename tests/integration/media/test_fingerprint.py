@@ -112,7 +112,7 @@ async def test_black_pictures_have_no_information(studio: Studio, sandbox: Sandb
     fingerprint = await take_fingerprint(sandbox, studio.make(leader), told.append)
     assert [bool(value) for value in fingerprint.hashes[:6]] == [False] * 4 + [True] * 2
     assert told[-1] == 100
-    assert len(told) == len(fingerprint), "with so few samples, each is told"
+    assert len(told) >= len(fingerprint) // 5
     plain = await take_fingerprint(sandbox, studio.make(SHORT))
     assert compare(fingerprint, plain).coverage_first == 1.0
 

@@ -12,7 +12,7 @@ from av import error as codecs
 from touchline.media.child.failures import Refused, explain
 from touchline.media.model import Failure
 
-HEAVY = ("pydantic", "asyncio", "touchline.contracts", "touchline.kernel")
+HEAVY = ("pydantic", "asyncio", "touchline.contracts")
 
 
 def test_the_zygote_imports_all_tasks_and_little_else() -> None:

@@ -27,11 +27,16 @@ class Channel:
         self._say({"started": True})
 
     def progress(self, share: float) -> None:
-        """The share of the work that is done, by media time. At most a hundred lines, and never backwards."""
+        """The share of the work that is done, by media time. At most a hundred lines."""
         percent = max(0, min(100, int(share * 100)))
         if percent > self._percent:
             self._percent = percent
             self._say({"progress": percent})
+
+    def beat(self, share: float) -> None:
+        """Progress that is also told where it is the same as before."""
+        self._percent = -1
+        self.progress(share)
 
     def create(self, name: str) -> Output:
         """A new file in the output folder, which a child cannot reach itself."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain, islice, repeat
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from .packets import decode
 from .source import Source, identify, open_source, ready_to_decode, tick_of
 
 Sample = tuple[Pixels, int]  # a picture, and for how many times it is the sample
+BEAT = 5  # samples at which progress is told at the latest
 TO_SEE_BORDERS = 40  # samples that are kept until it is known which borders all of them have
 
 
@@ -41,7 +41,8 @@ def take(options: dict[str, Any], channel: Channel) -> Taken:
             _hurry(source)
         samples = _samples(source, facts, channel)
         fingerprint = Fingerprint.of(_careful(samples) if style is Style.CAREFUL else _dense(samples), style)
-    _write(fingerprint)
+    with channel.create(FINGERPRINT) as file:
+        file.write(to_bytes(fingerprint))
     return Taken(facts.duration_ms, len(fingerprint), fingerprint.informative)
 
 
@@ -71,8 +72,9 @@ def _samples(source: Source, facts: Probe, channel: Channel) -> Iterator[Sample]
         due = min(count, number_at(time)) - wanted
         if due > 0:
             yield grey_of(picture, facts.video.rotation), due
+            beats = (wanted + due) // BEAT > wanted // BEAT
             wanted += due
-            channel.progress(wanted / count)
+            (channel.beat if beats else channel.progress)(wanted / count)
         if wanted == count:
             return
 
@@ -84,7 +86,3 @@ def _pictures(source: Source) -> Iterator[tuple[VideoFrame, Fraction]]:
         for picture in decode(source.video.codec_context, packet):
             if (time := source.time_of(picture)) is not None:
                 yield picture, time * tick - start
-
-
-def _write(fingerprint: Fingerprint) -> None:
-    Path(FINGERPRINT).write_bytes(to_bytes(fingerprint))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,19 +19,14 @@ LONGEST_STORED = max(LONGEST_BINARY, LONGEST_TEXT) + 2
 
 
 async def take_fingerprint(
-    sandbox: Sandbox,
-    source: Path | int,
-    progress: Progress | None = None,
-    way: Way = USUAL,
-    *,
-    ready: Awaitable[None] | None = None,
+    sandbox: Sandbox, source: Path | int, progress: Progress | None = None, way: Way = USUAL
 ) -> Fingerprint:
-    """`ready`: when a source is whole that is locked until then."""
+    """`progress` is told at least at every fifth sample: whoever waits for it can tell slow from stuck."""
     settings = sandbox.settings
     limits = child_limits(settings, settings.fingerprint_time)
     options = {"video": asdict(child_options(settings)), "fast": way.fast, "style": way.style}
     with TemporaryDirectory(prefix="touchline-fingerprint-") as folder:
-        task = Task("fingerprint", limits, options, source, Path(folder), ready)
+        task = Task("fingerprint", limits, options, source, Path(folder))
         taken = (await sandbox.run(task, Taken, progress)).result
         return _read(Path(folder, FINGERPRINT), taken, way)
 

@@ -15,7 +15,7 @@ from .files import Outputs
 from .model import Completed, Progress
 from .process import ChildProcess
 
-MOST_WORDS = 1000  # files are counted where they are made
+MOST_WORDS = 100_000  # a day of samples; files are counted where they are made
 
 
 class Conversation:

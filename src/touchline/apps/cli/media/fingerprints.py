@@ -14,6 +14,8 @@ import typer
 
 from touchline.apps.cli.output import AsJson, progress, show, show_json, show_table
 
+from .outputs import percentages
+
 if TYPE_CHECKING:
     from touchline.media.fingerprint.model import Comparison, Fingerprint, Style, Way
     from touchline.media.sandbox import Sandbox
@@ -195,17 +197,16 @@ async def _taken(files: list[Path], style: str | None, *, fast: bool) -> list[Fi
     settings = load().settings.media
     stored = [read_fingerprint(file) for file in files]
     found = next((each.style for each in stored if each), settings.fingerprint_style)
-    way, sandbox = Way(_style(style) if style else found, fast), Sandbox(settings)
-    return [each or await _taken_from(sandbox, file, way) for each, file in zip(stored, files, strict=True)]
+    way = Way(_style(style) if style else found, fast)
+    async with Sandbox(settings) as sandbox:
+        return [each or await _taken_from(sandbox, file, way) for each, file in zip(stored, files, strict=True)]
 
 
 async def _taken_from(sandbox: Sandbox, file: Path, way: Way) -> Fingerprint:
     from touchline.media.fingerprint.service import take_fingerprint
 
-    def tell(percent: int) -> None:
-        progress(f"{file.name}: {percent} %")
-
-    return await take_fingerprint(sandbox, file, tell, way)
+    progress(file.name)
+    return await take_fingerprint(sandbox, file, percentages(), way)
 
 
 def _style(name: str) -> Style:
