@@ -1,6 +1,6 @@
 """The hostile corpus against every task: a clean result or a typed error, and no trace anywhere.
 
-A sample of each family, or with `TOUCHLINE_CHAOS=full` every member.
+A sample of each family, or with `TOUCHLINE_CHAOS=full` every member, in parts that the shards share.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.chaos.conftest import Chaos
+from tests.chaos.conftest import Chaos, configured
 from tests.support.hostile import corpus
 from tests.support.hostile.corpus import FAMILIES, Hostile, Target
 from tests.support.videos import Studio
@@ -52,6 +53,7 @@ TIGHT = {
 }
 SECRET = b"the secret of the canary"
 SAMPLE = 4
+PARTS = 16 if configured().full else 1
 
 
 @dataclass(frozen=True)
@@ -113,13 +115,14 @@ def trap(tmp_path: Path, studio: Studio) -> Generator[Trap]:
 
 
 @pytest.mark.chaos
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("portion", list(product(FAMILIES, range(PARTS))), ids=str)
 async def test_hostile_files(
-    family: str, chaos: Chaos, studio: Studio, tight: Sandbox, trap: Trap, tmp_path: Path
+    portion: tuple[str, int], chaos: Chaos, studio: Studio, tight: Sandbox, trap: Trap, tmp_path: Path
 ) -> None:
+    family, part = portion
     members = list(FAMILIES[family](studio, trap.target))
     chance = chaos.random(family)
-    chosen = members if chaos.full else chance.sample(members, SAMPLE)
+    chosen = members[part::PARTS] if chaos.full else chance.sample(members, SAMPLE)
     findings = list[str]()
     for member in chosen:
         tasks = TASKS if chaos.full else {name: TASKS[name] for name in chance.sample(sorted(TASKS), 2)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 
 import av
@@ -92,8 +93,10 @@ class Studio:
         self.folder = folder
 
     def make(self, recipe: Recipe) -> Path:
-        path = self.folder / recipe.name
+        """Once. Recipes may have the same name: each has a folder of its own."""
+        path = self.folder / sha256(repr(recipe).encode()).hexdigest()[:12] / recipe.name
         if not path.exists():
+            path.parent.mkdir(exist_ok=True)
             draft = path.with_name(f"draft-{recipe.name}")
             make_video(draft, recipe)
             draft.replace(path)
