@@ -2,6 +2,7 @@
 
 The others run in an environment of their own, `build/bench-fingerprint`, which is made on the first run. All ratios are
 of one run, side by side, in turns; times of the processor are given too, since they suffer less from neighbours.
+Decoding and fingerprint share a process there; beside the others, ours is the whole call with the start of its child.
 `vpdq` has no ready package and needs a compiler, CMake and FFmpeg's headers: where it cannot be built that is said.
 """
 
@@ -11,54 +12,37 @@ import argparse
 import asyncio
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 import timeit
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import av
 import numpy as np
 from imageio_ffmpeg import get_ffmpeg_exe
 from support.report import percentile, report
 
 from touchline.media.fingerprint.index import IndexReader, IndexWriter
 from touchline.media.fingerprint.matching import compare
-from touchline.media.fingerprint.model import Fingerprint, Way
+from touchline.media.fingerprint.model import Fingerprint
 from touchline.media.fingerprint.service import take_fingerprint
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 
 ROOT = Path(__file__).parents[1]
+SUPPORT = Path(__file__).parent / "support"
 PEERS = ROOT / "build" / "bench-fingerprint"
 THREADS = os.cpu_count() or 1
 Figures = dict[str, float | str]
 
 
-@dataclass
-class Timing:
-    wall_s: float
-    cpu_s: float  # with that of ended children
-
-
-def timed(work: Callable[[], Any]) -> Timing:
-    wall, cpu = time.perf_counter(), _cpu()
+def timed(work: Callable[[], Any]) -> float:
+    begun = time.perf_counter()
     work()
-    return Timing(time.perf_counter() - wall, _cpu() - cpu)
-
-
-def _cpu() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
-
-
-def quickest(rounds: list[Timing]) -> Timing:
-    return Timing(min(each.wall_s for each in rounds), min(each.cpu_s for each in rounds))
+    return time.perf_counter() - begun
 
 
 def peers() -> Path:
@@ -68,8 +52,12 @@ def peers() -> Path:
     if not python.exists():
         subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, str(PEERS)], check=True)
         install = [uv, "pip", "install", "--quiet", "--python", str(python)]
-        subprocess.run([*install, "faiss-cpu", "videohash", "setuptools<81"], check=True)
+        subprocess.run([*install, "av", "faiss-cpu", "pdqhash", "videohash", "pillow<10", "setuptools<81"], check=True)
         subprocess.run([*install, "vpdq"], check=False, stderr=subprocess.DEVNULL)
+    programs = PEERS / "programs"
+    programs.mkdir(exist_ok=True)
+    if not (programs / "ffmpeg").exists():
+        (programs / "ffmpeg").symlink_to(get_ffmpeg_exe())
     return python
 
 
@@ -83,15 +71,6 @@ def make_video(path: Path, size: str) -> None:
     subprocess.run(command, check=True)
 
 
-def decode(path: Path) -> None:
-    """All pictures, and nothing done with them."""
-    with av.open(str(path)) as container:
-        stream = container.streams.video[0]
-        stream.thread_count, stream.thread_type = THREADS, "AUTO"
-        for _ in container.decode(stream):
-            pass
-
-
 def one_call_each(path: Path) -> None:
     for number in range(58):
         seek = ("-ss", f"{(number + 1) * 0.25:.2f}", "-i", str(path), "-frames:v", "1")
@@ -101,16 +80,18 @@ def one_call_each(path: Path) -> None:
 
 PEER_CALLS = {
     "vpdq": "import vpdq; vpdq.computeHash({path!r}, seconds_per_hash=0.25)",
+    "PDQ of the same pictures, as vpdq has it": "import pdq_scan; pdq_scan.scan({path!r}, {threads})",
     "videohash": "from videohash import VideoHash; VideoHash(path={path!r})",
 }
 
 
 def peer(name: str, path: Path) -> Callable[[], None]:
-    environment = os.environ | {"PATH": f"{PEERS / 'ffmpeg'}:{os.environ['PATH']}"}
-    command = [str(peers()), "-c", PEER_CALLS[name].format(path=str(path))]
+    """A process of its own, as ours is."""
+    places = {"PATH": f"{PEERS / 'programs'}:{os.environ['PATH']}", "PYTHONPATH": str(SUPPORT)}
+    command = [str(peers()), "-c", PEER_CALLS[name].format(path=str(path), threads=THREADS)]
 
     def run() -> None:
-        subprocess.run(command, check=True, env=environment, capture_output=True)
+        subprocess.run(command, check=True, env=os.environ | places, capture_output=True)
 
     return run
 
@@ -122,33 +103,38 @@ def measure_taking(rounds: int) -> Figures:
         for size in ("1280x720", "1920x1080"):
             path = Path(folder, f"{size}.mp4")
             make_video(path, size)
-            figures |= _taking(runner, sandbox, path, rounds)
+            figures |= _beside_decoding(path, rounds) | _beside_others(runner, sandbox, path)
         runner.run(sandbox.close())
     return figures
 
 
-def _taking(runner: asyncio.Runner, sandbox: Sandbox, path: Path, rounds: int) -> Figures:
-    def ours(fast: bool) -> Callable[[], None]:
-        return lambda: runner.run(_taken(sandbox, path, Way(fast=fast)))
+def _beside_decoding(path: Path, rounds: int) -> Figures:
+    command = [sys.executable, str(SUPPORT / "taking.py"), str(rounds), str(THREADS)]
+    with path.open("rb") as video:
+        turns = json.loads(subprocess.run(command, check=True, stdin=video, capture_output=True).stdout)
+    label, limits = path.stem, {"dense": " (limit 1.2)", "careful": "", "fast": " (limit 1.0)"}
+    figures: Figures = {f"{label}: decoding alone, least s": min(turn["decoding"][0] for turn in turns)}
+    for name, limit in limits.items():
+        for clock, number in (("time", 0), ("processor", 1)):
+            ratios = [turn[name][number] / turn["decoding"][number] for turn in turns]
+            figures[f"{label}: {name} / decoding, {clock}, median{limit}"] = percentile(ratios, 0.5)
+    return figures
 
-    works = {"decode": lambda: _in_process(path), "ours": ours(False), "fast": ours(True)}
-    ours(False)()
-    turns = [{name: timed(work) for name, work in works.items()} for _ in range(rounds)]
-    best = {name: quickest([turn[name] for turn in turns]) for name in works}
-    label, floor = path.stem, best["decode"]
-    figures: Figures = {f"{label}: decoding alone, s": floor.wall_s, f"{label}: fingerprint, s": best["ours"].wall_s}
-    for name, limit in (("ours", "1.2"), ("fast", "1.0")):
-        ratios = [turn[name].wall_s / turn["decode"].wall_s for turn in turns]
-        figures[f"{label}: {name} / decoding, median of turns (limit {limit})"] = percentile(ratios, 0.5)
-        figures[f"{label}: {name} / decoding, processor"] = best[name].cpu_s / floor.cpu_s
-    figures[f"{label}: one ffmpeg call each / ours (goal 15)"] = (
-        timed(lambda: one_call_each(path)).wall_s / best["ours"].wall_s
-    )
+
+def _beside_others(runner: asyncio.Runner, sandbox: Sandbox, path: Path) -> Figures:
+    def ours() -> None:
+        runner.run(_taken(sandbox, path))
+
+    ours()
+    whole = percentile([timed(ours) for _ in range(3)], 0.5)
+    label = path.stem
+    figures: Figures = {f"{label}: fingerprint with its child's start, median s": whole}
+    figures[f"{label}: one ffmpeg call each / ours (goal 15)"] = timed(lambda: one_call_each(path)) / whole
     for name in PEER_CALLS:
         try:
-            figures[f"{label}: {name} / ours (goal 1)"] = timed(peer(name, path)).wall_s / best["ours"].wall_s
+            figures[f"{label}: {name} / ours (goal 1)"] = timed(peer(name, path)) / whole
         except subprocess.CalledProcessError as error:
-            figures[f"{label}: {name} / ours (goal 1)"] = f"does not run here: {_last_line(error.stderr)}"
+            figures[f"{label}: {name}"] = f"does not run here: {_last_line(error.stderr)}"
     return figures
 
 
@@ -156,14 +142,8 @@ def _last_line(text: bytes) -> str:
     return (text.decode(errors="replace").strip().splitlines() or ["?"])[-1][:80]
 
 
-async def _taken(sandbox: Sandbox, path: Path, way: Way) -> None:
-    await take_fingerprint(sandbox, path, way=way)
-
-
-def _in_process(path: Path) -> None:
-    """A process of its own, as ours has: with the same start."""
-    program = "import sys; sys.path.insert(0, sys.argv[1]); import fingerprint; fingerprint.decode(sys.argv[2])"
-    subprocess.run([sys.executable, "-c", program, str(Path(__file__).parent), str(path)], check=True)
+async def _taken(sandbox: Sandbox, path: Path) -> None:
+    await take_fingerprint(sandbox, path)
 
 
 # --- (b) comparing
@@ -199,7 +179,7 @@ def plain_loops(first: list[int], second: list[int]) -> int:
 
 # --- (c) finding
 
-FAISS = Path(__file__).parent / "support" / "faiss_scan.py"
+FAISS = SUPPORT / "faiss_scan.py"
 
 
 def archive(videos: int, shared: float) -> np.ndarray:
@@ -240,7 +220,7 @@ def measure_finding(videos: int, shared: float, rounds: int) -> Figures:
         for query, scanned in zip(asked, theirs["found"], strict=True):
             found = reader.find(Fingerprint(query))
             assert sorted(int(each.video_id) for each in found) == scanned, "both must find the same"
-            times += [timed(lambda query=query: reader.find(Fingerprint(query))).wall_s for _ in range(3)]
+            times += [timed(lambda query=query: reader.find(Fingerprint(query))) for _ in range(3)]
     ours = percentile(times, 0.5)
     return {
         f"{label}: faiss, median s": theirs["median_s"],
