@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import av
 import imageio_ffmpeg
 import numpy as np
+from av.video.frame import VideoFrame
 
 from .videos import AVI, MATROSKA, MP4, QUICKTIME, ROTATED, SAMPLE_RATE, TRANSPORT_STREAM, UNEVEN, WEBM, Recipe
 
@@ -74,6 +76,17 @@ def likeness(one: np.ndarray, other: np.ndarray) -> float:
     """Peak signal to noise, in decibels; equal pictures are 100."""
     error = float(np.mean((one.astype(float) - other.astype(float)) ** 2))
     return 100.0 if error == 0 else 10 * np.log10(255**2 / error)
+
+
+def luma(frame: VideoFrame) -> np.ndarray:
+    return frame.to_ndarray(format="gray").astype(float)
+
+
+def combs(frames: Iterable[np.ndarray]) -> float:
+    """How much neighbouring lines differ, beside lines of the same field: above one where two moments are woven."""
+    pairs = [(np.abs(frame[1:] - frame[:-1]).mean(), np.abs(frame[2:] - frame[:-2]).mean()) for frame in frames]
+    near, far = np.sum(pairs, axis=0)
+    return float(near / far)
 
 
 def run(*arguments: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support import footage, videos
-from tests.support.footage import likeness, numbers, originals, pictures
+from tests.support.footage import combs, likeness, numbers, originals, pictures
 from tests.support.videos import SAMPLE_RATE, Recipe, Studio
 from touchline.kernel.errors import InvalidInput
 from touchline.media.clip import make_clip
@@ -108,6 +108,14 @@ async def test_containers_and_codecs(
     clip = await make_clip(sandbox, source, output, Range(1520 + offset_ms, 4720 + offset_ms))
     assert clip.cut.method is method
     check_pictures(clip, output, source, list(range(38, 118)))
+
+
+async def test_interlaced_pictures_become_whole(studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    source = studio.make(videos.INTERLACED)
+    clip = await make_clip(sandbox, source, output, Range(1520, 4720))
+    shown, woven = pictures(output / CLIP, SIZE).astype(float), originals(source, SIZE)[38:118].astype(float)
+    assert (clip.cut.method, clip.cut.frames, len(shown)) == (Method.ENCODED, 80, 80)
+    assert combs(shown) < 0.8 * combs(woven)
 
 
 async def test_a_turned_video_stays_turned(studio: Studio, sandbox: Sandbox, output: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import videos
+from tests.support.hostile.bombs import eternal
 from tests.support.videos import Studio
 from touchline.kernel.errors import NotFound, TouchlineError
 from touchline.media.errors import (
@@ -151,6 +152,17 @@ async def test_limits(setting: dict[str, object], why: str, studio: Studio, outp
     async with Sandbox(MediaSettings.model_validate(setting)) as limited:
         with pytest.raises(MediaLimitExceeded, match=why):
             await make_hls(limited, studio.make(large), output)
+
+
+async def test_eternal_videos(studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    """Also where only a header says so, that players show to people."""
+    claims = {name: content for name, content in eternal(studio.make(videos.SMALL).read_bytes()) if "tkhd" not in name}
+    assert len(claims) == 3
+    for name, content in claims.items():
+        path = studio.write(f"{name}.mp4", content)
+        for work in (probe(sandbox, path), make_hls(sandbox, path, output)):
+            with pytest.raises(MediaLimitExceeded, match="lasts 1000000000 s; 86400 s are allowed"):
+                await work
 
 
 async def test_a_broken_picture_does_not_end_a_video(studio: Studio, sandbox: Sandbox, output: Path) -> None:

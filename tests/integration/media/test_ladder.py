@@ -7,11 +7,11 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from imageio_ffmpeg import get_ffmpeg_exe
 
 from tests.support import videos
+from tests.support.footage import combs, luma
 from tests.support.playing import Played, count, play, play_rendition
 from tests.support.videos import Studio
 from touchline.media.hls import make_hls
@@ -170,13 +170,6 @@ async def test_large_pictures_are_fitted_and_turned_upright(studio: Studio, sand
         assert colours[8, 20:].mean(axis=0)[0] > 150, "the stripes run across, red on top"
 
 
-def combs(frames: list[np.ndarray]) -> float:
-    """How much neighbouring lines differ, beside lines of the same field: above one where two moments are woven."""
-    near = sum(np.abs(frame[1:] - frame[:-1]).mean() for frame in frames)
-    far = sum(np.abs(frame[2:] - frame[:-2]).mean() for frame in frames)
-    return float(near / far)
-
-
 @pytest.mark.parametrize("recipe", [videos.INTERLACED, videos.INTERLACED_MPEG2], ids=lambda recipe: recipe.name)
 async def test_interlaced_pictures_become_whole(
     recipe: videos.Recipe, studio: Studio, sandbox: Sandbox, output: Path
@@ -190,10 +183,6 @@ async def test_interlaced_pictures_become_whole(
     with videos.av.open(str(path)) as container:
         woven = [luma(frame) for frame in container.decode(video=0)]
     assert combs([luma(frame) for frame in shown]) < 0.8 * combs(woven)
-
-
-def luma(frame: videos.VideoFrame) -> np.ndarray:
-    return frame.to_ndarray(format="gray").astype(float)
 
 
 async def test_hdr_becomes_what_every_screen_shows(studio: Studio, sandbox: Sandbox, output: Path) -> None:

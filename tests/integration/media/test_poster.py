@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import av
-import numpy as np
 import pytest
 from av.video.frame import VideoFrame
 
 from tests.support import videos
+from tests.support.footage import luma
 from tests.support.videos import Recipe, Studio
 from touchline.media.model import Poster
 from touchline.media.poster import make_poster
@@ -29,10 +29,6 @@ def but_between(filter_: tuple[str, str], start: float, end: float) -> tuple[tup
 def picture(folder: Path, poster: Poster) -> VideoFrame:
     with av.open(str(folder / poster.path), format="jpeg_pipe") as container:
         return next(container.decode(video=0))
-
-
-def luma(frame: VideoFrame) -> np.ndarray:
-    return frame.to_ndarray(format="gray").astype(float)
 
 
 @pytest.mark.parametrize(

@@ -54,3 +54,21 @@ def test_what_the_codecs_raise_is_the_inputs_fault() -> None:
     assert explain(codecs.DecoderNotFoundError(1, "no decoder"))[0] is Failure.UNSUPPORTED
     assert explain(codecs.PatchWelcomeError(1, "not yet"))[0] is Failure.UNSUPPORTED
     assert explain(codecs.MemoryError(errno.ENOMEM, "memory"))[0] is Failure.LIMIT
+
+
+def test_threads_share_the_address_space() -> None:
+    """A hundred of them, as a machine of many cores has, beside what the library reserves by itself."""
+    program = """
+import sys, threading
+from pathlib import Path
+from touchline.media.child.memory import share_memory
+share_memory()
+reserved = lambda: int(Path("/proc/self/statm").read_text().split()[0]) * 4096
+before, over = reserved(), threading.Event()
+threads = [threading.Thread(target=over.wait) for _ in range(100)]
+for thread in threads: thread.start()
+print(reserved() - before)
+over.set()
+"""
+    answer = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert int(answer.stdout) < 100 * 2.1 * 1024**2 + 4 * 64 * 1024**2

@@ -89,8 +89,9 @@ class _Work:
 
     def _pictures(self, source: Source, movie: OutputContainer) -> PictureTrack:
         if self._plan.method is Method.ENCODED:
-            look = Look(self._facts.video.rotation, self._facts.video.light)
-            return EncodedClip(source, movie, self._scanned, Shape(self._size, look))
+            video = self._facts.video
+            shape = Shape(self._size, Look(video.rotation, video.light), video.is_interlaced)
+            return EncodedClip(source, movie, self._scanned, shape)
         return JoinedClip(source, movie, self._scanned, self._plan)
 
     def _sound(self, stream: AudioStream, movie: OutputContainer) -> Track:

@@ -44,6 +44,7 @@ class Shape:
 
     size: tuple[int, int]
     look: Look
+    is_interlaced: bool
 
 
 class Edge:

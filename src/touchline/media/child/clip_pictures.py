@@ -16,8 +16,9 @@ from touchline.media.clip_rules import Plan
 
 from .clip_encoder import Edge, Shape, Whole, rebuilt
 from .packets import AnyPacket, decode
+from .pictures import Progressive
 from .scanning import Scan
-from .source import Source, ready_to_decode
+from .source import Source, ready_to_decode, tick_of
 from .units import Syntax, joined
 
 
@@ -36,16 +37,23 @@ class _Decoded:
         self.frames = 0
 
     def take(self, packet: AnyPacket | None) -> Iterator[AnyPacket]:
-        for picture in decode(self._source.video.codec_context, packet):
-            time = self._time(picture)
-            if time is not None and self._next <= time < self._end:
-                self._next = time + 1
-                self.frames += 1
-                yield from self._encoder.take(picture, time - self._zero)
+        for picture, time in self._decoded(packet):
+            yield from self._show(picture, time)
 
     def finish(self) -> Iterator[AnyPacket]:
         yield from self.take(None)
         yield from self._encoder.finish()
+
+    def _decoded(self, packet: AnyPacket | None) -> Iterator[tuple[VideoFrame, int]]:
+        for picture in decode(self._source.video.codec_context, packet):
+            if (time := self._time(picture)) is not None:
+                yield picture, time
+
+    def _show(self, picture: VideoFrame, time: int) -> Iterator[AnyPacket]:
+        if self._next <= time < self._end:
+            self._next = time + 1
+            self.frames += 1
+            yield from self._encoder.take(picture, time - self._zero)
 
     def _time(self, picture: VideoFrame) -> int | None:
         """Where only the order is sure, one that the decoder held back comes a tick behind the one before."""
@@ -56,12 +64,27 @@ class _Decoded:
         return time
 
 
+class _MadeWhole(_Decoded):
+    """The same of interlaced pictures, which players would show as combs: lines of the later moment are guessed."""
+
+    def __init__(self, source: Source, encoder: Encoder, zero: int, stretch: tuple[int, int]) -> None:
+        super().__init__(source, encoder, zero, stretch)
+        self._progressive = Progressive(tick_of(source.video))
+
+    def _decoded(self, packet: AnyPacket | None) -> Iterator[tuple[VideoFrame, int]]:
+        for picture, time in super()._decoded(packet):
+            yield from self._progressive.take(picture, time)
+        if packet is None:
+            yield from self._progressive.finish()
+
+
 class EncodedClip:
     def __init__(self, source: Source, output: OutputContainer, scanned: Scan, target: Shape) -> None:
         found, reach = scanned.findings(), scanned.reach
         ready_to_decode(source.video, reach.bounds, reach.bounds.threads)
         encoder, stretch = Whole(source, output, target, reach.bounds), (found.first, found.end)
-        self._work = _Decoded(source, encoder, found.first, stretch)
+        kind = _MadeWhole if target.is_interlaced else _Decoded
+        self._work = kind(source, encoder, found.first, stretch)
 
     @property
     def frames(self) -> int:

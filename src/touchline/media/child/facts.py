@@ -16,6 +16,7 @@ from av.video.stream import VideoStream
 from touchline.media import rules
 from touchline.media.model import AudioTrack, Failure, Format, Light, Probe, Ratio, Stream, VideoTrack
 
+from .claims import longest_claim_s
 from .failures import Refused
 from .indexes import index_of
 from .order import Options
@@ -48,9 +49,8 @@ def learn(kind: Format, options: Options) -> Probe:
 def _examine(source: Source, options: Options) -> Probe:
     _check_size(source.video, options)
     duration_ms = _duration_ms(source)
-    if duration_ms > options.longest_ms:
-        why = f"it lasts {duration_ms // 1000} s; {options.longest_ms // 1000} s are allowed"
-        raise Refused(Failure.LIMIT, why)
+    _check_duration(duration_ms, "lasts", options)
+    _check_duration(_claimed_ms(source), "says that it lasts", options)
     video = _video_track(source, _beginning(source, options))
     audio = _audio_track(source.audio) if source.audio else None
     plan, index = rules.plan(source.format, video, audio, options.keyframe_gap_ms), index_of(source)
@@ -73,6 +73,19 @@ def _check_size(video: VideoStream, options: Options) -> None:
     if video.width * video.height > options.most_pixels:
         why = f"its pictures have {video.width} x {video.height} pixels; {options.most_pixels} are allowed"
         raise Refused(Failure.LIMIT, why)
+
+
+def _check_duration(duration_ms: int, verb: str, options: Options) -> None:
+    if duration_ms > options.longest_ms:
+        why = f"it {verb} {duration_ms // 1000} s; {options.longest_ms // 1000} s are allowed"
+        raise Refused(Failure.LIMIT, why)
+
+
+def _claimed_ms(source: Source) -> int:
+    """By any of its headers: one that lies about this is not worth the trust that the others need."""
+    streams = ((stream.duration or 0) * (stream.time_base or 0) for stream in source.container.streams)
+    header = longest_claim_s(INPUT) if source.format in (Format.MP4, Format.QUICKTIME) else 0
+    return round(1000 * max((source.container.duration or 0) * MICROSECOND, header, *streams))
 
 
 def _duration_ms(source: Source) -> int:

@@ -35,7 +35,6 @@ from .copying import CopiedTrack
 from .encoded_pictures import EncodedLadder, Target
 from .encoded_sound import EncodedSound
 from .facts import learn
-from .memory import share_arenas
 from .meter import Meter, shares
 from .order import Options
 from .packets import AnyPacket, mux
@@ -82,7 +81,6 @@ class Work:
 
 
 def package(options: dict[str, Any], channel: Channel) -> Packaged:
-    share_arenas()
     bounds, kind = Options(**options), identify()
     facts = learn(kind, bounds)
     plan = rules.plan(kind, facts.video, facts.audio, bounds.keyframe_gap_ms)

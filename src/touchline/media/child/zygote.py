@@ -14,6 +14,7 @@ import socket
 from collections.abc import Mapping
 
 from .keeper import Belongings, keep
+from .memory import share_memory
 from .order import LONGEST_ORDER, Order
 from .task import Function
 
@@ -26,6 +27,7 @@ def serve(tasks: Mapping[str, str]) -> None:
     """`tasks` says where each is, as `module:function`."""
     functions: dict[str, Function] = {name: pkgutil.resolve_name(place) for name, place in tasks.items()}
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the keepers
+    share_memory()
     gc.freeze()
     with socket.socket(fileno=LINE) as line:
         line.send(READY)
