@@ -9,7 +9,14 @@ from playwright.async_api import Page, expect
 
 from tests.e2e.browsing import drop, open_library, row, wait_until_ready, watch
 from tests.e2e.product import Product
-from tests.support.videos import AVI, MP4, Studio
+from tests.support.footage import with_captions
+from tests.support.videos import LADDER, MP4, Studio
+
+SHOWN = """
+(words) => [...document.querySelector("video").textTracks]
+  .filter(({ mode }) => mode === "showing")
+  .some(({ cues }) => [...cues].some(({ text }) => text === words))
+"""
 
 
 async def test_a_dropped_file_becomes_a_playing_video(page: Page, studio: Studio) -> None:
@@ -24,10 +31,16 @@ async def test_a_dropped_file_becomes_a_playing_video(page: Page, studio: Studio
 
 
 async def test_a_file_that_browsers_do_not_play_is_encoded_again(product: Product, page: Page, studio: Studio) -> None:
-    code, done = await asyncio.to_thread(product.upload, str(studio.make(AVI)), "--title", "From an old camera")
+    """In several qualities, with its sound and its captions."""
+    source = with_captions(studio.make(LADDER), studio.folder / "old-camera.mkv", "subrip")
+    code, done = await asyncio.to_thread(product.upload, str(source), "--title", "From an old camera")
     assert code == 0, done
     await page.goto(done["url"])
-    assert await watch(page, seconds=2, frames=25) > 100
+    assert await watch(page, seconds=2, frames=5) > 100
+    assert await page.evaluate("() => document.querySelector('video').webkitAudioDecodedByteCount") > 0
+    await page.get_by_role("button", name="Captions", exact=True).click()
+    await page.get_by_role("button", name="Captions 1 (deu)").wait_for()
+    await page.wait_for_function(SHOWN, arg="Tor! Müller ⚽")
 
 
 async def test_an_upload_from_elsewhere_appears_without_a_reload(product: Product, page: Page, studio: Studio) -> None:

@@ -15,6 +15,16 @@ from av.video.frame import VideoFrame
 from .videos import AVI, MATROSKA, MP4, QUICKTIME, ROTATED, SAMPLE_RATE, TRANSPORT_STREAM, UNEVEN, WEBM, Recipe
 
 BITS, SIDE = 8, 16
+CAPTIONS = """1
+00:00:00,500 --> 00:00:01,500
+<script>alert(1)</script> & {\\an8}one
+two --> three
+
+2
+00:00:02,000 --> 00:00:03,250
+Tor! Müller ⚽
+
+"""
 _BLACK = ("drawbox", f"x=0:y=0:w={BITS * SIDE}:h={SIDE}:color=black:t=fill")
 
 
@@ -87,6 +97,16 @@ def combs(frames: Iterable[np.ndarray]) -> float:
     pairs = [(np.abs(frame[1:] - frame[:-1]).mean(), np.abs(frame[2:] - frame[:-2]).mean()) for frame in frames]
     near, far = np.sum(pairs, axis=0)
     return float(near / far)
+
+
+def with_captions(path: Path, target: Path, codec: str) -> Path:
+    """The same video, and words that look like more than words."""
+    texts = target.with_suffix(".srt")
+    texts.write_text(CAPTIONS)
+    inputs, kept = ["-i", str(path), "-i", str(texts)], ["-map", "0", "-map", "1", "-c", "copy", "-c:s", codec]
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", *inputs, *kept]
+    subprocess.run([*command, "-metadata:s:s:0", "language=deu", str(target)], check=True)
+    return target
 
 
 def run(*arguments: str) -> None:

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from imageio_ffmpeg import get_ffmpeg_exe
 
 from tests.support import videos
-from tests.support.footage import combs, luma
+from tests.support.footage import combs, luma, with_captions
 from tests.support.playing import Played, count, play, play_rendition
 from tests.support.videos import Studio
 from touchline.media.hls import make_hls
 from touchline.media.model import HlsPackage, OutputFile
 from touchline.media.sandbox import Sandbox
-
-HOSTILE = """1
-00:00:00,500 --> 00:00:01,500
-<script>alert(1)</script> & {\\an8}one
-two --> three
-
-2
-00:00:02,000 --> 00:00:03,250
-Tor! Müller ⚽
-
-"""
 
 
 @dataclass(frozen=True)
@@ -41,28 +28,6 @@ class Made:
 
     def lines(self, name: str) -> list[str]:
         return (self.folder / name).read_text().splitlines()
-
-
-def with_captions(path: Path, target: Path, codec: str) -> Path:
-    texts = target.with_suffix(".srt")
-    texts.write_text(HOSTILE)
-    command = [
-        get_ffmpeg_exe(),
-        "-loglevel",
-        "error",
-        "-y",
-        "-i",
-        str(path),
-        "-i",
-        str(texts),
-        "-map",
-        "0",
-        "-map",
-        "1",
-    ]
-    language = ["-metadata:s:s:0", "language=deu"]
-    subprocess.run([*command, "-c", "copy", "-c:s", codec, *language, str(target)], check=True)
-    return target
 
 
 @pytest.fixture(scope="module")

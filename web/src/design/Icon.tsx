@@ -2,6 +2,7 @@
 
 const PATHS = {
   alert: "M12 8v5M12 16.5v.01M10.3 3.9 2.6 17.4A2 2 0 0 0 4.3 20.4h15.4a2 2 0 0 0 1.7-3L13.7 3.9a2 2 0 0 0-3.4 0Z",
+  captions: "M4 5h16v14H4zM7.5 15h5M15 15h1.5M7.5 11.5h2M12 11.5h4.5",
   check: "m5 12.5 4.5 4.5L19 7.5",
   close: "M6 6l12 12M18 6 6 18",
   chevron: "m6 9 6 6 6-6",
@@ -22,6 +23,7 @@ const PATHS = {
 } as const;
 
 const SHAPES = {
+  captionsOn: "M3 4h18v16H3zM6.5 14v2h6v-2zM14 14v2h3.5v-2zM6.5 10.5v2h3v-2zM11 10.5v2h6.5v-2z",
   play: "M8 5.3v13.4c0 .8.9 1.3 1.6.9l10.6-6.7c.6-.4.6-1.4 0-1.8L9.6 4.4c-.7-.4-1.6.1-1.6.9Z",
   pause: "M7 4.5h3.2v15H7zM13.8 4.5H17v15h-3.2z",
 } as const;
@@ -40,6 +42,7 @@ export function Icon({ name, size = 20 }: { readonly name: IconName; readonly si
       stroke-width="1.75"
       stroke-linecap="round"
       stroke-linejoin="round"
+      fill-rule="evenodd"
       aria-hidden="true"
       focusable="false"
     >

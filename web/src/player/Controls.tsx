@@ -31,6 +31,7 @@ export function Controls({ machine, expectedSeconds }: ControlsProps) {
         />
         <VolumeBar machine={machine} />
         <Time machine={machine} expectedSeconds={expectedSeconds} />
+        <CaptionsControl machine={machine} />
         <Control
           icon={isFull ? "fullscreenExit" : "fullscreen"}
           label={isFull ? "Leave full screen" : "Full screen"}
@@ -85,6 +86,18 @@ function Time({ machine: { media }, expectedSeconds }: ControlsProps) {
     <span class={styles.time}>
       {formatDuration(media.seconds.value * 1000)} / {formatDuration((media.duration.value || expectedSeconds) * 1000)}
     </span>
+  );
+}
+
+function CaptionsControl({ machine: { media, remote } }: { readonly machine: Machine }) {
+  const shown = media.captions.value;
+  if (!media.hasCaptions.value) return null;
+  return (
+    <Control
+      icon={shown === null ? "captions" : "captionsOn"}
+      label={shown === null ? "Captions" : `Captions ${shown}`}
+      onPress={remote.switchCaptions}
+    />
   );
 }
 

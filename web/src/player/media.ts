@@ -13,6 +13,9 @@ export interface MediaState {
   readonly bufferedTo: ReadonlySignal<number>;
   readonly volume: ReadonlySignal<number>;
   readonly muted: ReadonlySignal<boolean>;
+  readonly hasCaptions: ReadonlySignal<boolean>;
+  /** The name of those that are shown, if any. */
+  readonly captions: ReadonlySignal<string | null>;
 }
 
 const EVENTS = [
@@ -32,6 +35,7 @@ const EVENTS = [
   "loadeddata",
   "emptied",
 ] as const;
+const TRACK_EVENTS = ["addtrack", "removetrack", "change"] as const;
 
 export function followMedia(element: HTMLVideoElement, ends: AbortSignal): MediaState {
   const state = {
@@ -44,6 +48,8 @@ export function followMedia(element: HTMLVideoElement, ends: AbortSignal): Media
     bufferedTo: signal(0),
     volume: signal(1),
     muted: signal(false),
+    hasCaptions: signal(false),
+    captions: signal<string | null>(null),
   };
   const read = () =>
     batch(() => {
@@ -56,10 +62,22 @@ export function followMedia(element: HTMLVideoElement, ends: AbortSignal): Media
       state.bufferedTo.value = bufferedTo(element);
       state.volume.value = element.volume;
       state.muted.value = element.muted;
+      state.hasCaptions.value = captionTracks(element).length > 0;
+      state.captions.value = captionTracks(element).find(isShown)?.label ?? null;
     });
   for (const name of EVENTS) element.addEventListener(name, read, { signal: ends });
+  for (const name of TRACK_EVENTS) element.textTracks.addEventListener(name, read, { signal: ends });
   read();
   return state;
+}
+
+/** The texts of the stream; what scripts keep in tracks of other kinds is not for eyes. */
+export function captionTracks(element: HTMLVideoElement): readonly TextTrack[] {
+  return [...element.textTracks].filter(({ kind }) => kind === "subtitles" || kind === "captions");
+}
+
+export function isShown(track: TextTrack): boolean {
+  return track.mode === "showing";
 }
 
 /** The end of what can be played from here without waiting. */

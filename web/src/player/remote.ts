@@ -1,4 +1,5 @@
 /** What buttons and keys do to a video element. */
+import { captionTracks, isShown } from "./media";
 import type { Shortcut } from "./shortcuts";
 
 /** iPhones have full screen for the video element only, under an old name. */
@@ -12,6 +13,8 @@ export interface Remote {
   readonly setVolume: (volume: number) => void;
   readonly toggleMuted: () => void;
   readonly toggleFullscreen: () => void;
+  /** From one language to the next, and then none. */
+  readonly switchCaptions: () => void;
   readonly press: (shortcut: Shortcut) => void;
 }
 
@@ -36,6 +39,11 @@ export function createRemote(element: OldVideoElement, frame: HTMLElement): Remo
       else if (document.fullscreenEnabled) frame.requestFullscreen().catch(() => undefined);
       else element.webkitEnterFullscreen?.();
     },
+    switchCaptions() {
+      const tracks = captionTracks(element);
+      const next = tracks[tracks.findIndex(isShown) + 1];
+      for (const track of tracks) track.mode = track === next ? "showing" : "disabled";
+    },
     press(shortcut) {
       if (shortcut.kind === "seek") remote.seekTo(element.currentTime + shortcut.seconds);
       else if (shortcut.kind === "volume") remote.setVolume(element.volume + shortcut.change);
@@ -45,8 +53,9 @@ export function createRemote(element: OldVideoElement, frame: HTMLElement): Remo
   return remote;
 }
 
-const SIMPLE: Record<"toggle" | "mute" | "fullscreen", (remote: Remote) => void> = {
+const SIMPLE: Record<"toggle" | "mute" | "captions" | "fullscreen", (remote: Remote) => void> = {
   toggle: (remote) => remote.toggle(),
   mute: (remote) => remote.toggleMuted(),
+  captions: (remote) => remote.switchCaptions(),
   fullscreen: (remote) => remote.toggleFullscreen(),
 };

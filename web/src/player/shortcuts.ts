@@ -5,6 +5,7 @@ export type Shortcut =
   | { readonly kind: "seek"; readonly seconds: number }
   | { readonly kind: "volume"; readonly change: number }
   | { readonly kind: "mute" }
+  | { readonly kind: "captions" }
   | { readonly kind: "fullscreen" };
 
 export interface KeyPress {
@@ -29,6 +30,7 @@ const LETTERS = new Map<string, Shortcut>([
   ["l", { kind: "seek", seconds: 10 }],
   ["f", { kind: "fullscreen" }],
   ["m", { kind: "mute" }],
+  ["c", { kind: "captions" }],
 ]);
 
 export const SHORTCUT_LEGEND: readonly (readonly [keys: string, meaning: string])[] = [
@@ -37,6 +39,7 @@ export const SHORTCUT_LEGEND: readonly (readonly [keys: string, meaning: string]
   ["← / →", "5 seconds back or forward"],
   ["↑ / ↓", "Louder or quieter"],
   ["M", "Sound off or on"],
+  ["C", "Captions"],
   ["F", "Full screen"],
 ];
 

@@ -1,6 +1,6 @@
 /** Brings HLS into a video element: by hls.js where the browser has Media Source, else by the browser itself. */
 import workerPath from "hls.js/dist/hls.worker.js?url";
-import type Hls from "hls.js/light";
+import type Hls from "hls.js";
 
 /** `expired`: the signed address does not answer any more. `unsupported`: this browser cannot play it at all. */
 export type SourceFailure = "expired" | "network" | "media" | "unsupported";
@@ -15,7 +15,8 @@ const REFUSALS = new Set([401, 403, 404, 410]);
 const RECOVERY_PAUSE_MS = 10_000;
 
 export async function attachSource(element: HTMLVideoElement, source: Source, ends: AbortSignal): Promise<void> {
-  const module = await import("hls.js/light").catch(() => null);
+  // The whole of it: the light build plays neither sound from a stream of its own nor captions.
+  const module = await import("hls.js").catch(() => null);
   if (ends.aborted) return;
   const HlsPlayer = module?.default;
   if (HlsPlayer === undefined) source.onFailure("network");

@@ -14,6 +14,7 @@ test.each([
   ["ArrowRight", { kind: "seek", seconds: 5 }],
   ["ArrowUp", { kind: "volume", change: 0.1 }],
   ["m", { kind: "mute" }],
+  ["c", { kind: "captions" }],
   ["f", { kind: "fullscreen" }],
   ["x", null],
   ["constructor", null],

@@ -54,7 +54,7 @@ def build_router(folder: Path | None, upload_url: str, settings: GatewaySettings
 
 
 def content_policy(upload_url: str, settings: GatewaySettings) -> str:
-    """The player hands video to the browser as blobs; everything else comes from here."""
+    """The player hands video to the browser as blobs, and caption tracks that are empty at first as data."""
     store = urlsplit(upload_url)
     named = (origin for origin in settings.origins if "[" not in origin)  # a policy has no words for IPv6
     live = sorted(origin.replace("http", "ws", 1) for origin in named)
@@ -65,7 +65,7 @@ def content_policy(upload_url: str, settings: GatewaySettings) -> str:
             "style-src 'self'",
             "img-src 'self'",
             "font-src 'self'",
-            "media-src 'self' blob:",
+            "media-src 'self' blob: data:",
             "worker-src 'self'",
             f"connect-src 'self' {' '.join([f'{store.scheme}://{store.netloc}', *live])}",
             "form-action 'self'",
