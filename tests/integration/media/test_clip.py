@@ -20,6 +20,7 @@ from touchline.media.clip_model import CLIP, Clip, Method, Range
 from touchline.media.errors import EmptyRange
 from touchline.media.hls import make_hls
 from touchline.media.playlists import read_segments
+from touchline.media.recordings import segments_of
 from touchline.media.sandbox import Sandbox
 from touchline.media.segments import Segment, Segments
 
@@ -216,6 +217,18 @@ async def test_while_it_is_recorded(stream_parts: Segments, studio: Studio, sand
         closed[number].set()
     check_pictures(await clip, output, studio.make(footage.NUMBERED), list(range(25, 75)))
     assert asked.empty()
+
+
+async def test_from_a_playlist_that_grows(
+    stream_parts: Segments, studio: Studio, sandbox: Sandbox, output: Path, tmp_path: Path
+) -> None:
+    """It is opened while it has one segment of three."""
+    whole, growing = (tmp_path / "index.m3u8").read_text(), tmp_path / "growing.m3u8"
+    growing.write_text(whole[: whole.index("#EXTINF", whole.index("#EXTINF") + 1)])
+    segments = segments_of(growing)
+    growing.write_text(whole)
+    clip = await make_clip(sandbox, segments, output, Range(1520, 4720))
+    check_pictures(clip, output, studio.make(footage.NUMBERED), list(range(38, 118)))
 
 
 async def test_segments_that_do_not_follow_each_other(stream_parts: Segments, sandbox: Sandbox, output: Path) -> None:

@@ -52,6 +52,14 @@ def test_a_clip(studio: Studio, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name != "data"] == ["out.mp4"]
 
 
+def test_a_clip_of_a_playlist(studio: Studio, tmp_path: Path) -> None:
+    playlist = tmp_path / "index.m3u8"
+    footage.run("-i", str(studio.make(footage.NUMBERED)), "-c", "copy", "-f", "hls", "-hls_time", "2", str(playlist))
+    arguments = ["clip", str(playlist), str(tmp_path / "out.mp4"), "--from", "2", "--to", "4", "--json"]
+    document = json.loads(RUNNER.invoke(media.commands, arguments).stdout)
+    assert (document["start_ms"], document["end_ms"], document["frames"]) == (2000, 4000, 50)
+
+
 def test_a_sample(studio: Studio, tmp_path: Path) -> None:
     folder = tmp_path / "pictures"
     arguments = ["sample", str(studio.make(videos.SMALL)), str(folder), "--every", "0.5", "--similarity", "1"]

@@ -11,13 +11,15 @@ import typer
 
 from touchline.apps.cli.output import AsJson, show, show_json
 
-from .arguments import File
 from .outputs import new_file, percentages
 from .times import milliseconds
 
 if TYPE_CHECKING:
     from touchline.media.clip_model import Clip, Range
 
+Source = Annotated[
+    Path, typer.Argument(help="The video file, or an HLS playlist (.m3u8) beside its segments.", show_default=False)
+]
 Target = Annotated[Path, typer.Argument(help="The MP4 file to make; it must not be there yet.", show_default=False)]
 Start = Annotated[
     int, typer.Option("--from", help="The start: seconds or [h:]mm:ss.", parser=milliseconds, metavar="TIME")
@@ -28,8 +30,11 @@ Padding = Annotated[
 ]
 
 
-def clip(source: File, target: Target, start: Start, end: End, padding: Padding = 0, as_json: AsJson = False) -> None:
-    """Cut a clip. H.264 is copied between keyframes, and only the edges are encoded."""
+def clip(source: Source, target: Target, start: Start, end: End, padding: Padding = 0, as_json: AsJson = False) -> None:
+    """Cut a clip. H.264 is copied between keyframes, and only the edges are encoded.
+
+    A playlist may still grow: what the clip needs is waited for.
+    """
     from touchline.media.clip_model import Range
 
     made = asyncio.run(_made(source, target, Range(start, end, padding)))
@@ -43,8 +48,10 @@ def clip(source: File, target: Target, start: Start, end: End, padding: Padding 
 async def _made(source: Path, target: Path, wanted: Range) -> Clip:
     from touchline.apps.settings import load
     from touchline.media.clip import make_clip
+    from touchline.media.recordings import segments_of
     from touchline.media.sandbox import Sandbox
 
+    footage = segments_of(source) if source.suffix == ".m3u8" else source
     async with Sandbox(load().settings.media) as sandbox:
         with new_file(target) as folder:
-            return await make_clip(sandbox, source, folder, wanted, percentages())
+            return await make_clip(sandbox, footage, folder, wanted, percentages())
