@@ -25,6 +25,7 @@ from touchline.media.storyboard import make_storyboard
 
 MIB = 1024**2
 HOURS = 3
+LONGEST_NAME = 15  # that the kernel keeps of a process
 Work = Callable[[Sandbox, Path, Path, Progress], Awaitable[object]]
 TASKS: dict[str, Work] = {
     "sample": lambda sandbox, path, folder, progress: sample(sandbox, path, folder, SampleOptions(500), progress),
@@ -50,13 +51,13 @@ class Watch:
     """The most memory that the child of a task was seen with."""
 
     def __init__(self, task: str) -> None:
-        self._name = f"media-{task}"
+        self._name = f"media-{task}"[:LONGEST_NAME]
         self._child: psutil.Process | None = None
         self.peak = 0
 
     def __call__(self, percent: int) -> None:
         self._child = self._child or next(
-            (each for each in psutil.process_iter(["name"]) if each.info["name"] == self._name), None
+            (each for each in psutil.process_iter(["name"]) if each.info["name"][:LONGEST_NAME] == self._name), None
         )
         with suppress(psutil.NoSuchProcess):
             self.peak = max(self.peak, self._child.memory_info().rss if self._child else 0)
