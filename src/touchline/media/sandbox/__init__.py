@@ -1,6 +1,7 @@
 """Work on what strangers wrote, in a child process behind walls. Nothing else in `media` starts a process."""
 
+from .enclosed import Enclosed
 from .model import Completed, Enclosure, Outcome, Program, Progress, Task
 from .service import HINT, Sandbox
 
-__all__ = ["HINT", "Completed", "Enclosure", "Outcome", "Program", "Progress", "Sandbox", "Task"]
+__all__ = ["HINT", "Completed", "Enclosed", "Enclosure", "Outcome", "Program", "Progress", "Sandbox", "Task"]

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
 from touchline.kernel.errors import SetupError
 from touchline.media.model import Walls
 from touchline.media.settings import MediaSettings
 
+from .enclosed import Enclosed
 from .errand import run_errand
 from .model import Enclosure, Outcome, Program, Progress, Result, Task
 from .trial import Settled, possible_enclosures, settle
@@ -60,11 +63,19 @@ class Sandbox:
 
     async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> Outcome[Result]:
         """The result of one task, or the error that says whose fault it is. Cancelling it ends the child."""
+        return await run_errand((await self._standing()).zygote, task, kind, progress)
+
+    async def enclose(self, module: str) -> Enclosed:
+        """Another program, behind the same walls, for work that must stay warm. The caller closes it."""
+        cell = (await self._standing()).zygote.cell
+        return Enclosed(replace(cell, program=Program(module)), socket.SOCK_STREAM)
+
+    async def _standing(self) -> Settled:
         settled = await self._settle()
         if settled.walls.missing and self.settings.require_walls:
             why = f"missing: {', '.join(settled.walls.missing)}; {settled.why_not_more}"
             raise SetupError("the walls around videos do not stand", why=why, hint=HINT)
-        return await run_errand(settled.zygote, task, kind, progress)
+        return settled
 
     async def _settle(self) -> Settled:
         async with self._settling:
