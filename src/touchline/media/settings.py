@@ -80,6 +80,18 @@ class MediaSettings(Section):
     clip_time: Duration = Field(default=timedelta(hours=1), ge=SECOND)
     """How long it may take to cut a clip, once all of it is there."""
 
+    engine_threads: int = Field(default=1, ge=1, le=MOST_THREADS)
+    """How many threads the engine process reads a picture with; more pay only on a machine with idle cores."""
+
+    engine_memory: ByteSize = Field(default=ByteSize(4 * GIB), ge=GIB)
+    """The address space of the engine process, its libraries and models included."""
+
+    engine_idle: Duration = Field(default=timedelta(minutes=1), ge=timedelta(milliseconds=100))
+    """How long the engine process waits for another picture before it ends."""
+
+    picture_time: Duration = Field(default=timedelta(minutes=1), ge=timedelta(milliseconds=100))
+    """How long an engine may take for one picture, its own start included."""
+
 
 def child_threads(settings: MediaSettings) -> int:
     return settings.threads or min(os.cpu_count() or 1, MOST_THREADS)

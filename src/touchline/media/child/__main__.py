@@ -8,6 +8,7 @@ TASKS = {
     "storyboard": "touchline.media.child.storyboard:make_storyboard",
     "sample": "touchline.media.child.sampling:sample",
     "clip": "touchline.media.child.clip:cut",
+    "pixels": "touchline.media.child.pixels:decode_pixels",
     "walls": "touchline.media.child.walls:try_walls",
 }
 

@@ -1,0 +1,93 @@
+"""What goes to the engines and what comes back. Shared with the engine process: it imports nothing heavy.
+
+Invariant: boxes are whole pixels of the picture that was sent, from its left upper corner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+CHANNELS = 3
+
+
+class ReaderName(StrEnum):
+    RAPIDOCR = "rapidocr"
+    TESSERACT = "tesseract"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOrder:
+    """What an engine process is told first."""
+
+    reader: ReaderName | None
+    languages: tuple[str, ...]
+    threads: int
+    memory_bytes: int
+    most_bytes: int  # of one picture
+    user_id: int  # to become, where root started it
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Decoded pixels: rows from the top, three bytes each: blue, green, red."""
+
+    width: int
+    height: int
+    pixels: bytes = field(repr=False)
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextRegion:
+    """One line of text. `since_ms`: the first picture of its stream in which it stood there."""
+
+    text: str
+    box: Box
+    confidence: float  # 0 to 1
+    language: str | None  # where the reader knows it
+    since_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrameVerdict:
+    """What a picture shows, as probabilities."""
+
+    football: float
+    filmed_screen: float
+
+    @property
+    def is_football(self) -> bool:
+        return self.football >= 0.5
+
+    @property
+    def is_filmed_screen(self) -> bool:
+        return self.filmed_screen >= 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SeenText:
+    """A line of text for as long as it stood in one place."""
+
+    text: str
+    box: Box
+    confidence: float
+    language: str | None
+    start_ms: int
+    end_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All text of a file."""
+
+    pictures: int
+    texts: tuple[SeenText, ...]
