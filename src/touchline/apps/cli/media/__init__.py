@@ -7,6 +7,7 @@ import typer
 from . import fingerprints
 from .clip import clip
 from .making import hls, poster, storyboard
+from .ocr import ocr
 from .probe import probe
 from .sample import sample
 
@@ -18,6 +19,6 @@ def media() -> None:
     """Look at video files, and make things of them."""
 
 
-for command in (probe, hls, poster, storyboard, clip, sample):
+for command in (probe, hls, poster, storyboard, clip, sample, ocr):
     commands.command()(command)
 commands.add_typer(fingerprints.commands)
