@@ -216,7 +216,7 @@ async def test_hostile_sizes_are_refused_before_anything_starts(
 async def test_a_language_that_is_not_installed_names_its_package(sandbox: Sandbox) -> None:
     async with Engine(sandbox, ReaderName.TESSERACT, ["xyz"]) as engine:
         with pytest.raises(LanguageMissing) as caught:
-            await engine.read(PICTURE)
+            await engine.start()
         assert engine.process_id is None
     assert "tessdata-xyz" in caught.value.hint
     assert caught.value.retryable is False

@@ -7,7 +7,8 @@ more; after that the caller hears of it. Nothing is left behind by `close`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any, Self
 
@@ -28,7 +29,7 @@ SMALLEST_SIDE = 8
 
 
 class Engine:
-    """Without a reader it only judges, and needs a fifth of the memory. The sandbox gives it its walls."""
+    """Without a reader it only judges, and needs a quarter of the memory. The sandbox gives it its walls."""
 
     def __init__(self, sandbox: Sandbox, reader: ReaderName | None = None, languages: Sequence[str] = ("eng",)) -> None:
         self._sandbox = sandbox
@@ -55,6 +56,16 @@ class Engine:
     def process_id(self) -> int | None:
         """Of the engine process, while there is one."""
         return self._companion.process_id if self._companion and self._companion.lives else None
+
+    async def start(self) -> None:
+        """Now, and not with the first picture: what is missing is heard before other work is done."""
+        async with self._one_at_a_time:
+            try:
+                async with self._in_time():
+                    await self._started()
+            except CompanionGone as error:
+                raise EngineCrashed("the engine cannot be started", why=str(error)) from error
+            self._leave_when_idle()
 
     async def read(self, picture: Picture, stream: str = "") -> tuple[TextRegion, ...]:
         answer = await self._asked(picture, {"task": "read", "stream": stream, "at_ms": picture.at_ms})
@@ -96,18 +107,23 @@ class Engine:
             raise EngineCrashed("the engine ended in the middle of a picture", why=str(error)) from error
 
     async def _answered(self, message: Message) -> dict[str, Any]:
+        async with self._in_time():
+            companion = await self._started()
+            answer = await companion.ask(message)
+        return _believed(answer)
+
+    @asynccontextmanager
+    async def _in_time(self) -> AsyncGenerator[None]:
         patience = asyncio.timeout(self._settings.picture_time.total_seconds())
         try:
             async with patience:
-                companion = await self._started()
-                answer = await companion.ask(message)
+                yield
         except BaseException as error:  # also cancelled: what it still says would answer the wrong question
             await self._end()
             if isinstance(error, TimeoutError) and patience.expired():
                 why = f"it takes longer than {self._settings.picture_time.total_seconds():g} s"
                 raise EngineTimedOut("the engine does not answer in time", why=why) from error
             raise
-        return _believed(answer)
 
     async def _started(self) -> Companion:
         if self._companion is None or not self._companion.lives:
@@ -128,6 +144,7 @@ class Engine:
             self._idle = None
 
     def _leave_when_idle(self) -> None:
+        self._stay()
         if self._companion is not None:
             loop, idle = asyncio.get_running_loop(), self._settings.engine_idle.total_seconds()
             self._idle = loop.call_later(idle, self._companion.kill)

@@ -22,6 +22,7 @@ from .sameness import differences, same
 
 LONGEST_SIDE = 1920  # pictures are not read larger than this
 LEAST_CONFIDENCE = 0.5
+ALONE = 0.95  # for one letter: a player's legs look like an A
 WHOLE = 0.4  # of the picture: looking at all of it costs no more
 STILL_THERE = 0.5  # of a region that has not rested yet
 MOST_REJECTED = 64
@@ -161,4 +162,5 @@ def _distinct(lines: Sequence[Area]) -> list[Area]:
 
 
 def _is_text(words: Words) -> bool:
-    return bool(words.text.strip()) and words.confidence >= LEAST_CONFIDENCE
+    text = words.text.strip()
+    return bool(text) and words.confidence >= (LEAST_CONFIDENCE if len(text) > 1 else ALONE)

@@ -54,4 +54,5 @@ async def _read(file: Path, engine: ReaderName, every_ms: int, languages: list[s
     from touchline.media.sandbox import Sandbox
 
     async with Sandbox(load().settings.media) as sandbox, Engine(sandbox, engine, languages) as reader:
+        await reader.start()
         return await read_file(sandbox, reader, file, every_ms, percentages())
