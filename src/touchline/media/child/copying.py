@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 
 from av.audio.stream import AudioStream
 from av.bitstream import BitStreamFilterContext
@@ -21,17 +21,18 @@ class CopiedTrack:
         self._timeline = Timeline(tick_of(stream), rate, source.start)
         self._unwrap = _adts_remover(stream, self._target)
 
-    def take(self, packet: AnyPacket) -> Iterator[AnyPacket]:
+    def take(self, packet: AnyPacket) -> Sequence[AnyPacket]:
         return self._addressed(self._timeline.take(packet))
 
-    def finish(self) -> Iterator[AnyPacket]:
+    def finish(self) -> Sequence[AnyPacket]:
         return self._addressed(self._timeline.finish())
 
-    def _addressed(self, packets: Iterable[AnyPacket]) -> Iterator[AnyPacket]:
+    def _addressed(self, packets: Sequence[AnyPacket]) -> Sequence[AnyPacket]:
+        if self._unwrap:
+            packets = [plain for packet in packets for plain in filtered(self._unwrap, packet)]
         for packet in packets:
-            for plain in filtered(self._unwrap, packet):
-                plain.stream = self._target
-                yield plain
+            packet.stream = self._target
+        return packets
 
 
 def _adts_remover(

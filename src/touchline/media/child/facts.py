@@ -1,61 +1,70 @@
-"""From an opened source to the facts about it. A few pictures are decoded: that they can be is one of them."""
+"""From an opened source to the facts about it. A few pictures are decoded: that they can be is one of them.
+
+What was read for that need not be read again: whoever copies a video goes on from there.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, pairwise
 
 from av.audio.stream import AudioStream
 from av.stream import Stream as AvStream
-from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from touchline.media import rules
 from touchline.media.model import AudioTrack, Failure, Format, Light, Probe, Ratio, Stream, VideoTrack
 
+from .beginning import Beginning, lists_every_picture, read_beginning
 from .claims import longest_claim_s
 from .failures import Refused
 from .indexes import index_of
 from .order import Options
-from .packets import decode
-from .source import INPUT, Source, open_source, ready_to_decode, tick_of
+from .packets import AnyPacket
+from .source import INPUT, Source, open_source, tick_of
 
 SQUARE = Ratio(1, 1)
 MOST_LANGUAGE_LETTERS = 16
-MOST_PACKETS = 300  # at the beginning: recordings may begin in the middle of a group of pictures
-PICTURES = 4  # some flag only every other one as interlaced
 MOST_TIMES = 100_000
-PROGRESSIVE = 1  # where the libraries know already that no picture is interlaced, one is enough
 LIGHTS = {16: Light.PQ, 18: Light.HLG}  # by the numbers of ITU-T H.273
 MICROSECOND = Fraction(1, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
-    """What reading the first packets showed."""
+class Examined:
+    """The decoder of its pictures has begun already: this is for who copies them."""
 
-    pictures: Sequence[VideoFrame]
-    times: Sequence[int]  # of the packets, in ticks
+    source: Source
+    facts: Probe
+    packets: Iterator[AnyPacket] | None  # from the very first one on; none where they have to be read again
 
 
 def learn(kind: Format, options: Options) -> Probe:
+    with examined(kind, options) as found:
+        return found.facts
+
+
+@contextmanager
+def examined(kind: Format, options: Options) -> Generator[Examined]:
     with open_source(kind, options) as source:
-        return _examine(source, options)
+        yield _examine(source, options)
 
 
-def _examine(source: Source, options: Options) -> Probe:
+def _examine(source: Source, options: Options) -> Examined:
     _check_size(source.video, options)
     duration_ms = _duration_ms(source)
     _check_duration(duration_ms, "lasts", options)
     _check_duration(_claimed_ms(source), "says that it lasts", options)
-    video = _video_track(source, _beginning(source, options))
+    beginning = read_beginning(source, options)
+    video = _video_track(source, beginning)
     audio = _audio_track(source.audio) if source.audio else None
     plan, index = rules.plan(source.format, video, audio, options.keyframe_gap_ms), index_of(source)
     verdict, reason = rules.judge(source.format, plan, index)
-    return Probe(
+    facts = Probe(
         format=source.format,
         size_bytes=os.fstat(INPUT).st_size,
         duration_ms=duration_ms,
@@ -67,6 +76,7 @@ def _examine(source: Source, options: Options) -> Probe:
         start_ms=round(source.start * 1000),
         index=index,
     )
+    return Examined(source, facts, beginning.packets if _says_its_duration(source) else None)
 
 
 def _check_size(video: VideoStream, options: Options) -> None:
@@ -91,13 +101,17 @@ def _claimed_ms(source: Source) -> int:
 def _duration_ms(source: Source) -> int:
     """The video stream's own, else the container's, else what reading it to the end shows."""
     video = source.video
-    if video.duration:
-        seconds = video.duration * tick_of(video)
-    elif source.container.duration:
-        seconds = source.container.duration * MICROSECOND
-    else:
+    if not _says_its_duration(source):
         seconds = _measured_duration(source)
+    elif video.duration:
+        seconds = video.duration * tick_of(video)
+    else:
+        seconds = (source.container.duration or 0) * MICROSECOND
     return max(1, round(seconds * 1000))
+
+
+def _says_its_duration(source: Source) -> bool:
+    return bool(source.video.duration or source.container.duration)
 
 
 def _measured_duration(source: Source) -> Fraction:
@@ -105,25 +119,6 @@ def _measured_duration(source: Source) -> Fraction:
     end = max((packet.pts + (packet.duration or 0) for packet in packets if packet.pts is not None), default=0)
     source.container.seek(0)
     return end * tick_of(source.video) - source.start
-
-
-def _beginning(source: Source, options: Options) -> Beginning:
-    """Without an index that tells, the times of pictures are those that are read here."""
-    ready_to_decode(source.video, options, threads=1)  # more would read ahead before the first one is out
-    pictures: list[VideoFrame] = []
-    times: list[int] = []
-    wanted = 1 if source.video.codec_context.field_order == PROGRESSIVE else PICTURES
-    enough = 0 if _lists_every_picture(source.video) else MOST_PACKETS
-    for packet in islice(source.container.demux(source.video), MOST_PACKETS):
-        if packet.pts is not None:
-            times.append(packet.pts)
-        if len(pictures) < wanted:
-            pictures += decode(source.video.codec_context, packet if packet.size else None)
-        elif len(times) >= enough:
-            break
-    if not pictures:
-        raise Refused(Failure.DAMAGED, "none of its first pictures can be decoded")
-    return Beginning(pictures, times)
 
 
 def _video_track(source: Source, beginning: Beginning) -> VideoTrack:
@@ -148,7 +143,7 @@ def _video_track(source: Source, beginning: Beginning) -> VideoTrack:
 
 def _has_variable_rate(stream: VideoStream, seen: Sequence[int]) -> bool:
     entries: Iterable[int] = seen
-    if _lists_every_picture(stream):
+    if lists_every_picture(stream):
         entries = (entry.timestamp for entry in islice(stream.index_entries, MOST_TIMES))
     return rules.has_variable_rate(list(entries), float(tick_of(stream)))
 
@@ -176,12 +171,8 @@ def _ratio(value: Fraction | None) -> Ratio | None:
 def _keyframe_gap_ms(stream: VideoStream) -> int | None:
     """Only where the index has every picture: others list a choice of keyframes, or none."""
     entries = stream.index_entries
-    if not _lists_every_picture(stream):
+    if not lists_every_picture(stream):
         return None
     times = [entry.timestamp for entry in entries if entry.is_keyframe]
     times.append(entries[len(entries) - 1].timestamp)
     return round(max((later - earlier for earlier, later in pairwise(times)), default=0) * tick_of(stream) * 1000)
-
-
-def _lists_every_picture(stream: VideoStream) -> bool:
-    return bool(stream.frames) and len(stream.index_entries) >= stream.frames

@@ -7,8 +7,8 @@ Invariant: every name is ours; the source's names and metadata appear nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -34,7 +34,7 @@ from .channel import Channel
 from .copying import CopiedTrack
 from .encoded_pictures import EncodedLadder, Target
 from .encoded_sound import EncodedSound
-from .facts import learn
+from .facts import examined
 from .meter import Meter, shares
 from .order import Options
 from .packets import AnyPacket, mux
@@ -51,8 +51,8 @@ class Track(Protocol):
 
 
 class Stream(Protocol):
-    def take(self, packet: AnyPacket) -> Iterator[AnyPacket]: ...
-    def finish(self) -> Iterator[AnyPacket]: ...
+    def take(self, packet: AnyPacket) -> Iterable[AnyPacket]: ...
+    def finish(self) -> Iterable[AnyPacket]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,36 @@ class Work:
     channel: Channel
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    source: Source
+    packets: Iterable[AnyPacket]
+
+
 def package(options: dict[str, Any], channel: Channel) -> Packaged:
     bounds, kind = Options(**options), identify()
-    facts = learn(kind, bounds)
-    plan = rules.plan(kind, facts.video, facts.audio, bounds.keyframe_gap_ms)
-    work = Work(kind, facts, plan, bounds, channel)
-    first, *others = rules.passes(_sizes(facts, plan))
+    with ExitStack() as stack:
+        found = stack.enter_context(examined(kind, bounds))
+        facts = found.facts
+        plan = rules.plan(kind, facts.video, facts.audio, bounds.keyframe_gap_ms)
+        work = Work(kind, facts, plan, bounds, channel)
+        if plan.encode_video or found.packets is None:
+            stack.close()
+            return _packaged(work, _read_again(work))
+        return _packaged(work, nullcontext(Reading(found.source, found.packets)))
+
+
+@contextmanager
+def _read_again(work: Work) -> Generator[Reading]:
+    with open_source(work.kind, work.options) as source:
+        yield Reading(source, source.container.demux())
+
+
+def _packaged(work: Work, reading: AbstractContextManager[Reading]) -> Packaged:
+    channel, facts = work.channel, work.facts
+    first, *others = rules.passes(_sizes(facts, work.plan))
     meters = shares([first, *others], rules.display_size(facts.video))
-    made = _first_pass(work, first, Meter(channel, facts, *meters[0]), shares_sound=bool(others))
+    made = _first_pass(work, reading, first, Meter(channel, facts, *meters[0]), shares_sound=bool(others))
     if others:
         _write_master(channel, FIRST_MASTER, made)
         renditions = _further_pass(work, others[0], Meter(channel, facts, *meters[1]), made.sound)
@@ -106,9 +128,12 @@ def _write_master(channel: Channel, name: str, made: Packaged) -> None:
         master.write(master_playlist(made.renditions, made.sound, made.captions).encode())
 
 
-def _first_pass(work: Work, sizes: Sizes, meter: Meter, *, shares_sound: bool) -> Packaged:
+def _first_pass(
+    work: Work, opened: AbstractContextManager[Reading], sizes: Sizes, meter: Meter, *, shares_sound: bool
+) -> Packaged:
     """The sound goes into the rendition, or beside it where others will come."""
-    with open_source(work.kind, work.options) as source, ExitStack() as stack:
+    with opened as reading, ExitStack() as stack:
+        source = reading.source
         [draft] = drafts = _open_drafts(work, sizes, stack)
         aside = open_draft(SOUND, work.channel, work.options) if source.audio and shares_sound else None
         if aside:
@@ -117,16 +142,16 @@ def _first_pass(work: Work, sizes: Sizes, meter: Meter, *, shares_sound: bool) -
         tracks: dict[int, Track] = {source.video.index: _pictures(work, source, drafts), **captions}
         if source.audio:
             tracks[source.audio.index] = _sound(work, source, source.audio, (aside or draft).output)
-        _pump(source, tracks, meter)
+        _pump(reading, tracks, meter)
     sound = describe_sound(aside, work.facts, work.plan) if aside else None
     rendition = describe(draft, work.facts, work.plan, sound, has_sound=work.facts.audio is not None and not aside)
     return Packaged(work.facts, (rendition,), sound, _described(captions.values(), rendition))
 
 
 def _further_pass(work: Work, sizes: Sizes, meter: Meter, sound: SoundRendition | None) -> list[Rendition]:
-    with open_source(work.kind, work.options) as source, ExitStack() as stack:
-        drafts = _open_drafts(work, sizes, stack)
-        _pump(source, {source.video.index: _pictures(work, source, drafts)}, meter)
+    with _read_again(work) as reading, ExitStack() as stack:
+        source, drafts = reading.source, _open_drafts(work, sizes, stack)
+        _pump(reading, {source.video.index: _pictures(work, source, drafts)}, meter)
     return [describe(draft, work.facts, work.plan, sound, has_sound=False) for draft in drafts]
 
 
@@ -160,13 +185,14 @@ def _described(tracks: Iterable[CaptionTrack], rendition: Rendition) -> tuple[Ca
     return tuple(made for track in tracks if (made := track.described(rendition.duration_ms)))
 
 
-def _pump(source: Source, tracks: Mapping[int, Track], meter: Meter) -> None:
+def _pump(reading: Reading, tracks: Mapping[int, Track], meter: Meter) -> None:
     """The pictures first: a muxer cuts segments by its first video stream."""
-    meter.begin(source)
-    for packet in source.container.demux([source.container.streams[index] for index in tracks]):
-        if packet.size:  # the empty ones only say that a stream has ended
+    meter.begin(reading.source)
+    for packet in reading.packets:
+        track = tracks.get(packet.stream_index)
+        if track and packet.size:  # the empty ones only say that a stream has ended
             meter.see(packet)
-            tracks[packet.stream_index].take(packet)
+            track.take(packet)
     for track in tracks.values():
         track.finish()
     meter.finish()

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ctypes
 
-ARENA_MAX = -8  # mallopt's name for it, in glibc's malloc.h
-ARENAS = 4
-STACK_BYTES = 2 * 1024**2
+MIB = 1024**2
+# The names of mallopt, in glibc's malloc.h.
+TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
+USE = {ARENA_MAX: 4, TRIM_THRESHOLD: 64 * MIB, MMAP_THRESHOLD: 32 * MIB}
+STACK_BYTES = 2 * MIB
 ATTRIBUTES_BYTES = 64  # of a thread, in glibc; others keep what they have
 
 
 def share_memory() -> None:
-    """By default each thread reserves 64 MiB for itself and 8 MiB for its stack, which leaves no room for pictures."""
+    """By default each thread reserves 64 MiB for itself and 8 MiB for its stack, which leaves no room for pictures; and
+    what a segment was put together in goes back to the system each time, to be cleared for the next one."""
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):
-        library.mallopt(ARENA_MAX, ARENAS)
+        for name, value in USE.items():
+            library.mallopt(name, value)
     if hasattr(library, "pthread_setattr_default_np"):
         attributes = ctypes.create_string_buffer(ATTRIBUTES_BYTES)
         library.pthread_attr_init(attributes)

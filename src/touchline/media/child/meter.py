@@ -10,6 +10,7 @@ from .channel import Channel
 from .packets import AnyPacket
 from .source import Source, tick_of
 
+STEPS = 400  # at which it is looked how far a pass is; each percent is told once
 DECODING = 0.3  # of what encoding a picture of the same size takes
 
 
@@ -21,16 +22,20 @@ class Meter:
         self._duration_ms = facts.duration_ms
         self._begin, self._end = begin, end
         self._video, self._start, self._share_of_a_tick = 0, 0, 0.0
+        self._next, self._step = 0, 1
 
     def begin(self, source: Source) -> None:
         tick = tick_of(source.video)
         self._video = source.video.index
         self._start = int(source.start / tick)
         self._share_of_a_tick = float(tick * 1000 / self._duration_ms)
+        self._next, self._step = self._start, max(1, int(self._duration_ms / (tick * 1000 * STEPS)))
 
     def see(self, packet: AnyPacket) -> None:
-        if packet.stream_index == self._video and packet.dts is not None:
-            done = min(1.0, max(0.0, (packet.dts - self._start) * self._share_of_a_tick))
+        time = packet.dts
+        if packet.stream_index == self._video and time is not None and time >= self._next:
+            self._next = time + self._step
+            done = min(1.0, max(0.0, (time - self._start) * self._share_of_a_tick))
             self._channel.progress(self._begin + (self._end - self._begin) * done)
 
     def finish(self) -> None:

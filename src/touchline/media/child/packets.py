@@ -43,8 +43,8 @@ def encode(encoder: Encoder, frame: VideoFrame | AudioFrame | None) -> list[AnyP
     return encoder.encode(frame)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportArgumentType]
 
 
-def filtered(by: BitStreamFilterContext | None, packet: AnyPacket) -> list[AnyPacket]:
-    return by.filter(packet) if by else [packet]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+def filtered(by: BitStreamFilterContext, packet: AnyPacket) -> list[AnyPacket]:
+    return by.filter(packet)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 def mux(output: OutputContainer, packets: Iterable[AnyPacket]) -> None:

@@ -25,6 +25,7 @@ from .wholeness import check_written
 PLAYLIST = "index.m3u8"
 HEADER = "init.mp4"
 SEGMENTS = "segment_%05d.m4s"
+BUFFER_BYTES = 1 << 20  # of a file: each time that it is full costs a way through Python
 END = "#EXT-X-ENDLIST\n"
 
 
@@ -55,7 +56,14 @@ def open_draft(name: str, channel: Channel, options: Options, size: tuple[int, i
         "hls_segment_filename": folder.path(SEGMENTS),
         "hls_flags": "independent_segments",
     }
-    output = av.open(folder.path(PLAYLIST), "w", format="hls", container_options=muxer, io_open=folder.open)
+    output = av.open(
+        folder.path(PLAYLIST),
+        "w",
+        format="hls",
+        container_options=muxer,
+        buffer_size=BUFFER_BYTES,
+        io_open=folder.open,
+    )
     return Draft(folder, output, size)
 
 

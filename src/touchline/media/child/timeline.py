@@ -6,7 +6,7 @@ exactly as long as their pictures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from fractions import Fraction
 
 from .packets import AnyPacket
@@ -22,35 +22,44 @@ class Timeline:
         self._held: AnyPacket | None = None
         self._last = 0  # the decoding time of what is held
 
-    def take(self, packet: AnyPacket) -> Iterator[AnyPacket]:
-        shown, decoded = packet.pts, packet.dts
-        if decoded is not None:
-            yield from self._counted_back(decoded - self._shift)
-            yield from self._placed(packet, decoded - self._shift)
-        elif shown is not None:
-            self._undated.append(packet)
+    def take(self, packet: AnyPacket) -> Sequence[AnyPacket]:
+        """No generator: this is called for every packet of a file that is copied."""
+        decoded = packet.dts
+        if decoded is None:
+            if packet.pts is not None:
+                self._undated.append(packet)
+            return ()
+        decoded -= self._shift
+        before = self._counted_back(decoded) if self._undated else ()
+        return (*before, *self._placed(packet, decoded))
 
-    def finish(self) -> Iterator[AnyPacket]:
+    def finish(self) -> Sequence[AnyPacket]:
         following = self._last + self._step if self._held else self._first_shown()
-        yield from self._counted_back(following + len(self._undated) * self._step)
+        rest = self._counted_back(following + len(self._undated) * self._step)
         if self._held:
             self._held.duration = self._held.duration or self._step
-            yield self._held
+            rest.append(self._held)
+        return rest
 
-    def _counted_back(self, following: int) -> Iterator[AnyPacket]:
+    def _counted_back(self, following: int) -> list[AnyPacket]:
         """Matroska leaves the first decoding times out where pictures are reordered: count back from the next."""
         undated, self._undated = self._undated, []
+        placed: list[AnyPacket] = []
         for left, packet in zip(range(len(undated), 0, -1), undated, strict=True):
-            yield from self._placed(packet, following - left * self._step)
+            placed += self._placed(packet, following - left * self._step)
+        return placed
 
     def _first_shown(self) -> int:
         return min((packet.pts or 0 for packet in self._undated), default=0) - self._shift
 
-    def _placed(self, packet: AnyPacket, decoded: int) -> Iterator[AnyPacket]:
+    def _placed(self, packet: AnyPacket, decoded: int) -> Sequence[AnyPacket]:
+        """The one that was held until now."""
+        released: Sequence[AnyPacket] = ()
         if self._held:
             decoded = max(decoded, self._last + 1)
             self._held.duration = decoded - self._last
-            yield self._held
+            released = (self._held,)
         shown = decoded if packet.pts is None else packet.pts - self._shift
         packet.dts, packet.pts = decoded, max(shown, decoded)
         self._held, self._last = packet, decoded
+        return released

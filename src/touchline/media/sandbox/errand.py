@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -51,6 +52,12 @@ def _order(cell: Cell, task: Task) -> Order:
 
 def _checked(kind: type[Result], document: dict[str, Any]) -> Result:
     try:
-        return TypeAdapter(kind).validate_python(document)
+        return _adapter(kind).validate_python(document)
     except ValidationError as error:
         raise Defect("a child's result is not what was asked for", why=str(error)) from error
+
+
+@lru_cache
+def _adapter(kind: type[Result]) -> TypeAdapter[Result]:
+    """Making one takes longer than forking a child."""
+    return TypeAdapter(kind)
