@@ -36,6 +36,7 @@ ROOT = Path(__file__).parents[1]
 SUPPORT = Path(__file__).parent / "support"
 PEERS = ROOT / "build" / "bench-fingerprint"
 THREADS = os.cpu_count() or 1
+AS_IN_A_CHILD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}  # of the sandbox
 Figures = dict[str, float | str]
 
 
@@ -111,7 +112,8 @@ def measure_taking(rounds: int) -> Figures:
 def _beside_decoding(path: Path, rounds: int) -> Figures:
     command = [sys.executable, str(SUPPORT / "taking.py"), str(rounds), str(THREADS)]
     with path.open("rb") as video:
-        turns = json.loads(subprocess.run(command, check=True, stdin=video, capture_output=True).stdout)
+        done = subprocess.run(command, check=True, stdin=video, capture_output=True, env=os.environ | AS_IN_A_CHILD)
+    turns = json.loads(done.stdout)
     label, limits = path.stem, {"dense": " (limit 1.2)", "careful": "", "fast": " (limit 1.0)"}
     figures: Figures = {f"{label}: decoding alone, least s": min(turn["decoding"][0] for turn in turns)}
     for name, limit in limits.items():

@@ -11,21 +11,20 @@ from itertools import chain, islice, repeat
 from typing import Any
 
 import numpy as np
-from av.video.frame import VideoFrame
 from PIL import Image
 
 from touchline.media.fingerprint.formats import to_bytes
-from touchline.media.fingerprint.model import FINGERPRINT, Fingerprint, Style, Taken
+from touchline.media.fingerprint.model import FINGERPRINT, INTERVAL_MS, Fingerprint, Style, Taken
 from touchline.media.fingerprint.pictures import look_at
-from touchline.media.fingerprint.rules import LEAST_DETAIL, detail, number_at, picture_area, sample_count
+from touchline.media.fingerprint.rules import LEAST_DETAIL, detail, picture_area, sample_count
 from touchline.media.model import Probe
 
 from .channel import Channel
 from .facts import learn
 from .luma import Pixels, grey_of
 from .order import Options
-from .packets import decode
-from .source import Source, identify, open_source, ready_to_decode, tick_of
+from .source import Source, identify, open_source, ready_to_decode
+from .sparing import Grid, spared_pictures
 
 Sample = tuple[Pixels, int]  # a picture, and for how many times it is the sample
 BEAT = 5  # samples at which progress is told at the latest
@@ -68,8 +67,10 @@ def _careful(samples: Iterator[Sample]) -> Iterator[int]:
 
 def _samples(source: Source, facts: Probe, channel: Channel) -> Iterator[Sample]:
     wanted, count = 0, sample_count(facts.duration_ms)
-    for picture, time in _pictures(source):
-        due = min(count, number_at(time)) - wanted
+    grid = Grid.for_pictures(source, Fraction(INTERVAL_MS, 1000))
+    for picture in spared_pictures(source, grid):
+        time = source.time_of(picture)
+        due = 0 if time is None else min(count, grid.number(time)) - wanted
         if due > 0:
             yield grey_of(picture, facts.video.rotation), due
             beats = (wanted + due) // BEAT > wanted // BEAT
@@ -77,12 +78,3 @@ def _samples(source: Source, facts: Probe, channel: Channel) -> Iterator[Sample]
             (channel.beat if beats else channel.progress)(wanted / count)
         if wanted == count:
             return
-
-
-def _pictures(source: Source) -> Iterator[tuple[VideoFrame, Fraction]]:
-    """With the times at which they are shown, from the start of the file."""
-    tick, start = tick_of(source.video), source.start
-    for packet in source.container.demux(source.video):
-        for picture in decode(source.video.codec_context, packet):
-            if (time := source.time_of(picture)) is not None:
-                yield picture, time * tick - start

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, ImageStat
+from PIL import Image, ImageStat
 
+from .averaging import averaged
 from .rules import COLUMNS, ROWS, has_information, hash_of_cells
 
 
@@ -24,11 +26,23 @@ class Look:
 
 def look_at(picture: Image.Image) -> Look:
     grey = picture if picture.mode == "L" else picture.convert("L")
-    cells = cells_of(grey)
-    return Look(hash_of_cells(cells), has_information(ImageStat.Stat(grey).stddev[0], cells))
+    histogram = grey.histogram()
+    cells = cells_of(grey, histogram)
+    return Look(hash_of_cells(cells), has_information(ImageStat.Stat(histogram).stddev[0], cells))
 
 
-def cells_of(grey: Image.Image) -> NDArray[np.uint8]:
+def cells_of(grey: Image.Image, histogram: list[int] | None = None) -> NDArray[np.uint8]:
     """Equalised at full size, so that the brightness of a copy does not matter, then averaged."""
-    small = ImageOps.equalize(grey).resize((COLUMNS, ROWS), Image.Resampling.LANCZOS)
-    return np.asarray(small, np.uint8)
+    equalised = grey.point(_equalising(histogram or grey.histogram()))
+    if grey.height > grey.width or grey.width <= COLUMNS or grey.height <= ROWS:
+        return np.asarray(equalised.resize((COLUMNS, ROWS), Image.Resampling.LANCZOS), np.uint8)
+    return averaged(np.asarray(equalised, np.uint8), COLUMNS, ROWS)
+
+
+def _equalising(histogram: list[int]) -> list[int]:
+    """What `ImageOps.equalize` makes of each brightness; here the histogram is known already."""
+    used = [count for count in histogram if count]
+    step = (sum(used) - used[-1]) // 255 if used else 0
+    if len(used) <= 1 or not step:
+        return list(range(256))
+    return [before // step for before in accumulate(histogram[:-1], initial=step // 2)]

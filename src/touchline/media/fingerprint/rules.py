@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
-from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +25,6 @@ def sample_count(duration_ms: int) -> int:
 
 def sample_time_ms(number: int) -> int:
     return (number + 1) * INTERVAL_MS
-
-
-def number_at(time: Fraction) -> int:
-    """How many samples a picture that is shown at this time, in seconds, may be or comes after."""
-    return max(0, floor(time * 1000 / INTERVAL_MS))
 
 
 def hash_of_cells(cells: NDArray[np.uint8]) -> int:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageOps
 
 from touchline.media.fingerprint.pictures import cells_of, look_at
 
@@ -21,6 +23,15 @@ def test_reference_pictures(name: str) -> None:
         assert f"{look.hash:016x}" == EXPECTED[name]["hash"]
         assert look.informative is EXPECTED[name]["informative"]
         assert cells_of(picture.convert("L")).tolist() == EXPECTED[name]["rows_9x8"]
+
+
+@given(st.integers(1, 700), st.integers(1, 400), st.integers(0, 2**32), st.sampled_from([2, 30, 256]))
+@settings(max_examples=40, deadline=None)
+def test_cells_are_those_of_pillow(width: int, height: int, seed: int, values: int) -> None:
+    pixels = np.random.default_rng(seed).integers(0, values, (height, width), dtype=np.uint8)
+    grey = Image.fromarray(pixels // 2 + (np.add.outer(np.arange(height), np.arange(width)) % 120).astype(np.uint8))
+    small = ImageOps.equalize(grey).resize((9, 8), Image.Resampling.LANCZOS)
+    assert cells_of(grey).tolist() == np.asarray(small).tolist()
 
 
 def pitch(scale: float = 1.0, lift: float = 0.0) -> Image.Image:

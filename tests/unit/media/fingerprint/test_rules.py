@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.media.fingerprint.rules import detail, hash_of_cells, number_at, picture_area, sample_count
+from touchline.media.fingerprint.rules import detail, hash_of_cells, picture_area, sample_count
 
 
 @pytest.mark.parametrize(
@@ -23,13 +22,6 @@ def test_last_sample_is_before_the_margin(duration_ms: int, count: int) -> None:
 def test_samples_are_those_that_counting_up_gives(duration_ms: int) -> None:
     duration_ms %= 100_000
     assert sample_count(duration_ms) == len(range(250, max(250, duration_ms - 300), 250))
-
-
-@pytest.mark.parametrize(
-    ("time", "number"), [("-1", 0), ("0", 0), ("0.2499", 0), ("0.25", 1), ("0.4999", 1), ("0.5", 2), ("10", 40)]
-)
-def test_a_picture_serves_all_samples_up_to_its_time(time: str, number: int) -> None:
-    assert number_at(Fraction(time)) == number
 
 
 def test_first_cell_is_the_highest_bit() -> None:
