@@ -19,7 +19,7 @@ from tests.support.fingerprint_writer import video
 from tests.unit.media.fingerprint.hashes import fingerprints
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.media.fingerprint.errors import DamagedIndex, IndexBusy
-from touchline.media.fingerprint.index import Found, IndexReader, IndexWriter, bands, building, lookup
+from touchline.media.fingerprint.index import Found, IndexReader, IndexWriter, bands, building, lookup, rows
 from touchline.media.fingerprint.matching import Rule, compare
 from touchline.media.fingerprint.model import Fingerprint, Style
 
@@ -75,11 +75,15 @@ def test_same_with_bands(steps: list[tuple[str, object]], query: Fingerprint, ma
         patch.setattr(bands, "PROBE_COST", -1_000_000)
         patch.setattr(lookup, "TOGETHER", 5)
         patch.setattr(lookup, "MANY_PLACES", many)
+        patch.setattr(rows, "FEW_PLACES", many // 10)
+        patch.setattr(rows, "MANY_PLACES", many)
         walk(Path(folder), steps, query)
 
 
-def test_random_copies_in_many_videos(tmp_path: Path) -> None:
+def test_random_copies_in_many_videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough hashes that bands are built, a fifth of them shared by all videos, and gaps."""
+    monkeypatch.setattr(rows, "MANY_PLACES", 500)
+    monkeypatch.setattr(lookup, "MANY_PLACES", 2000)
     random = np.random.default_rng(3)
     hashes = random.integers(1, 2**64, (800, 60), dtype=np.uint64)
     shared = random.integers(1, 2**64, 9, dtype=np.uint64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ BANDS, BAND_BITS = 4, 16
 BUCKETS = 1 << BAND_BITS
 USUAL_RADIUS, LARGEST_RADIUS = 2, 3
 PROBE_COST = 8  # looking into a bucket costs as much as so many candidates
+Whole = TypeVar("Whole", np.int64, np.uint32)
 SHIFTS = np.array([48, 32, 16, 0], np.uint64)
 
 
@@ -89,7 +91,9 @@ def _plans(hashes: Hashes, buckets: NDArray[np.uint32], largest: int) -> list[Pl
     ]
 
 
-def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All numbers of all ranges, one range behind the other."""
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+def ranges(starts: NDArray[Whole], lengths: NDArray[Whole]) -> NDArray[Whole]:
+    """All numbers of all ranges, one range behind the other. What is below zero on the way comes back at its end."""
+    ends = np.cumsum(lengths, dtype=lengths.dtype)
+    count = int(ends[-1]) if len(ends) else 0
+    numbers: NDArray[Any] = np.repeat(starts - (ends - lengths), lengths)
+    return numbers + np.arange(count, dtype=starts.dtype)

@@ -8,22 +8,22 @@ such a gap on either side, and those are looked up as well: in the query all, in
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from touchline.media.fingerprint.model import LEAST_RUN, NEAR, Hashes
+from touchline.media.fingerprint.model import LEAST_RUN, Hashes
 
-from .bands import Plan, plans, ranges
+from .bands import plans
+from .inquiry import Found, Inquiry, flat
+from .rows import Rows
 from .segment import Segment
 
-BLOCK = 1 << 16  # hashes that are looked at together: they stay in the processor's cache
 TOGETHER = 256  # hashes of the query that are looked up together
-MANY_PLACES = 20_000  # that look alike: then it is worth to know how many each picture has
+MANY_PLACES = 20_000  # that look alike: then it is worth to look for pictures that have fewer
+TRIES = 3
 COSTLY = 16  # a plan costs too much when it looks at this part of all hashes
-LIMIT = np.array(NEAR, np.uint8)
-Hits = tuple[int, NDArray[np.int64]]  # a place in the query, and places in the segment
+Hits = tuple[int, NDArray[np.uint32]]  # a place in the query, and places in the segment
 
 
 def hits(query: Hashes, segment: Segment) -> Iterator[Hits]:
@@ -35,40 +35,33 @@ def hits(query: Hashes, segment: Segment) -> Iterator[Hits]:
 
 def _hits(query: Hashes, informative: list[int], segment: Segment) -> Iterator[Hits]:
     inquiries = _inquiries(query[informative], segment)
-    beside_gaps = _beside_gaps(informative)
-    chosen = _cheapest_cover([each.cost for each in inquiries]) | beside_gaps
-    if sum(inquiries[number].places for number in chosen) > MANY_PLACES:
-        chosen = _cheapest_cover([each.places for each in inquiries]) | beside_gaps
+    chosen = _chosen(inquiries, _beside_gaps(informative))
+    rows = Rows(query, segment, dict(zip(informative, inquiries, strict=True)))
     left_out = set(range(len(inquiries))) - chosen
     if len(left_out) * len(segment.edges) > sum(inquiries[number].cost for number in left_out):
         left_out.clear()  # so many edges that it is cheaper to look up all
     for number, inquiry in enumerate(inquiries):
-        near = _flat(inquiry.value, segment.edges) if number in left_out else inquiry.near
-        if len(near):
-            yield informative[number], _places(near, segment)
+        found = Found(flat(inquiry.value, segment.edges), segment) if number in left_out else inquiry.found
+        if found.count:
+            place = informative[number]
+            yield place, rows.thinned_out(place, found.places())
 
 
-class Inquiry:
-    """One hash that may be looked up: what that costs is known before, in how many places it is only afterwards."""
-
-    def __init__(self, value: np.uint64, segment: Segment, plan: Plan | None) -> None:
-        self.value = value
-        self.cost = plan.cost if plan else len(segment.unique)
-        self._segment = segment
-        self._plan = plan
-
-    @cached_property
-    def near(self) -> Hashes:
-        if self._plan is None:
-            return _flat(self.value, self._segment.unique)
-        found = self._segment.bands[self._plan.candidates()]
-        return np.unique(found[np.bitwise_count(found ^ self.value) <= LIMIT])
-
-    @cached_property
-    def places(self) -> int:
-        numbers = np.searchsorted(self._segment.unique, self.near)
-        starts = self._segment.posting_starts
-        return int((starts[numbers + 1].astype(np.int64) - starts[numbers]).sum())
+def _chosen(inquiries: Sequence[Inquiry], needed: set[int]) -> set[int]:
+    """A cover that has few places, with all that are needed. In how many places a picture is shows when it is looked
+    up; before, it is judged by what that costs."""
+    known: dict[int, int] = {}
+    best: tuple[int, set[int]] | None = None
+    for _ in range(TRIES):
+        weights = [known.get(number, inquiry.cost) for number, inquiry in enumerate(inquiries)]
+        chosen = _cheapest_cover(weights) | needed
+        known |= {number: inquiries[number].found.count for number in chosen - known.keys()}
+        places = sum(known[number] for number in chosen)
+        if best is None or places < best[0]:
+            best = places, chosen
+        if places <= MANY_PLACES:
+            break
+    return best[1] if best else needed
 
 
 def _inquiries(hashes: Hashes, segment: Segment) -> list[Inquiry]:
@@ -101,16 +94,3 @@ def _cheapest_cover(costs: Sequence[int]) -> set[int]:
 def _beside_gaps(informative: Sequence[int]) -> set[int]:
     beside = {number for number in range(1, len(informative)) if informative[number] > informative[number - 1] + 1}
     return beside | {number - 1 for number in beside}
-
-
-def _flat(value: np.uint64, hashes: Hashes) -> Hashes:
-    parts = (hashes[begin : begin + BLOCK] for begin in range(0, len(hashes), BLOCK))
-    near = [part[np.bitwise_count(part ^ value) <= LIMIT] for part in parts]
-    return np.concatenate(near) if near else hashes[:0]
-
-
-def _places(near: Hashes, segment: Segment) -> NDArray[np.int64]:
-    """All samples with one of these hashes."""
-    numbers = np.searchsorted(segment.unique, near)
-    starts = segment.posting_starts[numbers].astype(np.int64)
-    return segment.postings[ranges(starts, segment.posting_starts[numbers + 1] - starts)].astype(np.int64)

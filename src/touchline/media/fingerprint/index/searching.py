@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from touchline.kernel.errors import InvalidInput
 from touchline.media.fingerprint.errors import DamagedIndex
 from touchline.media.fingerprint.matching import NEUTRAL, Alignment, Rule, aligned, comparison, states_of
-from touchline.media.fingerprint.model import LEAST_RUN, NEAR, Comparison, Fingerprint, Hashes
+from touchline.media.fingerprint.model import LEAST_RUN, NEAR, Comparison, Fingerprint
 
-from .lookup import LIMIT, hits
+from .lookup import hits
 from .model import SegmentEntry
 from .segment import Segment
 
-FEW_PLACES = 64
 MOST_CELLS = 1 << 21  # pairs of pictures that are compared together
 Offsets = NDArray[np.int64]  # in samples, as `Comparison.offset_ms`
 
@@ -48,8 +47,7 @@ def _pairs(query: Fingerprint, segment: Segment, entry: SegmentEntry) -> tuple[N
     """Each video and offset once, at which some sample is near."""
     width = len(query) + len(segment.frames) + 1
     keys: list[NDArray[np.int64]] = []
-    for place, near in hits(query.hashes, segment):
-        places = near[_has_company(query.hashes, place, segment, near)] if len(near) > FEW_PLACES else near
+    for place, places in hits(query.hashes, segment):
         numbers = np.searchsorted(segment.ends, places, side="right")
         keys.append(numbers * width + place - (places - segment.starts[numbers]) + len(segment.frames))
     if not keys:
@@ -59,19 +57,6 @@ def _pairs(query: Fingerprint, segment: Segment, entry: SegmentEntry) -> tuple[N
         live = ~np.isin(numbers, entry.removed)
         numbers, shifted = numbers[live], shifted[live]
     return numbers, shifted - len(segment.frames)
-
-
-def _has_company(query: Hashes, place: int, segment: Segment, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether a neighbour is near too, or has no information: otherwise there is no row of three. Pictures that many
-    videos share are thinned out by it before their videos are looked at."""
-    kept = np.zeros(len(places), np.bool_)
-    for step in (-1, 1):
-        if not 0 <= place + step < len(query):
-            continue
-        value = query[place + step]
-        hashes = segment.hashes_at(segment.frames[np.clip(places + step, 0, len(segment.frames) - 1)])
-        kept |= (np.bitwise_count(hashes ^ value) <= LIMIT) | (hashes == 0) | (value == 0)
-    return kept
 
 
 def _aligned(

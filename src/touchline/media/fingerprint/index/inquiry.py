@@ -1,0 +1,65 @@
+"""One hash of a query that may be looked up in a segment, and what is found."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from touchline.media.fingerprint.model import NEAR, Hashes
+
+from .bands import Plan, ranges
+from .segment import Segment
+
+BLOCK = 1 << 16  # hashes that are looked at together: they stay in the processor's cache
+LIMIT = np.array(NEAR, np.uint8)
+
+
+class Found:
+    """Hashes that are near, each once, and where the videos have them."""
+
+    def __init__(self, near: Hashes, segment: Segment) -> None:
+        self.numbers = np.searchsorted(segment.unique, near)
+        self._starts = segment.posting_starts[self.numbers]
+        self._lengths = segment.posting_starts[self.numbers + 1] - self._starts
+        self._segment = segment
+        self.count = int(self._lengths.sum(dtype=np.int64))
+
+    def places(self) -> NDArray[np.uint32]:
+        """All samples with one of these hashes."""
+        return self._segment.postings.take(ranges(self._starts, self._lengths))
+
+
+class Inquiry:
+    """One hash that may be looked up: what that costs is known before, in how many places it is only afterwards."""
+
+    def __init__(self, value: np.uint64, segment: Segment, plan: Plan | None) -> None:
+        self.value = value
+        self.cost = plan.cost if plan else len(segment.unique)
+        self._segment = segment
+        self._plan = plan
+
+    @cached_property
+    def found(self) -> Found:
+        return Found(self._near(), self._segment)
+
+    def _near(self) -> Hashes:
+        if self._plan is None:
+            return flat(self.value, self._segment.unique)
+        found = self._segment.bands[self._plan.candidates()]
+        return _each_once(found[np.bitwise_count(found ^ self.value) <= LIMIT])
+
+
+def flat(value: np.uint64, hashes: Hashes) -> Hashes:
+    parts = (hashes[begin : begin + BLOCK] for begin in range(0, len(hashes), BLOCK))
+    near = [part[np.bitwise_count(part ^ value) <= LIMIT] for part in parts]
+    return np.concatenate(near) if near else hashes[:0]
+
+
+def _each_once(hashes: Hashes) -> Hashes:
+    """Sorted; several bands may have led to the same one. For so few this is quicker than `np.unique`."""
+    hashes.sort()
+    first = np.ones(len(hashes), np.bool_)
+    np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
+    return hashes[first]
