@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,10 +37,14 @@ class Inquiry:
         self.cost = plan.cost if plan else len(segment.unique)
         self._segment = segment
         self._plan = plan
+        self._found: Found | None = None
 
-    @cached_property
+    @property
     def found(self) -> Found:
-        return Found(self._near(), self._segment)
+        """Kept. Several threads may ask at once, and then find the same: a lock would make them wait for each other."""
+        if self._found is None:
+            self._found = Found(self._near(), self._segment)
+        return self._found
 
     def _near(self) -> Hashes:
         if self._plan is None:

@@ -18,10 +18,12 @@ from .bands import plans
 from .inquiry import Found, Inquiry, flat
 from .rows import Rows
 from .segment import Segment
+from .threads import together
 
 TOGETHER = 256  # hashes of the query that are looked up together
 MANY_PLACES = 20_000  # that look alike: then it is worth to look for pictures that have fewer
 TRIES = 3
+SUSPICION = 10
 COSTLY = 16  # a plan costs too much when it looks at this part of all hashes
 Hits = tuple[int, NDArray[np.uint32]]  # a place in the query, and places in the segment
 
@@ -40,28 +42,33 @@ def _hits(query: Hashes, informative: list[int], segment: Segment) -> Iterator[H
     left_out = set(range(len(inquiries))) - chosen
     if len(left_out) * len(segment.edges) > sum(inquiries[number].cost for number in left_out):
         left_out.clear()  # so many edges that it is cheaper to look up all
-    for number, inquiry in enumerate(inquiries):
+    asked = range(len(inquiries)) if len(segment.edges) else sorted(chosen)
+
+    def hit(number: int) -> Hits:
+        inquiry, place = inquiries[number], informative[number]
         found = Found(flat(inquiry.value, segment.edges), segment) if number in left_out else inquiry.found
-        if found.count:
-            place = informative[number]
-            yield place, rows.thinned_out(place, found.places())
+        return place, rows.thinned_out(place, found.places())
+
+    yield from together(hit, asked)
 
 
 def _chosen(inquiries: Sequence[Inquiry], needed: set[int]) -> set[int]:
     """A cover that has few places, with all that are needed. In how many places a picture is shows when it is looked
-    up; before, it is judged by what that costs."""
-    known: dict[int, int] = {}
-    best: tuple[int, set[int]] | None = None
+    up; before, it is judged by what that costs: where it is more than for others, many hashes are near."""
+    least = min((inquiry.cost for inquiry in inquiries), default=0)
+    weights = [inquiry.cost + SUSPICION * (inquiry.cost - least) for inquiry in inquiries]
+    known: set[int] = set()
+    covers: list[tuple[int, set[int]]] = []
     for _ in range(TRIES):
-        weights = [known.get(number, inquiry.cost) for number, inquiry in enumerate(inquiries)]
         chosen = _cheapest_cover(weights) | needed
-        known |= {number: inquiries[number].found.count for number in chosen - known.keys()}
-        places = sum(known[number] for number in chosen)
-        if best is None or places < best[0]:
-            best = places, chosen
-        if places <= MANY_PLACES:
+        new = chosen - known
+        for number, count in zip(new, together(lambda each: inquiries[each].found.count, new), strict=True):
+            weights[number] = count
+        covers.append((sum(weights[number] for number in chosen), chosen))
+        if chosen <= known or covers[-1][0] <= MANY_PLACES:
             break
-    return best[1] if best else needed
+        known |= chosen
+    return min(covers, key=lambda cover: cover[0])[1]
 
 
 def _inquiries(hashes: Hashes, segment: Segment) -> list[Inquiry]:
