@@ -66,7 +66,7 @@ class MediaSettings(Section):
     """How long it may take to make the small pictures for the seek bar."""
 
     fingerprint_style: Style = Style.DENSE
-    """How fingerprints are taken: `dense` like others do, `careful` without black borders and striped pictures."""
+    """How fingerprints are taken: `dense` like others do, `careful` of what moves, to tell goals of one match apart."""
 
     fingerprint_time: Duration = Field(default=timedelta(hours=2), ge=SECOND)
     """How long it may take to fingerprint a video."""

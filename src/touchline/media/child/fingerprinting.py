@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import chain, islice, repeat
+from itertools import chain, islice, repeat, tee
 from typing import Any
 
-import numpy as np
 from PIL import Image
 
 from touchline.media.fingerprint.formats import to_bytes
 from touchline.media.fingerprint.model import FINGERPRINT, INTERVAL_MS, Fingerprint, Style, Taken
-from touchline.media.fingerprint.pictures import look_at
-from touchline.media.fingerprint.rules import LEAST_DETAIL, detail, picture_area, sample_count
+from touchline.media.fingerprint.motion import foregrounds
+from touchline.media.fingerprint.pictures import look_at, small_of
+from touchline.media.fingerprint.rules import picture_area, sample_count
+from touchline.media.fingerprint.waves import hash_and_detail
 from touchline.media.model import Probe
 
 from .channel import Channel
@@ -39,7 +40,7 @@ def take(options: dict[str, Any], channel: Channel) -> Taken:
         if options["fast"]:
             _hurry(source)
         samples = _samples(source, facts, channel)
-        fingerprint = Fingerprint.of(_careful(samples) if style is Style.CAREFUL else _dense(samples), style)
+        fingerprint = _careful(samples) if style is Style.CAREFUL else Fingerprint.of(_dense(samples))
     with channel.create(FINGERPRINT) as file:
         file.write(to_bytes(fingerprint))
     return Taken(facts.duration_ms, len(fingerprint), fingerprint.informative)
@@ -57,12 +58,15 @@ def _dense(samples: Iterator[Sample]) -> Iterator[int]:
         yield from repeat(look_at(Image.fromarray(grey)).sample, times)
 
 
-def _careful(samples: Iterator[Sample]) -> Iterator[int]:
+def _careful(samples: Iterator[Sample]) -> Fingerprint:
     first = list(islice(samples, TO_SEE_BORDERS))
-    area = picture_area([grey for grey, _ in first])
-    for grey, times in chain(first, samples):
-        look = look_at(Image.fromarray(np.ascontiguousarray(grey[area])))
-        yield from repeat(look.sample if detail(look.hash) >= LEAST_DETAIL else 0, times)
+    area = picture_area([grey for grey, _ in first]) if first else (slice(None), slice(None))
+    pictures, counted = tee((small_of(grey[area]), times) for grey, times in chain(first, samples))
+    moving = foregrounds(picture for picture, _ in pictures)
+    hashed = [
+        pair for each, (_, times) in zip(moving, counted, strict=True) for pair in repeat(hash_and_detail(each), times)
+    ]
+    return Fingerprint.of((value for value, _ in hashed), Style.CAREFUL, (detail for _, detail in hashed))
 
 
 def _samples(source: Source, facts: Probe, channel: Channel) -> Iterator[Sample]:

@@ -1,8 +1,10 @@
 """Fingerprints written down: as text that others read too, and compactly as bytes.
 
     dense:0.25:0.25=32b475b2b2513362,0.50=…            the text, style first; all digits zero: no information
+    careful:0.25:0.25=32b475b2b2513362:9f9f9fedaf2fbbf7,…    the same, with details
     "TLFP", version, style, 2 spare bytes, interval,
-    count, the hashes, a checksum of all before        the bytes, lowest first
+    count, the hashes, the details if it is careful,
+    a checksum of all before                           the bytes, lowest first
 
 Invariant: what is read back is what was written; everything else is `InvalidFingerprint`, whoever wrote it.
 """
@@ -22,18 +24,22 @@ from .rules import sample_time_ms
 STYLES: tuple[Style, ...] = tuple(Style)  # by their number in the bytes; new ones go to the end
 PREFIXES = {f"{style}:0.25:": style for style in STYLES}
 LONGEST_PREFIX = max(map(len, PREFIXES))
-ENTRY = re.compile(r"([0-9]{1,7}\.[0-9]{2})=([0-9a-f]{16})")
-LONGEST_ENTRY = len("1234567.25=0123456789abcdef,")
+ENTRY = re.compile(r"([0-9]{1,7}\.[0-9]{2})=([0-9a-f]{16})(?::([0-9a-f]{16}))?")
+LONGEST_ENTRY = len("1234567.25=0123456789abcdef:0123456789abcdef,")
 LONGEST_TEXT = LONGEST_PREFIX + LONGEST_ENTRY * MOST_SAMPLES
-MAGIC, VERSION = b"TLFP", 1
+MAGIC = b"TLFP"
+VERSIONS = {Style.DENSE: 1, Style.CAREFUL: 2}  # of the bytes
 HEAD = struct.Struct("<4sBB2xII")
 CHECK = struct.Struct("<I")
-LONGEST_BINARY = HEAD.size + 8 * MOST_SAMPLES + CHECK.size
+Sample = tuple[int, int]  # a hash and its detail
+LONGEST_BINARY = HEAD.size + 16 * MOST_SAMPLES + CHECK.size
 
 
 def to_text(fingerprint: Fingerprint) -> str:
-    hashes: list[int] = fingerprint.hashes.tolist()
-    entries = (f"{sample_time_ms(number) / 1000:.2f}={value:016x}" for number, value in enumerate(hashes))
+    values = [f"{value:016x}" for value in fingerprint.hashes.tolist()]
+    if fingerprint.style is Style.CAREFUL:
+        values = [f"{value}:{detail:016x}" for value, detail in zip(values, fingerprint.details.tolist(), strict=True)]
+    entries = (f"{sample_time_ms(number) / 1000:.2f}={value}" for number, value in enumerate(values))
     return f"{fingerprint.style}:0.25:" + ",".join(entries)
 
 
@@ -44,49 +50,59 @@ def from_text(text: str) -> Fingerprint:
         raise _invalid(f"it begins with none of {', '.join(PREFIXES)}")
     if len(text) > LONGEST_TEXT:
         raise _invalid(f"it has more than {MOST_SAMPLES} samples")
-    hashes: list[int] = []
+    style, samples = PREFIXES[prefix], list[Sample]()
     for entry in text.removeprefix(prefix).split(",") if text != prefix else ():
-        number, value = _entry(entry)
-        if not len(hashes) <= number < MOST_SAMPLES:
+        number, sample = _entry(entry, style)
+        if not len(samples) <= number < MOST_SAMPLES:
             raise _invalid(f"the time of {entry[:40]} is out of order")
-        hashes.extend([0] * (number - len(hashes)))
-        hashes.append(value)
-    return Fingerprint.of(hashes, PREFIXES[prefix])
+        samples.extend([(0, 0)] * (number - len(samples)))
+        samples.append(sample)
+    details = [detail for _, detail in samples] if style is Style.CAREFUL else []
+    return Fingerprint.of([value for value, _ in samples], style, details)
 
 
-def _entry(entry: str) -> tuple[int, int]:
+def _entry(entry: str, style: Style) -> tuple[int, Sample]:
     parts = ENTRY.fullmatch(entry)
-    if not parts:
-        raise _invalid(f"{entry[:40]!r} is no time and hash")
+    if not parts or (parts[3] is not None) != (style is Style.CAREFUL):
+        raise _invalid(f"{entry[:60]!r} is no time and hash of style {style}")
     time_ms = int(parts[1].replace(".", "")) * 10
     if time_ms % INTERVAL_MS or not time_ms:
         raise _invalid(f"{parts[1]} s is no time at which samples are taken")
-    return time_ms // INTERVAL_MS - 1, int(parts[2], 16)
+    return time_ms // INTERVAL_MS - 1, (int(parts[2], 16), int(parts[3] or "0", 16))
 
 
 def to_bytes(fingerprint: Fingerprint) -> bytes:
-    head = HEAD.pack(MAGIC, VERSION, STYLES.index(fingerprint.style), INTERVAL_MS, len(fingerprint))
-    body = head + fingerprint.hashes.astype("<u8").tobytes()
+    style = fingerprint.style
+    head = HEAD.pack(MAGIC, VERSIONS[style], STYLES.index(style), INTERVAL_MS, len(fingerprint))
+    body = head + fingerprint.hashes.astype("<u8").tobytes() + fingerprint.details.astype("<u8").tobytes()
     return body + CHECK.pack(crc32(body))
 
 
 def from_bytes(content: bytes) -> Fingerprint:
     if len(content) < HEAD.size + CHECK.size or content[: len(MAGIC)] != MAGIC:
         raise _invalid("it does not begin like one")
-    version, style, interval_ms, count = _head(content)
-    if version != VERSION:
-        raise _invalid(f"its version is {version}; this program knows {VERSION}")
-    if style >= len(STYLES) or interval_ms != INTERVAL_MS or count > MOST_SAMPLES:
-        raise _invalid(f"{count} samples of style {style}, one each {interval_ms} ms, are not possible")
-    if len(content) != HEAD.size + 8 * count + CHECK.size:
+    style, count = _head(content)
+    numbers = 2 * count if style is Style.CAREFUL else count
+    if len(content) != HEAD.size + 8 * numbers + CHECK.size:
         raise _invalid("it is cut off, or something was added")
     body = content[: -CHECK.size]
     if CHECK.unpack_from(content, len(body))[0] != crc32(body):
         raise _invalid("its checksum is wrong")
-    return Fingerprint(np.frombuffer(body, "<u8", offset=HEAD.size).astype(np.uint64), STYLES[style])
+    values = np.frombuffer(body, "<u8", offset=HEAD.size).astype(np.uint64)
+    return Fingerprint(values[:count], style, values[count:])
 
 
-def _head(content: bytes) -> tuple[int, int, int, int]:
+def _head(content: bytes) -> tuple[Style, int]:
+    version, number, interval_ms, count = _numbers(content)
+    if number >= len(STYLES) or interval_ms != INTERVAL_MS or count > MOST_SAMPLES:
+        raise _invalid(f"{count} samples of style {number}, one each {interval_ms} ms, are not possible")
+    style = STYLES[number]
+    if version != VERSIONS[style]:
+        raise _invalid(f"its version is {version}; this program knows {VERSIONS[style]} of style {style}")
+    return style, count
+
+
+def _numbers(content: bytes) -> tuple[int, int, int, int]:
     _, version, style, interval_ms, count = HEAD.unpack_from(content)
     return version, style, interval_ms, count
 

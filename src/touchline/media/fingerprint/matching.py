@@ -1,7 +1,8 @@
 """Whether two fingerprints show the same video: at least so many pictures in a row that are near, at one offset.
 
 Pairs in which a picture has no information neither count nor end a row. All offsets are tried, most of them by looking
-at every third picture only. Invariant: the answer is the one that trying offset after offset gives.
+at every third picture only. Careful ones must also have details that convince, and may be mirrored.
+Invariant: the answer is the one that trying offset after offset gives.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 from touchline.kernel.errors import InvalidInput
 
 from .model import INTERVAL_MS, LEAST_RUN, NEAR, NO_MATCH, Comparison, Fingerprint, Hashes, Style
+from .waves import mirrored
 
 MOST_CELLS = 1 << 22  # of the matrix of all pairs; longer videos are compared offset by offset
 FEW_CELLS = 1 << 14
 MANY_OFFSETS = 16  # from here on it is cheaper to look at all at once
-OTHER, SAME, NEUTRAL, ALIKE = b"\x00", b"\x01", b"\x02", b"\x03"
+OTHER, SAME, NEUTRAL = b"\x00", b"\x01", b"\x02"
 # The longest row at an offset, all pictures in rows that are long enough, and the offset: first the smallest shift.
 Alignment: TypeAlias = tuple[int, int, int, int]
 
@@ -30,9 +32,8 @@ Alignment: TypeAlias = tuple[int, int, int, int]
 class Rule:
     near: int = NEAR  # bits that may differ
     least_run: int = LEAST_RUN
-    alike: int = 0  # bits that may differ between pictures that are alike, in rows or not; 0: that is not asked
-    least_alike: int = 0  # of them at the offset
-    least_share: float = 0.0  # of them in all pairs with information at the offset
+    undecided: int = 0  # bits of a detail that differ when a pair of pictures speaks neither for nor against a match
+    least_evidence: int = 0  # bits by which all pairs of one stretch of the offset together are better than that
     limit: NDArray[np.uint8] = field(init=False, repr=False, compare=False)  # `near` in the form that is quickest
 
     def __post_init__(self) -> None:
@@ -40,8 +41,8 @@ class Rule:
 
 
 SEED_RULE = Rule()
-# Two goals filmed by one camera look alike for a moment; copies do so most of the time that they have in common.
-CAREFUL_RULE = Rule(alike=13, least_alike=8, least_share=0.5)
+# Half of the 64 bits differ between pictures that have nothing in common. One stretch: a copy may have been cut.
+CAREFUL_RULE = Rule(undecided=27, least_evidence=100)
 
 
 def rule_of(style: Style) -> Rule:
@@ -57,9 +58,38 @@ def compare(first: Fingerprint, second: Fingerprint, rule: Rule | None = None) -
         )
     if first.informative < rule.least_run or second.informative < rule.least_run:
         return NO_MATCH
+    found = _compared(first, second, rule)
+    return better(found, _compared(first, mirrored(second), rule)) if first.style is Style.CAREFUL else found
+
+
+def _compared(first: Fingerprint, second: Fingerprint, rule: Rule) -> Comparison:
     has_gaps = first.informative < len(first.hashes) or second.informative < len(second.hashes)
-    best = max(_alignments(first.hashes, second.hashes, rule, has_gaps=has_gaps), default=None)
+    found = _alignments(first.hashes, second.hashes, rule, has_gaps=has_gaps)
+    if rule.least_evidence:
+        found = [each for each in found if is_convincing(each, first, second, rule)]
+    best = max(found, default=None)
     return comparison(best, first.informative, second.informative) if best else NO_MATCH
+
+
+def better(straight: Comparison, turned: Comparison) -> Comparison:
+    """Of two comparisons, the second one with a mirrored video."""
+    if (turned.run, turned.matched) > (straight.run, straight.matched):
+        return turned._replace(mirrored=True)
+    return straight
+
+
+def is_convincing(found: Alignment, first: Fingerprint, second: Fingerprint, rule: Rule) -> bool:
+    return not rule.least_evidence or evidence(first, second, found[-1], rule.undecided) >= rule.least_evidence
+
+
+def evidence(first: Fingerprint, second: Fingerprint, offset: int, undecided: int) -> int:
+    """The most that any stretch of pairs sums up to; a pair with fewer bits that differ than `undecided` adds, one with
+    more takes away, and one without information does nothing."""
+    one, other = (_overlap(offset, *both) for both in ((first.hashes, second.hashes), (first.details, second.details)))
+    gains = undecided - np.bitwise_count(other[0] ^ other[1]).astype(np.int64)
+    gains[(one[0] == 0) | (one[1] == 0)] = 0
+    sums = np.concatenate([[0], np.cumsum(gains)])
+    return int((sums - np.minimum.accumulate(sums)).max())
 
 
 def comparison(best: Alignment, informative_first: int, informative_second: int) -> Comparison:
@@ -69,7 +99,7 @@ def comparison(best: Alignment, informative_first: int, informative_second: int)
     )
 
 
-def _alignments(first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) -> Iterable[Alignment]:
+def _alignments(first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) -> list[Alignment]:
     if len(first) * len(second) > MOST_CELLS:
         rows = _one_by_one(first, second, rule)
     elif len(offsets := _likely_offsets(first, second, rule, has_gaps=has_gaps)) > MANY_OFFSETS:
@@ -83,10 +113,6 @@ def aligned(offset: int, states: bytes, rule: Rule) -> Alignment | None:
     """Bytes know how to leave out and split, quicker than any loop."""
     if NEUTRAL in states:
         states = states.replace(NEUTRAL, b"")
-    if rule.alike:
-        if len(states) - states.count(OTHER) < max(rule.least_alike, rule.least_share * len(states)):
-            return None
-        states = states.replace(ALIKE, OTHER)
     runs = [len(row) for row in states.split(OTHER) if len(row) >= rule.least_run]
     return (max(runs), sum(runs), -abs(offset), offset) if runs else None
 
@@ -114,13 +140,16 @@ _kept_offsets = lru_cache(maxsize=256)(_made_offsets)
 
 
 def _states_at(offset: int, first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) -> bytes:
-    if offset >= 0:
-        first, second = first[offset : offset + len(second)], second[: len(first) - offset]
-    else:
-        first, second = first[: len(second) + offset], second[-offset : len(first) - offset]
-    if has_gaps or rule.alike:
+    first, second = _overlap(offset, first, second)
+    if has_gaps:
         return states_of(first, second, rule).tobytes()
     return (np.bitwise_count(first ^ second) <= rule.limit).tobytes()
+
+
+def _overlap(offset: int, first: Hashes, second: Hashes) -> tuple[Hashes, Hashes]:
+    if offset >= 0:
+        return first[offset : offset + len(second)], second[: len(first) - offset]
+    return first[: len(second) + offset], second[-offset : len(first) - offset]
 
 
 def _of_matrix(first: Hashes, second: Hashes, rule: Rule) -> Iterable[tuple[int, bytes]]:
@@ -141,9 +170,6 @@ def _one_by_one(first: Hashes, second: Hashes, rule: Rule) -> Iterable[tuple[int
 
 def states_of(first: Hashes, second: Hashes, rule: Rule) -> NDArray[np.uint8]:
     """Of each pair; arrays of any shapes that fit together."""
-    distances = np.bitwise_count(first ^ second)
-    states = (distances <= rule.limit).view(np.uint8)
-    if rule.alike:
-        states[(distances > rule.near) & (distances <= rule.alike)] = ord(ALIKE)
+    states = (np.bitwise_count(first ^ second) <= rule.limit).view(np.uint8)
     states[(first == 0) | (second == 0)] = ord(NEUTRAL)
     return states

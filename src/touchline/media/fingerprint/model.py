@@ -1,13 +1,13 @@
 """Fingerprints and what comparing them says. Shared with the child: it imports nothing heavier than numpy.
 
-Invariant: sample number `k`, counted from zero, was taken at `(k + 1) * INTERVAL_MS`; 0 stands for a picture without
-information, such as black ones have by themselves.
+Invariant: sample number `k`, counted from zero, was taken at `(k + 1) * INTERVAL_MS`; the hash 0 stands for a picture
+without information, such as black ones have by themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -26,11 +26,15 @@ FINGERPRINT = "fingerprint.tlfp"
 Hashes: TypeAlias = "NDArray[np.uint64]"
 
 
+def _none() -> Hashes:
+    return np.zeros(0, np.uint64)
+
+
 class Style(StrEnum):
     """How hashes are made of pictures. Only fingerprints of one style can be compared."""
 
     DENSE = "dense"  # of the whole picture, as others make them too
-    CAREFUL = "careful"  # without black borders; pictures whose rows are all alike count as without information
+    CAREFUL = "careful"  # of what moves in the picture inside of black borders, with a second hash, to be sure
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +43,15 @@ class Fingerprint:
 
     hashes: Hashes
     style: Style = Style.DENSE
+    details: Hashes = field(default_factory=_none)  # of careful ones, a second hash for each of the first
+
+    def __post_init__(self) -> None:
+        if len(self.details) != (len(self.hashes) if self.style is Style.CAREFUL else 0):
+            raise ValueError(f"{len(self.details)} details do not fit {len(self.hashes)} hashes of style {self.style}")
 
     @classmethod
-    def of(cls, hashes: Iterable[int], style: Style = Style.DENSE) -> Fingerprint:
-        return cls(np.fromiter(hashes, np.uint64), style)
+    def of(cls, hashes: Iterable[int], style: Style = Style.DENSE, details: Iterable[int] = ()) -> Fingerprint:
+        return cls(np.fromiter(hashes, np.uint64), style, np.fromiter(details, np.uint64))
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -50,7 +59,8 @@ class Fingerprint:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Fingerprint):
             return False
-        return self.style is other.style and np.array_equal(self.hashes, other.hashes)
+        same = self.style is other.style and np.array_equal(self.hashes, other.hashes)
+        return same and np.array_equal(self.details, other.details)
 
     def __hash__(self) -> int:
         return hash(self.hashes.tobytes())
@@ -70,6 +80,7 @@ class Comparison(NamedTuple):
     matched: int = 0  # all pictures in such rows, at this offset
     coverage_first: float = 0.0  # the share of them in the pictures with information
     coverage_second: float = 0.0
+    mirrored: bool = False  # left is right; only careful fingerprints show that
 
 
 @dataclass(frozen=True, slots=True)

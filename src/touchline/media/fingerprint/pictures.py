@@ -1,4 +1,5 @@
-"""From a picture to its hash, exactly as Pillow computes it. Imported where pictures are: in the child and in tests."""
+"""From a picture to its hash, exactly as Pillow computes it, and to a small one. Imported where pictures are: in the
+child and in tests."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageStat
 
 from .averaging import averaged
+from .motion import HEIGHT, WIDTH, Small
 from .rules import COLUMNS, ROWS, has_information, hash_of_cells
 
 
@@ -46,3 +48,9 @@ def _equalising(histogram: list[int]) -> list[int]:
     if len(used) <= 1 or not step:
         return list(range(256))
     return [before // step for before in accumulate(histogram[:-1], initial=step // 2)]
+
+
+def small_of(grey: NDArray[np.uint8]) -> Small:
+    """Averages, with what is left behind the point: a player changes some of them by a few levels only."""
+    picture = Image.fromarray(np.ascontiguousarray(grey)).convert("F")
+    return np.asarray(picture.resize((WIDTH, HEIGHT), Image.Resampling.BOX), np.float32)

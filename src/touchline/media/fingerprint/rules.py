@@ -12,7 +12,6 @@ from .model import END_MARGIN_MS, INTERVAL_MS
 COLUMNS, ROWS = 9, 8
 LEAST_DEVIATION = 5.0  # of the luma: below, a picture is black, white, flat, or nearly faded out
 LEAST_SPREAD = 12  # between the cells of an equalised picture: below, there is only noise
-LEAST_DETAIL = 8  # of a hash of a careful fingerprint
 BLACK = 32  # the luma of borders stays below, with the noise of encoders
 NEARLY_ALL = 98  # percent of a border's pixels
 LEAST_PICTURE = 0.3  # of each side: what is smaller is no picture in borders, but a dark one
@@ -30,12 +29,6 @@ def sample_time_ms(number: int) -> int:
 def hash_of_cells(cells: NDArray[np.uint8]) -> int:
     """Of the 8 rows with 9 cells: one bit for each neighbour to the right that is brighter, the first one highest."""
     return int.from_bytes(np.packbits(cells[:, :-1] < cells[:, 1:]).tobytes())
-
-
-def detail(value: int) -> int:
-    """In how many of 56 places a hash differs from itself one row further down. Stripes have next to none: all their
-    rows say the same, and so do those of any other stripes."""
-    return ((value ^ (value >> 8)) & ((1 << 56) - 1)).bit_count()
 
 
 def picture_area(pictures: Sequence[NDArray[np.uint8]]) -> tuple[slice, slice]:

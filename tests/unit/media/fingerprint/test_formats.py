@@ -10,7 +10,13 @@ from touchline.media.fingerprint.errors import InvalidFingerprint
 from touchline.media.fingerprint.formats import from_bytes, from_text, to_bytes, to_text
 from touchline.media.fingerprint.model import Fingerprint, Style
 
-fingerprints = st.builds(Fingerprint.of, st.lists(st.integers(0, 2**64 - 1), max_size=50), st.sampled_from(Style))
+numbers = st.integers(0, 2**64 - 1)
+fingerprints = st.one_of(
+    st.builds(Fingerprint.of, st.lists(numbers, max_size=50)),
+    st.lists(st.tuples(numbers, numbers), max_size=50).map(
+        lambda both: Fingerprint.of([one for one, _ in both], Style.CAREFUL, [other for _, other in both])
+    ),
+)
 
 
 @given(fingerprints)
@@ -26,8 +32,22 @@ def test_the_text_as_others_write_it() -> None:
     assert to_text(Fingerprint.of([])) == "dense:0.25:"
 
 
+def test_the_text_of_a_careful_one() -> None:
+    text = "careful:0.25:0.25=32b475b2b2513362:9f9f9fedaf2fbbf7"
+    assert to_text(Fingerprint.of([0x32B475B2B2513362], Style.CAREFUL, [0x9F9F9FEDAF2FBBF7])) == text
+    assert to_text(Fingerprint.of([], Style.CAREFUL)) == "careful:0.25:"
+
+
 def test_samples_that_are_left_out_have_no_information() -> None:
     assert from_text("dense:0.25:0.50=00000000000000ff") == Fingerprint.of([0, 255])
+    careful = from_text("careful:0.25:0.50=00000000000000ff:00000000000000fe")
+    assert careful == Fingerprint.of([0, 255], Style.CAREFUL, [0, 254])
+
+
+def test_the_bytes_as_they_always_were() -> None:
+    dense, careful = Fingerprint.of([258]), Fingerprint.of([258], Style.CAREFUL, [3])
+    assert to_bytes(dense).hex() == "544c465001000000fa00000001000000020100000000000009935dfc"
+    assert to_bytes(careful).hex()[8:-8] == "02010000fa0000000100000002010000000000000300000000000000"
 
 
 @pytest.mark.parametrize(
@@ -45,6 +65,9 @@ def test_samples_that_are_left_out_have_no_information() -> None:
         "dense:0.25:0.50=00000000000000ff,0.25=00000000000000ff",
         "dense:0.25:0.25=00000000000000ff,0.25=00000000000000ff",
         "dense:0.25:0.25=00000000000000ff,",
+        "dense:0.25:0.25=00000000000000ff:00000000000000ff",
+        "careful:0.25:0.25=00000000000000ff",
+        "careful:0.25:0.25=00000000000000ff:ff",
         "dense:0.25:9999999.00=00000000000000ff",
         "dense:0.25:\u0660.\u0662\u0665=00000000000000ff",
     ],

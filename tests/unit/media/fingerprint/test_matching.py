@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.media.fingerprint.hashes import fingerprints
+from tests.unit.media.fingerprint.hashes import careful_fingerprints, fingerprints
 from touchline.kernel.errors import InvalidInput
 from touchline.media.fingerprint import matching
-from touchline.media.fingerprint.matching import CAREFUL_RULE, SEED_RULE, Rule, compare
+from touchline.media.fingerprint.matching import CAREFUL_RULE, SEED_RULE, Rule, compare, evidence
 from touchline.media.fingerprint.model import NO_MATCH, Comparison, Fingerprint, Style
+from touchline.media.fingerprint.waves import mirrored
 
 A, B, C, D, E = (
     0x0123456789ABCDEF,
@@ -20,52 +24,93 @@ A, B, C, D, E = (
 FAR = 0x3333CCCC33333333
 
 
-def by_loops(first: list[int], second: list[int], rule: Rule) -> Comparison:
+def by_loops(first: Fingerprint, second: Fingerprint, rule: Rule) -> Comparison:
     """One offset after the other, one pair after the other."""
     best = None
+    ones, others = first.hashes.tolist(), second.hashes.tolist()
     for offset in range(-len(second), len(first) + 1):
-        run, runs, alike, pairs = 0, [], 0, 0
+        run, runs, score, most = 0, [], 0, 0
         for place in range(max(0, offset), min(len(first), len(second) + offset)):
-            one, other = first[place], second[place - offset]
-            if not one or not other:
+            if not ones[place] or not others[place - offset]:
                 continue
-            pairs += 1
-            distance = (one ^ other).bit_count()
-            alike += distance <= max(rule.near, rule.alike)
-            if distance <= rule.near:
+            if (ones[place] ^ others[place - offset]).bit_count() <= rule.near:
                 run += 1
             else:
                 runs, run = [*runs, run], 0
+            if rule.least_evidence:
+                differing = int(first.details[place] ^ second.details[place - offset]).bit_count()
+                score = max(0, score + rule.undecided - differing)
+                most = max(most, score)
         rows = [each for each in [*runs, run] if each >= rule.least_run]
-        if rows and alike >= max(rule.least_alike, rule.least_share * pairs):
+        if rows and most >= rule.least_evidence:
             best = max(best or (), (max(rows), sum(rows), -abs(offset), offset))
     if not best:
         return NO_MATCH
-    shares = [best[1] / sum(1 for value in values if value) for values in (first, second)]
-    return Comparison(True, best[3] * 250, best[0], best[1], *shares)
+    share, share_of_other = (best[1] / sum(1 for value in values if value) for values in (ones, others))
+    return Comparison(True, best[3] * 250, best[0], best[1], share, share_of_other)
+
+
+@given(fingerprints(), fingerprints(), st.sampled_from([SEED_RULE, Rule(6, 2), Rule(10, 5)]))
+def test_same_as_plain_loops(first: Fingerprint, second: Fingerprint, rule: Rule) -> None:
+    assert compare(first, second, rule) == by_loops(first, second, rule)
 
 
 @given(
-    fingerprints(),
-    fingerprints(),
-    st.sampled_from([SEED_RULE, CAREFUL_RULE, Rule(6, 2), Rule(10, 5), Rule(8, 3, 12, 5, 0.3)]),
+    careful_fingerprints(),
+    careful_fingerprints(),
+    st.sampled_from([CAREFUL_RULE, Rule(undecided=20, least_evidence=30), Rule(8, 4, 30, 200)]),
 )
-def test_same_as_plain_loops(first: Fingerprint, second: Fingerprint, rule: Rule) -> None:
-    assert compare(first, second, rule) == by_loops(first.hashes.tolist(), second.hashes.tolist(), rule)
+def test_careful_ones_as_plain_loops(first: Fingerprint, second: Fingerprint, rule: Rule) -> None:
+    straight, turned = by_loops(first, second, rule), by_loops(first, mirrored(second), rule)
+    expected = straight if straight[2:4] >= turned[2:4] else turned._replace(mirrored=True)
+    assert compare(first, second, rule) == expected
 
 
 @given(fingerprints(), fingerprints())
 def test_same_for_long_ones(first: Fingerprint, second: Fingerprint) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matching, "MOST_CELLS", 0)
-        assert compare(first, second) == by_loops(first.hashes.tolist(), second.hashes.tolist(), SEED_RULE)
+        assert compare(first, second) == by_loops(first, second, SEED_RULE)
 
 
-@given(fingerprints(), fingerprints())
-def test_the_other_way_round(first: Fingerprint, second: Fingerprint) -> None:
+PAIRS = st.one_of(st.tuples(fingerprints(), fingerprints()), st.tuples(careful_fingerprints(), careful_fingerprints()))
+
+
+@given(PAIRS)
+def test_the_other_way_round(pair: tuple[Fingerprint, Fingerprint]) -> None:
+    first, second = pair
     there, back = compare(first, second), compare(second, first)
     assert (there.match, there.run, there.matched) == (back.match, back.run, back.matched)
-    assert abs(there.offset_ms) == abs(back.offset_ms)
+    assert (abs(there.offset_ms), there.mirrored) == (abs(back.offset_ms), back.mirrored)
+
+
+def later(fingerprint: Fingerprint, count: int, place: int = 0) -> Fingerprint:
+    """With pictures without information in between."""
+    values = (np.insert(each, place, np.zeros(count, np.uint64)) for each in (fingerprint.hashes, fingerprint.details))
+    hashes, details = values
+    return Fingerprint(hashes, Style.CAREFUL, details)
+
+
+@given(careful_fingerprints(), careful_fingerprints(), st.integers(0, 9))
+def test_a_black_leader_changes_nothing(first: Fingerprint, second: Fingerprint, leader: int) -> None:
+    plain, delayed = compare(first, second), compare(first, later(second, leader))
+    assert (plain.match, plain.run, plain.matched) == (delayed.match, delayed.run, delayed.matched)
+    assert plain[4:] == delayed[4:]
+    for offset in range(min(0, 1 - len(second)), len(first)):
+        assert evidence(first, later(second, leader), offset - leader, 27) == evidence(first, second, offset, 27)
+
+
+@given(careful_fingerprints(), careful_fingerprints(), st.integers(0, 24))
+def test_pictures_without_information_are_no_evidence(first: Fingerprint, second: Fingerprint, place: int) -> None:
+    place = min(place, len(first), len(second))
+    both = later(first, 2, place), later(second, 2, place)
+    assert evidence(*both, 0, 27) == evidence(first, second, 0, 27)
+
+
+@given(careful_fingerprints(), careful_fingerprints())
+def test_mirroring_both_changes_nothing(first: Fingerprint, second: Fingerprint) -> None:
+    assert mirrored(mirrored(first)) == first
+    assert compare(mirrored(first), mirrored(second)) == compare(first, second)
 
 
 @pytest.mark.parametrize(
@@ -93,13 +138,35 @@ def test_a_video_that_stands_still() -> None:
     assert compare(still, still) == Comparison(True, 0, 60, 60, 1.0, 1.0)
 
 
-def test_alike_for_a_moment_is_not_enough_for_careful_ones() -> None:
-    first = [A, B, C, D, *[FAR] * 20]
-    second = [A, B, C, D, *[E] * 20]
-    assert compare(Fingerprint.of(first), Fingerprint.of(second)).run == 4
-    assert compare(Fingerprint.of(first, Style.CAREFUL), Fingerprint.of(second, Style.CAREFUL)) == NO_MATCH
+@pytest.mark.parametrize(
+    ("count", "differing", "found"),
+    [(4, 2, True), (4, 3, False), (15, 20, True), (14, 20, False), (60, 26, False), (100, 26, True), (200, 27, False)],
+)
+def test_the_details_must_convince(count: int, differing: int, found: bool) -> None:
+    """Few pictures that are the same, or many that are a little more alike than chance."""
+    hashes = [A, B, C, D] * (count // 4) + [A] * (count % 4)
+    first = Fingerprint.of(hashes, Style.CAREFUL, [E] * count)
+    second = Fingerprint.of(hashes, Style.CAREFUL, [E ^ ((1 << differing) - 1)] * count)
+    assert compare(first, second, replace(CAREFUL_RULE, near=0)).match is found
+    assert compare(Fingerprint.of(hashes), Fingerprint.of(hashes)).run == count
+
+
+def test_one_stretch_must_convince_whatever_is_around_it() -> None:
+    """As in a copy from which something was cut out."""
+    alike, first, second = [A, B, C, D, A, B], [B, C, B, C] * 5, [FAR] * 20
+    details = [E] * 6, [E] * 20, [E ^ 0xFFFFFFFFFF] * 20
+    one = Fingerprint.of([*alike, *first], Style.CAREFUL, [*details[0], *details[1]])
+    other = Fingerprint.of([*alike, *second], Style.CAREFUL, [*details[0], *details[2]])
+    assert compare(one, other)[:4] == (True, 0, 6, 6)
+
+
+def test_a_mirrored_one_says_so() -> None:
+    fingerprint = Fingerprint.of([A, B, C, D, E, FAR], Style.CAREFUL, [E, D, C, B, A, FAR])
+    assert compare(fingerprint, mirrored(fingerprint)) == Comparison(True, 0, 6, 6, 1.0, 1.0, mirrored=True)
 
 
 def test_styles_are_not_mixed() -> None:
     with pytest.raises(InvalidInput, match="styles"):
-        compare(Fingerprint.of([A]), Fingerprint.of([A], Style.CAREFUL))
+        compare(Fingerprint.of([A]), Fingerprint.of([A], Style.CAREFUL, [B]))
+    with pytest.raises(ValueError, match="details"):
+        Fingerprint.of([A], Style.CAREFUL)

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.media.fingerprint.rules import detail, hash_of_cells, picture_area, sample_count
+from touchline.media.fingerprint.rules import hash_of_cells, picture_area, sample_count
 
 
 @pytest.mark.parametrize(
@@ -30,16 +28,6 @@ def test_first_cell_is_the_highest_bit() -> None:
     assert hash_of_cells(cells) == 1 << 63
     cells[7, 8] = 9
     assert hash_of_cells(cells) == 1 << 63 | 1
-
-
-@pytest.mark.parametrize(
-    ("value", "differing"),
-    [(0x6C6C6C6C6C6C6C6C, 0), (0xFF00FF00FF00FF00, 56), (0x6C6C6C6C6C6C4C6C, 2), (0x32B475B2B2513362, 22)],
-)
-def test_detail(value: int, differing: int) -> None:
-    rows = value.to_bytes(8)
-    assert differing == sum((one ^ other).bit_count() for one, other in pairwise(rows))
-    assert detail(value) == differing
 
 
 def framed(top: int, left: int) -> np.ndarray:

@@ -27,6 +27,7 @@ def build(videos: Videos) -> Arrays:
         "ends": ends,
         **_of_hashes(hashes),
         "edges": np.unique(hashes[_borders_a_gap(hashes, ends)]),
+        "details": np.concatenate([fingerprint.details for _, fingerprint in videos], dtype=np.uint64),
     }
 
 

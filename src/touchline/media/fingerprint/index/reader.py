@@ -7,8 +7,9 @@ from pathlib import Path
 
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.media.fingerprint.errors import DamagedIndex
-from touchline.media.fingerprint.matching import Rule, rule_of
-from touchline.media.fingerprint.model import Fingerprint, Style
+from touchline.media.fingerprint.matching import Rule, better, rule_of
+from touchline.media.fingerprint.model import NO_MATCH, Comparison, Fingerprint, Style
+from touchline.media.fingerprint.waves import mirrored
 
 from .files import read_manifest
 from .model import Found, IndexInfo, Manifest, SegmentEntry
@@ -54,7 +55,7 @@ class IndexReader:
         found = [
             Found(segment.video_id(number), comparison)
             for entry, segment in self._segments()
-            for number, comparison in search(query, segment, entry, rule or rule_of(query.style))
+            for number, comparison in _found(query, segment, entry, rule or rule_of(query.style)).items()
         ]
         return sorted(found, key=lambda each: (-each.comparison.run, -each.comparison.matched, each.video_id))
 
@@ -97,6 +98,14 @@ class IndexReader:
             segments=len(entries),
             size_bytes=sum((self.folder / entry.name).stat().st_size for entry in entries),
         )
+
+
+def _found(query: Fingerprint, segment: Segment, entry: SegmentEntry, rule: Rule) -> dict[int, Comparison]:
+    found = dict(search(query, segment, entry, rule))
+    if query.style is Style.CAREFUL:
+        for number, turned in search(mirrored(query), segment, entry, rule):
+            found[number] = better(found.get(number, NO_MATCH), turned)
+    return found
 
 
 def check_style(manifest: Manifest, fingerprint: Fingerprint) -> None:

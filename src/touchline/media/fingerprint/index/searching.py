@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from touchline.kernel.errors import InvalidInput
 from touchline.media.fingerprint.errors import DamagedIndex
-from touchline.media.fingerprint.matching import NEUTRAL, Alignment, Rule, aligned, comparison, states_of
+from touchline.media.fingerprint.matching import (
+    NEUTRAL,
+    Alignment,
+    Rule,
+    aligned,
+    comparison,
+    is_convincing,
+    states_of,
+)
 from touchline.media.fingerprint.model import LEAST_RUN, NEAR, Comparison, Fingerprint
 
 from .lookup import hits
@@ -65,8 +73,9 @@ def _aligned(
     states = _states(query, segment, numbers, offsets, rule)
     enough = np.flatnonzero(np.count_nonzero(states == 1, axis=1) >= rule.least_run)
     for row in enough.tolist():
-        if found := aligned(int(offsets[row]), states[row].tobytes(), rule):
-            yield int(numbers[row]), found
+        found, number = aligned(int(offsets[row]), states[row].tobytes(), rule), int(numbers[row])
+        if found and (not rule.least_evidence or is_convincing(found, query, segment.fingerprint(number), rule)):
+            yield number, found
 
 
 def _states(

@@ -6,6 +6,7 @@ frames              for each sample the number of its hash, from one on; 0 has n
 bands, buckets      the hashes, each once, sorted by each band in turn (see `bands.py`); the first are in order
 posting_starts, postings    where each hash occurs
 edges               hashes of pictures beside one without information
+details             for each sample of careful fingerprints the second hash
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ KINDS = {
     "bands": np.uint64,
     "buckets": np.uint32,
     "edges": np.uint64,
+    "details": np.uint64,
 }
 
 
@@ -58,6 +60,7 @@ class Segment:
         self.names, self.name_ends, self.ends = arrays["names"], arrays["name_ends"], arrays["ends"]
         self.frames, self.bands, self.buckets = arrays["frames"], arrays["bands"], arrays["buckets"]
         self.postings, self.posting_starts, self.edges = arrays["postings"], arrays["posting_starts"], arrays["edges"]
+        self.details = arrays["details"]
         self._check_sizes()
 
     def _array(self, name: str) -> NDArray[Any]:
@@ -72,6 +75,7 @@ class Segment:
             and int(self.name_ends[-1]) == len(self.names)
             and len(self.bands) == tables * len(self.unique)
             and len(self.buckets) in (0, BANDS * (BUCKETS + 1))
+            and len(self.details) == (len(self.frames) if self._style is Style.CAREFUL else 0)
         )
         if not fits:
             raise DamagedIndex(f"{self.path.name} of the index is damaged", why="its arrays do not fit together")
@@ -95,7 +99,8 @@ class Segment:
         return (self.video_id(number) for number in range(len(self)))
 
     def fingerprint(self, number: int) -> Fingerprint:
-        return Fingerprint(self.hashes_at(self.frames[int(self.starts[number]) : int(self.ends[number])]), self._style)
+        place = slice(int(self.starts[number]), int(self.ends[number]))
+        return Fingerprint(self.hashes_at(self.frames[place]), self._style, self.details[place])
 
     def hashes_at(self, frames: NDArray[np.uint32]) -> Hashes:
         if not len(self.unique):
