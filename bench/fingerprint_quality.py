@@ -31,6 +31,11 @@ LEAST_PRECISION = 0.99
 MOST_EVIDENCE = 1 << 12  # more than any of these clips has
 OTHER_GOAL, SAME_PATH, SAME_PLACE = "goals of one match", "nearly the same path of the camera", "the same still camera"
 OTHER_MATCH = "goals of other matches"
+LEGEND = (
+    "Recall of each kind of copy; {}. `evidence`: that of the weakest copy, or of the\n"
+    "strongest pair that shows different things, in careful fingerprints; "
+    f"{CAREFUL_RULE.least_evidence} bits make a match, 0 is no row of near pictures."
+)
 WRONG = (OTHER_GOAL, SAME_PATH, SAME_PLACE, OTHER_MATCH)
 
 
@@ -115,35 +120,24 @@ def _files(goal: Goal, folder: Path, copies: Sequence[Copy]) -> Iterator[tuple[C
 
 
 def table(tallies: dict[Style, Tally]) -> str:
-    head = ["| copies | " + " | ".join(tallies) + " | goal |", "| --- " * (len(tallies) + 2) + "|"]
+    careful = tallies[Style.CAREFUL]
+    head = [_row("copies", [*tallies, "goal", "evidence"]), _row("---", ["---"] * (len(tallies) + 2))]
     kinds = list(dict.fromkeys(copy.kind for copy in COPIES))
-    rows = [_row(kind, [f"{each.recall(kind):.2f}" for each in tallies.values()], _goal(kind)) for kind in kinds]
-    precision = _row("**precision**", [f"{each.precision:.3f}" for each in tallies.values()], f"≥ {LEAST_PRECISION}")
-    merged = [
-        _row(f"merged: {shared}", [_share(each.merged[shared]) for each in tallies.values()], "0") for shared in WRONG
-    ]
-    return "\n".join([*head, *rows, precision, *merged])
+    rows = [_row(kind, [*_recalls(tallies, kind), _goal(kind), f"≥ {careful.least[kind]}"]) for kind in kinds]
+    precisions = [f"{each.precision:.3f}" for each in tallies.values()]
+    rows.append(_row("**precision**", [*precisions, f"≥ {LEAST_PRECISION}", ""]))
+    for shared in WRONG:
+        merged = [f"{sum(each.merged[shared])} of {len(each.merged[shared])}" for each in tallies.values()]
+        rows.append(_row(f"merged: {shared}", [*merged, "0", f"≤ {careful.most[shared]}"]))
+    return "\n".join([*head, *rows])
 
 
-def _share(merged: Sequence[bool]) -> str:
-    return f"{sum(merged)} of {len(merged)}"
+def _recalls(tallies: dict[Style, Tally], kind: str) -> list[str]:
+    return [f"{each.recall(kind):.2f}" for each in tallies.values()]
 
 
-def margins(careful: Tally) -> str:
-    """How far from the bound both sides stay."""
-    goals = min(careful.least[kind] for kind in GOALS)
-    lines = [
-        f"A match needs {CAREFUL_RULE.least_evidence} bits of evidence. Of the kinds with a goal the weakest copy has {goals},",
-        f"and of all pairs that show different things the strongest has {max(careful.most.values())}:",
-        ", ".join(f"{careful.most[shared]} with {shared}" for shared in WRONG) + ".",
-        "The weakest of each kind: " + ", ".join(f"{kind} {careful.least[kind]}" for kind in careful.least) + ".",
-        "No evidence: nowhere three pictures in a row are near.",
-    ]
-    return "\n".join(lines)
-
-
-def _row(title: str, cells: Sequence[str], goal: str) -> str:
-    return f"| {title} | {' | '.join(cells)} | {goal} |"
+def _row(title: str, cells: Sequence[str]) -> str:
+    return f"| {title} | {' | '.join(cells)} |"
 
 
 def _goal(kind: str) -> str:
@@ -173,7 +167,7 @@ def main() -> None:
     tallies = {style: judge(each) for style, each in clips.items()}
     counted = f"{given.matches} matches, {given.goals} goals of each, {len(clips[Style.DENSE])} clips"
     if given.page:
-        write_page(f"Recall of each kind of copy; {counted}.\n\n{table(tallies)}\n\n{margins(tallies[Style.CAREFUL])}")
+        write_page(f"{LEGEND.format(counted)}\n\n{table(tallies)}")
     figures: dict[str, float | str] = {"clips": counted}
     for style, tally in tallies.items():
         figures |= {f"{style}: recall, {kind}": tally.recall(kind) for kind in tally.found}

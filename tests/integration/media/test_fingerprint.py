@@ -178,6 +178,7 @@ def test_comparing_stored_ones(stored: Path) -> None:
         "matched": 12,
         "coverage_first": 0.6,
         "coverage_second": 1.0,
+        "mirrored": False,
     }
     assert run("compare", stored / "one.txt", stored / "part.tlfp").startswith("the same: the second begins at +2.00 s")
 

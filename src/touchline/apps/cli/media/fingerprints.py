@@ -184,7 +184,7 @@ def _show_info(folder: Path, *, as_json: bool) -> None:
 def _described(found: Comparison) -> str:
     shares = f"{found.coverage_first:.0%} of the first, {found.coverage_second:.0%} of the second"
     begin = f"the second begins at {found.offset_ms / 1000:+.2f} s of the first"
-    return f"{begin}, {found.run} pictures in a row, {shares}"
+    return f"{'mirrored, ' if found.mirrored else ''}{begin}, {found.run} pictures in a row, {shares}"
 
 
 async def _taken(files: list[Path], style: str | None, *, fast: bool) -> list[Fingerprint]:
