@@ -141,7 +141,16 @@ async def test_what_is_no_video(studio: Studio, sandbox: Sandbox) -> None:
 
 async def test_too_short_for_a_sample(studio: Studio, sandbox: Sandbox) -> None:
     path = studio.make(replace(SHORT, name="short.mp4", seconds=0.4))
-    assert len(await take_fingerprint(sandbox, path)) == 0
+    for style in Style:
+        assert len(await take_fingerprint(sandbox, path, way=Way(style))) == 0
+
+
+async def test_pictures_that_are_shown_for_long(studio: Studio, sandbox: Sandbox) -> None:
+    """Each is the sample of several times, and is explained by other pictures, not by itself."""
+    slow = replace(SHORT, name="slow.mp4", seconds=8, filters=(("fps", "1"),))
+    fingerprint = await take_fingerprint(sandbox, studio.make(slow), way=Way(Style.CAREFUL))
+    assert fingerprint.informative > len(fingerprint) // 2
+    assert len(set(fingerprint.hashes.tolist())) < len(fingerprint) // 2
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import chain, islice, repeat, tee
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 from touchline.media.fingerprint.formats import to_bytes
@@ -63,10 +64,9 @@ def _careful(samples: Iterator[Sample]) -> Fingerprint:
     area = picture_area([grey for grey, _ in first]) if first else (slice(None), slice(None))
     pictures, counted = tee((small_of(grey[area]), times) for grey, times in chain(first, samples))
     moving = foregrounds(picture for picture, _ in pictures)
-    hashed = [
-        pair for each, (_, times) in zip(moving, counted, strict=True) for pair in repeat(hash_and_detail(each), times)
-    ]
-    return Fingerprint.of((value for value, _ in hashed), Style.CAREFUL, (detail for _, detail in hashed))
+    hashed = (hash_and_detail(each) * times for each, (_, times) in zip(moving, counted, strict=True))
+    hashes, details = np.fromiter(chain.from_iterable(hashed), np.uint64).reshape(-1, 2).T
+    return Fingerprint(hashes.copy(), Style.CAREFUL, details.copy())
 
 
 def _samples(source: Source, facts: Probe, channel: Channel) -> Iterator[Sample]:
