@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.media.fingerprint.hashes import careful_fingerprints, fingerprints
@@ -55,6 +55,7 @@ def test_same_as_plain_loops(first: Fingerprint, second: Fingerprint, rule: Rule
     assert compare(first, second, rule) == by_loops(first, second, rule)
 
 
+@settings(max_examples=60)
 @given(
     careful_fingerprints(),
     careful_fingerprints(),
@@ -76,6 +77,7 @@ def test_same_for_long_ones(first: Fingerprint, second: Fingerprint) -> None:
 PAIRS = st.one_of(st.tuples(fingerprints(), fingerprints()), st.tuples(careful_fingerprints(), careful_fingerprints()))
 
 
+@settings(max_examples=60)
 @given(PAIRS)
 def test_the_other_way_round(pair: tuple[Fingerprint, Fingerprint]) -> None:
     first, second = pair
@@ -91,6 +93,7 @@ def later(fingerprint: Fingerprint, count: int, place: int = 0) -> Fingerprint:
     return Fingerprint(hashes, Style.CAREFUL, details)
 
 
+@settings(max_examples=60)
 @given(careful_fingerprints(), careful_fingerprints(), st.integers(0, 9))
 def test_a_black_leader_changes_nothing(first: Fingerprint, second: Fingerprint, leader: int) -> None:
     plain, delayed = compare(first, second), compare(first, later(second, leader))
@@ -100,6 +103,7 @@ def test_a_black_leader_changes_nothing(first: Fingerprint, second: Fingerprint,
         assert evidence(first, later(second, leader), offset - leader, 27) == evidence(first, second, offset, 27)
 
 
+@settings(max_examples=60)
 @given(careful_fingerprints(), careful_fingerprints(), st.integers(0, 24))
 def test_pictures_without_information_are_no_evidence(first: Fingerprint, second: Fingerprint, place: int) -> None:
     place = min(place, len(first), len(second))
@@ -107,6 +111,7 @@ def test_pictures_without_information_are_no_evidence(first: Fingerprint, second
     assert evidence(*both, 0, 27) == evidence(first, second, 0, 27)
 
 
+@settings(max_examples=60)
 @given(careful_fingerprints(), careful_fingerprints())
 def test_mirroring_both_changes_nothing(first: Fingerprint, second: Fingerprint) -> None:
     assert mirrored(mirrored(first)) == first
