@@ -3,7 +3,8 @@
 The others run in an environment of their own, `build/bench-fingerprint`, which is made on the first run. All ratios are
 of one run, side by side, in turns; times of the processor are given too, since they suffer less from neighbours.
 Decoding and fingerprint share a process there; beside the others, ours is the whole call with the start of its child.
-`vpdq` has no ready package and needs a compiler, CMake and FFmpeg's headers: where it cannot be built that is said.
+`vpdq` has no ready package: it needs a compiler, CMake and FFmpeg's headers (Debian's libavfilter-dev, libavdevice-dev,
+libswscale-dev); where it cannot be built that is said.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The memory of what reads a video from end to end, for three hours of it beside one minute. Five pictures a second, of 360p.
+"""The memory of what reads a video from end to end: three hours beside one minute, five pictures a second, 360p.
 
 Each task runs in its child, whose resident memory is noted whenever it tells how far it is.
 """

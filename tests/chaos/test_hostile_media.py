@@ -27,6 +27,7 @@ from touchline.media.clip_model import Range
 from touchline.media.errors import EmptyRange, InvalidMedia, MediaLimitExceeded
 from touchline.media.fingerprint.service import take_fingerprint
 from touchline.media.hls import make_hls
+from touchline.media.pixels import decode_picture
 from touchline.media.poster import make_poster
 from touchline.media.probe import probe
 from touchline.media.sampling import sample
@@ -42,6 +43,7 @@ TASKS: dict[str, Work] = {
     "storyboard": make_storyboard,
     "fingerprint": lambda sandbox, path, folder: take_fingerprint(sandbox, path),
     "sample": sample,
+    "pixels": lambda sandbox, path, folder: decode_picture(sandbox, path),
     "clip": lambda sandbox, path, folder: make_clip(sandbox, path, folder, Range(100, 300)),
 }
 TYPED = (InvalidMedia, MediaLimitExceeded, EmptyRange)

@@ -12,7 +12,7 @@ from random import Random
 from tests.support import videos
 from tests.support.videos import Recipe, Studio
 
-from . import bombs, pointing
+from . import bombs, pointing, stills
 from .elements import Element, boxes, ebml
 
 TINY = replace(videos.MP4, name="tiny.mp4", seconds=0.4, size=(64, 36), encoder={"preset": "ultrafast", "g": "5"})
@@ -125,6 +125,20 @@ def mutated(studio: Studio, target: Target) -> Iterator[Hostile]:
             yield Hostile(f"{recipe.name} {number}", bytes(content))
 
 
+def still(studio: Studio, target: Target) -> Iterator[Hostile]:
+    """Picture files: cut, changed, and larger than they are."""
+    for name, data in stills.good():
+        chance = Random(name)
+        for share in (0.01, 0.3, 0.9):
+            yield Hostile(f"{name} {share:.0%}", data[: max(8, int(len(data) * share))])
+        for number in range(MUTATIONS // 4):
+            content = bytearray(data)
+            for _ in range(SPREADS[number % len(SPREADS)]):
+                content[chance.randrange(8, len(content))] = chance.randrange(256)
+            yield Hostile(f"{name} {number}", bytes(content))
+    yield from (Hostile(name, content) for name, content in stills.huge())
+
+
 FAMILIES: dict[str, Family] = {
-    family.__name__: family for family in (truncated, lying, empty, bulky, pointing_elsewhere, noisy, mutated)
+    family.__name__: family for family in (truncated, lying, empty, bulky, pointing_elsewhere, noisy, mutated, still)
 }
