@@ -6,7 +6,7 @@ sample. Everything else is cut at the sample and encoded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,10 +19,9 @@ from av.error import BlockingIOError as NothingYet
 from av.error import EOFError as Finished
 from av.filter import Graph
 
-from .encoded_sound import BITS_PER_CHANNEL, SAMPLE_FORMAT, SAMPLE_RATES, SAMPLES_PER_PACKET
-from .packets import AnyPacket, decode, encode
+from .encoded_sound import SAMPLE_FORMAT, SAMPLES_PER_PACKET, NewSound
+from .packets import AnyPacket
 from .source import tick_of
-from .timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,37 +63,16 @@ class CopiedSound:
         yield packet
 
 
-class EncodedCut:
+class EncodedCut(NewSound):
     def __init__(self, stream: AudioStream, output: OutputContainer, stretch: Stretch) -> None:
-        self._decoder, self._tick = stream.codec_context, tick_of(stream)
-        self._rate = stream.sample_rate if stream.sample_rate in SAMPLE_RATES else SAMPLE_RATES[-1]
-        self._layout = "mono" if stream.channels == 1 else "stereo"
-        self._encoder = output.add_stream("aac", rate=self._rate, layout=self._layout)  # pyright: ignore[reportUnknownMemberType]
-        self._encoder.bit_rate = BITS_PER_CHANNEL * self._encoder.channels
+        super().__init__(stream, output)
+        self._tick = tick_of(stream)
         self._start, self._end = round(stretch.start * self._rate), round(stretch.end * self._rate)
-        self._timeline = Timeline(Fraction(1, self._rate), Fraction(self._rate, SAMPLES_PER_PACKET))
         self._shape: tuple[str, str, int] | None = None
         self._graph: Graph | None = None
 
-    def take(self, packet: AnyPacket) -> Iterator[AnyPacket]:
-        for sound in decode(self._decoder, packet):
-            yield from self._encoded(self._cut(sound))
-
-    def finish(self) -> Iterator[AnyPacket]:
-        for sound in decode(self._decoder, None):
-            yield from self._encoded(self._cut(sound))
-        yield from self._encoded(self._rest())
-        for packet in encode(self._encoder, None):
-            yield from self._timeline.take(packet)
-        yield from self._timeline.finish()
-
-    def _encoded(self, sounds: Iterable[AudioFrame]) -> Iterator[AnyPacket]:
-        for sound in sounds:
-            for packet in encode(self._encoder, sound):
-                yield from self._timeline.take(packet)
-
-    def _cut(self, sound: AudioFrame) -> Iterator[AudioFrame]:
-        """A stream may change its channels or rate half-way; the filters are made for one shape."""
+    def _converted(self, sound: AudioFrame) -> Iterator[AudioFrame]:
+        """The filters are made for one shape."""
         shape = (sound.format.name, sound.layout.name, sound.sample_rate)
         if shape != self._shape:
             yield from self._rest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
@@ -21,37 +22,52 @@ BITS_PER_CHANNEL = 80_000
 MOST_CHANNELS = 2
 
 
-class EncodedSound:
-    def __init__(self, stream: AudioStream, source: Source, output: OutputContainer) -> None:
+class NewSound(ABC):
+    """A track: packets of a stream in, packets of AAC out. What happens to the sound in between differs."""
+
+    def __init__(self, stream: AudioStream, output: OutputContainer) -> None:
         self._decoder = stream.codec_context
-        self._start = int(source.start / tick_of(stream))
         self._rate = stream.sample_rate if stream.sample_rate in SAMPLE_RATES else SAMPLE_RATES[-1]
         self._layout = "mono" if stream.channels == 1 else "stereo"
         self._encoder = output.add_stream("aac", rate=self._rate, layout=self._layout)  # pyright: ignore[reportUnknownMemberType]
         self._encoder.bit_rate = BITS_PER_CHANNEL * self._encoder.channels
         self._timeline = Timeline(Fraction(1, self._rate), Fraction(self._rate, SAMPLES_PER_PACKET))
-        self._shape: tuple[str, str, int] | None = None
-        self._resampler = self._new_resampler()
 
     def take(self, packet: AnyPacket) -> Iterator[AnyPacket]:
         for sound in decode(self._decoder, packet):
-            yield from self._encoded(self._resampled(sound))
+            yield from self._encoded(self._converted(sound))
 
     def finish(self) -> Iterator[AnyPacket]:
         for sound in decode(self._decoder, None):
-            yield from self._encoded(self._resampled(sound))
+            yield from self._encoded(self._converted(sound))
         yield from self._encoded(self._rest())
         for packet in encode(self._encoder, None):
             yield from self._timeline.take(packet)
         yield from self._timeline.finish()
+
+    @abstractmethod
+    def _converted(self, sound: AudioFrame) -> Iterator[AudioFrame]:
+        """In the encoder's format. A stream may change its channels or rate half-way."""
+
+    @abstractmethod
+    def _rest(self) -> Iterator[AudioFrame]:
+        """What was held back."""
 
     def _encoded(self, sounds: Iterable[AudioFrame]) -> Iterator[AnyPacket]:
         for sound in sounds:
             for packet in encode(self._encoder, sound):
                 yield from self._timeline.take(packet)
 
-    def _resampled(self, sound: AudioFrame) -> Iterator[AudioFrame]:
-        """A stream may change its channels or rate half-way; a resampler is made for one shape."""
+
+class EncodedSound(NewSound):
+    def __init__(self, stream: AudioStream, source: Source, output: OutputContainer) -> None:
+        super().__init__(stream, output)
+        self._start = int(source.start / tick_of(stream))
+        self._shape: tuple[str, str, int] | None = None
+        self._resampler = self._new_resampler()
+
+    def _converted(self, sound: AudioFrame) -> Iterator[AudioFrame]:
+        """A resampler is made for one shape."""
         shape = (sound.format.name, sound.layout.name, sound.sample_rate)
         if self._shape not in (shape, None):
             yield from self._rest()

@@ -10,7 +10,6 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from av.error import FFmpegError
 from av.video.frame import VideoFrame
 
 from touchline.media import rules
@@ -20,12 +19,12 @@ from .channel import Channel
 from .facts import learn
 from .failures import Refused
 from .judging import Candidate, Jury
+from .keyframes import keyframe_before
 from .order import Options
 from .packets import decode
 from .pictures import Look, jpeg
 from .source import Source, identify, open_source, ready_to_decode, tick_of
 
-MOST_BROKEN_PACKETS = 100
 MOST_PACKETS = 3000  # in the closer look: about two minutes
 
 
@@ -45,19 +44,10 @@ def _show_keyframes(jury: Jury, kind: Format, facts: Probe, options: Options) ->
     with open_source(kind, options) as source:
         ready_to_decode(source.video, options, threads=1)  # one picture here and there: reading ahead is waste
         for position in rules.poster_positions(facts.duration_ms):
-            found = _keyframe_before(source, Fraction(position, 1000))
+            found = keyframe_before(source, Fraction(position, 1000))
             if found and (time := _time(source, found)) not in shown:
                 shown.add(time)
                 jury.see(found, time)
-
-
-def _keyframe_before(source: Source, position: Fraction) -> VideoFrame | None:
-    try:
-        source.container.seek(int((position + source.start) / tick_of(source.video)), stream=source.video)
-        packets = islice(source.container.demux(source.video), MOST_BROKEN_PACKETS)
-        return next((picture for packet in packets for picture in decode(source.video.codec_context, packet)), None)
-    except FFmpegError:
-        return None  # not every container can be searched; the beginning can always be read
 
 
 def _show_beginning(jury: Jury, kind: Format, facts: Probe, options: Options) -> None:

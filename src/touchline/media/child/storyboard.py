@@ -14,7 +14,6 @@ from itertools import islice, pairwise, repeat
 from typing import Any
 
 from av.error import EOFError as Finished
-from av.error import FFmpegError
 from av.filter import Graph
 from av.video.frame import VideoFrame
 
@@ -25,13 +24,12 @@ from touchline.media.storyboards import COLUMNS, ROWS
 from .channel import Channel
 from .facts import learn
 from .failures import Refused
+from .keyframes import keyframe_before
 from .order import Options
-from .packets import decode
 from .pictures import TICK, Chain, Look, as_jpeg, upright
 from .shown_pictures import ShownPictures
-from .source import Source, identify, open_source, ready_to_decode, tick_of
+from .source import Source, identify, open_source, ready_to_decode
 
-MOST_BROKEN_PACKETS = 100
 SHORT_MS = 600_000
 TRIED = 12  # places, to see whether keyframes are dense enough
 
@@ -56,7 +54,7 @@ def _can_be_searched(kind: Format, tiled: Tiled, options: Options) -> bool:
     numbers = [*range(min(TRIED // 2, tiled.tiles)), *range(max(1, tiled.tiles - TRIED // 2), tiled.tiles)]
     with open_source(kind, options) as source:
         ready_to_decode(source.video, options, threads=1)  # one picture here and there: reading ahead is waste
-        found = [_keyframe_before(source, number * tiled.interval_ms) for number in numbers]
+        found = [keyframe_before(source, _time_of(number, tiled)) for number in numbers]
         times = [source.time_of(picture) if picture else None for picture in found]
     are_dense = all(earlier != later for earlier, later in pairwise(times))
     return None not in times and (are_dense or tiled.duration_ms > SHORT_MS)
@@ -67,21 +65,15 @@ def _keyframes(source: Source, facts: Probe, tiled: Tiled, options: Options) -> 
     ready_to_decode(source.video, options, threads=1)
     last, missing = None, 0
     for number in range(tiled.tiles):
-        last = _keyframe_before(source, number * tiled.interval_ms) or last
+        last = keyframe_before(source, _time_of(number, tiled)) or last
         missing += 1
         if last:
             yield from repeat(last, missing)
             missing = 0
 
 
-def _keyframe_before(source: Source, time_ms: int) -> VideoFrame | None:
-    try:
-        time = Fraction(time_ms, 1000) + source.start
-        source.container.seek(int(time / tick_of(source.video)), stream=source.video)
-        packets = islice(source.container.demux(source.video), MOST_BROKEN_PACKETS)
-        return next((picture for packet in packets for picture in decode(source.video.codec_context, packet)), None)
-    except FFmpegError:
-        return None  # not every container can be searched
+def _time_of(number: int, tiled: Tiled) -> Fraction:
+    return Fraction(number * tiled.interval_ms, 1000)
 
 
 def _each_picture(source: Source, facts: Probe, tiled: Tiled, options: Options) -> Iterator[VideoFrame]:
