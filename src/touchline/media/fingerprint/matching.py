@@ -42,7 +42,7 @@ class Rule:
 
 SEED_RULE = Rule()
 # Half of the 64 bits differ between pictures that have nothing in common. One stretch: a copy may have been cut.
-CAREFUL_RULE = Rule(undecided=27, least_evidence=100)
+CAREFUL_RULE = Rule(undecided=27, least_evidence=80)
 
 
 def rule_of(style: Style) -> Rule:

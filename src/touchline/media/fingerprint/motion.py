@@ -1,7 +1,8 @@
 """What moves by itself in a video: players, not the ground that the camera pans over, nor a logo that stands still.
 
 Each small picture is explained by its neighbours, four times: by those before it and by those after it, as they are and
-moved along with the camera. What the best explanation of each pixel leaves over is the foreground. Pure.
+moved along with the camera. What the best explanation of each pixel leaves over is the foreground, as far as the camera
+had, or will have, that place in view. Pure.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 
 WIDTH, HEIGHT = 64, 36  # of small pictures: a player is a few pixels
 REACH = 3  # neighbours on each side that explain a picture
-FARTHEST = (3, 6)  # pixels that the camera may move from one picture to the next, down and to the right
+FARTHEST = (4, 14)  # pixels that the camera may move from one picture to the next, down and to the right
+LARGEST = 1000.0  # no pixel is as bright
 UNKNOWN = np.float32(1e6)  # beyond the border of a picture that was moved
 
 Small: TypeAlias = "NDArray[np.float32]"
@@ -48,6 +50,7 @@ def _followed(last: tuple[Small, Shift], picture: Small) -> Shift:
 def _foreground(window: Sequence[tuple[Small, Shift]], centre: int) -> Small:
     picture, place = window[centre]
     left_over = np.full_like(picture, UNKNOWN)
+    seen = np.zeros(picture.shape, np.bool_)
     for side in (window[max(0, centre - REACH) : centre], window[centre + 1 : centre + 1 + REACH]):
         if not side:
             continue
@@ -56,7 +59,8 @@ def _foreground(window: Sequence[tuple[Small, Shift]], centre: int) -> Small:
         for explanation in (still, panned):
             rest = picture - explanation / np.float32(len(side))
             left_over = np.where(np.abs(rest) < np.abs(left_over), rest, left_over)
-    return np.where(left_over == UNKNOWN, np.float32(0), left_over)
+        seen |= panned < len(side) * LARGEST
+    return np.where(seen, left_over, np.float32(0))
 
 
 def camera_shift(first: Small, second: Small) -> Shift:

@@ -145,7 +145,7 @@ def test_a_video_that_stands_still() -> None:
 
 @pytest.mark.parametrize(
     ("count", "differing", "found"),
-    [(4, 2, True), (4, 3, False), (15, 20, True), (14, 20, False), (60, 26, False), (100, 26, True), (200, 27, False)],
+    [(4, 7, True), (4, 8, False), (12, 20, True), (11, 20, False), (79, 26, False), (80, 26, True), (200, 27, False)],
 )
 def test_the_details_must_convince(count: int, differing: int, found: bool) -> None:
     """Few pictures that are the same, or many that are a little more alike than chance."""
