@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import socket
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from touchline.media.model import Failure
@@ -22,6 +23,7 @@ class Channel:
     def __init__(self, descriptor: int) -> None:
         self._socket = socket.socket(fileno=descriptor)
         self._percent = -1
+        self._saying, self._asking = Lock(), Lock()  # files may be written by another thread than the rest is done by
 
     def started(self) -> None:
         self._say({"started": True})
@@ -40,8 +42,9 @@ class Channel:
 
     def create(self, name: str) -> Output:
         """A new file in the output folder, which a child cannot reach itself."""
-        self._say({"create": name})
-        _, descriptors, *_ = socket.recv_fds(self._socket, 1, 1)
+        with self._asking:
+            self._say({"create": name})
+            _, descriptors, *_ = socket.recv_fds(self._socket, 1, 1)
         if not descriptors:
             raise Refused(Failure.DEFECT, f"no file {name} was given")
         return Output(descriptors[0], name, self)
@@ -56,7 +59,9 @@ class Channel:
         self._say({"failure": failure, "why": why})
 
     def _say(self, message: dict[str, Any]) -> None:
-        self._socket.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        with self._saying:
+            self._socket.sendall(line)
 
 
 class Output(io.FileIO):

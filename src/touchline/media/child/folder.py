@@ -1,6 +1,6 @@
-"""One folder of the output, in which a muxer makes files as it goes.
+"""One folder of the output, in which a muxer makes files as it goes. A thread writes them down.
 
-Invariant: what a file was when the muxer closed it is remembered, because it cannot be opened again.
+Invariant: what a file was when it was closed is remembered, because it cannot be opened again.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from .channel import Channel, Output
+from .scribe import Scribe
 from .wholeness import NOTHING, Written, look_at
 
 
@@ -16,6 +17,7 @@ class Folder:
         """`kept`: those whose content is asked for afterwards."""
         self.name = name
         self._channel = channel
+        self._scribe = Scribe()
         self._written: dict[str, Written] = {}
         self._kept = {self.path(each): b"" for each in kept}
 
@@ -24,7 +26,7 @@ class Folder:
 
     def open(self, url: str, flags: int, options: Mapping[str, str]) -> Part:
         """What a muxer calls for each of its files."""
-        return Part(self._channel.create(url), self)
+        return Part(url, self._channel, self, self._scribe)
 
     def remember(self, output: Output) -> None:
         self._written[output.path] = look_at(output.fileno())
@@ -34,23 +36,44 @@ class Folder:
 
     def written(self, name: str) -> Written:
         """Nothing of what was never opened."""
+        self._scribe.settle()
         return self._written.get(self.path(name), NOTHING)
 
     def content(self, name: str) -> bytes:
+        self._scribe.settle()
         return self._kept[self.path(name)]
 
 
 class Part:
-    """A file in the hands of a muxer."""
+    """A file in the hands of a muxer. Asking for it takes as long as the parent needs to hear: that is waited for
+    aside too."""
 
-    def __init__(self, output: Output, folder: Folder) -> None:
-        self._output = output
+    def __init__(self, path: str, channel: Channel, folder: Folder, scribe: Scribe) -> None:
+        self._path = path
+        self._channel = channel
         self._folder = folder
+        self._scribe = scribe
+        self._output: Output | None = None
+        self._is_open = True
+        scribe.add(self._create)
 
     def write(self, data: bytes) -> int:
-        return self._output.write(data)
+        self._scribe.add(lambda: self._write(data))
+        return len(data)
 
     def close(self) -> None:
-        if not self._output.closed:
+        if self._is_open:
+            self._is_open = False
+            self._scribe.add(self._close)
+
+    def _create(self) -> None:
+        self._output = self._channel.create(self._path)
+
+    def _write(self, data: bytes) -> None:
+        if self._output:
+            self._output.write(data)
+
+    def _close(self) -> None:
+        if self._output:
             self._folder.remember(self._output)
             self._output.close()
