@@ -21,6 +21,7 @@ from .task import Function
 LINE = 0  # its standard input
 READY = b"ready"
 DESCRIPTORS = 4
+COLLECTED_EVERY = 50_000  # new objects: packets are many, and no two of them refer to each other
 
 
 def serve(tasks: Mapping[str, str]) -> None:
@@ -29,6 +30,7 @@ def serve(tasks: Mapping[str, str]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the keepers
     share_memory()
     gc.freeze()
+    gc.set_threshold(COLLECTED_EVERY)
     with socket.socket(fileno=LINE) as line:
         line.send(READY)
         while request := socket.recv_fds(line, LONGEST_ORDER, DESCRIPTORS):
