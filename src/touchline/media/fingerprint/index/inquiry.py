@@ -41,7 +41,7 @@ class Inquiry:
 
     @property
     def found(self) -> Found:
-        """Kept. Several threads may ask at once, and then find the same: a lock would make them wait for each other."""
+        """Kept: several parts of a search ask for it."""
         if self._found is None:
             self._found = Found(self._near(), self._segment)
         return self._found

@@ -18,7 +18,6 @@ from .bands import plans
 from .inquiry import Found, Inquiry, flat
 from .rows import Rows
 from .segment import Segment
-from .threads import together
 
 TOGETHER = 256  # hashes of the query that are looked up together
 MANY_PLACES = 20_000  # that look alike: then it is worth to look for pictures that have fewer
@@ -42,14 +41,10 @@ def _hits(query: Hashes, informative: list[int], segment: Segment) -> Iterator[H
     left_out = set(range(len(inquiries))) - chosen
     if len(left_out) * len(segment.edges) > sum(inquiries[number].cost for number in left_out):
         left_out.clear()  # so many edges that it is cheaper to look up all
-    asked = range(len(inquiries)) if len(segment.edges) else sorted(chosen)
-
-    def hit(number: int) -> Hits:
+    for number in range(len(inquiries)) if len(segment.edges) else sorted(chosen):
         inquiry, place = inquiries[number], informative[number]
         found = Found(flat(inquiry.value, segment.edges), segment) if number in left_out else inquiry.found
-        return place, rows.thinned_out(place, found.places())
-
-    yield from together(hit, asked)
+        yield place, rows.thinned_out(place, found.places())
 
 
 def _chosen(inquiries: Sequence[Inquiry], needed: set[int]) -> set[int]:
@@ -61,9 +56,8 @@ def _chosen(inquiries: Sequence[Inquiry], needed: set[int]) -> set[int]:
     covers: list[tuple[int, set[int]]] = []
     for _ in range(TRIES):
         chosen = _cheapest_cover(weights) | needed
-        new = chosen - known
-        for number, count in zip(new, together(lambda each: inquiries[each].found.count, new), strict=True):
-            weights[number] = count
+        for number in chosen - known:
+            weights[number] = inquiries[number].found.count
         covers.append((sum(weights[number] for number in chosen), chosen))
         if chosen <= known or covers[-1][0] <= MANY_PLACES:
             break
