@@ -12,7 +12,8 @@ function renderAfterEntry(): Plugin {
 export default defineConfig({
   plugins: [renderAfterEntry()],
   build: {
-    assetsInlineLimit: 0, // the content security policy of the page allows no data: addresses
+    assetsInlineLimit: 0, // the content security policy of the page allows no data: addresses for these
+    chunkSizeWarningLimit: 600, // hls.js, which is loaded with the first video only
     modulePreload: { polyfill: false },
     license: { fileName: "licenses.md" }, // what others wrote travels with its terms
   },
