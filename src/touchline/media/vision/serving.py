@@ -11,11 +11,11 @@ from typing import Any
 import cv2
 import numpy as np
 
-from touchline.media.engines.errors import LanguageMissing
 from touchline.media.engines.messages import LENGTHS, Message, document_in, head_of, lengths_in
 from touchline.media.engines.model import CHANNELS, EngineOrder, ReaderName
 
 from .isolation import confine
+from .languages import NoData
 from .readers import Reader, open_reader
 from .work import Work
 
@@ -27,8 +27,8 @@ def serve(line: socket.socket) -> None:
     order = EngineOrder(**first.document)
     try:
         reader = _opened(order)
-    except LanguageMissing as error:
-        _say(line, {"error": "language", "language": error.language})
+    except NoData as error:
+        _say(line, {"error": "language", "language": str(error)})
         return
     work = Work(reader)
     confine(order)
