@@ -61,7 +61,7 @@ TIGHT = {
     "clip_time": "20s",
 }
 SECRET = b"the secret of the canary"
-SAMPLE = 4
+SAMPLE = 3
 OPENED = 0x20  # IN_OPEN
 PARTS = 16 if configured().full else 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 
 from playwright.async_api import Page, expect
 
@@ -32,7 +33,8 @@ async def test_a_dropped_file_becomes_a_playing_video(page: Page, studio: Studio
 
 async def test_a_file_that_browsers_do_not_play_is_encoded_again(product: Product, page: Page, studio: Studio) -> None:
     """In several qualities, with its sound and its captions."""
-    source = with_captions(studio.make(LADDER), studio.folder / "old-camera.mkv", "subrip")
+    short = replace(LADDER, seconds=4, size=(852, 480))
+    source = with_captions(studio.make(short), studio.folder / "old-camera.mkv", "subrip")
     code, done = await asyncio.to_thread(product.upload, str(source), "--title", "From an old camera")
     assert code == 0, done
     await page.goto(done["url"])
