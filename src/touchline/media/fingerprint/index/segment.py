@@ -31,7 +31,7 @@ from .bands import BANDS, BUCKETS
 from .building import Arrays, Videos, build
 from .files import write
 
-MAGIC, VERSION = b"TLSG", 1
+MAGIC, VERSION = b"TLSG", 2
 HEAD = struct.Struct("<4sIII")  # magic, version, length and checksum of the list of arrays
 ALIGNMENT = 64
 KINDS = {
