@@ -111,7 +111,10 @@ def _check_tag(name: str, value: str, before: dict[str, str]) -> None:
 def _inside(folder: Path, name: str) -> Path:
     if not _NAME.fullmatch(name):
         raise InvalidInput("a playlist names a file elsewhere", why=f"{name[:100]!r} is not a name in its folder")
-    return folder / name
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InvalidInput("a playlist names a file elsewhere", why=f"{name[:100]!r} is a link out of its folder")
+    return path
 
 
 def _read(playlist: Path) -> Listing:

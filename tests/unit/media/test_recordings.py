@@ -82,6 +82,16 @@ async def test_files_elsewhere(name: str, tmp_path: Path) -> None:
         segments_of(playlist)
 
 
+async def test_links_elsewhere(tmp_path: Path) -> None:
+    folder = tmp_path / "recording"
+    folder.mkdir()
+    (tmp_path / "secret.ts").write_bytes(b"secret")
+    (folder / "one.ts").symlink_to(tmp_path / "secret.ts")
+    (folder / "index.m3u8").write_text(f"{HEAD}{ONE}#EXT-X-ENDLIST\n")
+    with pytest.raises(InvalidInput, match="names a file elsewhere"):
+        await parts(segments_of(folder / "index.m3u8"))
+
+
 async def test_a_window_that_moves_on(tmp_path: Path) -> None:
     playlist, later = tmp_path / "index.m3u8", HEAD + "#EXT-X-MEDIA-SEQUENCE:4\n#EXTINF:2,\ntwo.ts\n#EXT-X-ENDLIST\n"
     playlist.write_text(HEAD + "#EXT-X-MEDIA-SEQUENCE:3\n" + ONE)
