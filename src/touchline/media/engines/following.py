@@ -38,7 +38,4 @@ def ended(texts: Iterable[SeenText], at_ms: int) -> list[SeenText]:
 
 
 def _same_place(one: Box, other: Box) -> bool:
-    width = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
-    height = min(one.y + one.height, other.y + other.height) - max(one.y, other.y)
-    smaller = min(one.width * one.height, other.width * other.height)
-    return max(0, width) * max(0, height) >= SAME_PLACE * smaller
+    return one.shared(other) >= SAME_PLACE * min(one.pixels, other.pixels)

@@ -45,6 +45,16 @@ class Box:
     width: int
     height: int
 
+    @property
+    def pixels(self) -> int:
+        return self.width * self.height
+
+    def shared(self, other: Box) -> int:
+        """The pixels of both."""
+        width = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
+        height = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
+        return max(0, width) * max(0, height)
+
 
 @dataclass(frozen=True, slots=True)
 class TextRegion:

@@ -9,19 +9,14 @@ from typing import Any, TypeAlias
 import cv2
 from numpy.typing import NDArray
 
+from touchline.media.engines.model import Box
+
 Pixels: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
-    x: int
-    y: int
-    width: int
-    height: int
-
-    @property
-    def pixels(self) -> int:
-        return self.width * self.height
+class Area(Box):
+    """A box that may reach beyond its picture."""
 
     def grown(self, sideways: int, up_and_down: int) -> Area:
         return Area(self.x - sideways, self.y - up_and_down, self.width + 2 * sideways, self.height + 2 * up_and_down)
@@ -41,12 +36,6 @@ class Area:
     def scaled(self, by: float) -> Area:
         x, y = int(self.x * by), int(self.y * by)
         return Area(x, y, round((self.x + self.width) * by) - x, round((self.y + self.height) * by) - y)
-
-    def shared(self, other: Area) -> int:
-        """The pixels of both."""
-        width = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
-        height = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
-        return max(0, width) * max(0, height)
 
     def joined(self, other: Area) -> Area:
         x, y = min(self.x, other.x), min(self.y, other.y)
