@@ -74,14 +74,6 @@ class FrameVerdict:
     football: float
     filmed_screen: float
 
-    @property
-    def is_football(self) -> bool:
-        return self.football >= 0.5
-
-    @property
-    def is_filmed_screen(self) -> bool:
-        return self.filmed_screen >= 0.5
-
 
 @dataclass(frozen=True, slots=True)
 class SeenText:

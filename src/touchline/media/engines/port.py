@@ -1,10 +1,10 @@
-"""What the planes ask of the engines. Whoever implements these is an engine."""
+"""What is asked of whoever reads text."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from .model import FrameVerdict, Picture, TextRegion
+from .model import Picture, TextRegion
 
 
 class TextReader(Protocol):
@@ -12,7 +12,3 @@ class TextReader(Protocol):
         """The text of one picture. Pictures of one video, in order, at even steps and under one name, cost only what
         changed."""
         ...
-
-
-class FrameJudge(Protocol):
-    async def judge(self, picture: Picture) -> FrameVerdict: ...

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 INTERVAL_MS = 250
 END_MARGIN_MS = 300  # the last pictures of a video are often cut off
-NO_INFORMATION = 0
 MOST_SAMPLES = 4 * 3600 * 24 * 7  # a week
 NEAR = 10  # bits of 64 that may differ between two pictures that count as the same
 LEAST_RUN = 3
