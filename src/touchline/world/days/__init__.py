@@ -1,0 +1,1 @@
+"""Days of the world: scripts, the seeded generator, and what truly happened."""

@@ -1,0 +1,1 @@
+"""The encoder at the stadium: publishes a drawn match by RTMP and SRT."""

@@ -1,0 +1,1 @@
+"""The football feed, in the wire format of API-Football v3."""

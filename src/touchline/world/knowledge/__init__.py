@@ -1,0 +1,1 @@
+"""What knows things: Wikidata, and a model behind an OpenAI-compatible endpoint."""

@@ -1,0 +1,1 @@
+"""Videos of the world, drawn once and kept."""
