@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -9,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import av
+import imageio_ffmpeg
 from av.audio.frame import AudioFrame
 from av.audio.stream import AudioStream
 from av.container import OutputContainer
@@ -48,6 +50,7 @@ FRAGMENTED = replace(MP4, name="fragmented.mp4", muxer={"movflags": "+frag_keyfr
 LIVE_PIECES = replace(FRAGMENTED, name="pieces.mp4", muxer={"movflags": "+frag_keyframe+empty_moov+skip_trailer"})
 SILENT = replace(MP4, name="silent.mp4", audio=None)
 QUICKTIME = replace(MP4, name="h264.mov")
+MANY_SEGMENTS = replace(MP4, name="many.mp4", seconds=30, size=(64, 36), encoder={"preset": "veryfast", "g": "75"})
 MATROSKA = replace(MP4, name="h264.mkv")
 LIVE = replace(MP4, name="live.mkv", muxer={"live": "1"})  # recorded as it came: no duration, no sizes
 TRANSPORT_STREAM = replace(MP4, name="h264.ts")
@@ -107,6 +110,14 @@ class Studio:
         whole = self.make(recipe)
         path = whole.with_name(f"{share:g}-of-{recipe.name}")
         path.write_bytes(whole.read_bytes()[: int(whole.stat().st_size * share)])
+        return path
+
+    def trimmed(self, recipe: Recipe, start_s: float) -> Path:
+        """As telephones cut: nothing is encoded again, an edit list hides what comes before."""
+        whole = self.make(recipe)
+        path = whole.with_name(f"from-{start_s:g}-{recipe.name}")
+        cut = ["-ss", str(start_s), "-i", str(whole), "-c", "copy", str(path)]
+        subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-loglevel", "error", "-y", *cut], check=True)
         return path
 
     def write(self, name: str, content: bytes | str) -> Path:

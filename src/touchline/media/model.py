@@ -101,6 +101,7 @@ class VideoTrack:
     light: Light = Light.STANDARD
     is_interlaced: bool = False
     has_variable_rate: bool = False  # pictures are not shown equally long
+    has_hidden_start: bool = False  # its first pictures are there to decode others: somebody cut them off
 
 
 @dataclass(frozen=True, slots=True)

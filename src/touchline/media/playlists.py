@@ -1,4 +1,4 @@
-"""The texts of HLS playlists (RFC 8216): the master is written here, the playlists of renditions are read.
+"""The texts of HLS playlists (RFC 8216): written here, or by a muxer and then read.
 
 Invariant: every name in a master playlist is one that we chose.
 """
@@ -37,6 +37,15 @@ def master_playlist(
     for rendition in best_first:
         lines += [f"#EXT-X-STREAM-INF:{_attributes(rendition)}{groups}", rendition.playlist]
     return "\n".join([*lines, ""])
+
+
+def media_playlist(header: str, segments: Sequence[Segment]) -> str:
+    """Of one rendition, all of it, in fragments that need a header."""
+    longest = max(segment.duration_s for segment in segments)
+    head = ["#EXTM3U", "#EXT-X-VERSION:7", f"#EXT-X-TARGETDURATION:{round(longest)}", "#EXT-X-MEDIA-SEQUENCE:0"]
+    head += ["#EXT-X-PLAYLIST-TYPE:VOD", "#EXT-X-INDEPENDENT-SEGMENTS", f'#EXT-X-MAP:URI="{header}"']
+    lines = [line for each in segments for line in (f"#EXTINF:{each.duration_s:.6f},", each.name)]
+    return "\n".join([*head, *lines, "#EXT-X-ENDLIST", ""])
 
 
 def whole_playlist(name: str, duration_ms: int) -> str:

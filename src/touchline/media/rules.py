@@ -13,6 +13,7 @@ LARGEST_SIZE = (1920, 1080)  # of encoded pictures, lying or standing
 SMALLER_BY = 0.8  # a rung that is hardly smaller than the one above helps nobody
 MOST_ASPECT = 8  # of a pixel
 EIGHT_BIT_420 = frozenset({"yuv420p", "yuvj420p"})
+CUT_OFF = "its beginning was cut off, and a copy would show it again"
 AAC_PROFILES = {"LC": 2, "HE-AAC": 5, "HE-AACv2": 29}  # with their numbers in the names of codecs
 # The other containers keep no times at which pictures are shown, or not in a way that survives copying.
 COPYABLE = frozenset({Format.MP4, Format.QUICKTIME, Format.MATROSKA, Format.WEBM, Format.MPEG_TS, Format.FLASH})
@@ -29,13 +30,16 @@ VISIBLE = 1_000_000.0
 
 def plan(kind: Format, video: VideoTrack, audio: AudioTrack | None, longest_gap_ms: int) -> Plan:
     """A stream is copied unless something speaks against it."""
-    return Plan(_against_copying(kind, video, longest_gap_ms), _against_copying_sound(audio))
+    sound = _against_copying_sound(audio)
+    if audio and video.has_hidden_start:
+        sound = sound or CUT_OFF
+    return Plan(_against_copying(kind, video, longest_gap_ms), sound)
 
 
 def judge(kind: Format, decided: Plan, index: Index = Index.WHOLE) -> tuple[Verdict, str]:
     """The verdict on the file as a whole, and its reason. Uneven times and a late start are no reasons: players and
     HLS keep them as they are."""
-    reasons = [reason for reason in (decided.encode_video, decided.encode_audio) if reason]
+    reasons = dict.fromkeys(reason for reason in (decided.encode_video, decided.encode_audio) if reason)
     if reasons:
         return Verdict.RE_ENCODE, "; ".join(reasons)
     if index is Index.BROKEN:
@@ -55,6 +59,7 @@ def _against_copying(kind: Format, video: VideoTrack, longest_gap_ms: int) -> st
         "the pictures are interlaced": video.is_interlaced,
         f"the container {kind} does not keep the times of H.264 pictures": kind not in COPYABLE,
         f"there are {gap_ms / 1000:g} s between keyframes": gap_ms > longest_gap_ms,
+        CUT_OFF: video.has_hidden_start,
     }
     return next((reason for reason, holds in against.items() if holds), None)
 

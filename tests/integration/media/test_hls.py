@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import videos
+from tests.support.packets import packets_of, packets_of_rendition
 from tests.support.playing import count, play
 from tests.support.videos import Recipe, Studio
 from touchline.media.hls import make_hls
@@ -20,6 +21,7 @@ COPIED = [
     videos.MP4, videos.SILENT, videos.FAST_START, videos.FRAGMENTED, videos.QUICKTIME, videos.MATROSKA, videos.LIVE,
     videos.TRANSPORT_STREAM, videos.FLASH, videos.ROTATED, videos.ANAMORPHIC, videos.UNEVEN, videos.SMALL,
 ]  # fmt: skip
+STRAIGHT = [videos.MP4, videos.SILENT, videos.FAST_START, videos.QUICKTIME, videos.UNEVEN, videos.MANY_SEGMENTS]
 ENCODED = [videos.WEBM, videos.AVI, videos.AVI_H264, videos.TEN_BIT, videos.ONE_KEYFRAME]
 
 
@@ -36,6 +38,26 @@ async def test_what_browsers_play_is_copied(recipe: Recipe, studio: Studio, sand
     assert (played.frames, played.sound_packets) == count(path)
     assert sum(played.durations) == pytest.approx(recipe.seconds, abs=FRAME_S)
     assert all(segment[0].key_frame for segment in played.pictures)
+
+
+@pytest.mark.parametrize("recipe", [*STRAIGHT, videos.FRAGMENTED], ids=name)
+async def test_every_packet_is_the_same_at_the_same_time(
+    recipe: Recipe, studio: Studio, sandbox: Sandbox, output: Path
+) -> None:
+    path = studio.make(recipe)
+    package = await make_hls(sandbox, path, output)
+    copied, original = packets_of_rendition(output / package.renditions[0].playlist), packets_of(path.read_bytes())
+    assert [each.content for each in copied] == [each.content for each in original]
+    for ours, theirs in zip(copied, original, strict=True):  # a muxer writes in milliseconds when a stream begins
+        assert ours.times_s == pytest.approx(theirs.times_s, abs=0.001)
+
+
+async def test_what_was_cut_off_stays_cut_off(studio: Studio, sandbox: Sandbox, output: Path) -> None:
+    path = studio.trimmed(videos.MP4, 1.6)
+    package = await make_hls(sandbox, path, output)
+    played = play(output, package)
+    assert package.renditions[0].copied is False
+    assert played.frames == count(path)[0] == videos.MP4.frames - 1.6 * videos.MP4.rate
 
 
 @pytest.mark.parametrize("recipe", ENCODED, ids=name)
@@ -92,7 +114,7 @@ async def test_copied_pictures_stay_turned(studio: Studio, sandbox: Sandbox, out
     assert (package.renditions[0].width, package.renditions[0].height) == (180, 320)
 
 
-@pytest.mark.parametrize("recipe", [videos.MP4, videos.WEBM], ids=name)
+@pytest.mark.parametrize("recipe", [videos.MATROSKA, videos.WEBM], ids=name)
 async def test_progress_is_by_media_time(recipe: Recipe, studio: Studio, sandbox: Sandbox, output: Path) -> None:
     seen: list[int] = []
     await make_hls(sandbox, studio.make(recipe), output, seen.append)

@@ -31,6 +31,7 @@ class Beginning:
 
     pictures: Sequence[VideoFrame]
     times: Sequence[int]  # of the packets, in ticks
+    is_hidden: bool  # an edit list cuts off the first picture
     packets: Iterator[AnyPacket] | None  # of all streams, from the very first one on; none where they are too large
 
 
@@ -39,11 +40,13 @@ def read_beginning(source: Source, options: Options) -> Beginning:
     ready_to_decode(source.video, options, threads=1)  # more would read ahead before the first one is out
     pictures: list[VideoFrame] = []
     times: list[int] = []
+    is_hidden = False
     wanted = 1 if source.video.codec_context.field_order == PROGRESSIVE else PICTURES
     enough = 0 if lists_every_picture(source.video) else MOST_PACKETS
     packets = Kept(source.container.demux())
     for packet in islice((each for each in packets if each.stream_index == source.video.index), MOST_PACKETS):
         if packet.pts is not None:
+            is_hidden = is_hidden or (not times and packet.is_discard)
             times.append(packet.pts)
         if len(pictures) < wanted:
             pictures += decode(source.video.codec_context, packet if packet.size else None)
@@ -51,7 +54,7 @@ def read_beginning(source: Source, options: Options) -> Beginning:
             break
     if not pictures:
         raise Refused(Failure.DAMAGED, "none of its first pictures can be decoded")
-    return Beginning(pictures, times, packets.again())
+    return Beginning(pictures, times, is_hidden, packets.again())
 
 
 class Kept:

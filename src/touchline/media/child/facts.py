@@ -138,6 +138,7 @@ def _video_track(source: Source, beginning: Beginning) -> VideoTrack:
         light=LIGHTS.get(picture.color_trc) or LIGHTS.get(stream.codec_context.color_trc, Light.STANDARD),
         is_interlaced=any(each.interlaced_frame for each in beginning.pictures),
         has_variable_rate=source.keeps_times and _has_variable_rate(stream, beginning.times),
+        has_hidden_start=beginning.is_hidden,
     )
 
 

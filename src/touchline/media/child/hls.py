@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, Protocol
 
 from av.audio.stream import AudioStream
@@ -35,13 +36,17 @@ from .copying import CopiedTrack
 from .encoded_pictures import EncodedLadder, Target
 from .encoded_sound import EncodedSound
 from .facts import examined
+from .folder import Folder
 from .meter import Meter, shares
+from .moving import move
 from .order import Options
 from .packets import AnyPacket, mux
-from .renditions import Draft, describe, describe_sound, open_draft
+from .renditions import HEADER, PLAYLIST, Draft, Made, describe, describe_sound, open_draft
 from .source import Source, identify, open_source
+from .straight import straight
 
 SOUND = "sound"
+FIRST_PACKETS = 64  # enough to see each stream begin
 Sizes = Sequence[tuple[int, int]]
 
 
@@ -96,7 +101,26 @@ def package(options: dict[str, Any], channel: Channel) -> Packaged:
         if plan.encode_video or found.packets is None:
             stack.close()
             return _packaged(work, _read_again(work))
-        return _packaged(work, nullcontext(Reading(found.source, found.packets)))
+        first = list(islice(found.packets, FIRST_PACKETS))
+        if moved := _moved(work, found.source, first):
+            return moved
+        return _packaged(work, nullcontext(Reading(found.source, chain(first, found.packets))))
+
+
+def _moved(work: Work, source: Source, first: Sequence[AnyPacket]) -> Packaged | None:
+    """Where nothing but the container changes, most files need no look at their packets."""
+    if work.plan.encode_audio or text_streams(source):
+        return None
+    found = straight(source, first)
+    if found is None:
+        return None
+    size = rules.display_size(work.facts.video)
+    folder = Folder(rules.rendition_name(*size), work.channel, kept=(PLAYLIST, HEADER))
+    move(found, folder, work.channel, work.options)
+    rendition = describe(Made(folder, size), work.facts, work.plan, None, has_sound=work.facts.audio is not None)
+    made = Packaged(work.facts, (rendition,))
+    _write_master(work.channel, MASTER, made)
+    return made
 
 
 @contextmanager

@@ -30,12 +30,18 @@ END = "#EXT-X-ENDLIST\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A rendition in the making."""
+class Made:
+    """The files of a rendition."""
 
     folder: Folder
+    size: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft(Made):
+    """A rendition that a muxer makes."""
+
     output: OutputContainer
-    size: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +70,23 @@ def open_draft(name: str, channel: Channel, options: Options, size: tuple[int, i
         buffer_size=BUFFER_BYTES,
         io_open=folder.open,
     )
-    return Draft(folder, output, size)
+    return Draft(folder, size, output)
 
 
-def describe(draft: Draft, facts: Probe, plan: Plan, sound: SoundRendition | None, *, has_sound: bool) -> Rendition:
+def describe(made: Made, facts: Probe, plan: Plan, sound: SoundRendition | None, *, has_sound: bool) -> Rendition:
     """`sound` goes with it, or it has its own."""
-    measured = _measured(draft.folder)
-    codecs = [_picture_codec(draft.folder)]
+    folder, (width, height) = made.folder, made.size
+    measured = _measured(folder)
+    codecs = [_picture_codec(folder)]
     if sound:
         codecs.append(sound.codecs)
     elif has_sound:
         codecs.append(sound_codec(facts, plan))
     return Rendition(
-        name=draft.folder.name,
-        playlist=draft.folder.path(PLAYLIST),
-        width=draft.size[0],
-        height=draft.size[1],
+        name=folder.name,
+        playlist=folder.path(PLAYLIST),
+        width=width,
+        height=height,
         frame_rate=facts.video.frame_rate,
         codecs=",".join(codecs),
         peak_bits_per_second=measured.peak + (sound.peak_bits_per_second if sound else 0),

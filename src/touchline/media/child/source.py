@@ -41,9 +41,11 @@ class Source:
 
     @property
     def start(self) -> Fraction:
-        """The earliest time of what is used, in seconds; files need not begin at zero."""
+        """The earliest time of what is used, in seconds; files need not begin at zero. What lies before zero was cut
+        off, unless all of it does."""
         starts = [track.start_time * tick_of(track) for track in self.tracks if track.start_time is not None]
-        return min(starts, default=Fraction(0))
+        earliest = min(starts, default=Fraction(0))
+        return earliest if all(start < 0 for start in starts) else max(earliest, Fraction(0))
 
     @property
     def keeps_times(self) -> bool:
