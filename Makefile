@@ -18,7 +18,7 @@ demo: setup web ## Start the product, put a video through it and show where it p
 
 test: setup web check ## Check, then run the whole suite with a sample of the chaos tests
 	@scripts/setup-debian
-	TOUCHLINE_CHAOS=sample $(BIN)/pytest --numprocesses 3 --dist loadgroup
+	TOUCHLINE_CHAOS=sample $(BIN)/pytest --numprocesses 3 --dist loadscope --no-loadscope-reorder
 
 check: setup web ## Lint, format, types, import contracts; the same for the page, and its unit tests
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-python check-page

@@ -10,6 +10,8 @@ from secrets import token_hex
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from tests.support import debian_postgres
 from tests.support.buckets import Buckets
@@ -38,13 +40,21 @@ def pytest_report_header() -> str:
     return f"postgres: {', '.join(SERVERS)}"
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
+class Together(LoadScopeScheduling):
+    """What shares something stays in one process: the tests of a file, and all that drive the running product."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "e2e" if "/e2e/" in nodeid else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
+    return Together(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long begins first, and what shares something stays together when several processes share the work."""
+    """What takes long begins first."""
     items.sort(key=lambda item: [part not in item.nodeid for part in LONGEST])
-    for item in items:
-        group = "e2e" if "/e2e/" in item.nodeid else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")
