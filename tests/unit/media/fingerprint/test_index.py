@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.support import fingerprint_writer
 from tests.support.fingerprint_writer import video
-from tests.unit.media.fingerprint.hashes import careful_fingerprints, fingerprints
+from tests.unit.media.fingerprint.hashes import POOL, careful_fingerprints, fingerprints
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.media.fingerprint.errors import DamagedIndex, IndexBusy
 from touchline.media.fingerprint.index import Found, IndexReader, IndexWriter, bands, building, lookup, rows
@@ -91,6 +91,46 @@ def test_same_with_bands(steps: list[tuple[str, object]], query: Fingerprint, ma
         patch.setattr(rows, "FEW_PLACES", many // 10)
         patch.setattr(rows, "MANY_PLACES", many)
         walk(Path(folder), steps, query)
+
+
+@pytest.fixture(scope="module")
+def of_few_pictures(tmp_path_factory: pytest.TempPathFactory) -> tuple[IndexReader, dict[str, Fingerprint]]:
+    """Short videos of the same pictures, some without information, in any order: most rows of three are in several."""
+    random = np.random.default_rng(4)
+    hashes = random.choice(np.array([0, *POOL], np.uint64), (400, 6), p=[0.15, 0.3, 0.25, 0.15, 0.1, 0.05])
+    hashes ^= np.where(hashes, np.uint64(1) << random.integers(0, 64, hashes.shape, dtype=np.uint64), np.uint64(0))
+    videos = {f"{number}": Fingerprint(each) for number, each in enumerate(hashes)}
+    folder = tmp_path_factory.mktemp("few-pictures")
+    with IndexWriter.open(folder) as writer:
+        writer.add(videos.items())
+    return IndexReader(folder), videos
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.sampled_from([0, *POOL]), min_size=3, max_size=7).map(Fingerprint.of),
+    st.sampled_from([-1, 200, 300, 500]),
+    st.sampled_from([-1, 10_000]),
+)
+def test_what_is_thinned_out_is_in_no_row(
+    of_few_pictures: tuple[IndexReader, dict[str, Fingerprint]], query: Fingerprint, everywhere: int, enough: int
+) -> None:
+    """`everywhere`: in how many places a picture is of which only those are kept from which a row goes on."""
+    reader, videos = of_few_pictures
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lookup, "MANY_PLACES", enough)
+        patch.setattr(rows, "FEW_PLACES", -1)
+        patch.setattr(rows, "MANY_PLACES", everywhere)
+        assert reader.find(query) == by_brute_force(videos, query)
+
+
+def test_a_row_over_gaps_of_both_sides(tmp_path: Path) -> None:
+    """No picture of the row is before the video's gap, and the one that is looked up first is in no video."""
+    one, two, three, four, five = POOL
+    with IndexWriter.open(tmp_path) as writer:
+        writer.add([("video", Fingerprint.of([one, four, 0, two, three]))])
+    (found,) = IndexReader(tmp_path).find(Fingerprint.of([one, 0, five, two, three]))
+    assert found.comparison.run == 3
 
 
 def test_random_copies_in_many_videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,8 +299,15 @@ def test_any_choice_of_radii_sees_what_is_near(flipped: set[int]) -> None:
     assert all(any(distances[band] <= radii[band] for band in range(4)) for radii in bands.CHOICES.tolist())
 
 
-@given(st.lists(st.integers(0, 30), min_size=3, max_size=30))
-def test_the_cover_has_one_of_any_three(costs: list[int]) -> None:
-    chosen = lookup._cheapest_cover(costs)
-    assert all(chosen & {place, place + 1, place + 2} for place in range(len(costs) - 2))
-    assert sum(costs[place] for place in chosen) <= min(sum(costs[begin::3]) for begin in range(3))
+@given(st.lists(st.integers(0, 30), min_size=3, max_size=30), st.sets(st.integers(0, 29)))
+def test_the_cover_has_one_of_any_three(costs: list[int], everywhere: set[int]) -> None:
+    """What is everywhere does not count as the last of them."""
+
+    def is_covered(chosen: set[int], place: int) -> bool:
+        return bool(chosen & {place, place + 1} or place + 2 in chosen - everywhere)
+
+    anyone = lookup._cheapest_cover(costs, set())
+    assert all(anyone & {place, place + 1, place + 2} for place in range(len(costs) - 2))
+    assert sum(costs[place] for place in anyone) <= min(sum(costs[begin::3]) for begin in range(3))
+    for chosen in (lookup._cheapest_cover(costs, everywhere), lookup._completed(anyone, everywhere)):
+        assert all(is_covered(chosen, place) for place in range(len(costs) - 2))

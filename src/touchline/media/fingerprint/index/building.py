@@ -12,6 +12,7 @@ from touchline.media.fingerprint.model import Fingerprint, Hashes
 
 from .bands import BANDS, BUCKETS, band_values
 
+DIGESTS = 1 << 16
 LEAST_FOR_BANDS = 1 << 15  # fewer hashes are looked through quicker than looked up
 Arrays = dict[str, NDArray[Any]]
 Videos = Sequence[tuple[str, Fingerprint]]
@@ -26,7 +27,7 @@ def build(videos: Videos) -> Arrays:
         "name_ends": np.cumsum([len(name) for name in names], dtype=np.uint32),
         "ends": ends,
         **_of_hashes(hashes),
-        "edges": np.unique(hashes[_borders_a_gap(hashes, ends)]),
+        "edges": np.unique(hashes[_before_a_gap(hashes)]),
         "details": np.concatenate([fingerprint.details for _, fingerprint in videos], dtype=np.uint64),
     }
 
@@ -37,9 +38,11 @@ def _of_hashes(hashes: Hashes) -> Arrays:
     frames = np.zeros(len(hashes), np.uint32)
     frames[places] = numbers + 1
     counts = np.bincount(numbers, minlength=len(unique))
+    postings = places[np.argsort(numbers, kind="stable")]
     return {
         "frames": frames,
-        "postings": places[np.argsort(numbers, kind="stable")].astype(np.uint32),
+        "postings": postings.astype(np.uint32),
+        "nexts": (np.append(frames, np.uint32(0))[postings + 1] % DIGESTS).astype(np.uint16),
         "posting_starts": np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32),
         **_of_unique(unique),
     }
@@ -62,10 +65,9 @@ def _buckets(values: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def _borders_a_gap(hashes: Hashes, ends: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Pictures beside ones without information: there a row of near pictures may be stretched."""
+def _before_a_gap(hashes: Hashes) -> NDArray[np.bool_]:
+    """Pictures before ones without information: there a row of near pictures may be stretched."""
     empty = hashes == 0
     edge = np.zeros(len(hashes), np.bool_)
-    edge[1:] |= empty[:-1]
-    edge[:-1] |= empty[1:]
-    return edge & ~empty
+    edge[:-1] = ~empty[:-1] & empty[1:]
+    return edge

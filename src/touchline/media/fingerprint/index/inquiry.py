@@ -12,6 +12,7 @@ from .segment import Segment
 
 BLOCK = 1 << 16  # hashes that are looked at together: they stay in the processor's cache
 LIMIT = np.array(NEAR, np.uint8)
+Places = NDArray[np.uint32]
 
 
 class Found:
@@ -24,9 +25,14 @@ class Found:
         self._segment = segment
         self.count = int(self._lengths.sum(dtype=np.int64))
 
-    def places(self) -> NDArray[np.uint32]:
+    def places(self) -> Places:
         """All samples with one of these hashes."""
         return self._segment.postings.take(ranges(self._starts, self._lengths))
+
+    def places_before(self, likely: NDArray[np.bool_]) -> Places:
+        """Those of them whose next picture has a digest that is likely."""
+        postings = ranges(self._starts, self._lengths)
+        return self._segment.postings.take(postings[likely.take(self._segment.nexts.take(postings))])
 
 
 class Inquiry:

@@ -1,8 +1,9 @@
 """Which samples of a segment are near those of a query: enough of them to see every row that the rule asks for.
 
-Not every picture of the query is looked up. Of a row of three neighbours one is enough, so the cheapest are taken. A
-row may also stretch over pictures without information, of the query or of the video; then one of its pictures borders
-such a gap on either side, and those are looked up as well: in the query all, in the videos among the `edges`.
+Not every picture of the query is looked up. Of a row of three neighbours one is enough, so the cheapest are taken; of
+pictures that are everywhere it must be one of the first two. A row may also stretch over pictures without information,
+of the query or of the video; then the picture before such a gap is enough, and those are looked up as well: in the
+query all, in the videos among the `edges`.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from touchline.media.fingerprint.model import LEAST_RUN, Hashes
 
 from .bands import plans
-from .inquiry import Found, Inquiry, flat
-from .rows import Rows
+from .inquiry import Found, Inquiry, Places, flat
+from .rows import Rows, is_everywhere
 from .segment import Segment
 
 TOGETHER = 256  # hashes of the query that are looked up together
@@ -24,7 +24,7 @@ MANY_PLACES = 20_000  # that look alike: then it is worth to look for pictures t
 TRIES = 3
 SUSPICION = 10
 COSTLY = 16  # a plan costs too much when it looks at this part of all hashes
-Hits = tuple[int, NDArray[np.uint32]]  # a place in the query, and places in the segment
+Hits = tuple[int, Places]  # a place in the query, and places in the segment
 
 
 def hits(query: Hashes, segment: Segment) -> Iterator[Hits]:
@@ -36,7 +36,7 @@ def hits(query: Hashes, segment: Segment) -> Iterator[Hits]:
 
 def _hits(query: Hashes, informative: list[int], segment: Segment) -> Iterator[Hits]:
     inquiries = _inquiries(query[informative], segment)
-    chosen = _chosen(inquiries, _beside_gaps(informative))
+    chosen = _chosen(inquiries, _before_gaps(informative))
     rows = Rows(query, segment, dict(zip(informative, inquiries, strict=True)))
     left_out = set(range(len(inquiries))) - chosen
     if len(left_out) * len(segment.edges) > sum(inquiries[number].cost for number in left_out):
@@ -44,7 +44,7 @@ def _hits(query: Hashes, informative: list[int], segment: Segment) -> Iterator[H
     for number in range(len(inquiries)) if len(segment.edges) else sorted(chosen):
         inquiry, place = inquiries[number], informative[number]
         found = Found(flat(inquiry.value, segment.edges), segment) if number in left_out else inquiry.found
-        yield place, rows.thinned_out(place, found.places())
+        yield place, rows.thinned_out(place, found)
 
 
 def _chosen(inquiries: Sequence[Inquiry], needed: set[int]) -> set[int]:
@@ -53,16 +53,24 @@ def _chosen(inquiries: Sequence[Inquiry], needed: set[int]) -> set[int]:
     least = min((inquiry.cost for inquiry in inquiries), default=0)
     weights = [inquiry.cost + SUSPICION * (inquiry.cost - least) for inquiry in inquiries]
     known: set[int] = set()
+    everywhere: set[int] = set()
     covers: list[tuple[int, set[int]]] = []
     for _ in range(TRIES):
-        chosen = _cheapest_cover(weights) | needed
+        chosen = _cheapest_cover(weights, everywhere) | needed
         for number in chosen - known:
             weights[number] = inquiries[number].found.count
+        everywhere |= {number for number in chosen - known if is_everywhere(inquiries[number].found)}
         covers.append((sum(weights[number] for number in chosen), chosen))
         if chosen <= known or covers[-1][0] <= MANY_PLACES:
             break
         known |= chosen
-    return min(covers, key=lambda cover: cover[0])[1]
+    return _completed(min(covers, key=lambda cover: cover[0])[1], everywhere)
+
+
+def _completed(cover: set[int], everywhere: set[int]) -> set[int]:
+    """With one of the first two of every row that ends with a picture that turned out to be everywhere."""
+    open_ones = (number for number in cover & everywhere if number > 1 and not cover & {number - 1, number - 2})
+    return cover | {number - 1 for number in open_ones}
 
 
 def _inquiries(hashes: Hashes, segment: Segment) -> list[Inquiry]:
@@ -76,13 +84,14 @@ def _inquiries(hashes: Hashes, segment: Segment) -> list[Inquiry]:
     ]
 
 
-def _cheapest_cover(costs: Sequence[int]) -> set[int]:
-    """The cheapest choice that has one of any `LEAST_RUN` neighbours."""
+def _cheapest_cover(costs: Sequence[int], everywhere: set[int]) -> set[int]:
+    """The cheapest choice that has one of any `LEAST_RUN` neighbours; the last of them not, if it is everywhere."""
     best: list[tuple[int, int]] = []  # the cost of a cover whose last choice is this, and the choice before
     for number, cost in enumerate(costs):
-        before = range(max(0, number - LEAST_RUN), number)
+        reach = LEAST_RUN - (number in everywhere)
+        before = range(max(0, number - reach), number)
         cheapest = min(before, key=lambda each: best[each][0], default=-1)
-        spent, previous = (0, -1) if number < LEAST_RUN else (best[cheapest][0], cheapest)
+        spent, previous = (0, -1) if number < reach else (best[cheapest][0], cheapest)
         best.append((spent + cost, previous))
     chosen: set[int] = set()
     last = min(range(max(0, len(best) - LEAST_RUN), len(best)), key=lambda each: best[each][0], default=-1)
@@ -92,6 +101,5 @@ def _cheapest_cover(costs: Sequence[int]) -> set[int]:
     return chosen
 
 
-def _beside_gaps(informative: Sequence[int]) -> set[int]:
-    beside = {number for number in range(1, len(informative)) if informative[number] > informative[number - 1] + 1}
-    return beside | {number - 1 for number in beside}
+def _before_gaps(informative: Sequence[int]) -> set[int]:
+    return {number for number in range(len(informative) - 1) if informative[number + 1] > informative[number] + 1}

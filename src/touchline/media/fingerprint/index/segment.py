@@ -5,7 +5,8 @@ ends                where the samples of each video end
 frames              for each sample the number of its hash, from one on; 0 has no information
 bands, buckets      the hashes, each once, sorted by each band in turn (see `bands.py`); the first are in order
 posting_starts, postings    where each hash occurs
-edges               hashes of pictures beside one without information
+nexts               for each of `postings` the last bits of the number of the hash of the next sample
+edges               hashes of pictures before one without information
 details             for each sample of careful fingerprints the second hash
 """
 
@@ -31,7 +32,7 @@ from .bands import BANDS, BUCKETS
 from .building import Arrays, Videos, build
 from .files import write
 
-MAGIC, VERSION = b"TLSG", 2
+MAGIC, VERSION = b"TLSG", 3
 HEAD = struct.Struct("<4sIII")  # magic, version, length and checksum of the list of arrays
 ALIGNMENT = 64
 KINDS = {
@@ -40,6 +41,7 @@ KINDS = {
     "ends": np.uint32,
     "frames": np.uint32,
     "postings": np.uint32,
+    "nexts": np.uint16,
     "posting_starts": np.uint32,
     "bands": np.uint64,
     "buckets": np.uint32,
@@ -60,7 +62,7 @@ class Segment:
         self.names, self.name_ends, self.ends = arrays["names"], arrays["name_ends"], arrays["ends"]
         self.frames, self.bands, self.buckets = arrays["frames"], arrays["bands"], arrays["buckets"]
         self.postings, self.posting_starts, self.edges = arrays["postings"], arrays["posting_starts"], arrays["edges"]
-        self.details = arrays["details"]
+        self.nexts, self.details = arrays["nexts"], arrays["details"]
         self._check_sizes()
 
     def _array(self, name: str) -> NDArray[Any]:
@@ -74,6 +76,7 @@ class Segment:
             and int(self.ends[-1]) == len(self.frames)
             and int(self.name_ends[-1]) == len(self.names)
             and len(self.bands) == tables * len(self.unique)
+            and len(self.nexts) == len(self.postings)
             and len(self.buckets) in (0, BANDS * (BUCKETS + 1))
             and len(self.details) == (len(self.frames) if self._style is Style.CAREFUL else 0)
         )
