@@ -12,7 +12,7 @@ from touchline.media.fingerprint.model import Fingerprint, Hashes
 
 from .bands import BANDS, BUCKETS, band_values
 
-DIGESTS = 1 << 16
+DIGESTS = 1 << 16  # of 16 bits
 LEAST_FOR_BANDS = 1 << 15  # fewer hashes are looked through quicker than looked up
 Arrays = dict[str, NDArray[Any]]
 Videos = Sequence[tuple[str, Fingerprint]]
@@ -42,10 +42,16 @@ def _of_hashes(hashes: Hashes) -> Arrays:
     return {
         "frames": frames,
         "postings": postings.astype(np.uint32),
-        "nexts": (np.append(frames, np.uint32(0))[postings + 1] % DIGESTS).astype(np.uint16),
+        "nexts": digests(np.append(frames, np.uint32(0))[postings + 1], len(unique)),
         "posting_starts": np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32),
         **_of_unique(unique),
     }
+
+
+def digests(frames: NDArray[Any], size: int) -> NDArray[np.uint16]:
+    """Of numbers of hashes, of which there are so many. Near hashes often begin alike, so that they have few together;
+    what has no information has 0."""
+    return (frames * np.uint64(DIGESTS - 1) // np.uint64(size or 1)).astype(np.uint16)
 
 
 def _of_unique(unique: Hashes) -> Arrays:

@@ -60,11 +60,12 @@ def _chosen(inquiries: Sequence[Inquiry], needed: set[int]) -> set[int]:
         for number in chosen - known:
             weights[number] = inquiries[number].found.count
         everywhere |= {number for number in chosen - known if is_everywhere(inquiries[number].found)}
-        covers.append((sum(weights[number] for number in chosen), chosen))
+        cover = _completed(chosen, everywhere)
+        covers.append((sum(weights[number] for number in cover), cover))
         if chosen <= known or covers[-1][0] <= MANY_PLACES:
             break
         known |= chosen
-    return _completed(min(covers, key=lambda cover: cover[0])[1], everywhere)
+    return min(covers, key=lambda each: each[0])[1]
 
 
 def _completed(cover: set[int], everywhere: set[int]) -> set[int]:

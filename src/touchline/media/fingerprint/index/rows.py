@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from touchline.media.fingerprint.model import Hashes
 
-from .building import DIGESTS
+from .building import DIGESTS, digests
 from .inquiry import LIMIT, Found, Inquiry, Places
 from .segment import Segment
 
@@ -72,6 +72,6 @@ class Rows:
         if inquiry is None:  # outside of the query, without information, or looked up with others
             return np.ones(DIGESTS, np.bool_)
         table = np.zeros(DIGESTS, np.bool_)
-        table[(inquiry.found.numbers + 1) % DIGESTS] = True
+        table[digests(inquiry.found.numbers.astype(np.uint64) + ONE, len(self._segment.unique))] = True
         table[0] = True
         return table

@@ -5,7 +5,7 @@ ends                where the samples of each video end
 frames              for each sample the number of its hash, from one on; 0 has no information
 bands, buckets      the hashes, each once, sorted by each band in turn (see `bands.py`); the first are in order
 posting_starts, postings    where each hash occurs
-nexts               for each of `postings` the last bits of the number of the hash of the next sample
+nexts               for each of `postings` a digest of the next sample
 edges               hashes of pictures before one without information
 details             for each sample of careful fingerprints the second hash
 """
