@@ -18,7 +18,8 @@ import sys
 import tempfile
 import time
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,7 @@ def plain_loops(first: list[int], second: list[int]) -> int:
 # --- (c) finding
 
 FAISS = SUPPORT / "faiss_scan.py"
+QUERIES = 12  # how many shared pictures lie in a row differs much
 
 
 def archive(videos: int, shared: float) -> np.ndarray:
@@ -215,31 +217,64 @@ def queries(hashes: np.ndarray, count: int) -> np.ndarray:
     return chosen
 
 
+@contextmanager
+def scanning(folder: Path) -> Generator[Callable[[int], tuple[float, list[int]]]]:
+    """faiss in its own process; asked for a query by its number, it tells its time and the videos."""
+    command = [str(peers()), str(FAISS), str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+        asked, told = process.stdin, process.stdout
+        told.readline()
+
+        def ask(number: int) -> tuple[float, list[int]]:
+            print(number, file=asked, flush=True)
+            return json.loads(told.readline())
+
+        yield ask
+
+
 def measure_finding(videos: int, shared: float, rounds: int) -> Figures:
-    label = f"find, {videos} videos, {shared:.0%} shared"
     hashes = archive(videos, shared)
-    asked = queries(hashes, rounds)
+    asked = queries(hashes, QUERIES)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         np.save(path / "hashes.npy", hashes)
         np.save(path / "queries.npy", asked)
         with IndexWriter.open(path / "index") as writer:
             writer.add((str(number), Fingerprint(each)) for number, each in enumerate(hashes))
-        size = IndexReader(path / "index").info().size_bytes
         del hashes
-        theirs = json.loads(subprocess.run([str(peers()), str(FAISS), folder], check=True, capture_output=True).stdout)
         reader = IndexReader(path / "index")
-        times: list[float] = []
-        for query, scanned in zip(asked, theirs["found"], strict=True):
-            found = reader.find(Fingerprint(query))
-            assert sorted(int(each.video_id) for each in found) == scanned, "both must find the same"
-            times += [timed(lambda query=query: reader.find(Fingerprint(query))) for _ in range(3)]
-    ours = percentile(times, 0.5)
+        with scanning(path) as scan:
+            turns = [
+                _one_turn(reader, query, number, scan) for _ in range(rounds) for number, query in enumerate(asked)
+            ]
+        size = reader.info().size_bytes / (videos * 60 * 8)
+    return _beside_faiss(f"find, {videos} videos, {shared:.0%} shared", np.array(turns)) | {
+        f"find, {videos} videos, {shared:.0%} shared: size / raw hashes (limit 6)": size
+    }
+
+
+def _one_turn(
+    reader: IndexReader, query: np.ndarray, number: int, scan: Callable[[int], tuple[float, list[int]]]
+) -> tuple[float, float]:
+    """Times of both for one query, ours the second time as theirs has all in memory too."""
+    theirs, scanned = scan(number)
+    found = reader.find(Fingerprint(query))
+    assert sorted(int(each.video_id) for each in found) == scanned, "both must find the same"
+    return theirs, timed(lambda: reader.find(Fingerprint(query)))
+
+
+def _beside_faiss(label: str, turns: np.ndarray) -> Figures:
+    """Minima: for each query the best of its turns, since faiss suffers more from neighbours: it takes all cores."""
+    theirs, ours = np.median(turns, axis=0).tolist()
+    least = turns.reshape(-1, QUERIES, 2).min(axis=0)
     return {
-        f"{label}: faiss, median s": theirs["median_s"],
+        f"{label}: faiss, median s": theirs,
         f"{label}: ours, median s": ours,
-        f"{label}: faiss / ours (goal 10)": theirs["median_s"] / ours,
-        f"{label}: size / raw hashes (limit 6)": size / (videos * 60 * 8),
+        f"{label}: faiss / ours, medians (goal 10)": theirs / ours,
+        f"{label}: faiss / ours, sums of minima": float(np.divide(*least.sum(axis=0))),
+        f"{label}: faiss / ours, the worst query's minima": float((least[:, 0] / least[:, 1]).min()),
     }
 
 
