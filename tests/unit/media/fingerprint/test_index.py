@@ -293,6 +293,19 @@ def test_damaged_files(tmp_path: Path) -> None:
         IndexReader(tmp_path)
 
 
+@pytest.mark.parametrize("wrong", [10**9, 60])
+def test_a_bucket_that_ends_behind_the_last_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: int) -> None:
+    monkeypatch.setattr(building, "LEAST_FOR_BANDS", 1)
+    with IndexWriter.open(tmp_path) as writer:
+        writer.add([video(1)])
+    reader = IndexReader(tmp_path)
+    segment = reader.segment(reader.manifest.segments[0].name)
+    monkeypatch.setattr(bands, "PROBE_COST", -1_000_000)
+    monkeypatch.setattr(segment, "buckets", segment.buckets + np.uint32(wrong))
+    with pytest.raises(DamagedIndex):
+        reader.find(video(1)[1])
+
+
 @given(st.sets(st.integers(0, 63), max_size=10))
 def test_any_choice_of_radii_sees_what_is_near(flipped: set[int]) -> None:
     distances = [sum(1 for bit in flipped if bit // 16 == band) for band in range(4)]

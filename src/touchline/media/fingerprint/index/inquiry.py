@@ -55,7 +55,7 @@ class Inquiry:
     def _near(self) -> Hashes:
         if self._plan is None:
             return flat(self.value, self._segment.unique)
-        found = self._segment.bands[self._plan.candidates()]
+        found = self._plan.candidates(self._segment.bands)
         return _each_once(found[np.bitwise_count(found ^ self.value) <= LIMIT])
 
 
