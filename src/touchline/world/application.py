@@ -1,0 +1,44 @@
+"""The whole outside world as one application: every service under its own path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from .context import World
+from .knowledge.assistant import routes as assistant
+from .knowledge.assistant.sight import Sight
+from .knowledge.wikidata import routes as wikidata
+from .social import routes as social
+from .social.account import Account
+from .social.cdn import routes as cdn
+from .social.cdn.answers import Visits
+from .social.cdn.bodies import Pace
+from .social.syndication import routes as syndication
+from .stills import Stills
+
+ACCOUNT = Account("touchline", "offside")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What its clients must know. A simulated world has no secrets: these are only there to be asked for."""
+
+    account: Account = ACCOUNT
+    model_key: str = "sk-world"
+    football_key: str = "world"
+
+
+def build_app(world: World, access: Access | None = None, pace: Pace | None = None) -> Starlette:
+    access = access or Access()
+    return Starlette(
+        routes=[
+            Mount("/social", routes=social.routes(world, access.account)),
+            Mount("/syndication", routes=syndication.routes(world)),
+            Mount("/media", routes=cdn.routes(world, Stills(), Visits(), pace)),
+            Mount("/wikidata", routes=wikidata.routes(world)),
+            Mount("/model", routes=assistant.routes(world, access.model_key, Sight(world))),
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Where the network keeps its videos."""

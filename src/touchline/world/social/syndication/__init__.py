@@ -1,0 +1,1 @@
+"""What the network tells pages that embed a post."""
