@@ -14,7 +14,7 @@ from typing import Any, cast
 from touchline.world.social.words import words_of
 
 MOST = 5
-LONGEST_LETTERS, LONGEST_WORDS = 18, 3
+LONGEST_LETTERS, LONGEST_WORDS = 20, 3
 # What stands in official names and tells no team from another.
 OFFICIAL = {
     "fc", "cf", "afc", "sc", "ac", "as", "ss", "ssc", "sv", "vfb", "vfl", "tsg", "rb", "ud", "cd", "rc", "rcd", "ogc",

@@ -1,0 +1,193 @@
+"""The model by its HTTP interface: forms of answers and errors, words, and pictures that it really looks at."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import json
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.integration.world.conftest import Small
+from tests.support.world import MINUTE, day_of, served, world_of
+from touchline.world.application import build_app
+from touchline.world.days.model import Fault, Service, Trouble
+from touchline.world.stills import pictures
+
+CHAT = "/model/v1/chat/completions"
+KEY = {"Authorization": "Bearer sk-world"}
+WORDS = 'Which of these do people write? ["Northport Football Club", "Northport", "NFC", "The Dockers"]'
+
+
+def message(*content: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content[0] if len(content) == 1 else list(content)}
+
+
+def shown(picture: Image.Image, kind: str = "JPEG") -> dict[str, Any]:
+    written = io.BytesIO()
+    picture.save(written, kind)
+    data = base64.b64encode(written.getvalue()).decode()
+    return {"type": "image_url", "image_url": {"url": f"data:image/{kind.lower()};base64,{data}"}}
+
+
+TEXT = {"type": "text", "text": "Is this football?"}
+
+
+async def ask(small: Small, *messages: Any, **more: Any) -> httpx.Response:
+    document = {"model": "gpt-4o-mini", "messages": list(messages), **more}
+    return await small.client.post(CHAT, json=document, headers=KEY)
+
+
+async def test_a_completion(small: Small) -> None:
+    answer = await ask(small, {"role": "system", "content": "You know football."}, message(WORDS))
+    told = answer.json()
+    assert told == {
+        "id": told["id"],
+        "object": "chat.completion",
+        "created": int(small.wall.now().timestamp()),
+        "model": "gpt-4o-mini",
+        "choices": [
+            {
+                "index": 0,
+                "message": {
+                    "role": "assistant",
+                    "content": '["Northport", "NFC", "The Dockers"]',
+                    "refusal": None,
+                    "annotations": [],
+                },
+                "logprobs": None,
+                "finish_reason": "stop",
+            }
+        ],
+        "usage": told["usage"],
+        "service_tier": "default",
+        "system_fingerprint": "fp_world",
+    }
+    assert told["id"].startswith("chatcmpl-")
+    used = told["usage"]
+    assert used["total_tokens"] == used["prompt_tokens"] + used["completion_tokens"]
+    assert answer.headers["x-ratelimit-remaining-requests"] == "499"
+
+
+async def test_a_schema(small: Small) -> None:
+    schema = {"type": "object", "properties": {"aliases": {"type": "array", "items": {"type": "string"}}}}
+    form = {"type": "json_schema", "json_schema": {"name": "aliases", "strict": True, "schema": schema}}
+    told = (await ask(small, message(WORDS), response_format=form)).json()
+    assert json.loads(told["choices"][0]["message"]["content"]) == {"aliases": ["Northport", "NFC", "The Dockers"]}
+
+
+async def test_streaming(small: Small) -> None:
+    answer = await ask(small, message(WORDS), stream=True, stream_options={"include_usage": True})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = [line.removeprefix("data: ") for line in answer.text.split("\n\n") if line]
+    assert events.pop() == "[DONE]"
+    chunks = [json.loads(event) for event in events]
+    assert {chunk["object"] for chunk in chunks} == {"chat.completion.chunk"}
+    assert len({chunk["id"] for chunk in chunks}) == 1
+    *deltas, last = chunks
+    assert (last["choices"], last["usage"]["total_tokens"] > 0) == ([], True)
+    assert {chunk["usage"] for chunk in deltas} == {None}
+    text = "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in deltas)
+    assert json.loads(text) == ["Northport", "NFC", "The Dockers"]
+    assert [chunk["choices"][0]["finish_reason"] for chunk in deltas][-2:] == [None, "stop"]
+
+
+async def test_models(small: Small) -> None:
+    told = (await small.client.get("/model/v1/models", headers=KEY)).json()
+    assert told["object"] == "list"
+    assert {*told["data"][0]} == {"id", "object", "created", "owned_by"}
+
+
+async def picture_at(small: Small, name: str, at_ms: int) -> Image.Image:
+    path = await small.world.videos.file(small.posts[name].clips[0].recipe)
+    found = await asyncio.to_thread(lambda: next(each for at, each in pictures(path, 1) if at >= at_ms))
+    return Image.fromarray(np.ascontiguousarray(found[:, :, ::-1]))
+
+
+@pytest.mark.parametrize(("at_ms", "clock"), [(500, "22:00"), (1_500, "22:01"), (4_500, "22:04")])
+async def test_it_knows_its_videos(small: Small, at_ms: int, clock: str) -> None:
+    picture = (await picture_at(small, "video", at_ms)).resize((640, 360))
+    told = (await ask(small, message(TEXT, shown(picture)))).json()
+    seen = json.loads(told["choices"][0]["message"]["content"])
+    assert seen == {"soccer": True, "screen": False, "clock": clock}
+    assert told["usage"]["prompt_tokens"] > 255
+
+
+async def test_a_picture_by_its_address(small: Small) -> None:
+    told = (
+        await small.client.get("/syndication/tweet-result", params={"id": small.posts["video"].id, "token": "a"})
+    ).json()
+    address = {"type": "image_url", "image_url": {"url": told["video"]["poster"]}}
+    seen = json.loads((await ask(small, message(TEXT, address))).json()["choices"][0]["message"]["content"])
+    assert seen == {"soccer": True, "screen": False, "clock": "22:01"}
+
+
+@pytest.mark.parametrize(("colour", "soccer"), [((50, 130, 60), True), ((90, 90, 200), False), ((0, 0, 0), False)])
+async def test_a_picture_that_nobody_here_drew(small: Small, colour: tuple[int, int, int], soccer: bool) -> None:
+    picture = Image.new("RGB", (160, 90), colour)
+    told = (await ask(small, message(TEXT, shown(picture, "PNG")))).json()
+    seen = json.loads(told["choices"][0]["message"]["content"])
+    assert seen == {"soccer": soccer, "screen": False, "clock": None}
+
+
+def image(url: str) -> dict[str, Any]:
+    return message(TEXT, {"type": "image_url", "image_url": {"url": url}})
+
+
+@pytest.mark.parametrize(
+    ("document", "status", "code"),
+    [
+        (b"{", 400, None),
+        (b"[" * 100_000, 400, None),
+        ({"messages": [message("Hi")]}, 400, None),
+        ({"model": "m"}, 400, "missing_required_parameter"),
+        ({"model": "m", "messages": "Hi"}, 400, "invalid_type"),
+        ({"model": "m", "messages": [{"role": "king", "content": "Hi"}]}, 400, "invalid_value"),
+        ({"model": "m", "messages": [message("Hi")], "response_format": {"type": "json_object"}}, 400, None),
+        ({"model": "m", "messages": [message("Hi")], "response_format": {"type": "yaml"}}, 400, "invalid_value"),
+        ({"model": "m", "messages": [image("data:image/png;base64,AAAA")]}, 400, "invalid_image_format"),
+        ({"model": "m", "messages": [image("data:image/png;base64,!")]}, 400, "invalid_base64"),
+        ({"model": "m", "messages": [image("file:///etc/passwd")]}, 400, "invalid_image_url"),
+        ({"model": "m", "messages": [image("http://127.0.0.1:1/a.png")]}, 400, "invalid_image_url"),
+    ],
+)
+async def test_wrong_requests(small: Small, document: Any, status: int, code: str | None) -> None:
+    body = document if isinstance(document, bytes) else json.dumps(document).encode()
+    answer = await small.client.post(CHAT, content=body, headers=KEY)
+    assert answer.status_code == status
+    error = answer.json()["error"]
+    assert {*error} == {"message", "type", "param", "code"}
+    assert (error["type"], error["code"]) == ("invalid_request_error", code)
+
+
+@pytest.mark.parametrize(
+    ("header", "code"), [({}, None), ({"Authorization": "Bearer sk-nobody-knows"}, "invalid_api_key")]
+)
+async def test_without_the_key(small: Small, header: dict[str, str], code: str | None) -> None:
+    answer = await small.client.post(CHAT, json={}, headers=header)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, code)
+    assert "nobody" not in answer.text
+
+
+async def test_troubles(tmp_path_factory: pytest.TempPathFactory) -> None:
+    troubles = [Trouble.OUTAGE, Trouble.LIMITED, Trouble.ERRORS, Trouble.EMPTY, Trouble.BAD]
+    faults = [Fault(Service.MODEL, each, at * MINUTE, (at + 1) * MINUTE) for at, each in enumerate(troubles)]
+    world, wall = world_of(day_of([], faults), tmp_path_factory.mktemp("moody"), 0)
+    answers = list[httpx.Response]()
+    async with served(build_app(world)) as url, httpx.AsyncClient(base_url=url, headers=KEY) as client:
+        for _ in troubles:
+            answers.append(await client.post(CHAT, json={"model": "m", "messages": [message(WORDS)]}))
+            wall.advance(world.clock.at(MINUTE) - world.clock.starts)
+    assert [answer.status_code for answer in answers] == [503, 429, 500, 200, 200]
+    errors = [(answer.json()["error"]["type"], answer.json()["error"]["code"]) for answer in answers[:3]]
+    assert errors == [("engine_overloaded", None), ("requests", "rate_limit_exceeded"), ("server_error", None)]
+    assert answers[1].headers["x-ratelimit-remaining-requests"] == "0"
+    assert answers[1].headers["retry-after"] == "1"
+    replies = [answer.json()["choices"][0]["message"]["content"] for answer in answers[3:]]
+    assert replies[0] == ""
+    assert "Northport" not in replies[1]
