@@ -172,7 +172,7 @@ async def test_signing_in_leads_nowhere_else(small: Small, target: str, goes_to:
 
 @pytest.mark.parametrize("cookie", ["", "auth_token=wrong", "auth_token=ü"])
 async def test_without_a_session_nothing_is_told(small: Small, cookie: str) -> None:
-    headers = {"Cookie": cookie.encode()}
+    headers = [(b"Cookie", cookie.encode())]
     page = await small.client.get(SEARCH, headers=headers)
     assert page.status_code == 302
     assert page.headers["location"].startswith("/social/i/flow/login?redirect_after_login=%2Fsocial%2Fsearch%3Fq%3D")
