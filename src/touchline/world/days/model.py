@@ -53,6 +53,7 @@ class Phase:
     minute: int | None
     runs: bool
     ends_minute: int | None = None  # 45 or 90: what comes after is `extra`
+    minute_ms: int = 60_000  # how much of the day a minute of the match takes
 
 
 @dataclass(frozen=True, slots=True)
