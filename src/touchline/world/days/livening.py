@@ -1,0 +1,128 @@
+"""Incidents for a match whose script has none, so that five lines make a lively day.
+
+Invariant: a match draws from dice that its seed and its teams name, and from nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from .chance import dice
+from .model import Delivery
+from .moments import Minute
+from .recipes import LAST_MINUTES
+from .resolving import find_team
+from .script import AnyIncident, GoalIncident, Match, OtherIncident, Substitution, Transform, Which
+
+KINDS = ("goal", "goal", "goal", "penalty", "goal", "own_goal")
+USUAL_GOALS = 3
+TROUBLES = ("late_scorer", "annulled", "other_scorer", "vanishes", "doubled", "score_lags", "minute")
+LARGE = (Transform.LARGE, Transform.PLAIN, Transform.SMALL, Transform.LOGO, Transform.FILMED)
+DELIVERIES = (Delivery.GONE, Delivery.SLOW, Delivery.CUT_OFF, Delivery.BUSY, Delivery.FORBIDDEN, Delivery.BROKEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Mood:
+    """How much happens in a match: for each goal, the trouble that the feed has with it, if any."""
+
+    troubles: tuple[str | None, ...] = (None,) * USUAL_GOALS
+    deliveries: tuple[Delivery, ...] = field(default=())
+    has_large: bool = False
+
+
+def lively(seed: int, match: Match, mood: Mood | None = None) -> Match:
+    """The same match, with incidents; as it is if the script has some, or if it is not played."""
+    is_called_off = match.cancelled or (match.postponed and not match.late_kick_off)
+    if match.incidents is not None or is_called_off:
+        return match
+    home, away = find_team(match.home, "home"), find_team(match.away, "away")
+    draw = dice(seed, home.id, away.id, "lively")
+    until = match.abandoned.minute.elapsed - 1 if match.abandoned else 90
+    goals = _goals(draw, mood or Mood(), until, has_extra_time=match.extra_time)
+    incidents = sorted([*goals, *_others(draw, until)], key=lambda each: each.minute)
+    return match.model_copy(update={"incidents": tuple(incidents)})
+
+
+def _goals(draw: Random, mood: Mood, until: int, *, has_extra_time: bool) -> list[AnyIncident]:
+    minutes = _minutes(draw, len(mood.troubles), until)
+    goals = list[AnyIncident]()
+    for n, (minute, trouble) in enumerate(zip(minutes, mood.troubles, strict=True)):
+        is_last = n == len(minutes) - 1
+        moment = Minute(97 + draw.randrange(20)) if has_extra_time and is_last else minute
+        goals.append(_goal(draw, moment, trouble, _posts(draw, n, mood)))
+    return goals
+
+
+def _minutes(draw: Random, many: int, until: int) -> list[Minute]:
+    """Apart from each other, so that a clock on the screen tells one goal from the next; one in stoppage time."""
+    width = (until - 2) / max(many, 1)
+    minutes = [Minute(2 + int(n * width) + draw.randrange(max(int(width) - 4, 1))) for n in range(many)]
+    if many > 2 and until == 90 and draw.random() < 0.5:
+        minutes[-1] = Minute(90, draw.randrange(1, 5))
+    return minutes
+
+
+def _goal(draw: Random, minute: Minute, trouble: str | None, posts: dict[str, Any]) -> GoalIncident:
+    """In the words of a script, where a bare number is seconds."""
+    goal = {
+        "minute": minute,
+        "second": draw.randrange(8, 56),
+        "side": draw.choice((Which.HOME, Which.AWAY)),
+        "kind": draw.choice(KINDS),
+        "told_after": draw.randrange(10, 46),
+        "posts": posts,
+    }
+    return GoalIncident.model_validate(goal | _trouble(draw, trouble, minute))
+
+
+def _trouble(draw: Random, trouble: str | None, minute: Minute) -> dict[str, Any]:
+    after = draw.randrange(120, 300)
+    match trouble:
+        case "late_scorer":
+            return {"scorer_after": draw.randrange(60, 200)}
+        case "annulled":
+            return {"annulled_after": after}
+        case "other_scorer":
+            return {"corrected": {"after": after}, "kind": "goal"}
+        case "vanishes":
+            return {"vanishes": {"after": after, "lasts": 120}}
+        case "doubled":
+            return {"doubled": {"after": 30, "lasts": 180}}
+        case "score_lags":
+            return {"score_after": draw.randrange(30, 100)}
+        case "minute" if not minute.extra and minute.elapsed not in LAST_MINUTES:
+            return {"corrected": {"after": after, "minute": minute.elapsed + 1}}
+        case _:
+            return {}
+
+
+def _posts(draw: Random, n: int, mood: Mood) -> dict[str, Any]:
+    return {
+        "copies": draw.randrange(3, 6),
+        "takes": 1 + (draw.random() < 0.4),
+        "transforms": LARGE if mood.has_large and n == 0 else (),
+        "deliveries": mood.deliveries[n : n + 1],
+        "look_alikes": draw.randrange(2),
+        "unrelated": int(draw.random() < 0.3),
+        "promoted": int(draw.random() < 0.15),
+        "quotes": int(draw.random() < 0.4),
+        "several_videos": int(draw.random() < 0.2),
+        "misspelt": int(draw.random() < 0.2),
+    }
+
+
+def _others(draw: Random, until: int) -> list[AnyIncident]:
+    found = list[AnyIncident]()
+    for _ in range(draw.randrange(2, 5)):
+        minute, side = Minute(draw.randrange(10, max(until, 11))), draw.choice((Which.HOME, Which.AWAY))
+        found.append(OtherIncident(minute=minute, side=side, kind="yellow_card"))
+    if draw.random() < 0.25:
+        minute = Minute(draw.randrange(5, max(until, 6)))
+        found.append(OtherIncident(minute=minute, side=draw.choice((Which.HOME, Which.AWAY)), kind="missed_penalty"))
+    late = range(56, until) if until > 60 else range(1, max(until, 2))
+    for _ in range(draw.randrange(2, 6)):
+        minute = Minute(draw.choice(late))
+        found.append(Substitution(minute=minute, side=draw.choice((Which.HOME, Which.AWAY)), kind="substitution"))
+    return found
