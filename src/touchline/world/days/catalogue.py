@@ -58,7 +58,7 @@ def _composed(team: Team, many: int, taken: set[str]) -> list[str]:
     names: list[str] = []
     while len(names) < many:
         home = team.country if team.is_national or draw.random() < 0.7 else draw.choice(ABROAD)
-        given, family = draw.choice(GIVEN[home]), draw.choice(FAMILY[home].split())
+        given, family = draw.choice(GIVEN[home].split()), draw.choice(FAMILY[home].split())
         if family not in taken:
             taken.add(family)
             names.append(f"{given} {family}")

@@ -78,24 +78,18 @@ def _goal(draw: Random, minute: Minute, trouble: str | None, posts: dict[str, An
 
 
 def _trouble(draw: Random, trouble: str | None, minute: Minute) -> dict[str, Any]:
-    after = draw.randrange(120, 300)
-    match trouble:
-        case "late_scorer":
-            return {"scorer_after": draw.randrange(60, 200)}
-        case "annulled":
-            return {"annulled_after": after}
-        case "other_scorer":
-            return {"corrected": {"after": after}, "kind": "goal"}
-        case "vanishes":
-            return {"vanishes": {"after": after, "lasts": 120}}
-        case "doubled":
-            return {"doubled": {"after": 30, "lasts": 180}}
-        case "score_lags":
-            return {"score_after": draw.randrange(30, 100)}
-        case "minute" if not minute.extra and minute.elapsed not in LAST_MINUTES:
-            return {"corrected": {"after": after, "minute": minute.elapsed + 1}}
-        case _:
-            return {}
+    after, soon = draw.randrange(120, 300), draw.randrange(30, 120)
+    can_be_later = not minute.extra and minute.elapsed not in LAST_MINUTES
+    troubles: dict[str | None, dict[str, Any]] = {
+        "late_scorer": {"scorer_after": after},
+        "annulled": {"annulled_after": after},
+        "other_scorer": {"corrected": {"after": after}, "kind": "goal"},
+        "vanishes": {"vanishes": {"after": after, "lasts": 120}},
+        "doubled": {"doubled": {"after": soon, "lasts": 180}},
+        "score_lags": {"score_after": soon},
+        "minute": {"corrected": {"after": after, "minute": minute.elapsed + 1}} if can_be_later else {},
+    }
+    return troubles.get(trouble, {})
 
 
 def _posts(draw: Random, n: int, mood: Mood) -> dict[str, Any]:
