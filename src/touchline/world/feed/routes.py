@@ -1,0 +1,194 @@
+"""API-Football v3 over HTTP, with its key, its budgets, its errors behind HTTP 200 and its bad hours.
+
+Invariant: what is answered depends on the day, its clock and the budget that is spent, on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC
+from typing import Any, TypeAlias
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from touchline.world.context import World
+from touchline.world.days.model import Fixture, Service, Trouble
+from touchline.world.days.showing import showing
+from touchline.world.troubles import answer_in_trouble
+
+from .documents import (
+    Moment,
+    envelope,
+    event_document,
+    fixture_document,
+    is_live,
+    league_document,
+    team_with_venue,
+)
+from .parameters import wrong
+from .quota import Account, Spent
+
+MOST_IDS = 20
+Answer: TypeAlias = Callable[[Moment, dict[str, str]], list[dict[str, Any]]]
+
+
+def routes(world: World, account: Account | None = None, spent: Spent | None = None) -> list[BaseRoute]:
+    feed = Feed(world, account or Account(), spent or Spent())
+    return [
+        *(Route(f"/{name}", feed.endpoint(name, answer)) for name, answer in ANSWERS.items()),
+        Route("/status", feed.status),
+    ]
+
+
+class Feed:
+    def __init__(self, world: World, account: Account, spent: Spent) -> None:
+        self._world = world
+        self._account = account
+        self._spent = spent
+
+    def endpoint(self, name: str, answer: Answer) -> Callable[[Request], Any]:
+        async def respond(request: Request) -> Response:
+            parameters = dict(request.query_params)
+            refusal = self._refusal(request, name, parameters)
+            if refusal is not None:
+                return refusal
+            self._spent.spend()
+            errors = wrong(name, parameters)
+            return self._answer(name, parameters, [] if errors else answer(self._moment(), parameters), errors)
+
+        return respond
+
+    async def status(self, request: Request) -> Response:
+        """The one question that costs nothing."""
+        refusal = self._refused_key(request, "status", {})
+        if refusal is not None:
+            return refusal
+        self._spent.turn_to(self._now())
+        account = {"firstname": "World", "lastname": "Touchline", "email": "world@touchline.invalid"}
+        subscription = {"plan": "Ultra", "end": "2099-12-31T00:00:00+00:00", "active": True}
+        requests = {"current": self._spent.today, "limit_day": self._account.requests_a_day}
+        return self._answer("status", {}, {"account": account, "subscription": subscription, "requests": requests})
+
+    def _refusal(self, request: Request, name: str, parameters: dict[str, str]) -> Response | None:
+        """Troubles first: a service that is down does not ask for a key."""
+        self._spent.turn_to(self._now())
+        match answer_in_trouble(self._world, Service.FEED):
+            case Response() as answer:
+                return answer
+            case Trouble.ERRORS:
+                return self._answer(name, parameters, [], self._our_bug(name))
+            case Trouble.EMPTY:
+                return self._answer(name, parameters, [])
+            case _:
+                return self._refused_key(request, name, parameters) or self._out_of_budget(name, parameters)
+
+    def _refused_key(self, request: Request, name: str, parameters: dict[str, str]) -> Response | None:
+        if request.headers.get("x-apisports-key") == self._account.key:
+            return None
+        return self._answer(name, parameters, [], {"token": "Error/Missing application key."})
+
+    def _out_of_budget(self, name: str, parameters: dict[str, str]) -> Response | None:
+        if self._spent.this_minute >= self._account.requests_a_minute:
+            limit = self._account.requests_a_minute
+            said = {"rateLimit": f"Too many requests. Your rate limit is {limit} requests per minute."}
+            return self._answer(name, parameters, [], said, status_code=429)
+        if self._spent.today >= self._account.requests_a_day:
+            return self._answer(name, parameters, [], {"requests": "You have reached the request limit for the day."})
+        return None
+
+    def _our_bug(self, name: str) -> dict[str, str]:
+        said = "This is on our side, please report us this bug."
+        return {"time": self._now().replace(microsecond=0).isoformat(), "bug": said, "report": name}
+
+    def _answer(
+        self,
+        name: str,
+        parameters: dict[str, str],
+        response: list[dict[str, Any]] | dict[str, Any],
+        errors: dict[str, str] | None = None,
+        status_code: int = 200,
+    ) -> Response:
+        document = envelope(name, parameters, response, errors)
+        return JSONResponse(document, status_code, self._spent.headers(self._account))
+
+    def _now(self) -> Any:
+        return self._world.clock.wall.now().astimezone(UTC)
+
+    def _moment(self) -> Moment:
+        return Moment(self._world.day, self._world.clock, self._world.clock.day_ms())
+
+
+def fixtures(moment: Moment, asked: dict[str, str]) -> list[dict[str, Any]]:
+    """By id there is everything, live ones come with their events, the rest without."""
+    if len(asked.get("ids", "").split("-")) > MOST_IDS:
+        return []
+    has_all, has_events = bool({"id", "ids"} & set(asked)), "live" in asked
+    chosen = [fixture for fixture in moment.day.fixtures if _fits(moment, fixture, asked)]
+    return [fixture_document(moment, each, with_events=has_events, with_all=has_all) for each in chosen]
+
+
+def _fits(moment: Moment, fixture: Fixture, asked: dict[str, str]) -> bool:
+    played = moment.date_of(fixture).isoformat()
+    fits: dict[str, Callable[[str], bool]] = {
+        "id": lambda value: fixture.id == int(value),
+        "ids": lambda value: str(fixture.id) in value.split("-"),
+        "live": lambda value: (
+            is_live(fixture, moment.now_ms) and (value == "all" or str(fixture.league.id) in value.split("-"))
+        ),
+        "date": lambda value: played == value,
+        "from": lambda value: played >= value,
+        "to": lambda value: played <= value,
+        "league": lambda value: fixture.league.id == int(value),
+        "season": lambda value: fixture.league.season == int(value),
+        "team": lambda value: int(value) in (fixture.home.id, fixture.away.id),
+        "status": lambda value: showing(fixture, moment.now_ms).status in value.split("-"),
+        "timezone": lambda value: True,
+    }
+    return all(fits[name](value) for name, value in asked.items())
+
+
+def events(moment: Moment, asked: dict[str, str]) -> list[dict[str, Any]]:
+    fixture = next((each for each in moment.day.fixtures if each.id == int(asked["fixture"])), None)
+    if fixture is None:
+        return []
+    return [
+        event_document(fixture, entry)
+        for entry in showing(fixture, moment.now_ms).entries
+        if asked.get("team") in (None, str(entry.team_id))
+        and asked.get("player") in (None, str(entry.player.id) if entry.player else "")
+        and asked.get("type", entry.type).casefold() == entry.type.casefold()
+    ]
+
+
+def teams(moment: Moment, asked: dict[str, str]) -> list[dict[str, Any]]:
+    season = next((str(league.season) for league in moment.day.leagues), "")
+    if asked.get("season", season) != season:
+        return []
+    return [
+        team_with_venue(team)
+        for league, team in moment.day.teams
+        if asked.get("id") in (None, str(team.id))
+        and asked.get("league") in (None, str(league))
+        and asked.get("name", team.name).casefold() == team.name.casefold()
+    ]
+
+
+def leagues(moment: Moment, asked: dict[str, str]) -> list[dict[str, Any]]:
+    """Only the season of the day is known, and it is the current one."""
+    return [
+        league_document(league)
+        for league in moment.day.leagues
+        if asked.get("id") in (None, str(league.id))
+        and asked.get("season") in (None, str(league.season))
+        and asked.get("current", "true") == "true"
+    ]
+
+
+ANSWERS: dict[str, Answer] = {
+    "fixtures": fixtures,
+    "fixtures/events": events,
+    "teams": teams,
+    "leagues": leagues,
+}
