@@ -1,0 +1,1 @@
+"""Pictures and sound of a take, one after the other, with what is written on them."""

@@ -1,0 +1,119 @@
+"""A camera in the stadium. Metres: x along the pitch, y across it (the main stand is at y < 0), z up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import cv2
+import numpy as np
+
+from .paint import Pixels
+
+NEAR = 0.5  # metres before the lens
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Four points: left upper, right upper, right lower and left lower, as seen from the front."""
+
+    corners: Pixels
+
+    @cached_property
+    def normal(self) -> Pixels:
+        return np.cross(self.corners[1] - self.corners[0], self.corners[3] - self.corners[0])
+
+    def unfolded(self, width: int, height: int) -> Pixels:
+        """From pixels of a texture to points of space, both homogeneous."""
+        return self._unfolded @ np.diag([1 / width, 1 / height, 1])
+
+    @cached_property
+    def _unfolded(self) -> Pixels:
+        """For a texture of one by one. Trapezia are stretched as in perspective."""
+        origin, along, across = self.corners[0], self.corners[1] - self.corners[0], self.corners[3] - self.corners[0]
+        frame = np.stack([along, across], axis=1)
+        inner = np.linalg.lstsq(frame, (self.corners - origin).T, rcond=None)[0].T
+        flat = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+        to_plane = cv2.getPerspectiveTransform(flat, inner.astype(np.float32))
+        to_space = np.zeros((4, 3))
+        to_space[:3, 0], to_space[:3, 1], to_space[:3, 2], to_space[3, 2] = along, across, origin, 1
+        return to_space @ to_plane
+
+
+@dataclass(frozen=True)
+class Camera:
+    place: tuple[float, float, float]
+    aim: tuple[float, float, float]
+    focal: float  # in widths of the picture
+    size: tuple[int, int]
+
+    @cached_property
+    def matrix(self) -> Pixels:
+        """From points in metres to pixels."""
+        ahead = _unit(np.array(self.aim) - np.array(self.place))
+        right = _unit(np.cross(ahead, np.array([0.0, 0.0, 1.0])))
+        turn = np.stack([right, np.cross(ahead, right), ahead])
+        width, height = self.size
+        lens = np.array([[self.focal * width, 0, width / 2], [0, self.focal * width, height / 2], [0, 0, 1]])
+        return lens @ np.column_stack([turn, -turn @ np.array(self.place)])
+
+    @property
+    def horizon(self) -> int:
+        """The row of what is as high as the lens and far away; cameras are held level."""
+        ahead = np.array(self.aim) - np.array(self.place)
+        rise = float(ahead[2]) / float(np.hypot(ahead[0], ahead[1]))
+        return round(self.size[1] / 2 + rise * self.focal * self.size[0])
+
+    def pixels(self, points: Pixels) -> tuple[Pixels, Pixels]:
+        """Where points (n, 3) are seen, and how many metres ahead of the lens they are."""
+        seen = points @ self.matrix[:, :3].T + self.matrix[:, 3]
+        depth = seen[:, 2]
+        return seen[:, :2] / np.where(np.abs(depth) < 1e-6, 1e-6, depth)[:, None], depth
+
+    def scaled(self, share: float) -> Camera:
+        width, height = self.size
+        return Camera(self.place, self.aim, self.focal, (round(width * share), round(height * share)))
+
+    def lay(self, picture: Pixels, texture: Pixels, plane: Plane) -> None:
+        """A texture on a plane, as far as it is seen."""
+        window = self._window(plane.corners)
+        if window is None:
+            return
+        x, y, to_x, to_y = window
+        view = self.matrix @ plane.unfolded(texture.shape[1], texture.shape[0])
+        view[0] -= x * view[2]
+        view[1] -= y * view[2]
+        part = picture[y:to_y, x:to_x]
+        cv2.warpPerspective(
+            texture, view, (to_x - x, to_y - y), part, cv2.INTER_LINEAR, borderMode=cv2.BORDER_TRANSPARENT
+        )
+
+    def sees_front(self, plane: Plane) -> bool:
+        return float(plane.normal @ (np.array(self.place) - plane.corners[0])) < 0
+
+    def _window(self, corners: Pixels) -> tuple[int, int, int, int] | None:
+        clipped = self._clipped(corners)
+        if len(clipped) < 3:
+            return None
+        spots, _ = self.pixels(clipped)
+        width, height = self.size
+        x, y = np.clip(np.floor(spots.min(axis=0)), 0, [width, height]).astype(int)
+        to_x, to_y = np.clip(np.ceil(spots.max(axis=0)), 0, [width, height]).astype(int)
+        return (int(x), int(y), int(to_x), int(to_y)) if to_x - x > 1 and to_y - y > 1 else None
+
+    def _clipped(self, corners: Pixels) -> Pixels:
+        """What of a polygon is before the lens."""
+        depth = corners @ self.matrix[2, :3] + self.matrix[2, 3] - NEAR
+        kept: list[Pixels] = []
+        for number, corner in enumerate(corners):
+            after = (number + 1) % len(corners)
+            if depth[number] > 0:
+                kept.append(corner)
+            if (depth[number] > 0) != (depth[after] > 0):
+                share = depth[number] / (depth[number] - depth[after])
+                kept.append(corner + share * (corners[after] - corner))
+        return np.array(kept)
+
+
+def _unit(vector: Pixels) -> Pixels:
+    return vector / np.linalg.norm(vector)

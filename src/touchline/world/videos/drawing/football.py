@@ -1,0 +1,245 @@
+"""A match as it is broadcast: the attack from the main camera, the cheering close by, the goal again in slow motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.random import default_rng
+
+from touchline.world.videos.model import Kind, Look, Take
+
+from .arena import Arena, build_arena, lay_arena, lay_boards
+from .camera import Camera
+from .cameras import Cameras, place_cameras
+from .figures import STEPS, Figure, Kit, Posture, lay_figure, lay_shadow
+from .goals import Hit, lay_goal
+from .graphics import lay_bug, lay_caption, lay_marks, lay_replay_sign, lay_wipe
+from .ground import GROUND, LENGTH, MIDDLE, Light, grounds_of, lit_plan
+from .paint import Bgr, Pixels, Text, bgr, darken
+from .play import KEEPER, OTHER_KEEPER, PEOPLE, RATE, REFEREE, Play, run_play
+
+TALL_M, BALL_M = 1.84, 0.17
+CHEER_AFTER_S, LEAST_SHOT_S, WIPE_S, SLOW = 1.7, 1.6, 0.6, 0.45
+
+
+class Shown(NamedTuple):
+    at_ms: int
+    picture: Pixels
+    texts: tuple[Text, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """When the shots begin; after the end if there is none."""
+
+    cheer_s: float
+    replay_s: float
+
+
+def cuts_of(take: Take) -> Cuts:
+    end = take.length_ms / 1000
+    if take.goal_ms is None:
+        return Cuts(end, end)
+    cheer = take.goal_ms / 1000 + CHEER_AFTER_S
+    rest = end - cheer
+    if rest < LEAST_SHOT_S:
+        return Cuts(end, end)
+    if not take.has_replay or rest < 2 * LEAST_SHOT_S:
+        return Cuts(cheer, end)
+    return Cuts(cheer, cheer + rest * 0.42)
+
+
+def draw_football(take: Take, size: tuple[int, int]) -> Iterator[Shown]:
+    if take.look is None:
+        raise ValueError("a match has a look")
+    scene = _Scene(take, take.look, size)
+    for number in range(round(take.length_ms * RATE / 1000)):
+        at_ms = number * 1000 // RATE
+        picture, texts = scene.picture(at_ms)
+        yield Shown(at_ms, picture, tuple(texts))
+
+
+class _Scene:
+    """All that is drawn once for a take."""
+
+    def __init__(self, take: Take, look: Look, size: tuple[int, int]) -> None:
+        self._take, self._look, self._size = take, look, size
+        self._ground = grounds_of(look.seed)
+        self._plan = lit_plan(look.seed, take.seed, max(8, round(size[1] * 0.028)))
+        self._far_plan = cv2.resize(self._plan, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
+        self._arena: Arena = build_arena(
+            look.seed, self._ground.light, (bgr(look.home.shirt), bgr(look.away.shirt)), size[1] * 0.018
+        )
+        goal_s = None if take.goal_ms is None else take.goal_ms / 1000
+        self._play = run_play(take.seed, take.length_ms / 1000, goal_s, take.kind is Kind.GOAL)
+        self._cameras: Cameras = place_cameras(self._play, size, look.seed, take.seed)
+        self._cuts = cuts_of(take)
+        self._kits, self._skins = kits_of(take, look), default_rng([look.seed, 61]).integers(0, 16, PEOPLE)
+        self._words_s = float(default_rng([take.seed, 62]).uniform(0, 60))
+
+    def picture(self, at_ms: int) -> tuple[Pixels, list[Text]]:
+        at_s, cuts = at_ms / 1000, self._cuts
+        if at_s < cuts.cheer_s:
+            picture = self._seen(self._cameras.wide(at_s), at_s)
+        elif at_s < cuts.replay_s:
+            picture = self._cheering(at_s)
+        else:
+            picture = self._again(at_s)
+        texts = self._signs(picture, at_ms)
+        share = (at_s - cuts.replay_s) / WIPE_S + 0.5
+        if 0 < share < 1 and cuts.replay_s < self._take.length_ms / 1000:
+            lay_wipe(picture, self._look, share)
+            texts = []
+        return picture, texts
+
+    def _signs(self, picture: Pixels, at_ms: int) -> list[Text]:
+        texts = lay_marks(picture, self._take)
+        if at_ms / 1000 >= self._cuts.replay_s:
+            return texts + lay_replay_sign(picture, self._look)
+        return texts + lay_bug(picture, self._take, at_ms) + lay_caption(picture, self._take, at_ms)
+
+    def _cheering(self, at_s: float) -> Pixels:
+        camera = self._cameras.close(at_s, self._play.attack.shooter)
+        return self._seen(camera, at_s, soft=5)
+
+    def _again(self, at_s: float) -> Pixels:
+        begin = (self._play.goal_s or 0.0) - 2.0
+        shown_s = begin + (at_s - self._cuts.replay_s) * SLOW
+        return self._seen(self._cameras.again(shown_s), shown_s)
+
+    def _seen(self, camera: Camera, at_s: float, soft: int = 0) -> Pixels:
+        """The whole stadium. `soft`: what is behind the people is out of focus, and drawn so much smaller."""
+        width, height = self._size
+        lens = camera.scaled(1 / soft) if soft else camera
+        picture = np.empty((lens.size[1], lens.size[0], 3), np.uint8)
+        joy = 0.0 if self._play.goal_s is None else max(0.0, at_s - self._play.goal_s)
+        lay_arena(self._arena, picture, lens, at_s, joy)
+        lens.lay(picture, self._plan if camera.place[2] > 10 else self._far_plan, GROUND)
+        lay_boards(self._arena, picture, lens, at_s + self._words_s)
+        if soft:
+            picture = cv2.GaussianBlur(picture, (0, 0), 0.8)
+            picture = cv2.resize(picture, (width, height), interpolation=cv2.INTER_CUBIC)
+        self._lay_game(picture, camera, at_s)
+        return picture
+
+    def _lay_game(self, picture: Pixels, camera: Camera, at_s: float) -> None:
+        people, ball, phase, velocity = self._play.state(at_s)
+        hit = self._hit(at_s, ball)
+        behind = camera.place[0] > LENGTH if not self._play.is_left else camera.place[0] < 0
+        if not behind:
+            lay_goal(picture, camera, self._play.is_left, hit)
+        feet = np.concatenate([people, np.zeros((PEOPLE, 1))], axis=1)
+        spots, depth = camera.pixels(feet)
+        tall = TALL_M * camera.focal * camera.size[0] / np.maximum(depth, 0.1)
+        seen = [
+            int(number)
+            for number in np.argsort(-depth)
+            if depth[number] > 2 and -tall[number] < spots[number][0] < camera.size[0] + tall[number]
+        ]
+        figures = {number: self._figure(number, camera, (phase[number], velocity[number]), at_s) for number in seen}
+        for number in seen:
+            self._lay_shadow(picture, camera, figures[number], feet[number], (spots[number], float(tall[number])))
+        ball_depth = float(camera.pixels(ball[None])[1][0])
+        laid = False
+        for number in seen:
+            if not laid and depth[number] < ball_depth:
+                lay_ball(picture, camera, ball)
+                laid = True
+            x, y = float(spots[number][0]), float(spots[number][1]) - self._raised(number, at_s) * float(tall[number])
+            lay_figure(picture, figures[number], (x, y), float(tall[number]))
+        if not laid:
+            lay_ball(picture, camera, ball)
+        if behind:
+            lay_goal(picture, camera, self._play.is_left, hit)
+
+    def _hit(self, at_s: float, ball: Pixels) -> Hit | None:
+        goal_s = self._play.goal_s
+        if goal_s is None or not self._play.attack.scores or at_s < goal_s + 0.06:
+            return None
+        return Hit(self._play.is_left, self._play.attack.target[1], self._play.attack.target[2], at_s - goal_s - 0.06)
+
+    def _dive(self, at_s: float) -> float:
+        """How far the keeper is in the dive: up to 1 on the ground, and back."""
+        end = self._play.shot_s - self._play.attack.touches[-1].until_s
+        since = at_s - end
+        down = float(np.clip((since + 0.4) / 0.5, 0, 1))
+        return down * (1 - float(np.clip((since - 1.6) / 0.8, 0, 1)))
+
+    def _raised(self, number: int, at_s: float) -> float:
+        """Of their height, above the ground."""
+        if number != OTHER_KEEPER:
+            return 0.0
+        dive = self._dive(at_s)
+        return 0.22 * dive + 0.5 * dive * (1 - dive)
+
+    def _figure(self, number: int, camera: Camera, motion: tuple[float, Pixels], at_s: float) -> Figure:
+        phase, velocity = motion
+        ahead = np.array(camera.aim[:2]) - np.array(camera.place[:2])
+        ahead = ahead / np.linalg.norm(ahead)
+        sideways = float(velocity[0] * ahead[1] - velocity[1] * ahead[0])
+        speed = float(np.linalg.norm(velocity))
+        is_ahead = abs(sideways) < 0.55 * speed or speed < 0.4
+        scored = self._play.goal_s is not None and at_s > self._play.goal_s + 0.4 and self._play.attack.scores
+        cheers = scored and number < KEEPER and (number + int(at_s * 1.5)) % 4 != 0
+        shoots = number == self._play.attack.shooter and abs(at_s - self._play.shot_s) < 0.14
+        stride = round(min(1.0, speed / 5.5) * 4) / 4
+        step = int(phase * STEPS) % STEPS if stride else 0
+        away = float(velocity @ ahead) > 0.0
+        posture = Posture(step, stride, is_ahead and not shoots, away, cheers, shoots)
+        turn, faces_left = 0.0, sideways < 0 and not posture.is_ahead
+        if number == OTHER_KEEPER and (dive := self._dive(at_s)) > 0:
+            across = (self._play.attack.target[1] - MIDDLE) * float(ahead[0])
+            turn = 1.45 * dive * (-1 if across > 0 else 1)
+            posture, faces_left = Posture(is_ahead=True, arms_up=dive > 0.15), False
+        return Figure(self._kits[number], int(self._skins[number]), posture, faces_left, turn)
+
+    def _lay_shadow(
+        self, picture: Pixels, camera: Camera, figure: Figure, foot: Pixels, seen: tuple[Pixels, float]
+    ) -> None:
+        spot, tall = seen
+        sun = self._ground.sun
+        falls = [(sun[0], sun[1], 0.42)]
+        if self._ground.light is Light.FLOODLIGHT:
+            falls = [(sun[0], sun[1], 0.2), (-sun[0], sun[1] * 0.8, 0.2)]
+        for along, across, dark in falls:
+            top, _ = camera.pixels(np.array([[foot[0] + along * TALL_M, foot[1] + across * TALL_M, 0.0]]))
+            fall = (float(top[0][0] - spot[0]) / tall, float(top[0][1] - spot[1]) / tall, dark)
+            lay_shadow(picture, figure, (float(spot[0]), float(spot[1])), tall, fall)
+
+
+def kits_of(take: Take, look: Look) -> list[Kit]:
+    """Of everybody in a play: attackers first."""
+    sides = (look.home, look.away) if take.by_home else (look.away, look.home)
+    first, second = (Kit(bgr(side.shirt), bgr(side.shorts), bgr(side.shirt)) for side in sides)
+    keepers: tuple[Bgr, Bgr] = ((60, 190, 235), (170, 90, 200))
+    black: Bgr = (30, 30, 32)
+    kits = [Kit(first.shirt, first.shorts, first.socks, number + 2) for number in range(10)]
+    kits.append(Kit(keepers[0], keepers[0], keepers[0], 1))
+    kits += [Kit(second.shirt, second.shorts, second.socks, number + 2) for number in range(10)]
+    kits += [Kit(keepers[1], keepers[1], keepers[1], 1), Kit((48, 220, 226), black, black)]
+    return kits
+
+
+def lay_ball(picture: Pixels, camera: Camera, ball: Pixels) -> None:
+    places = np.array([ball, [ball[0], ball[1], 0.0]])
+    spots, depth = camera.pixels(places)
+    if depth[0] < 1:
+        return
+    radius = max(1.7 * camera.size[1] / 540, BALL_M * camera.focal * camera.size[0] / float(depth[0]))
+    spot = np.round(spots[0] * 16).astype(int)
+    cover = np.zeros((9, 9), np.uint8)
+    cv2.circle(cover, (4, 4), 3, 255, -1, cv2.LINE_AA)
+    wide = radius / 3
+    matrix = np.array([[wide, 0, spots[1][0] - 4.5 * wide], [0, wide * 0.4, spots[1][1] - 4.5 * wide * 0.4]])
+    darken(picture, cover, matrix, 0.4)
+    at = (int(spot[0]), int(spot[1]))
+    cv2.circle(picture, at, round(radius * 16), (150, 156, 156), -1, cv2.LINE_AA, 4)
+    lit = (at[0] - round(radius * 2.4), at[1] - round(radius * 3.2))
+    cv2.circle(picture, lit, round(radius * 12.5), (252, 252, 252), -1, cv2.LINE_AA, 4)
+
+
+__all__ = ["KEEPER", "REFEREE", "Cuts", "Play", "Shown", "cuts_of", "draw_football"]
