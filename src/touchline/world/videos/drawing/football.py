@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -20,16 +19,11 @@ from .goals import Hit, lay_goal
 from .graphics import lay_bug, lay_caption, lay_marks, lay_replay_sign, lay_wipe
 from .ground import GROUND, LENGTH, MIDDLE, Light, grounds_of, lit_plan
 from .paint import Bgr, Pixels, Text, bgr, darken
-from .play import KEEPER, OTHER_KEEPER, PEOPLE, RATE, REFEREE, Play, run_play
+from .play import KEEPER, OTHER_KEEPER, PEOPLE, run_play
+from .shown import Shown, times_of
 
 TALL_M, BALL_M = 1.84, 0.17
 CHEER_AFTER_S, LEAST_SHOT_S, WIPE_S, SLOW = 1.7, 1.6, 0.6, 0.45
-
-
-class Shown(NamedTuple):
-    at_ms: int
-    picture: Pixels
-    texts: tuple[Text, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +51,7 @@ def draw_football(take: Take, size: tuple[int, int]) -> Iterator[Shown]:
     if take.look is None:
         raise ValueError("a match has a look")
     scene = _Scene(take, take.look, size)
-    for number in range(round(take.length_ms * RATE / 1000)):
-        at_ms = number * 1000 // RATE
+    for at_ms in times_of(take.length_ms):
         picture, texts = scene.picture(at_ms)
         yield Shown(at_ms, picture, tuple(texts))
 
@@ -241,5 +234,3 @@ def lay_ball(picture: Pixels, camera: Camera, ball: Pixels) -> None:
     lit = (at[0] - round(radius * 2.4), at[1] - round(radius * 3.2))
     cv2.circle(picture, lit, round(radius * 12.5), (252, 252, 252), -1, cv2.LINE_AA, 4)
 
-
-__all__ = ["KEEPER", "REFEREE", "Cuts", "Play", "Shown", "cuts_of", "draw_football"]

@@ -13,8 +13,8 @@ from numpy.random import Generator, default_rng
 from .attack import OUTFIELD, Attack, any_attack, ball_path
 from .ground import LENGTH, MIDDLE, WIDTH
 from .paint import Pixels
+from .shown import RATE
 
-RATE = 25
 LEAD_S = 3.0  # before the first picture, so that everybody is on the move already
 ATTACKERS, KEEPER, DEFENDERS, OTHER_KEEPER, REFEREE = slice(0, 10), 10, slice(11, 21), 21, 22
 PEOPLE = 23

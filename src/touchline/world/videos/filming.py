@@ -1,0 +1,95 @@
+"""A screen that somebody films with a telephone: bezel and room, keystone, the beat of two pixel grids, weak blacks,
+a lamp's reflection, a hand that is never quite still.
+
+Invariant: room, screen, light and grid stay the same for a whole clip; only the hand moves.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.random import Generator, default_rng
+
+from .drawing.paint import Pixels
+from .drawing.shown import RATE
+
+GRAIN = 6  # pictures of noise that are used in turn
+
+
+class Filming:
+    def __init__(self, seed: int, size: tuple[int, int]) -> None:
+        random = default_rng([seed, 111])
+        self._size = size
+        self._factor = _grid(random, size) * _light(random, size)
+        self._black, self._glare = float(random.uniform(16, 34)), _lamp(random, size)
+        self._room, self._bezel = _room(random, size), max(3, round(size[1] * float(random.uniform(0.02, 0.04))))
+        margin = float(random.uniform(0.03, 0.1))
+        corners = np.array([[margin, margin], [1 - margin, margin], [1 - margin, 1 - margin], [margin, 1 - margin]])
+        self._corners = (corners + random.normal(0, 0.018, (4, 2))) * np.array(size)
+        self._hand = random.uniform(0.5, 2.4, (2, 3)), random.uniform(0, 6.3, (2, 3))
+        self._soft = float(random.uniform(0.5, 0.9)) * size[1] / 540
+        noise = random.normal(0, 3.0, (GRAIN, size[1] // 2, size[0] // 2)).astype(np.float32)
+        self._grain = [cv2.resize(each, size, interpolation=cv2.INTER_LINEAR) for each in noise]
+
+    def film(self, picture: Pixels, number: int) -> Pixels:
+        lit = cv2.multiply(picture, self._factor, dtype=cv2.CV_32F)
+        lit = cv2.add(lit, self._glare)
+        screen = cv2.add(lit, (self._black, self._black, self._black, 0), dtype=cv2.CV_8U)
+        edge = self._bezel
+        framed = cv2.copyMakeBorder(screen, edge, edge, edge, edge, cv2.BORDER_CONSTANT, value=(16, 14, 14))
+        seen = self._room.copy()
+        tall, wide = framed.shape[:2]
+        source = np.array([[0, 0], [wide, 0], [wide, tall], [0, tall]], np.float32)
+        view = cv2.getPerspectiveTransform(source, (self._corners + self._shake(number / RATE)).astype(np.float32))
+        cv2.warpPerspective(framed, view, self._size, seen, cv2.INTER_LINEAR, borderMode=cv2.BORDER_TRANSPARENT)
+        seen = cv2.GaussianBlur(seen, (0, 0), self._soft)
+        grain = cv2.cvtColor(self._grain[number % GRAIN], cv2.COLOR_GRAY2BGR)
+        return cv2.add(seen, grain, dtype=cv2.CV_8U)
+
+    def _shake(self, at_s: float) -> Pixels:
+        pace, phase = self._hand
+        reach = np.array([0.006, 0.003, 0.0012]) * self._size[1]
+        return (np.sin(pace * [1, 2.7, 6.5] * at_s + phase) * reach).sum(axis=1)
+
+
+def _grid(random: Generator, size: tuple[int, int]) -> Pixels:
+    """Waves of light and dark, a little different for each colour."""
+    width, height = size
+    y, x = np.mgrid[0:height, 0:width].astype(np.float32)
+    factor = np.ones((height, width, 3), np.float32)
+    for _ in range(2):
+        turn, pitch = random.uniform(0, np.pi), random.uniform(3, 8)
+        bend = random.uniform(0, 4e-4) * ((x - width / 2) ** 2 + (y - height / 2) ** 2) / width
+        phase = 2 * np.pi * (x * np.cos(turn) + y * np.sin(turn) + bend * 30) / pitch
+        strength = random.uniform(0.06, 0.12)
+        for channel in range(3):
+            factor[..., channel] *= 1 + strength * np.sin(phase + channel * random.uniform(0.3, 2))
+    return factor
+
+
+def _light(random: Generator, size: tuple[int, int]) -> Pixels:
+    """A cast of one colour, darker towards the sides of a screen that is seen from aside."""
+    width, height = size
+    cast = np.array([random.uniform(0.85, 1.1), random.uniform(0.9, 1.0), random.uniform(0.8, 1.05)])
+    fall = 1 - 0.25 * np.linspace(*random.permutation([0.0, 1.0]), width)[None, :] * random.uniform(0.4, 1.0)
+    bands = 1 + 0.05 * np.sin(np.arange(height) * 2 * np.pi / (height * random.uniform(0.3, 0.8)))[:, None]
+    return ((fall * bands * 0.82)[..., None] * cast).astype(np.float32)
+
+
+def _lamp(random: Generator, size: tuple[int, int]) -> Pixels:
+    width, height = size
+    lamp = np.zeros((height // 4, width // 4), np.float32)
+    if random.random() < 0.6:
+        centre = int(random.integers(0, width // 4)), int(random.integers(0, height // 4))
+        cv2.ellipse(lamp, centre, (width // 60, height // 50), 0, 0, 360, float(random.uniform(60, 130)), -1)
+        lamp = cv2.GaussianBlur(lamp, (0, 0), width / 120)
+    return cv2.cvtColor(cv2.resize(lamp, size), cv2.COLOR_GRAY2BGR)
+
+
+def _room(random: Generator, size: tuple[int, int]) -> Pixels:
+    width, height = size
+    level = random.uniform(12, 80) + random.normal(0, 6, 3)
+    share = np.linspace(1.15, 0.6, height)[:, None, None]
+    wall = np.repeat(np.clip(level, 4, 255) * share, width, axis=1)
+    blotch = cv2.resize(random.normal(0, 5, (9, 16)).astype(np.float32), size, interpolation=cv2.INTER_CUBIC)
+    return np.clip(wall + blotch[..., None], 0, 255).astype(np.uint8)
