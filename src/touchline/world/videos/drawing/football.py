@@ -48,18 +48,19 @@ def cuts_of(take: Take) -> Cuts:
 
 
 def draw_football(take: Take, size: tuple[int, int]) -> Iterator[Shown]:
-    if take.look is None:
-        raise ValueError("a match has a look")
-    scene = _Scene(take, take.look, size)
+    scene = Broadcast(take, size)
     for at_ms in times_of(take.length_ms):
         picture, texts = scene.picture(at_ms)
         yield Shown(at_ms, picture, tuple(texts))
 
 
-class _Scene:
-    """All that is drawn once for a take."""
+class Broadcast:
+    """A take of a match, any picture of it. What is the same in all pictures is drawn once."""
 
-    def __init__(self, take: Take, look: Look, size: tuple[int, int]) -> None:
+    def __init__(self, take: Take, size: tuple[int, int]) -> None:
+        if take.look is None:
+            raise ValueError("a match has a look")
+        look = take.look
         self._take, self._look, self._size = take, look, size
         self._ground = grounds_of(look.seed)
         self._plan = lit_plan(look.seed, take.seed, max(8, round(size[1] * 0.028)))

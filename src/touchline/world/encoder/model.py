@@ -1,0 +1,58 @@
+"""Where a stadium's encoder sends its stream, and how.
+
+Invariant: the key of a stream is in no text that is meant for people: `shown` is what may be said of a target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from touchline.kernel.errors import InvalidInput
+
+HINT = "Say rtmp://host[:port]/application/key or srt://host:port[?streamid=key]."
+
+
+class Protocol(StrEnum):
+    RTMP = "rtmp"
+    RTMPS = "rtmps"
+    SRT = "srt"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    url: str = field(repr=False)
+    protocol: Protocol
+    shown: str
+
+    @classmethod
+    def parse(cls, url: str) -> Target:
+        parts = urlsplit(url)
+        try:
+            protocol, port = Protocol(parts.scheme), parts.port
+        except ValueError as error:
+            raise InvalidInput("this is no address of a live stream", field="--to", hint=HINT) from error
+        if not parts.hostname or (protocol is Protocol.SRT and not port):
+            raise InvalidInput("the address of the stream has no host or port", field="--to", hint=HINT)
+        application = parts.path.strip("/").partition("/")[0]
+        where = f"{parts.hostname}:{port}" if port else parts.hostname
+        rest = f"/{application}/…" if protocol is not Protocol.SRT and application else ""
+        return cls(url, protocol, f"{protocol}://{where}{rest}")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    seed: int = 1
+    height: int = 720
+    speed: float = 1.0
+    kilobits: int = 2500
+    length_ms: int | None = None  # none: until somebody stops it
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How far the stream is."""
+
+    at_ms: int  # of the match
+    pictures: int  # over this connection
