@@ -71,4 +71,3 @@ class _Connection:
 
     def _patience(self) -> None:
         self._limit.reschedule(asyncio.get_running_loop().time() + SILENCE.total_seconds())
-

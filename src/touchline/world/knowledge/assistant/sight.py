@@ -19,6 +19,8 @@ from touchline.media.fingerprint.pictures import look_at
 from touchline.world.context import World
 from touchline.world.days.model import Delivery, Post
 from touchline.world.stills import pictures
+from touchline.world.videos.drawing.football import WIPE_S, cuts_of
+from touchline.world.videos.drawing.graphics import clock_text
 from touchline.world.videos.model import BugStyle, Kind, Recipe
 
 EVERY_MS = 120
@@ -140,18 +142,14 @@ def told(found: Recognised) -> Seen:
 
 
 def clock_at(recipe: Recipe, at_ms: int) -> str | None:
-    """As the score bug shows it; nobody reads it in a mirror."""
+    """As the score bug shows it. There is none in a replay, and nobody reads it in a mirror."""
     take = recipe.take
     if take.look is None or take.look.style is BugStyle.NONE or recipe.copy.is_mirrored:
         return None
-    if take.added_ms:
-        return f"{_minutes(take.clock_ms)} +{_minutes(take.added_ms + at_ms)}"
-    return _minutes(take.clock_ms + at_ms)
-
-
-def _minutes(value_ms: int) -> str:
-    minutes, seconds = divmod(value_ms // 1000, 60)
-    return f"{minutes:02}:{seconds:02}"
+    replay_s = cuts_of(take).replay_s
+    if replay_s * 1000 < take.length_ms and at_ms >= (replay_s - WIPE_S / 2) * 1000:
+        return None
+    return " ".join(part for part in clock_text(take, at_ms) if part)
 
 
 def guess(picture: Image.Image) -> Seen:

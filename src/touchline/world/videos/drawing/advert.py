@@ -50,7 +50,14 @@ def _rays(size: tuple[int, int], colours: list[Bgr], turn: float) -> Pixels:
         ends = [turn + 2 * pi * ray / 12, turn + 2 * pi * (ray + 0.5) / 12]
         fan = [centre, *((centre[0] + far * cos(end), centre[1] + far * sin(end)) for end in ends)]
         cv2.fillPoly(picture, [np.array(fan, np.int32)], mixed(colours[0], (255, 255, 255), 0.12), cv2.LINE_AA)
-    cv2.circle(picture, (round(centre[0]), round(centre[1])), round(height * 0.42), mixed(colours[0], (255, 255, 255), 0.3), -1, cv2.LINE_AA)
+    cv2.circle(
+        picture,
+        (round(centre[0]), round(centre[1])),
+        round(height * 0.42),
+        mixed(colours[0], (255, 255, 255), 0.3),
+        -1,
+        cv2.LINE_AA,
+    )
     return picture
 
 
@@ -68,7 +75,9 @@ def _lay_product(picture: Pixels, product: Pixels, share: float, at_s: float) ->
     scale = height * (0.35 + 0.5 * come) / PRODUCT * (1 + 0.03 * sin(at_s * 3))
     angle = 0.25 * (1 - come) * 6 + 0.1 * sin(at_s * 1.3)
     matrix = scale * np.array([[cos(angle), -sin(angle), 0], [sin(angle), cos(angle), 0]])
-    matrix[:, 2] = np.array([width * 0.62, height * (1.3 - 0.8 * come)]) - matrix[:, :2] @ np.array([PRODUCT / 2, PRODUCT / 2])
+    matrix[:, 2] = np.array([width * 0.62, height * (1.3 - 0.8 * come)]) - matrix[:, :2] @ np.array(
+        [PRODUCT / 2, PRODUCT / 2]
+    )
     lay_turned(picture, product, matrix)
     return []
 
@@ -124,7 +133,9 @@ def _car(colours: list[Bgr]) -> Pixels:
     glass = np.array([(30, 49), (39, 35), (62, 35), (73, 49)], np.int32) * unit
     cv2.fillPoly(drawn, [glass], (210, 190, 160, 255))
     cv2.rectangle(drawn, (6 * unit, 49 * unit), (96 * unit, 66 * unit), body, -1)
-    cv2.line(drawn, (8 * unit, 54 * unit), (94 * unit, 54 * unit), (*mixed(colours[1], (255, 255, 255), 0.4), 255), unit)
+    cv2.line(
+        drawn, (8 * unit, 54 * unit), (94 * unit, 54 * unit), (*mixed(colours[1], (255, 255, 255), 0.4), 255), unit
+    )
     for x in (24, 76):
         cv2.circle(drawn, (x * unit, 67 * unit), 10 * unit, (28, 28, 28, 255), -1)
         cv2.circle(drawn, (x * unit, 67 * unit), 5 * unit, (190, 190, 190, 255), -1)

@@ -76,7 +76,9 @@ def _slope(side: int, near: tuple[float, float], far: tuple[float, float]) -> Pi
     )
 
 
-def _people(random: Generator, corners: Pixels, colours: tuple[Bgr, Bgr], fit: tuple[float, float]) -> tuple[Pixels, ...]:
+def _people(
+    random: Generator, corners: Pixels, colours: tuple[Bgr, Bgr], fit: tuple[float, float]
+) -> tuple[Pixels, ...]:
     scale, light = fit
     long, deep = np.linalg.norm(corners[2] - corners[3]), np.linalg.norm(corners[0] - corners[3])
     if deep < 2:
@@ -181,7 +183,9 @@ def _boards(random: Generator, scale: float) -> list[tuple[Plane, Pixels]]:
     for (x, y), (to_x, to_y) in lines:
         corners = np.array([(x, y, height), (to_x, to_y, height), (to_x, to_y, 0), (x, y, 0)], np.float64)
         long = float(np.hypot(to_x - x, to_y - y))
-        boards.append((Plane(corners), _words(random, base, (round(long * scale), max(8, round(height * scale * 1.2))))))
+        boards.append(
+            (Plane(corners), _words(random, base, (round(long * scale), max(8, round(height * scale * 1.2)))))
+        )
     return boards
 
 
@@ -191,7 +195,9 @@ def _words(random: Generator, base: Bgr, size: tuple[int, int]) -> Pixels:
     x = 0
     while x < width:
         colour = base if random.random() < 0.5 else tuple(int(v) for v in random.integers(20, 240, 3))
-        word = letters(str(random.choice(WORDS)), max(7, round(height * 0.8)), _ink((colour[0], colour[1], colour[2])), 1)
+        word = letters(
+            str(random.choice(WORDS)), max(7, round(height * 0.8)), _ink((colour[0], colour[1], colour[2])), 1
+        )
         wide = word.shape[1] + height * 2
         strip[:, x : x + wide] = colour
         top = max(0, (height - word.shape[0]) // 2)
@@ -233,4 +239,3 @@ def lay_boards(arena: Arena, picture: Pixels, camera: Camera, at_s: float) -> No
         moved = int(at_s * words.shape[0] * 0.8) % half
         if camera.sees_front(plane):
             camera.lay(picture, words[:, moved : moved + half], plane)
-

@@ -61,7 +61,12 @@ def any_attack(random: Generator, scores: bool, back_s: float) -> Attack:
     players = [int(number) for number in random.permutation(np.arange(3, OUTFIELD))]
     shot_at = -finish.shot_s
     scorer = Touch(
-        players.pop(), shot_at - finish.run_s, finish.run, shot_at, finish.shot, max(finish.shot_height, target[2] * 0.4)
+        players.pop(),
+        shot_at - finish.run_s,
+        finish.run,
+        shot_at,
+        finish.shot,
+        max(finish.shot_height, target[2] * 0.4),
     )
     touches = [scorer]
     place, height, flight = finish.source, finish.pass_height, finish.pass_s
@@ -116,7 +121,10 @@ def _from_far(random: Generator) -> _Finish:
     y = MIDDLE + float(random.uniform(-15, 15))
     shot = (LENGTH - float(random.uniform(21, 30)), y)
     run = (shot[0] - float(random.uniform(1, 5)), y + float(random.uniform(-4, 4)))
-    source = (run[0] + float(random.uniform(-10, 8)), float(np.clip(y + random.choice([-1, 1]) * random.uniform(9, 17), 5, 63)))
+    source = (
+        run[0] + float(random.uniform(-10, 8)),
+        float(np.clip(y + random.choice([-1, 1]) * random.uniform(9, 17), 5, 63)),
+    )
     return _Finish(shot, float(random.uniform(0.85, 1.1)), run, 0.9, source, 0.9, 0.0, 1.4)
 
 
@@ -158,5 +166,9 @@ def _afterwards(attack: Attack) -> list[tuple[float, float, float, float]]:
     _, y, z = attack.target
     if attack.scores:
         deep = LENGTH + 1.75 - 0.25 * z
-        return [(0.09, deep, y, max(0.2, z - 0.1)), (0.4, deep - 0.2, y, 0.11), (1.4, LENGTH + 0.9, y * 0.9 + MIDDLE * 0.1, 0.11)]
+        return [
+            (0.09, deep, y, max(0.2, z - 0.1)),
+            (0.4, deep - 0.2, y, 0.11),
+            (1.4, LENGTH + 0.9, y * 0.9 + MIDDLE * 0.1, 0.11),
+        ]
     return [(0.4, LENGTH + 8, y + (y - MIDDLE) * 0.3, z * 0.6 + 0.11), (1.2, LENGTH + 9, y + (y - MIDDLE) * 0.4, 0.11)]

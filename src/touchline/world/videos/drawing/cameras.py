@@ -54,7 +54,9 @@ class Cameras:
         aim = (float(ball[0] + later) / 2, float(ball[1]) * 0.6 + MIDDLE * 0.4, 1.0)
         low = self.drift[1] / 6.3
         if self.replay == 0:
-            return Camera((end - inward * 7.5, MIDDLE + 12 * (low - 0.5), 4.5 + 2 * low), aim, 0.8 + 0.25 * low, self.size)
+            return Camera(
+                (end - inward * 7.5, MIDDLE + 12 * (low - 0.5), 4.5 + 2 * low), aim, 0.8 + 0.25 * low, self.size
+            )
         if self.replay == 1:
             return Camera((end + inward * (14 + 8 * low), -7.5, 3.6 + 2 * low), aim, 1.15 + 0.3 * low, self.size)
         return Camera((end + inward * (2 + 6 * low), -24.0, 15 + 4 * low), aim, 1.9 + 0.3 * low, self.size)

@@ -125,7 +125,9 @@ class _Pencil:
         lit = [spots[0] - np.array([round(wide * 0.1), round(wide * 0.12)])]
         cv2.polylines(self.picture, lit, False, (*colour, 255), max(1, round(wide * 0.68)))
         glow = [spots[0] - np.array([round(wide * 0.2), round(wide * 0.16)])]
-        cv2.polylines(self.picture, glow, False, (*mixed(colour, (255, 255, 255), 0.14), 255), max(1, round(wide * 0.22)))
+        cv2.polylines(
+            self.picture, glow, False, (*mixed(colour, (255, 255, 255), 0.14), 255), max(1, round(wide * 0.22))
+        )
 
     def shape(self, joints: list[Joint], colour: Bgr) -> None:
         spots = [np.array([self.at(joint) for joint in joints], np.int32)]
@@ -214,7 +216,11 @@ def _arm_ahead(side: int, swing: float, posture: Posture) -> list[Joint]:
     shoulder = (0.115 * side, 0.785)
     if posture.arms_up:
         return [shoulder, (0.19 * side, 0.91), ((0.2 + 0.04 * swing) * side, 1.08)]
-    return [shoulder, ((0.165 + 0.02 * posture.stride) * side, 0.655), (0.15 * side, 0.55 + 0.1 * swing + 0.08 * posture.stride)]
+    return [
+        shoulder,
+        ((0.165 + 0.02 * posture.stride) * side, 0.655),
+        (0.15 * side, 0.55 + 0.1 * swing + 0.08 * posture.stride),
+    ]
 
 
 def _draw_arm(pencil: _Pencil, arm: list[Joint], sleeve: Bgr, skin: Bgr) -> None:

@@ -234,4 +234,3 @@ def lay_ball(picture: Pixels, camera: Camera, ball: Pixels) -> None:
     cv2.circle(picture, at, round(radius * 16), (150, 156, 156), -1, cv2.LINE_AA, 4)
     lit = (at[0] - round(radius * 2.4), at[1] - round(radius * 3.2))
     cv2.circle(picture, lit, round(radius * 12.5), (252, 252, 252), -1, cv2.LINE_AA, 4)
-

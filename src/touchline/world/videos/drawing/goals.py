@@ -88,7 +88,9 @@ def _window(picture: Pixels, spots: Pixels) -> tuple[int, int, int, int] | None:
 
 
 def _posts(picture: Pixels, camera: Camera, line: float) -> None:
-    feet = np.array([(line, MIDDLE - HALF, 0), (line, MIDDLE - HALF, HIGH), (line, MIDDLE + HALF, HIGH), (line, MIDDLE + HALF, 0)])
+    feet = np.array(
+        [(line, MIDDLE - HALF, 0), (line, MIDDLE - HALF, HIGH), (line, MIDDLE + HALF, HIGH), (line, MIDDLE + HALF, 0)]
+    )
     spots, depth = camera.pixels(feet)
     thick = max(2, round(0.13 * camera.focal * camera.size[0] / float(depth.mean())))
     ends = [np.round(spots * (1 << SHIFT)).astype(np.int32)]

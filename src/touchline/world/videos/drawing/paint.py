@@ -137,9 +137,7 @@ def plate(size: tuple[int, int], colour: Bgr, radius: int = 0, opacity: float = 
     """A rectangle, with rounded corners if wanted."""
     width, height = size
     mask = Image.new("L", (width * 2, height * 2))
-    ImageDraw.Draw(mask).rounded_rectangle(
-        (0, 0, width * 2 - 1, height * 2 - 1), radius * 2, fill=round(255 * opacity)
-    )
+    ImageDraw.Draw(mask).rounded_rectangle((0, 0, width * 2 - 1, height * 2 - 1), radius * 2, fill=round(255 * opacity))
     return cut_out(cv2.resize(np.asarray(mask), (width, height), interpolation=cv2.INTER_AREA), colour)
 
 

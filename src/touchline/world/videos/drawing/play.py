@@ -141,8 +141,9 @@ def _celebrate(random: Generator, people: Pixels, attack: Attack, times: Pixels)
         turn = 2 * np.pi * number / 9 + float(random.uniform(0, 0.5))
         ring = np.array([np.cos(turn), np.sin(turn)]) * float(random.uniform(1.0, 2.3))
         late = float(random.uniform(0.5, 1.3))
-        people[scored:, player] = _towards(people[scored:, player], scorer[-1] + ring, after - late, float(random.uniform(5.2, 6.8)))
-
+        people[scored:, player] = _towards(
+            people[scored:, player], scorer[-1] + ring, after - late, float(random.uniform(5.2, 6.8))
+        )
 
 
 def _towards(path: Pixels, spot: Pixels, after: Pixels, speed: float) -> Pixels:

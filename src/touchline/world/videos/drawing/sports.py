@@ -39,10 +39,52 @@ class Court:
 
 BOX = (0.0, 0.0, 1.0, 1.0)
 COURTS = (
-    Court("BASKETBALL", (28, 15), (96, 156, 206), (110, 60, 40), (BOX, (0, 0.33, 0.2, 0.67), (0.8, 0.33, 1, 0.67)), 1.8, WHITE, 10),
-    Court("TENNIS", (24, 11), (150, 90, 40), (90, 130, 60), (BOX, (0, 0.12, 1, 0.88), (0.23, 0.12, 0.5, 0.5), (0.5, 0.5, 0.77, 0.88)), 0, WHITE, 2, 1.0, (80, 240, 220)),
-    Court("TENNIS", (24, 11), (54, 96, 190), (60, 86, 160), (BOX, (0, 0.12, 1, 0.88), (0.23, 0.12, 0.5, 0.5), (0.5, 0.5, 0.77, 0.88)), 0, WHITE, 2, 1.0, (80, 240, 220)),
-    Court("ICE HOCKEY", (60, 30), (240, 236, 230), (60, 50, 150), (BOX, (0.33, 0, 0.67, 1), (0.07, 0, 0.93, 1)), 4.5, (60, 50, 200), 12, 0, (20, 20, 20)),
+    Court(
+        "BASKETBALL",
+        (28, 15),
+        (96, 156, 206),
+        (110, 60, 40),
+        (BOX, (0, 0.33, 0.2, 0.67), (0.8, 0.33, 1, 0.67)),
+        1.8,
+        WHITE,
+        10,
+    ),
+    Court(
+        "TENNIS",
+        (24, 11),
+        (150, 90, 40),
+        (90, 130, 60),
+        (BOX, (0, 0.12, 1, 0.88), (0.23, 0.12, 0.5, 0.5), (0.5, 0.5, 0.77, 0.88)),
+        0,
+        WHITE,
+        2,
+        1.0,
+        (80, 240, 220),
+    ),
+    Court(
+        "TENNIS",
+        (24, 11),
+        (54, 96, 190),
+        (60, 86, 160),
+        (BOX, (0, 0.12, 1, 0.88), (0.23, 0.12, 0.5, 0.5), (0.5, 0.5, 0.77, 0.88)),
+        0,
+        WHITE,
+        2,
+        1.0,
+        (80, 240, 220),
+    ),
+    Court(
+        "ICE HOCKEY",
+        (60, 30),
+        (240, 236, 230),
+        (60, 50, 150),
+        (BOX, (0.33, 0, 0.67, 1), (0.07, 0, 0.93, 1)),
+        4.5,
+        (60, 50, 200),
+        12,
+        0,
+        (20, 20, 20),
+    ),
     Court("ATHLETICS", (60, 10), (60, 70, 176), (96, 84, 72), (), 0, WHITE, 8, 0, (0, 0, 0), 8),
 )
 
@@ -113,7 +155,9 @@ class _Scene:
         if self._court.lanes:
             return Camera((aim * 0.7 + 6, -13.0, 5.5), (float(aim), wide * 0.4, 0.4), 1.0, self._size)
         far = long * 0.62
-        return Camera((long / 2 + (aim - long / 2) * 0.4, -far, far * 0.48), (float(aim), wide * 0.42, 0.0), 1.12, self._size)
+        return Camera(
+            (long / 2 + (aim - long / 2) * 0.4, -far, far * 0.48), (float(aim), wide * 0.42, 0.0), 1.12, self._size
+        )
 
     def _lay_people(self, picture: Pixels, camera: Camera, at_s: float) -> None:
         places, before = self._places(at_s), self._places(at_s - 1 / RATE)
@@ -125,8 +169,15 @@ class _Scene:
             speed = (places[number] - before[number]) * RATE
             stride = round(min(1.0, float(np.linalg.norm(speed)) / 3) * 2) / 2
             step = int((at_s * 1.8 + number * 0.37) * STEPS) % STEPS if stride else 0
-            posture = Posture(step, stride, bool(self._court.net_m), bool(self._court.net_m) and depth[number] == depth.min())
-            figure = Figure(self._kits[int(number) % len(self._kits)], int(number), posture, bool(speed[0] < 0 and not self._court.net_m))
+            posture = Posture(
+                step, stride, bool(self._court.net_m), bool(self._court.net_m) and depth[number] == depth.min()
+            )
+            figure = Figure(
+                self._kits[int(number) % len(self._kits)],
+                int(number),
+                posture,
+                bool(speed[0] < 0 and not self._court.net_m),
+            )
             foot = (float(spots[number][0]), float(spots[number][1]))
             lay_shadow(picture, figure, foot, tall, (0.35, 0.06, 0.3))
             lay_figure(picture, figure, foot, tall)
@@ -158,7 +209,9 @@ def _point(spot: Pixels) -> tuple[int, int]:
 
 
 def _flat(low: tuple[float, float], high: tuple[float, float]) -> Plane:
-    return Plane(np.array([(low[0], high[1], 0.0), (high[0], high[1], 0.0), (high[0], low[1], 0.0), (low[0], low[1], 0.0)]))
+    return Plane(
+        np.array([(low[0], high[1], 0.0), (high[0], high[1], 0.0), (high[0], low[1], 0.0), (low[0], low[1], 0.0)])
+    )
 
 
 def _rising(court: Court, edge: float) -> Plane:
@@ -188,12 +241,21 @@ def _floor(random: Generator, court: Court, edge: float) -> Pixels:
     thick = max(2, metre // 9)
     for x, y, to_x, to_y in court.lines:
         corner = round((x * long + edge) * metre), round((y * wide + edge) * metre)
-        cv2.rectangle(floor, corner, (round((to_x * long + edge) * metre), round((to_y * wide + edge) * metre)), court.ink, thick)
+        cv2.rectangle(
+            floor, corner, (round((to_x * long + edge) * metre), round((to_y * wide + edge) * metre)), court.ink, thick
+        )
     if court.lines:
         middle = round((long / 2 + edge) * metre)
         cv2.line(floor, (middle, begin), (middle, end[1]), court.ink, thick)
         if court.ring:
-            cv2.circle(floor, (middle, round((wide / 2 + edge) * metre)), round(court.ring * metre), court.ink, thick, cv2.LINE_AA)
+            cv2.circle(
+                floor,
+                (middle, round((wide / 2 + edge) * metre)),
+                round(court.ring * metre),
+                court.ink,
+                thick,
+                cv2.LINE_AA,
+            )
     for lane in range(court.lanes + 1):
         y = round((lane * wide / max(1, court.lanes) + edge) * metre)
         cv2.line(floor, (0, y), (width, y), court.ink, thick)

@@ -86,24 +86,51 @@ def _bust(random: Generator) -> tuple[Pixels, Pixels]:
     body = np.zeros((size, size, 4), np.uint8)
     middle = size // 2
     cv2.ellipse(body, (middle, size), (round(size * 0.46), round(size * 0.62)), 0, 180, 360, (*coat, 255), -1)
-    cv2.ellipse(body, (middle, round(size * 0.45)), (round(size * 0.3), round(size * 0.1)), 0, 180, 360, (*mixed(coat, (255, 255, 255), 0.12), 255), -1)
-    shirt = np.array([(middle - size // 9, size * 2 // 5), (middle + size // 9, size * 2 // 5), (middle, size * 4 // 5)])
+    cv2.ellipse(
+        body,
+        (middle, round(size * 0.45)),
+        (round(size * 0.3), round(size * 0.1)),
+        0,
+        180,
+        360,
+        (*mixed(coat, (255, 255, 255), 0.12), 255),
+        -1,
+    )
+    shirt = np.array(
+        [(middle - size // 9, size * 2 // 5), (middle + size // 9, size * 2 // 5), (middle, size * 4 // 5)]
+    )
     cv2.fillPoly(body, [shirt.astype(np.int32)], (238, 236, 234, 255))
     tie: tuple[int, ...] = tuple(int(v) for v in random.integers(30, 200, 3))
     cv2.line(body, (middle, size * 2 // 5), (middle, size * 4 // 5), (*tie, 255), size // 24)
     head = np.zeros((size, size, 4), np.uint8)
     centre = (middle, round(size * 0.5))
     cv2.line(head, centre, (middle, round(size * 0.86)), (*mixed(skin, (0, 0, 0), 0.2), 255), size // 7)
-    cv2.ellipse(head, (middle, centre[1] - size // 20), (size * 23 // 100, size * 30 // 100), 0, 0, 360, (*hair, 255), -1)
+    cv2.ellipse(
+        head, (middle, centre[1] - size // 20), (size * 23 // 100, size * 30 // 100), 0, 0, 360, (*hair, 255), -1
+    )
     cv2.ellipse(head, centre, (size // 5, size * 27 // 100), 0, 0, 360, (*mixed(skin, (0, 0, 0), 0.1), 255), -1)
-    cv2.ellipse(head, (middle - size // 40, centre[1]), (size * 18 // 100, size * 25 // 100), 0, 0, 360, (*skin, 255), -1)
+    cv2.ellipse(
+        head, (middle - size // 40, centre[1]), (size * 18 // 100, size * 25 // 100), 0, 0, 360, (*skin, 255), -1
+    )
     cv2.ellipse(head, (middle, round(size * 0.29)), (size * 21 // 100, size // 8), 0, 180, 360, (*hair, 255), -1)
     for side in (-1, 1):
         eye = (middle + side * size * 8 // 100, round(size * 0.47))
         cv2.ellipse(head, eye, (size // 34, size // 56), 0, 0, 360, (240, 240, 240, 255), -1)
         cv2.circle(head, eye, size // 70, (30, 30, 30, 255), -1)
-        cv2.line(head, (eye[0] - size // 26, eye[1] - size // 22), (eye[0] + size // 26, eye[1] - size // 20), (*hair, 255), size // 90)
-    cv2.line(head, (middle, round(size * 0.5)), (middle - size // 50, round(size * 0.57)), (*mixed(skin, (0, 0, 0), 0.25), 255), size // 80)
+        cv2.line(
+            head,
+            (eye[0] - size // 26, eye[1] - size // 22),
+            (eye[0] + size // 26, eye[1] - size // 20),
+            (*hair, 255),
+            size // 90,
+        )
+    cv2.line(
+        head,
+        (middle, round(size * 0.5)),
+        (middle - size // 50, round(size * 0.57)),
+        (*mixed(skin, (0, 0, 0), 0.25), 255),
+        size // 80,
+    )
     small = (BUST, BUST)
     return cv2.resize(body, small, interpolation=cv2.INTER_AREA), cv2.resize(head, small, interpolation=cv2.INTER_AREA)
 
@@ -119,11 +146,15 @@ def _lay_person(picture: Pixels, person: tuple[Pixels, Pixels], place: float, pa
     nod = height * 0.008 * float(np.sin(at_s * pace[3] * 4))
     small = scale * 0.78
     matrix = np.array([[small, -small * turn, 0.0], [small * turn, small, 0.0]])
-    matrix[:, 2] = np.array([x + turn * 60, bottom - scale * BUST * 0.78 + nod]) - matrix[:, :2] @ np.array([BUST / 2, BUST * 0.6])
+    matrix[:, 2] = np.array([x + turn * 60, bottom - scale * BUST * 0.78 + nod]) - matrix[:, :2] @ np.array(
+        [BUST / 2, BUST * 0.6]
+    )
     lay_turned(picture, head, matrix)
     talks = abs(np.sin(at_s * 9 * pace[2])) * (np.sin(at_s * 0.9 + pace[0] * 20) > -0.2)
     mouth = (round(x + turn * 60), round(bottom - scale * BUST * 0.78 + nod + small * BUST * 0.06))
-    cv2.ellipse(picture, mouth, (round(small * 15), round(small * (2 + 7 * talks))), 0, 0, 360, (60, 50, 120), -1, cv2.LINE_AA)
+    cv2.ellipse(
+        picture, mouth, (round(small * 15), round(small * (2 + 7 * talks))), 0, 0, 360, (60, 50, 120), -1, cv2.LINE_AA
+    )
 
 
 def _lay_desk(picture: Pixels, colour: Bgr) -> None:

@@ -1,0 +1,1 @@
+"""What a person or a test asks the world about itself."""
