@@ -45,7 +45,7 @@ class Knobs:
     seed: int = 1
     matches: int = 4
     goals_per_match: float = 2.75
-    troubled: float = 0.5  # how many goals, matches and hours go wrong: from none (0) to all (1)
+    troubled: float = 0.65  # how many goals, matches and hours go wrong: from none (0) to all (1)
     date: dt.date = dt.date(2026, 3, 14)
     first_kick_off_ms: int = 15 * HOUR
     apart_ms: int = 15 * MINUTE

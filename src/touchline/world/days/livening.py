@@ -95,7 +95,7 @@ def _trouble(draw: Random, trouble: str | None, minute: Minute) -> dict[str, Any
 def _posts(draw: Random, n: int, mood: Mood) -> dict[str, Any]:
     return {
         "copies": draw.randrange(3, 6),
-        "takes": 1 + (draw.random() < 0.4),
+        "takes": 1 + (draw.random() < 0.3),
         "transforms": LARGE if mood.has_large and n == 0 else (),
         "deliveries": mood.deliveries[n : n + 1],
         "look_alikes": draw.randrange(2),

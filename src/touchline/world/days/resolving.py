@@ -58,7 +58,7 @@ def find_team(reference: str | int, field: str) -> Team:
         f"there is no team {reference!r}",
         field=field,
         why=_perhaps(str(reference), [team.name for team in teams]),
-        hint="Use a name, code or id of the catalogue: `touchline world day --teams` lists them.",
+        hint="Use a name, code or id of the catalogue: `touchline world teams` lists them.",
     )
 
 

@@ -1,0 +1,19 @@
+"""`touchline world`: a simulated outside world, so that everything runs with no account anywhere."""
+
+from __future__ import annotations
+
+import typer
+
+from .day import day
+from .teams import teams
+
+commands = typer.Typer(help="Simulate what lies outside: match days, feed, posts and videos.", no_args_is_help=True)
+
+
+@commands.callback()
+def world() -> None:
+    """Simulate what lies outside: match days, feed, posts and videos."""
+
+
+for command in (day, teams):
+    commands.command()(command)
