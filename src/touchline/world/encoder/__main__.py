@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from av.error import FFmpegError
+
 from touchline.platform.children import answer, questions
 
 from .model import Options, Target
@@ -15,7 +17,7 @@ def main() -> None:
     for question in questions():
         try:
             answer("done", _answer(question))
-        except OSError as error:
+        except (OSError, FFmpegError) as error:
             answer("failed", error.strerror or type(error).__name__)  # without the address, which has the key
 
 

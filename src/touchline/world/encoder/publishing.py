@@ -64,16 +64,17 @@ def _opened(target: Target) -> Iterator[OutputContainer]:
         with av.open(target.url, "w", format="flv") as output:
             yield output
         return
-    with pipe_into(_relay(target)) as eater, av.open(eater, "w", format="mpegts") as output:
+    options = {"live": "1", "flush_packets": "1"}
+    with pipe_into(_relay(target)) as eater, av.open(eater, "w", format="matroska", container_options=options) as output:
         yield output
 
 
 def _relay(target: Target) -> list[str]:
-    """PyAV is built without SRT; the program of the same libraries has it."""
+    """PyAV is built without SRT; the program has it. It gets Matroska: its reader of MPEG-TS crashes in this build."""
     from imageio_ffmpeg import get_ffmpeg_exe
 
     quiet = ("-nostdin", "-hide_banner", "-loglevel", "quiet")
-    read = ("-fflags", "nobuffer", "-analyzeduration", "500000", "-f", "mpegts", "-i", "pipe:0")
+    read = ("-fflags", "nobuffer", "-analyzeduration", "500000", "-f", "matroska", "-i", "pipe:0")
     return [get_ffmpeg_exe(), *quiet, *read, "-c", "copy", "-f", "mpegts", target.url]
 
 
