@@ -39,16 +39,26 @@ class Arena:
     light: Light
 
 
-def build_arena(seed: int, light: Light, colours: tuple[Bgr, Bgr], scale: float) -> Arena:
-    """`scale`: pixels a metre."""
-    random = default_rng([seed, 21])
+def build_arena(seeds: tuple[int, int], light: Light, colours: tuple[Bgr, Bgr], scale: float) -> Arena:
+    """Of a stadium, at one moment. `scale`: pixels a metre."""
+    random, moment = default_rng([seeds[0], 21]), default_rng([*seeds, 22])
     dim = {Light.DAY: 1.0, Light.DUSK: 0.72, Light.FLOODLIGHT: 0.6}[light]
     stands = tuple(
-        Surface(Plane(corners), _people(random, corners, colours, (scale, dim * (0.8 if tier else 1.0))))
+        Surface(Plane(corners), _lit(moment, _people(random, corners, colours, (scale, dim * (0.8 if tier else 1.0)))))
         for side in range(4)
         for tier, corners in enumerate(_tiers(side))
     )
     return Arena(stands, _sky(light), tuple(_boards(random, scale)), light)
+
+
+def _lit(random: Generator, moods: tuple[Pixels, ...]) -> tuple[Pixels, ...]:
+    """Sun and shade lie on a stand in patches."""
+    width = moods[0].shape[1]
+    if width < 16:
+        return moods
+    patches = random.uniform(0.62, 1.12, (1, int(random.integers(3, 9)))).astype(np.float32)
+    light = cv2.resize(patches, (width, 1), interpolation=cv2.INTER_LINEAR)[..., None].repeat(3, axis=2)
+    return tuple(cv2.multiply(mood, light.repeat(mood.shape[0], axis=0), dtype=cv2.CV_8U) for mood in moods)
 
 
 def _tiers(side: int) -> list[Pixels]:

@@ -63,14 +63,15 @@ class Cameras:
 
 
 def place_cameras(play: Play, size: tuple[int, int], look: int, take: int) -> Cameras:
+    """Broadcasters have more than one main camera, each with a person who likes it nearer or wider."""
     stadium, random = default_rng([look, 41]), default_rng([take, 42])
     main = (
-        LENGTH / 2 + float(stadium.uniform(-3, 3)) + float(random.uniform(-7, 7)),
-        -float(stadium.uniform(34, 44)),
-        float(stadium.uniform(15, 22)) + float(random.uniform(-1.5, 1.5)),
+        LENGTH / 2 + float(random.choice([-30, -14, 0, 14, 30])) + float(random.uniform(-6, 6)),
+        -float(stadium.uniform(34, 44)) - float(random.uniform(-5, 5)),
+        float(stadium.uniform(15, 21)) + float(random.uniform(-4, 4)),
     )
     drift = (float(random.uniform(0, 6.3)), float(random.uniform(0, 6.3)))
-    focal = float(stadium.uniform(1.55, 1.8)) * float(random.uniform(0.93, 1.12))
+    focal = float(stadium.uniform(1.55, 1.8)) * float(random.uniform(0.82, 1.3))
     return Cameras(size, play, main, focal, _followed(random, play), drift, int(random.integers(0, 3)))
 
 

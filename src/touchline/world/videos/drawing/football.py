@@ -66,7 +66,7 @@ class Broadcast:
         self._plan = lit_plan(look.seed, take.seed, max(8, round(size[1] * 0.028)))
         self._far_plan = cv2.resize(self._plan, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
         self._arena: Arena = build_arena(
-            look.seed, self._ground.light, (bgr(look.home.shirt), bgr(look.away.shirt)), size[1] * 0.018
+            (look.seed, take.seed), self._ground.light, (bgr(look.home.shirt), bgr(look.away.shirt)), size[1] * 0.018
         )
         goal_s = None if take.goal_ms is None else take.goal_ms / 1000
         self._play = run_play(take.seed, take.length_ms / 1000, goal_s, take.kind is Kind.GOAL)

@@ -81,18 +81,25 @@ def lit_plan(seed: int, take: int, metre: int) -> Pixels:
     height, width = plan.shape[:2]
     small = width // 8, height // 8
     if like.light is Light.FLOODLIGHT:
-        light = 0.93 + 0.1 * _soft(random, small, small[0] // 4)
+        light = 0.93 + 0.17 * _soft(random, small, small[0] // 5)
     else:
         cover = _soft(random, small, small[0] // 3) + 0.5 * _soft(random, small, small[0] // 8)
-        depth = 0.36 if like.light is Light.DAY else 0.22
+        depth = 0.42 if like.light is Light.DAY else 0.3
         light = 1.08 - depth / (1 + np.exp(-9 * (cover - float(random.uniform(-0.1, 0.25)))))
-    light *= _roof(random, like, small)
+    light *= _roof(random, like, small) * _slanting(random, small)
     tint = np.array([1.0, 1.0, 1.0] if like.light is Light.DAY else [1.04, 0.97, 0.94])
     if like.light is Light.DUSK:
         tint = np.array([0.86, 0.94, 1.04])
     whole = cv2.resize(light.astype(np.float32), (width, height), interpolation=cv2.INTER_LINEAR)
     factor = np.repeat(whole[..., None], 3, axis=2) * tint.astype(np.float32)
     return cv2.multiply(plan, factor, dtype=cv2.CV_8U)
+
+
+def _slanting(random: Generator, size: tuple[int, int]) -> Pixels:
+    """The light comes more from one side than from the other, and not always from the same."""
+    along, across = np.linspace(-0.5, 0.5, size[0])[None, :], np.linspace(-0.5, 0.5, size[1])[:, None]
+    strong = random.choice([-1, 1], 2) * random.uniform(0.12, 0.36, 2)
+    return 1 + strong[0] * along + strong[1] * across
 
 
 def _roof(random: Generator, like: Grounds, size: tuple[int, int]) -> Pixels:
