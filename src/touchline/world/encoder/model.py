@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from touchline.kernel.errors import InvalidInput
 
@@ -25,6 +25,13 @@ class Target:
     url: str = field(repr=False)
     protocol: Protocol
     shown: str
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What nobody may read: the key of the stream, and what else its address carries."""
+        parts = urlsplit(self.url)
+        key = parts.path.strip("/").partition("/")[2]
+        return tuple(each for each in (self.url, key, parts.query, *(value for _, value in parse_qsl(parts.query))) if each)
 
     @classmethod
     def parse(cls, url: str) -> Target:

@@ -16,7 +16,7 @@ from .camera import Camera
 from .cameras import Cameras, place_cameras
 from .figures import STEPS, Figure, Kit, Posture, lay_figure, lay_shadow
 from .goals import Hit, lay_goal
-from .graphics import lay_bug, lay_caption, lay_marks, lay_replay_sign, lay_wipe
+from .graphics import is_broadcast, lay_bug, lay_caption, lay_marks, lay_replay_sign, lay_wipe
 from .ground import GROUND, LENGTH, MIDDLE, Light, grounds_of, lit_plan
 from .paint import Bgr, Pixels, Text, bgr, darken
 from .play import KEEPER, OTHER_KEEPER, PEOPLE, run_play
@@ -36,7 +36,7 @@ class Cuts:
 
 def cuts_of(take: Take) -> Cuts:
     end = take.length_ms / 1000
-    if take.goal_ms is None:
+    if take.goal_ms is None or not is_broadcast(take):
         return Cuts(end, end)
     cheer = take.goal_ms / 1000 + CHEER_AFTER_S
     rest = end - cheer

@@ -39,6 +39,11 @@ def palette_of(look: Look) -> Palette:
     )
 
 
+def is_broadcast(take: Take) -> bool:
+    """Without a score bug it is somebody's own camera, and nothing is laid over it."""
+    return take.look is not None and take.look.style is not BugStyle.NONE
+
+
 def clock_text(take: Take, at_ms: int) -> tuple[str, str]:
     """The clock, and the stoppage time beside it if there is any."""
     if take.added_ms:
@@ -59,7 +64,7 @@ def _minutes(value_ms: int, *, short: bool = False) -> str:
 
 def lay_bug(picture: Pixels, take: Take, at_ms: int) -> list[Text]:
     look = take.look
-    if look is None or look.style is BugStyle.NONE:
+    if look is None or not is_broadcast(take):
         return []
     height, width = picture.shape[:2]
     clock, added = clock_text(take, at_ms)
@@ -150,8 +155,9 @@ def _pill(board: _Board, look: Look, said: tuple[str, str, str]) -> None:
 
 def lay_caption(picture: Pixels, take: Take, at_ms: int) -> list[Text]:
     """The scorer, for some seconds after the goal."""
-    if not take.caption or take.goal_ms is None or take.look is None:
+    if not take.caption or take.goal_ms is None or not is_broadcast(take):
         return []
+    assert take.look  # noqa: S101 - it is broadcast
     shown_ms = at_ms - take.goal_ms - CAPTION_AFTER_MS
     if not 0 <= shown_ms < CAPTION_FOR_MS:
         return []
@@ -184,7 +190,7 @@ def _caption(look: Look, caption: str, by_home: bool, height: int) -> tuple[Pixe
 
 def lay_marks(picture: Pixels, take: Take) -> list[Text]:
     """The broadcaster's mark, and the hashtag of the match."""
-    if take.look is None:
+    if take.look is None or not is_broadcast(take):
         return []
     height, width = picture.shape[:2]
     told = [_lay_word(picture, palette_of(take.look).mark, round(height * 0.034), (width, round(height * 0.065)))]
