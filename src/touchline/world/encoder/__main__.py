@@ -1,4 +1,4 @@
-"""The process that draws, codes and sends one stream. The address comes in by the pipe: a command line shows it to all."""
+"""The process that draws, codes and sends one stream. The address comes by the pipe: all can read a command line."""
 
 from __future__ import annotations
 

@@ -31,7 +31,9 @@ class Target:
         """What nobody may read: the key of the stream, and what else its address carries."""
         parts = urlsplit(self.url)
         key = parts.path.strip("/").partition("/")[2]
-        return tuple(each for each in (self.url, key, parts.query, *(value for _, value in parse_qsl(parts.query))) if each)
+        return tuple(
+            each for each in (self.url, key, parts.query, *(value for _, value in parse_qsl(parts.query))) if each
+        )
 
     @classmethod
     def parse(cls, url: str) -> Target:

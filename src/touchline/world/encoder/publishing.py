@@ -65,7 +65,10 @@ def _opened(target: Target) -> Iterator[OutputContainer]:
             yield output
         return
     options = {"live": "1", "flush_packets": "1"}
-    with pipe_into(_relay(target)) as eater, av.open(eater, "w", format="matroska", container_options=options) as output:
+    with (
+        pipe_into(_relay(target)) as eater,
+        av.open(eater, "w", format="matroska", container_options=options) as output,
+    ):
         yield output
 
 

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from touchline.platform.children import Child
 
@@ -32,7 +33,7 @@ class Library:
         self._making: dict[str, asyncio.Task[None]] = {}
         self._needed: set[str] = set()
 
-    async def __aenter__(self) -> Library:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
@@ -102,7 +103,7 @@ class Library:
     async def _ask(self, group: Sequence[Recipe]) -> None:
         child = self._idle.pop() if self._idle else await Child.start(MODULE)
         await asyncio.to_thread(self._shelf.folder.mkdir, parents=True, exist_ok=True)
-        await child.ask({"folder": os.fspath(self._shelf.folder.absolute()), "recipes": document_of(group)})
+        await child.ask({"folder": os.fspath(self._shelf.folder), "recipes": document_of(group)})
         self._idle.append(child)
 
     async def _dismiss(self) -> None:

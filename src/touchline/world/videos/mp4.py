@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 import av
 import cv2
@@ -33,7 +34,7 @@ class Mp4:
         self._pictures, self._sound = _picture_stream(self._output, size, quality), _sound_stream(self._output)
         self._samples, self._shown, self._heard = sound, 0, 0
 
-    def __enter__(self) -> Mp4:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import typer
 
 from .day import day
+from .encoder import encoder
 from .teams import teams
+from .videos import videos
 
 commands = typer.Typer(help="Simulate what lies outside: match days, feed, posts and videos.", no_args_is_help=True)
 
@@ -15,5 +17,5 @@ def world() -> None:
     """Simulate what lies outside: match days, feed, posts and videos."""
 
 
-for command in (day, teams):
+for command in (day, teams, videos, encoder):
     commands.command()(command)

@@ -59,12 +59,9 @@ async def _labelled(folder: Path, seed: int) -> Path:
 def _day(seed: int, script: Path | None) -> Day:
     from touchline.world.days.building import build
     from touchline.world.days.generating import Knobs, generate
+    from touchline.world.days.loading import read_day
 
-    if script is None:
-        return build(generate(Knobs(seed=seed)))
-    from touchline.world.days.script import read_script
-
-    return build(read_script(script))
+    return build(generate(Knobs(seed=seed))) if script is None else read_day(script)[1]
 
 
 def _cache() -> Path:

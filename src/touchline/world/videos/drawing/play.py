@@ -130,7 +130,7 @@ def _celebrate(random: Generator, people: Pixels, attack: Attack, times: Pixels)
     near = random.random() < 0.75
     spot = np.array([LENGTH - float(random.uniform(3, 24)), float(random.uniform(2.5, 6)) if near else WIDTH - 4])
     after = np.maximum(0, times[scored:])[:, None]
-    for player in [*range(0, 21), REFEREE]:
+    for player in [*range(21), REFEREE]:
         start = people[scored, player].copy()
         speed = people[scored, player] - people[max(0, scored - 1), player]
         rest = start + speed * RATE * 0.9 * (1 - np.exp(-after / 0.9))
