@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -103,7 +103,7 @@ def answer(kind: str, value: Any) -> None:
 
 
 @contextmanager
-def pipe_into(command: Sequence[str]) -> Iterator[IO[bytes]]:
+def pipe_into(command: Sequence[str]) -> Generator[IO[bytes]]:
     """In the child: another program that eats what is written. It ends when the writing does."""
     launch = tethered(Launch(command, Path.cwd(), os.environ))
     with subprocess.Popen(launch, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as eater:

@@ -6,7 +6,7 @@ Invariant: a picture that comes too late is left out, so that the stream stays w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 
@@ -59,7 +59,7 @@ def _paced(options: Options, from_ms: int) -> Iterator[int]:
 
 
 @contextmanager
-def _opened(target: Target) -> Iterator[OutputContainer]:
+def _opened(target: Target) -> Generator[OutputContainer]:
     if target.protocol is not Protocol.SRT:
         with av.open(target.url, "w", format="flv") as output:
             yield output
@@ -74,7 +74,7 @@ def _opened(target: Target) -> Iterator[OutputContainer]:
 
 def _relay(target: Target) -> list[str]:
     """PyAV is built without SRT; the program has it. It gets Matroska: its reader of MPEG-TS crashes in this build."""
-    from imageio_ffmpeg import get_ffmpeg_exe
+    from imageio_ffmpeg import get_ffmpeg_exe  # pyright: ignore[reportMissingTypeStubs]
 
     quiet = ("-nostdin", "-hide_banner", "-loglevel", "quiet")
     read = ("-fflags", "nobuffer", "-analyzeduration", "500000", "-f", "matroska", "-i", "pipe:0")

@@ -47,7 +47,7 @@ class Copier:
         self._filming = Filming(recipe.take.seed, self._size) if recipe.copy.is_filmed else None
 
     def pictures(self, number: int, picture: Pixels) -> Iterator[Pixels]:
-        """Those that show the take's picture of this number: none outside of the cut, now and then two if it is slower."""
+        """Those that show the take's picture of this number: none outside of the cut, now and then two if slower."""
         last = int((self._end - self._begin) * RATE / 1000 / self._speed)
         changed: Pixels | None = None
         while self._made < last and self._source(self._made) <= number:

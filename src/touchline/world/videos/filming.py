@@ -21,7 +21,7 @@ class Filming:
         random = default_rng([seed, 111])
         self._size = size
         self._factor = _grid(random, size) * _light(random, size)
-        self._black, self._glare = float(random.uniform(16, 34)), _lamp(random, size)
+        self._glare = _lamp(random, size) + np.float32(random.uniform(16, 34))  # also what a screen calls black
         self._room, self._bezel = _room(random, size), max(3, round(size[1] * float(random.uniform(0.02, 0.04))))
         margin = float(random.uniform(0.03, 0.1))
         corners = np.array([[margin, margin], [1 - margin, margin], [1 - margin, 1 - margin], [margin, 1 - margin]])
@@ -29,12 +29,11 @@ class Filming:
         self._hand = random.uniform(0.5, 2.4, (2, 3)), random.uniform(0, 6.3, (2, 3))
         self._soft = float(random.uniform(0.5, 0.9)) * size[1] / 540
         noise = random.normal(0, 3.0, (GRAIN, size[1] // 2, size[0] // 2)).astype(np.float32)
-        self._grain = [cv2.resize(each, size, interpolation=cv2.INTER_LINEAR) for each in noise]
+        self._grain: list[Pixels] = [cv2.resize(each, size, interpolation=cv2.INTER_LINEAR) for each in list(noise)]
 
     def film(self, picture: Pixels, number: int) -> Pixels:
         lit = cv2.multiply(picture, self._factor, dtype=cv2.CV_32F)
-        lit = cv2.add(lit, self._glare)
-        screen = cv2.add(lit, (self._black, self._black, self._black, 0), dtype=cv2.CV_8U)
+        screen = cv2.add(lit, self._glare, dtype=cv2.CV_8U)
         edge = self._bezel
         framed = cv2.copyMakeBorder(screen, edge, edge, edge, edge, cv2.BORDER_CONSTANT, value=(16, 14, 14))
         seen = self._room.copy()
@@ -71,7 +70,7 @@ def _light(random: Generator, size: tuple[int, int]) -> Pixels:
     """A cast of one colour, darker towards the sides of a screen that is seen from aside."""
     width, height = size
     cast = np.array([random.uniform(0.85, 1.1), random.uniform(0.9, 1.0), random.uniform(0.8, 1.05)])
-    fall = 1 - 0.25 * np.linspace(*random.permutation([0.0, 1.0]), width)[None, :] * random.uniform(0.4, 1.0)
+    fall = 1 - 0.25 * np.linspace(0.0, 1.0, width)[None, :: int(random.choice([-1, 1]))] * random.uniform(0.4, 1.0)
     bands = 1 + 0.05 * np.sin(np.arange(height) * 2 * np.pi / (height * random.uniform(0.3, 0.8)))[:, None]
     return ((fall * bands * 0.82)[..., None] * cast).astype(np.float32)
 

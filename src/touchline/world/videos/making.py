@@ -70,4 +70,6 @@ def _heard(sound: Sound, recipe: Recipe) -> Sound:
     if recipe.copy.speed_percent == 100:
         return part
     places = np.arange(0, part.shape[1] - 1, recipe.copy.speed_percent / 100)
-    return np.stack([np.interp(places, np.arange(part.shape[1]), row) for row in part]).astype(np.float32)
+    given = np.arange(float(part.shape[1]))
+    rows: list[Sound] = [np.interp(places, given, part[row]) for row in range(2)]
+    return np.stack(rows).astype(np.float32)

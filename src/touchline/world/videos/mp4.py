@@ -54,7 +54,7 @@ class Mp4:
 
 
 def video_frame(picture: Pixels, number: int) -> VideoFrame:
-    planes = cv2.cvtColor(picture, cv2.COLOR_BGR2YUV_I420)
+    planes: Pixels = cv2.cvtColor(picture, cv2.COLOR_BGR2YUV_I420).view(np.uint8)
     frame = VideoFrame.from_ndarray(planes, format="yuv420p")  # pyright: ignore[reportUnknownMemberType]
     frame.pts, frame.time_base = number, Fraction(1, RATE)
     return frame

@@ -35,8 +35,8 @@ def draw_advert(take: Take, size: tuple[int, int]) -> Iterator[Shown]:
 
 
 def _vivid(random: Generator) -> Bgr:
-    hue = np.uint8([[[int(random.integers(0, 180)), int(random.integers(150, 230)), int(random.integers(130, 245))]]])
-    blue, green, red = cv2.cvtColor(np.asarray(hue), cv2.COLOR_HSV2BGR)[0, 0].tolist()
+    hue = np.array([[random.integers([0, 150, 130], [180, 230, 245])]], np.uint8)
+    blue, green, red = (int(value) for value in cv2.cvtColor(hue, cv2.COLOR_HSV2BGR)[0, 0])
     return blue, green, red
 
 

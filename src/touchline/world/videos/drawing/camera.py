@@ -31,8 +31,8 @@ class Plane:
     def _unfolded(self) -> Pixels:
         """For a texture of one by one. Trapezia are stretched as in perspective."""
         origin, along, across = self.corners[0], self.corners[1] - self.corners[0], self.corners[3] - self.corners[0]
-        frame = np.stack([along, across], axis=1)
-        inner = np.linalg.lstsq(frame, (self.corners - origin).T, rcond=None)[0].T
+        frame: Pixels = np.linalg.pinv(np.stack([along, across], axis=1))
+        inner = (self.corners - origin) @ frame.T
         flat = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
         to_plane = cv2.getPerspectiveTransform(flat, inner.astype(np.float32))
         to_space = np.zeros((4, 3))

@@ -224,13 +224,12 @@ def lay_ball(picture: Pixels, camera: Camera, ball: Pixels) -> None:
     if depth[0] < 1:
         return
     radius = max(1.7 * camera.size[1] / 540, BALL_M * camera.focal * camera.size[0] / float(depth[0]))
-    spot = np.round(spots[0] * 16).astype(int)
     cover = np.zeros((9, 9), np.uint8)
     cv2.circle(cover, (4, 4), 3, 255, -1, cv2.LINE_AA)
     wide = radius / 3
     matrix = np.array([[wide, 0, spots[1][0] - 4.5 * wide], [0, wide * 0.4, spots[1][1] - 4.5 * wide * 0.4]])
     darken(picture, cover, matrix, 0.4)
-    at = (int(spot[0]), int(spot[1]))
+    at = (round(float(spots[0][0]) * 16), round(float(spots[0][1]) * 16))
     cv2.circle(picture, at, round(radius * 16), (150, 156, 156), -1, cv2.LINE_AA, 4)
     lit = (at[0] - round(radius * 2.4), at[1] - round(radius * 3.2))
     cv2.circle(picture, lit, round(radius * 12.5), (252, 252, 252), -1, cv2.LINE_AA, 4)

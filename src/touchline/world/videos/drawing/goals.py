@@ -74,7 +74,7 @@ def _sides(side: float, line: float) -> Pixels:
 
 def _resampled(nodes: Pixels, count: int = 9) -> Pixels:
     """All threads with as many points."""
-    places = np.linspace(0, nodes.shape[1] - 1, count)
+    places: Pixels = np.linspace(0, float(nodes.shape[1] - 1), count)
     low = np.minimum(places.astype(int), nodes.shape[1] - 2)
     share = (places - low)[None, :, None]
     return nodes[:, low] * (1 - share) + nodes[:, low + 1] * share
