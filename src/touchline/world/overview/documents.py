@@ -34,6 +34,7 @@ def day_document(world: World) -> dict[str, Any]:
         "date": day.date.isoformat(),
         "clock": clock_document(world.clock, day.length_ms),
         "matches": [_match(world, fixture) for fixture in day.fixtures],
+        "passed": _passed(world),
         "posts": sum(is_shown(post, now_ms) for post in day.posts),
         "troubles": [
             {"service": each.service, "trouble": each.trouble, "until": iso(world.clock.at(each.until_ms))}
@@ -41,6 +42,12 @@ def day_document(world: World) -> dict[str, Any]:
             if each.from_ms <= now_ms < each.until_ms
         ],
     }
+
+
+def _passed(world: World) -> float:
+    """The share of the time from the first kick-off to the end."""
+    begins = min((fixture.kick_off_ms for fixture in world.day.fixtures), default=0)
+    return min(max((world.clock.day_ms() - begins) / max(world.day.length_ms - begins, 1), 0.0), 1.0)
 
 
 def _match(world: World, fixture: Fixture) -> dict[str, Any]:

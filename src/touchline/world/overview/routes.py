@@ -9,6 +9,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from starlette.routing import BaseRoute, Route
 
 from touchline.world.context import World
+from touchline.world.days.truth import truth
 
 from .documents import clock_document, day_document
 from .pages import FOLDER, start_page
@@ -31,6 +32,9 @@ def routes(world: World, access: Mapping[str, str]) -> list[BaseRoute]:
     async def day(request: Request) -> Response:
         return JSONResponse({**day_document(world), "base_urls": base_urls(_origin(request))})
 
+    async def truly(request: Request) -> Response:
+        return JSONResponse(truth(world.day))
+
     async def asset(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in FILES:
@@ -41,6 +45,7 @@ def routes(world: World, access: Mapping[str, str]) -> list[BaseRoute]:
         Route("/", start),
         Route("/world/clock", clock),
         Route("/world/day", day),
+        Route("/world/truth", truly),
         Route("/world/assets/{name:str}", asset),
     ]
 

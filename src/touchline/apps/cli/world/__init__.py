@@ -6,6 +6,7 @@ import typer
 
 from .day import day
 from .encoder import encoder
+from .serve import serve
 from .teams import teams
 from .videos import videos
 
@@ -17,5 +18,5 @@ def world() -> None:
     """Simulate what lies outside: match days, feed, posts and videos."""
 
 
-for command in (day, teams, videos, encoder):
+for command in (serve, day, teams, videos, encoder):
     commands.command()(command)

@@ -27,7 +27,7 @@ def videos(
     as_json: AsJson = False,
 ) -> None:
     """Draw the videos of a day. What is there already stays; the first time takes a minute or two."""
-    where = folder or _cache()
+    where = folder or cache()
     if labels:
         found = asyncio.run(_labelled(where, seed))
         document, line = {"folder": where, "labels": found}, f"labelled videos are in {where}, what is true in {found}"
@@ -64,7 +64,7 @@ def _day(seed: int, script: Path | None) -> Day:
     return build(generate(Knobs(seed=seed))) if script is None else read_day(script)[1]
 
 
-def _cache() -> Path:
+def cache() -> Path:
     from touchline.apps import wiring
     from touchline.apps.settings import load
 

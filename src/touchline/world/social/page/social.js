@@ -104,6 +104,7 @@ function player(post, video) {
     shown.src = video.source;
     shown.controls = true;
     play.remove();
+    length.remove();
     shown.play().catch(() => box.append(element("p", { class: "unplayable" }, "The media could not be played.")));
   });
   const length = element("a", { class: "length", href: `${permalink(post)}/video/${video.number}` }, video.duration);
