@@ -20,8 +20,9 @@ AFTERWARDS_MS = 15 * MINUTE
 def build(script: Script) -> Day:
     season = script.date.year - (script.date.month < 7)
     leagues = catalogue.leagues(season)
+    by_id = {league.id: league for league in leagues}
     matches = [
-        build_match(script, lively(script.seed, match), number, {each.id: each for each in leagues})
+        build_match(script, lively(script.seed, match, field=f"matches[{number}]"), number, by_id)
         for number, match in enumerate(script.matches)
     ]
     _each_plays_once(matches)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from .chance import dice
-from .clubs import CLUBS, LEAGUES, NATIONAL, Row
+from .clubs import CLUBS, COLOURS, LEAGUES, NATIONAL
 from .model import League, Player, Team
 from .names import ABROAD, FAMILY, GIVEN, KNOWN
 
@@ -28,7 +28,7 @@ class Catalogue:
 
 @cache
 def catalogue() -> Catalogue:
-    rows = [(league, row) for league, rows in CLUBS.items() for row in rows]
+    rows = [(league, row) for league, rows in CLUBS.items() for row in rows.strip().splitlines()]
     teams = tuple((league, _team(league, row, FIRST_ITEM + n)) for n, (league, row) in enumerate(rows, 1))
     return Catalogue(teams, {team.id: _squad(team, n) for n, (_, team) in enumerate(teams, 1)})
 
@@ -37,12 +37,13 @@ def leagues(season: int) -> tuple[League, ...]:
     return tuple(League(league, name, country, season) for league, name, country in LEAGUES)
 
 
-def _team(league: int, row: Row, item: int) -> Team:
-    number, name, code, city, venue, founded, shirt, shorts, words = row
-    is_national = league == NATIONAL
+def _team(league: int, row: str, item: int) -> Team:
+    number, name, code, city, venue, founded, shirt, shorts, called = (cell.strip() for cell in row.split("|"))
+    is_national, words = league == NATIONAL, tuple(called.split(", "))
     country = name if is_national else next(country for each, _, country in LEAGUES if each == league)
-    known = words if city in words or is_national else (*words, city.split()[0])
-    return Team(number, name, code, country, city, venue, founded, is_national, known, f"Q{item}", shirt, shorts)
+    known = words if is_national or city in words else (*words, city.split()[0])
+    colours = COLOURS[shirt], COLOURS[shorts]
+    return Team(int(number), name, code, country, city, venue, int(founded), is_national, known, f"Q{item}", *colours)
 
 
 def _squad(team: Team, number: int) -> tuple[Player, ...]:

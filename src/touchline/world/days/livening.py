@@ -5,7 +5,7 @@ Invariant: a match draws from dice that its seed and its teams name, and from no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -28,16 +28,16 @@ class Mood:
     """How much happens in a match: for each goal, the trouble that the feed has with it, if any."""
 
     troubles: tuple[str | None, ...] = (None,) * USUAL_GOALS
-    deliveries: tuple[Delivery, ...] = field(default=())
+    deliveries: tuple[Delivery, ...] = ()
     has_large: bool = False
 
 
-def lively(seed: int, match: Match, mood: Mood | None = None) -> Match:
+def lively(seed: int, match: Match, mood: Mood | None = None, field: str = "match") -> Match:
     """The same match, with incidents; as it is if the script has some, or if it is not played."""
     is_called_off = match.cancelled or (match.postponed and not match.late_kick_off)
     if match.incidents is not None or is_called_off:
         return match
-    home, away = find_team(match.home, "home"), find_team(match.away, "away")
+    home, away = find_team(match.home, f"{field}.home"), find_team(match.away, f"{field}.away")
     draw = dice(seed, home.id, away.id, "lively")
     until = match.abandoned.minute.elapsed - 1 if match.abandoned else 90
     goals = _goals(draw, mood or Mood(), until, has_extra_time=match.extra_time)

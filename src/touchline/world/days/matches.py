@@ -170,7 +170,7 @@ def _stories(ground: Ground, goals: Sequence[GoalHappening], truth: Sequence[Goa
 def _fixture(ground: Ground, happenings: Sequence[Happening], league: League) -> Fixture:
     goals = [each for each in happenings if isinstance(each, GoalHappening)]
     others = [each for each in happenings if not isinstance(each, GoalHappening)]
-    entries = [*chain.from_iterable(map(telling.goal_entries, goals)), *map(telling.other_entry, others)]
+    entries = [*chain.from_iterable(map(telling.goal_entries, goals)), *telling.other_entries(others)]
     line, match, sides_ = ground.line, ground.match, ground.sides
     kicks, penalties = (
         telling.shoot_out(_kicks(ground), line, (len(happenings) + 1) * telling.PLACES) if match.shoot_out else ([], [])

@@ -5,6 +5,7 @@ Invariant: a goal that stands ends with exactly one entry that names its scorer;
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -118,12 +119,19 @@ def _cancelled(goal: GoalHappening, moment: int) -> Entry:
     return Entry(moment, None, place, minute.elapsed, extra, *who, "Var", "Goal cancelled", None, None)
 
 
-def other_entry(happening: Happening) -> Entry:
-    """Cards, substitutions, penalties that were not scored."""
+def other_entries(happenings: Iterable[Happening]) -> Iterator[Entry]:
+    """Cards, penalties that were not scored, and substitutions, which each side counts."""
+    counts = Counter[int]()
+    for happening in happenings:
+        counts[happening.team_id] += isinstance(happening.incident, Substitution)
+        yield _other_entry(happening, counts[happening.team_id])
+
+
+def _other_entry(happening: Happening, number: int) -> Entry:
     incident = happening.incident
     minute, assist, comments = incident.minute, None, None
     if isinstance(incident, Substitution):
-        kind, detail, assist = "subst", f"Substitution {happening.place // PLACES % 5 + 1}", happening.other
+        kind, detail, assist = "subst", f"Substitution {number}", happening.other
     elif incident.kind == "missed_penalty":
         kind, detail = "Goal", "Missed Penalty"
     else:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
@@ -34,7 +34,7 @@ class Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def listening(app: FastAPI, send_buffer: int = 0) -> AsyncGenerator[str]:
+async def listening(app: Starlette, send_buffer: int = 0) -> AsyncGenerator[str]:
     """Where it answers, without the scheme."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))

@@ -1,0 +1,138 @@
+"""What holds for every day, whatever its seed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from touchline.world.days.building import build
+from touchline.world.days.catalogue import catalogue
+from touchline.world.days.generating import Knobs, generate
+from touchline.world.days.model import Day, Outcome, Relation
+from touchline.world.days.moments import MINUTE
+from touchline.world.days.showing import showing
+from touchline.world.days.truth import truth
+from touchline.world.videos.model import Kind
+
+days = st.builds(
+    lambda seed, matches, goals, troubled: build(generate(Knobs(seed, matches, goals, troubled))),
+    seed=st.integers(0, 2**32),
+    matches=st.integers(1, 6),
+    goals=st.floats(0, 5),
+    troubled=st.floats(0, 1),
+)
+PRINT = """
+import hashlib
+from touchline.world.days.building import build
+from touchline.world.days.generating import Knobs, generate
+print(hashlib.sha256(repr(build(generate(Knobs(11, matches=9)))).encode()).hexdigest())
+"""
+
+
+@settings(max_examples=40)
+@given(days)
+def test_the_feed_ends_with_the_truth(day: Day) -> None:
+    for match, fixture in zip(truth(day)["matches"], day.fixtures, strict=True):
+        shown = showing(fixture, day.length_ms)
+        assert shown.status == match["status"]
+        assert (None if shown.home is None else [shown.home, shown.away]) == match["score"]
+    for goal in day.goals:
+        fixture = next(each for each in day.fixtures if each.id == goal.fixture_id)
+        entries = [each for each in showing(fixture, day.length_ms).entries if each.goal == goal.key]
+        if goal.outcome is Outcome.ANNULLED:
+            assert entries == []
+        else:
+            assert [each.player for each in entries] == [goal.player]
+            assert (entries[0].elapsed, entries[0].extra, entries[0].team_id) == (
+                goal.elapsed,
+                goal.extra,
+                goal.team_id,
+            )
+
+
+@settings(max_examples=40)
+@given(days)
+def test_posts_are_as_the_network_has_them(day: Day) -> None:
+    goals = {goal.key: goal for goal in day.goals}
+    for earlier, later in pairwise(day.posts):
+        assert (earlier.at_ms, int(earlier.id)) < (later.at_ms, int(later.id))
+    for post in day.posts:
+        assert post.id.isdigit()
+        assert len(post.id) == 19
+        assert 0 <= post.at_ms < day.length_ms
+        assert post.text.strip()
+        if post.about:
+            assert 20_000 <= post.at_ms - goals[post.about].at_ms <= 15 * MINUTE
+        if post.quoted:
+            assert post.quoted in day.posts
+            assert post.quoted.at_ms < post.at_ms
+
+
+@settings(max_examples=40)
+@given(days)
+def test_a_video_shows_the_clock_of_its_goal(day: Day) -> None:
+    """As the product expects it: elapsed + extra - 1, give or take one."""
+    goals = {goal.key: goal for goal in day.goals}
+    for post in day.posts:
+        for clip in post.clips:
+            take = clip.recipe.take
+            if take.kind is not Kind.GOAL:
+                assert clip.relation is Relation.UNRELATED
+                continue
+            shown = (take.clock_ms + take.added_ms) // MINUTE
+            assert 4_000 <= (take.goal_ms or 0) <= 6_000
+            assert 8_000 <= take.length_ms <= 14_000
+            if clip.goal:
+                scored = goals[clip.goal]
+                assert abs(shown - (scored.elapsed + (scored.extra or 0) - 1)) <= 1
+                assert take.added_ms == 0 or (scored.extra and take.clock_ms == scored.elapsed * MINUTE)
+                assert sum(take.score_after) == sum(take.score_before) + 1
+            if post.about and clip.relation is not Relation.COPY:
+                about = goals[post.about]
+                assert abs(shown - (about.elapsed + (about.extra or 0) - 1)) > 1
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32))
+def test_a_usual_day_is_drawn_in_two_minutes(seed: int) -> None:
+    """Rendering takes longer with more pictures: few takes, small ones most of them."""
+    day = build(generate(Knobs(seed)))
+    clips = {clip.recipe for post in day.posts for clip in post.clips}
+    heights = sorted(recipe.copy.height for recipe in clips)
+    assert 10 <= len(day.goals) <= 12
+    assert len(clips) <= 80
+    assert len({recipe.take for recipe in clips}) <= 30
+    assert heights[len(heights) * 3 // 4] <= 540
+    assert heights.count(1080) <= 3
+
+
+def test_the_same_day_in_another_process() -> None:
+    here = hashlib.sha256(repr(build(generate(Knobs(11, matches=9)))).encode()).hexdigest()
+    environment = os.environ | {"PYTHONHASHSEED": "4711"}
+    there = subprocess.run([sys.executable, "-c", PRINT], check=True, capture_output=True, text=True, env=environment)
+    assert there.stdout.strip() == here
+
+
+def test_another_match_leaves_the_posts_of_the_others() -> None:
+    few, many = (build(generate(Knobs(3, matches=number))) for number in (2, 5))
+    assert set(few.posts) <= set(many.posts)
+    assert set(few.goals) <= set(many.goals)
+
+
+def test_the_catalogue_names_everybody_once() -> None:
+    known = catalogue()
+    teams = [team for _, team in known.teams]
+    players = [player.id for squad in known.squads.values() for player in squad]
+    for values in ([team.id for team in teams], [team.code for team in teams], [team.item for team in teams], players):
+        assert len(values) == len(set(values))
+    assert {league for league, _ in known.teams} == {39, 140, 78, 135, 61, 10}
+    for team in teams:
+        squad = known.squads[team.id]
+        assert len({player.name for player in squad}) == len(squad) >= 14
+        assert len(team.words) >= 3
