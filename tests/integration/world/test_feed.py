@@ -212,7 +212,7 @@ def check(document: Any, shape: Any, where: str = "response") -> None:
     ("path", "parameters", "shape"),
     [
         ("fixtures", {"date": "2026-11-14"}, [FIXTURE]),
-        ("fixtures", {"league": 39, "season": 2025}, [FIXTURE]),
+        ("fixtures", {"league": 39, "season": 2026}, [FIXTURE]),
         ("fixtures", {"team": HARROWMERE}, [FIXTURE]),
         ("fixtures", {"live": "all"}, [FIXTURE | {"events": [EVENT]}]),
         ("fixtures", {"live": "39-61"}, [FIXTURE | {"events": [EVENT]}]),
@@ -220,7 +220,7 @@ def check(document: Any, shape: Any, where: str = "response") -> None:
         ("fixtures", {"ids": f"{MATCH}-1-2"}, [WHOLE_FIXTURE]),
         ("fixtures/events", {"fixture": MATCH}, [EVENT]),
         ("teams", {"id": HARROWMERE}, [TEAM_INFORMATION]),
-        ("teams", {"league": 39, "season": 2025}, [TEAM_INFORMATION]),
+        ("teams", {"league": 39, "season": 2026}, [TEAM_INFORMATION]),
         ("leagues", {"id": 39}, [LEAGUE]),
         ("leagues", {}, [LEAGUE]),
         ("status", {}, STATUS),
@@ -290,6 +290,16 @@ async def test_more_than_twenty_ids_answer_nothing(client: Client) -> None:
     assert await client.response("fixtures", ids="-".join(map(str, [*ids, 20]))) == []
 
 
+async def test_the_season_is_the_walls(client: Client) -> None:
+    [league] = await client.response("leagues", id=39)
+    assert [(each["year"], each["current"]) for each in league["seasons"]] == [(2026, True)]
+    assert await client.response("teams", league=39, season=2025) == []
+    assert {each["team"]["id"] for each in await client.response("teams", league=39, season=2026)} >= {
+        HARROWMERE,
+        KINGSFOLD,
+    }
+
+
 async def test_who_is_a_nation(client: Client) -> None:
     [mali] = await client.response("teams", id=1500)
     assert (mali["team"]["national"], mali["team"]["country"]) == (True, "Mali")
@@ -310,6 +320,7 @@ async def test_who_is_a_nation(client: Client) -> None:
         ("teams", {"league": 39}, "season"),
         ("teams", {}, "required"),
         ("leagues", {"id": "PL"}, "id"),
+        ("odds/live", {"fixture": MATCH}, "endpoint"),
     ],
 )
 async def test_wrong_questions_are_errors_with_http_200(
@@ -357,6 +368,7 @@ async def test_an_outage(client: Client, trouble: Trouble, status: int) -> None:
 
 async def test_errors_of_its_own_and_empty_answers(client: Client) -> None:
     assert (await client.at(FAULTS[Trouble.ERRORS]).errors("fixtures", id=MATCH))["report"] == "fixtures"
+    assert "bug" in await client.errors("status")
     assert await client.at(FAULTS[Trouble.EMPTY]).response("fixtures", id=MATCH) == []
 
 

@@ -18,8 +18,7 @@ AFTERWARDS_MS = 15 * MINUTE
 
 
 def build(script: Script) -> Day:
-    season = script.date.year - (script.date.month < 7)
-    leagues = catalogue.leagues(season)
+    leagues = catalogue.leagues(catalogue.season_of(script.date))
     by_id = {league.id: league for league in leagues}
     matches = [
         build_match(script, lively(script.seed, match, field=f"matches[{number}]"), number, by_id)

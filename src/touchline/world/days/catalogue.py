@@ -6,6 +6,7 @@ Invariant: ids, codes and words never change with the seed of a day, so that a s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 
 from .chance import dice
@@ -31,6 +32,11 @@ def catalogue() -> Catalogue:
     rows = [(league, row) for league, rows in CLUBS.items() for row in rows.strip().splitlines()]
     teams = tuple((league, _team(league, row, FIRST_ITEM + n)) for n, (league, row) in enumerate(rows, 1))
     return Catalogue(teams, {team.id: _squad(team, n) for n, (_, team) in enumerate(teams, 1)})
+
+
+def season_of(day: date) -> int:
+    """It begins in July."""
+    return day.year - (day.month < 7)
 
 
 def leagues(season: int) -> tuple[League, ...]:

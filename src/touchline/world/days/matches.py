@@ -17,7 +17,7 @@ from .posting import Desk, Story, chatter, goal_posts
 from .recipes import Board
 from .resolving import Sides, any_attacker, find_player, other, sides
 from .script import AnyIncident, GoalIncident, Match, Script, Substitution, Which
-from .telling import GoalHappening, Happening, Kick
+from .telling import AnyHappening, GoalHappening, Happening, Kick
 from .timeline import Timeline, timeline
 
 FIRST_FIXTURE = 9_000_000
@@ -59,7 +59,13 @@ def build_match(script: Script, match: Match, number: int, leagues: Mapping[int,
     span = match.kick_off - 20 * MINUTE, ground.line.ends_ms + 10 * MINUTE
     posts += chatter(desk, (teams.home, teams.away), max(span[0], 0), span[1], match.chatter)
     fixture = _fixture(ground, happenings, _league(ground, leagues))
-    return BuiltMatch(fixture, truth, tuple(posts), ground.line.ends_ms)
+    return BuiltMatch(fixture, truth, tuple(posts), _settled(fixture))
+
+
+def _settled(fixture: Fixture) -> int:
+    """When the feed has said its last word."""
+    words = [*fixture.phases, *fixture.scores, *fixture.shoot_out, *fixture.entries]
+    return max([*(each.from_ms for each in words), *(each.until_ms or 0 for each in fixture.entries)])
 
 
 def _league(ground: Ground, leagues: Mapping[int, League]) -> League:
@@ -74,7 +80,7 @@ def _league(ground: Ground, leagues: Mapping[int, League]) -> League:
     return leagues[wanted]
 
 
-def _happenings(ground: Ground) -> list[Happening]:
+def _happenings(ground: Ground) -> list[AnyHappening]:
     """In the order of the match."""
     incidents = ground.match.incidents or ()
     if incidents and not ground.line.periods:
@@ -85,7 +91,7 @@ def _happenings(ground: Ground) -> list[Happening]:
         )
     found = [_timed(ground, incident, n) for n, incident in enumerate(incidents)]
     numbers = dict[bool, int]()
-    happenings = list[Happening]()
+    happenings = list[AnyHappening]()
     for place, (at_ms, second, n, incident) in enumerate(sorted(found, key=lambda each: each[:3]), 1):
         is_goal = isinstance(incident, GoalIncident)
         numbers[is_goal] = numbers.get(is_goal, 0) + 1
@@ -101,7 +107,7 @@ def _timed(ground: Ground, incident: AnyIncident, n: int) -> tuple[int, int, int
     return ground.line.at(incident.minute, second, f"{ground.field}.incidents[{n}].minute"), second, n, incident
 
 
-def _happening(ground: Ground, incident: AnyIncident, n: int, at: tuple[str, int, int, int]) -> Happening:
+def _happening(ground: Ground, incident: AnyIncident, n: int, at: tuple[str, int, int, int]) -> AnyHappening:
     field, draw = f"{ground.field}.incidents[{n}]", dice(*ground.path, "players", n)
     is_own_goal = isinstance(incident, GoalIncident) and incident.kind == "own_goal"
     squad = ground.sides.squad(other(incident.side) if is_own_goal else incident.side)
@@ -167,7 +173,7 @@ def _stories(ground: Ground, goals: Sequence[GoalHappening], truth: Sequence[Goa
     return desk, stories
 
 
-def _fixture(ground: Ground, happenings: Sequence[Happening], league: League) -> Fixture:
+def _fixture(ground: Ground, happenings: Sequence[AnyHappening], league: League) -> Fixture:
     goals = [each for each in happenings if isinstance(each, GoalHappening)]
     others = [each for each in happenings if not isinstance(each, GoalHappening)]
     entries = [*chain.from_iterable(map(telling.goal_entries, goals)), *telling.other_entries(others)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
 
 from .model import Entry, Player, Scored
 from .moments import Minute
@@ -20,11 +21,14 @@ CARDS = {"yellow_card": "Yellow Card", "red_card": "Red Card"}
 REASONS = ("Foul", "Argument", "Time wasting", "Holding", None)
 
 
+Told = TypeVar("Told", bound=GoalIncident | OtherIncident | Substitution, covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
-class Happening:
+class Happening(Generic[Told]):
     """An incident of the script, with everything that was left open decided."""
 
-    incident: GoalIncident | OtherIncident | Substitution
+    incident: Told
     key: str  # of the match and its number in it
     place: int
     at_ms: int
@@ -40,9 +44,7 @@ class Happening:
 
 
 @dataclass(frozen=True, slots=True)
-class GoalHappening(Happening):
-    incident: GoalIncident  # pyright: ignore[reportIncompatibleVariableOverride] (frozen: it is only read)
-
+class GoalHappening(Happening[GoalIncident]):
     @property
     def annulled_ms(self) -> int | None:
         after = self.incident.annulled_after
@@ -63,6 +65,9 @@ class GoalHappening(Happening):
         is_away = gap is not None and 0 <= moment - self.told_ms - gap.after < gap.lasts
         is_gone = self.annulled_ms is not None and moment >= self.annulled_ms
         return moment >= self.told_ms and not is_away and not is_gone
+
+
+AnyHappening: TypeAlias = Happening[GoalIncident | OtherIncident | Substitution]
 
 
 def goal_entries(goal: GoalHappening) -> Iterator[Entry]:
@@ -119,7 +124,7 @@ def _cancelled(goal: GoalHappening, moment: int) -> Entry:
     return Entry(moment, None, place, minute.elapsed, extra, *who, "Var", "Goal cancelled", None, None)
 
 
-def other_entries(happenings: Iterable[Happening]) -> Iterator[Entry]:
+def other_entries(happenings: Iterable[AnyHappening]) -> Iterator[Entry]:
     """Cards, penalties that were not scored, and substitutions, which each side counts."""
     counts = Counter[int]()
     for happening in happenings:
@@ -127,7 +132,7 @@ def other_entries(happenings: Iterable[Happening]) -> Iterator[Entry]:
         yield _other_entry(happening, counts[happening.team_id])
 
 
-def _other_entry(happening: Happening, number: int) -> Entry:
+def _other_entry(happening: AnyHappening, number: int) -> Entry:
     incident = happening.incident
     minute, assist, comments = incident.minute, None, None
     if isinstance(incident, Substitution):

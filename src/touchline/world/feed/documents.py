@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from touchline.world.clock import DayClock
+from touchline.world.days.catalogue import season_of
 from touchline.world.days.model import Day, Entry, Fixture, Goal, League, Outcome, Player, Team
 from touchline.world.days.showing import Shown, latest, showing
 
@@ -36,6 +37,11 @@ class Moment:
     def date_of(self, fixture: Fixture) -> date:
         return self.wall(fixture.kick_off_ms).date()
 
+    @property
+    def season(self) -> int:
+        """The one that is current on the wall, whatever date the script has."""
+        return season_of(self.wall(0).date())
+
 
 def is_live(fixture: Fixture, now_ms: int) -> bool:
     return showing(fixture, now_ms).status in IN_PLAY
@@ -45,7 +51,7 @@ def fixture_document(moment: Moment, fixture: Fixture, *, with_events: bool, wit
     shown = showing(fixture, moment.now_ms)
     document: dict[str, Any] = {
         "fixture": _fixture(moment, fixture, shown),
-        "league": _league(fixture.league, fixture.round),
+        "league": _league(moment, fixture),
         "teams": _teams(fixture, shown, moment.now_ms),
         "goals": {"home": shown.home, "away": shown.away},
         "score": _score(moment, fixture, shown),
@@ -100,15 +106,15 @@ def team_with_venue(team: Team) -> dict[str, Any]:
     }
 
 
-def league_document(league: League) -> dict[str, Any]:
+def league_document(moment: Moment, league: League) -> dict[str, Any]:
     every = dict.fromkeys(
         ("standings", "players", "top_scorers", "top_assists", "top_cards", "injuries", "predictions", "odds"), False
     )
     fixtures = {"events": True, "lineups": True, "statistics_fixtures": True, "statistics_players": False}
     season = {
-        "year": league.season,
-        "start": f"{league.season}-08-01",
-        "end": f"{league.season + 1}-05-31",
+        "year": moment.season,
+        "start": f"{moment.season}-07-01",
+        "end": f"{moment.season + 1}-06-30",
         "current": True,
         "coverage": {"fixtures": fixtures, **every},
     }
@@ -149,15 +155,16 @@ def _began(moment: Moment, fixture: Fixture, status: str) -> int | None:
     return int(moment.wall(starts[0]).timestamp()) if starts else None
 
 
-def _league(league: League, of_round: str) -> dict[str, Any]:
+def _league(moment: Moment, fixture: Fixture) -> dict[str, Any]:
+    league = fixture.league
     return {
         "id": league.id,
         "name": league.name,
         "country": league.country,
         "logo": f"{MEDIA}/leagues/{league.id}.png",
         "flag": _flag(league),
-        "season": league.season,
-        "round": of_round,
+        "season": moment.season,
+        "round": fixture.round,
         "standings": league.country in FLAGS,
     }
 

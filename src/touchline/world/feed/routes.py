@@ -6,7 +6,7 @@ Invariant: what is answered depends on the day, its clock and the budget that is
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from starlette.requests import Request
@@ -39,6 +39,7 @@ def routes(world: World, account: Account | None = None, spent: Spent | None = N
     return [
         *(Route(f"/{name}", feed.endpoint(name, answer)) for name, answer in ANSWERS.items()),
         Route("/status", feed.status),
+        Route("/{unknown:path}", feed.unknown),
     ]
 
 
@@ -62,17 +63,27 @@ class Feed:
 
     async def status(self, request: Request) -> Response:
         """The one question that costs nothing."""
-        refusal = self._refused_key(request, "status", {})
+        refusal = self._troubled("status", {}) or self._refused_key(request, "status", {})
         if refusal is not None:
             return refusal
-        self._spent.turn_to(self._now())
         account = {"firstname": "World", "lastname": "Touchline", "email": "world@touchline.invalid"}
         subscription = {"plan": "Ultra", "end": "2099-12-31T00:00:00+00:00", "active": True}
         requests = {"current": self._spent.today, "limit_day": self._account.requests_a_day}
         return self._answer("status", {}, {"account": account, "subscription": subscription, "requests": requests})
 
+    async def unknown(self, request: Request) -> Response:
+        name = request.path_params["unknown"]
+        return self._answer(name, dict(request.query_params), [], {"endpoint": "This endpoint do not exist."})
+
     def _refusal(self, request: Request, name: str, parameters: dict[str, str]) -> Response | None:
         """Troubles first: a service that is down does not ask for a key."""
+        return (
+            self._troubled(name, parameters)
+            or self._refused_key(request, name, parameters)
+            or self._out_of_budget(name, parameters)
+        )
+
+    def _troubled(self, name: str, parameters: dict[str, str]) -> Response | None:
         self._spent.turn_to(self._now())
         match answer_in_trouble(self._world, Service.FEED):
             case Response() as answer:
@@ -82,7 +93,7 @@ class Feed:
             case Trouble.EMPTY:
                 return self._answer(name, parameters, [])
             case _:
-                return self._refused_key(request, name, parameters) or self._out_of_budget(name, parameters)
+                return None
 
     def _refused_key(self, request: Request, name: str, parameters: dict[str, str]) -> Response | None:
         if request.headers.get("x-apisports-key") == self._account.key:
@@ -113,7 +124,7 @@ class Feed:
         document = envelope(name, parameters, response, errors)
         return JSONResponse(document, status_code, self._spent.headers(self._account))
 
-    def _now(self) -> Any:
+    def _now(self) -> datetime:
         return self._world.clock.wall.now().astimezone(UTC)
 
     def _moment(self) -> Moment:
@@ -141,7 +152,7 @@ def _fits(moment: Moment, fixture: Fixture, asked: dict[str, str]) -> bool:
         "from": lambda value: played >= value,
         "to": lambda value: played <= value,
         "league": lambda value: fixture.league.id == int(value),
-        "season": lambda value: fixture.league.season == int(value),
+        "season": lambda value: moment.season == int(value),
         "team": lambda value: int(value) in (fixture.home.id, fixture.away.id),
         "status": lambda value: showing(fixture, moment.now_ms).status in value.split("-"),
         "timezone": lambda value: True,
@@ -163,8 +174,7 @@ def events(moment: Moment, asked: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def teams(moment: Moment, asked: dict[str, str]) -> list[dict[str, Any]]:
-    season = next((str(league.season) for league in moment.day.leagues), "")
-    if asked.get("season", season) != season:
+    if asked.get("season") not in (None, str(moment.season)):
         return []
     return [
         team_with_venue(team)
@@ -178,10 +188,10 @@ def teams(moment: Moment, asked: dict[str, str]) -> list[dict[str, Any]]:
 def leagues(moment: Moment, asked: dict[str, str]) -> list[dict[str, Any]]:
     """Only the season of the day is known, and it is the current one."""
     return [
-        league_document(league)
+        league_document(moment, league)
         for league in moment.day.leagues
         if asked.get("id") in (None, str(league.id))
-        and asked.get("season") in (None, str(league.season))
+        and asked.get("season") in (None, str(moment.season))
         and asked.get("current", "true") == "true"
     ]
 

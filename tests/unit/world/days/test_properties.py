@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 from itertools import pairwise
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.days import a_day
 from touchline.world.days.building import build
 from touchline.world.days.catalogue import catalogue
 from touchline.world.days.generating import Knobs, generate
@@ -20,6 +22,7 @@ from touchline.world.days.showing import showing
 from touchline.world.days.truth import truth
 from touchline.world.videos.model import Kind
 
+sides = st.sampled_from(["home", "away"])
 days = st.builds(
     lambda seed, matches, goals, troubled: build(generate(Knobs(seed, matches, goals, troubled))),
     seed=st.integers(0, 2**32),
@@ -35,25 +38,43 @@ print(hashlib.sha256(repr(build(generate(Knobs(11, matches=9)))).encode()).hexdi
 """
 
 
+spans = st.fixed_dictionaries({"after": st.integers(0, 600), "lasts": st.integers(0, 600)})
+goals = st.fixed_dictionaries(
+    {"kind": st.sampled_from(["goal", "penalty", "own_goal"]), "minute": st.integers(1, 90), "side": sides},
+    optional={
+        "told_after": st.integers(0, 300),
+        "score_after": st.integers(0, 600),
+        "scorer_after": st.integers(0, 600),
+        "annulled_after": st.integers(0, 600),
+        "corrected": st.fixed_dictionaries({"after": st.integers(0, 600)}),
+        "vanishes": spans,
+        "doubled": spans,
+        "posts": st.just({"copies": 1, "look_alikes": 0}),
+    },
+)
+
+
 @settings(max_examples=40)
 @given(days)
 def test_the_feed_ends_with_the_truth(day: Day) -> None:
+    assert_that_the_feed_ends_with_the_truth(day)
+
+
+@settings(max_examples=60)
+@given(st.lists(goals, max_size=6))
+def test_it_does_whatever_goes_wrong_with_goals_at_once(incidents: list[dict[str, Any]]) -> None:
+    assert_that_the_feed_ends_with_the_truth(a_day(*incidents))
+
+
+def assert_that_the_feed_ends_with_the_truth(day: Day) -> None:
     for match, fixture in zip(truth(day)["matches"], day.fixtures, strict=True):
         shown = showing(fixture, day.length_ms)
         assert shown.status == match["status"]
         assert (None if shown.home is None else [shown.home, shown.away]) == match["score"]
-    for goal in day.goals:
-        fixture = next(each for each in day.fixtures if each.id == goal.fixture_id)
-        entries = [each for each in showing(fixture, day.length_ms).entries if each.goal == goal.key]
-        if goal.outcome is Outcome.ANNULLED:
-            assert entries == []
-        else:
-            assert [each.player for each in entries] == [goal.player]
-            assert (entries[0].elapsed, entries[0].extra, entries[0].team_id) == (
-                goal.elapsed,
-                goal.extra,
-                goal.team_id,
-            )
+        standing = [goal for goal in day.goals if goal.fixture_id == fixture.id and goal.outcome is Outcome.STANDS]
+        assert [
+            (each.goal, each.player, each.elapsed, each.extra, each.team_id) for each in shown.entries if each.goal
+        ] == [(goal.key, goal.player, goal.elapsed, goal.extra, goal.team_id) for goal in standing]
 
 
 @settings(max_examples=40)
