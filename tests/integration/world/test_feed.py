@@ -14,6 +14,15 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from tests.integration.gateway.graphql.listening import listening
+from tests.integration.world.documented import (
+    EVENT,
+    FIXTURE,
+    LEAGUE,
+    STATUS,
+    TEAM_INFORMATION,
+    WHOLE_FIXTURE,
+    check,
+)
 from tests.support.days import KICK_OFF, a_day, goal, told_ms
 from touchline.kernel.clock import ManualClock
 from touchline.world.clock import DayClock
@@ -30,90 +39,6 @@ from touchline.world.videos.model import Recipe
 STARTS = datetime(2026, 11, 14, tzinfo=UTC)  # on the wall; the script says another date
 ACCOUNT = Account("the-key", requests_a_day=1_000, requests_a_minute=100)
 HARROWMERE, KINGSFOLD, MATCH = 70101, 70102, 9_070_101
-
-NUMBER, TEXT, FLAG = int, str, bool
-MAYBE_NUMBER, MAYBE_TEXT, MAYBE_FLAG = (int, type(None)), (str, type(None)), (bool, type(None))
-PAIR = {"home": MAYBE_NUMBER, "away": MAYBE_NUMBER}
-TEAM = {"id": NUMBER, "name": TEXT, "logo": TEXT}
-FIXTURE = {
-    "fixture": {
-        "id": NUMBER,
-        "referee": MAYBE_TEXT,
-        "timezone": TEXT,
-        "date": TEXT,
-        "timestamp": NUMBER,
-        "periods": {"first": MAYBE_NUMBER, "second": MAYBE_NUMBER},
-        "venue": {"id": NUMBER, "name": TEXT, "city": TEXT},
-        "status": {"long": TEXT, "short": TEXT, "elapsed": MAYBE_NUMBER, "extra": MAYBE_NUMBER},
-    },
-    "league": {
-        "id": NUMBER,
-        "name": TEXT,
-        "country": TEXT,
-        "logo": TEXT,
-        "flag": MAYBE_TEXT,
-        "season": NUMBER,
-        "round": TEXT,
-        "standings": FLAG,
-    },
-    "teams": {"home": TEAM | {"winner": MAYBE_FLAG}, "away": TEAM | {"winner": MAYBE_FLAG}},
-    "goals": PAIR,
-    "score": {"halftime": PAIR, "fulltime": PAIR, "extratime": PAIR, "penalty": PAIR},
-}
-PERSON = {"id": MAYBE_NUMBER, "name": MAYBE_TEXT}
-EVENT = {
-    "time": {"elapsed": NUMBER, "extra": MAYBE_NUMBER},
-    "team": TEAM,
-    "player": PERSON,
-    "assist": PERSON,
-    "type": TEXT,
-    "detail": TEXT,
-    "comments": MAYBE_TEXT,
-}
-COLOURS = {"primary": TEXT, "number": TEXT, "border": TEXT}
-LINE_UP_PLAYER = {"player": {"id": NUMBER, "name": TEXT, "number": NUMBER, "pos": TEXT, "grid": MAYBE_TEXT}}
-LINE_UP = {
-    "team": TEAM | {"colors": {"player": COLOURS, "goalkeeper": COLOURS}},
-    "coach": {"id": NUMBER, "name": TEXT, "photo": MAYBE_TEXT},
-    "formation": TEXT,
-    "startXI": [LINE_UP_PLAYER],
-    "substitutes": [LINE_UP_PLAYER],
-}
-STATISTICS = {"team": TEAM, "statistics": [{"type": TEXT, "value": (int, str, type(None))}]}
-WHOLE_FIXTURE = FIXTURE | {"events": [EVENT], "lineups": [LINE_UP], "statistics": [STATISTICS], "players": []}
-TEAM_INFORMATION = {
-    "team": TEAM | {"code": TEXT, "country": TEXT, "founded": NUMBER, "national": FLAG},
-    "venue": {
-        "id": NUMBER,
-        "name": TEXT,
-        "address": TEXT,
-        "city": TEXT,
-        "capacity": NUMBER,
-        "surface": TEXT,
-        "image": TEXT,
-    },
-}
-COVERAGE = {
-    "fixtures": {"events": FLAG, "lineups": FLAG, "statistics_fixtures": FLAG, "statistics_players": FLAG},
-    "standings": FLAG,
-    "players": FLAG,
-    "top_scorers": FLAG,
-    "top_assists": FLAG,
-    "top_cards": FLAG,
-    "injuries": FLAG,
-    "predictions": FLAG,
-    "odds": FLAG,
-}
-LEAGUE = {
-    "league": {"id": NUMBER, "name": TEXT, "type": TEXT, "logo": TEXT},
-    "country": {"name": TEXT, "code": MAYBE_TEXT, "flag": MAYBE_TEXT},
-    "seasons": [{"year": NUMBER, "start": TEXT, "end": TEXT, "current": FLAG, "coverage": COVERAGE}],
-}
-STATUS = {
-    "account": {"firstname": TEXT, "lastname": TEXT, "email": TEXT},
-    "subscription": {"plan": TEXT, "end": TEXT, "active": FLAG},
-    "requests": {"current": NUMBER, "limit_day": NUMBER},
-}
 
 
 class NoVideos:
@@ -190,22 +115,6 @@ async def connected(day: Day, speed: float = 1.0, account: Account = ACCOUNT) ->
         httpx.AsyncClient(base_url=f"http://{address}/football/", headers={"x-apisports-key": account.key}) as http,
     ):
         yield Client(http, clock, world)
-
-
-def check(document: Any, shape: Any, where: str = "response") -> None:
-    """Every field there, none more, each of its type."""
-    if isinstance(shape, dict):
-        assert sorted(document) == sorted(shape), where
-        for name, inner in shape.items():
-            check(document[name], inner, f"{where}.{name}")
-    elif isinstance(shape, list):
-        assert isinstance(document, list), where
-        assert not shape or document, f"{where} is empty"
-        for number, each in enumerate(document):
-            check(each, shape[0], f"{where}[{number}]")
-    else:
-        assert isinstance(document, shape), where
-        assert shape is not int or not isinstance(document, bool), where
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,14 @@ CARDS = {"yellow_card": "Yellow Card", "red_card": "Red Card"}
 REASONS = ("Foul", "Argument", "Time wasting", "Holding", None)
 
 
-Told = TypeVar("Told", bound=GoalIncident | OtherIncident | Substitution, covariant=True)
+Told_co = TypeVar("Told_co", bound=GoalIncident | OtherIncident | Substitution, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Happening(Generic[Told]):
+class Happening(Generic[Told_co]):
     """An incident of the script, with everything that was left open decided."""
 
-    incident: Told
+    incident: Told_co
     key: str  # of the match and its number in it
     place: int
     at_ms: int
