@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -24,7 +25,7 @@ from touchline.kernel.errors import Defect
 from .stack.process import Launch, tethered
 
 LONGEST_LINE = 1 << 20
-LAST_BYTES = timedelta(seconds=3)
+LAST_BYTES = timedelta(seconds=10)
 Heard = Callable[[Any], None]
 
 
@@ -42,6 +43,7 @@ class Child:
     def __init__(self, process: Process) -> None:
         self._process = process
         self.pid = process.pid
+        self._handle = os.pidfd_open(process.pid)  # a number may be somebody else's by now, a handle never
 
     @classmethod
     async def start(cls, module: str) -> Child:
@@ -67,12 +69,19 @@ class Child:
         """Its input ends, and so does it."""
         if self._process.stdin:
             self._process.stdin.close()
-        await self._process.wait()
+        await self._ended()
 
     async def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            self._process.kill()
+        if self._handle >= 0:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+        await self._ended()
+
+    async def _ended(self) -> None:
         await self._process.wait()
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            os.close(handle)
 
     async def _send(self, question: Mapping[str, Any]) -> None:
         assert self._process.stdin  # noqa: S101 - a pipe was asked for

@@ -77,7 +77,7 @@ def _relay(target: Target) -> list[str]:
     from imageio_ffmpeg import get_ffmpeg_exe  # pyright: ignore[reportMissingTypeStubs]
 
     quiet = ("-nostdin", "-hide_banner", "-loglevel", "quiet")
-    read = ("-fflags", "nobuffer", "-analyzeduration", "500000", "-f", "matroska", "-i", "pipe:0")
+    read = ("-fflags", "nobuffer", "-probesize", "32", "-analyzeduration", "0", "-f", "matroska", "-i", "pipe:0")
     return [get_ffmpeg_exe(), *quiet, *read, "-c", "copy", "-f", "mpegts", target.url]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,8 @@ from touchline.platform.children import answer, questions
 from .documents import recipes_in
 from .making import make
 
-POLITE = 5  # what people wait for goes first
-
 
 def main() -> None:
-    os.nice(POLITE)
     for question in questions():
         try:
             _answer(question)

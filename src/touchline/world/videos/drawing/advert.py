@@ -35,7 +35,9 @@ def draw_advert(take: Take, size: tuple[int, int]) -> Iterator[Shown]:
 
 
 def _vivid(random: Generator) -> Bgr:
-    hue = np.array([[random.integers([0, 150, 130], [180, 230, 245])]], np.uint8)
+    hue = np.array([[random.integers([95, 150, 130], [205, 230, 245])]])
+    hue[..., 0] %= 180  # no green: that is the colour of pitches
+    hue = hue.astype(np.uint8)
     blue, green, red = (int(value) for value in cv2.cvtColor(hue, cv2.COLOR_HSV2BGR)[0, 0])
     return blue, green, red
 
