@@ -77,7 +77,8 @@ def _tiers(side: int) -> list[Pixels]:
 def _slope(side: int, near: tuple[float, float], far: tuple[float, float]) -> Pixels:
     def ring(back: float) -> list[tuple[float, float]]:
         out = FRONT + back
-        corners = [(-out, WIDTH + out), (LENGTH + out, WIDTH + out), (LENGTH + out, -out), (-out, -out)]
+        near = -FRONT if side % 2 else -out  # the main camera sits in that corner, and must see past the end stands
+        corners = [(-out, WIDTH + out), (LENGTH + out, WIDTH + out), (LENGTH + out, near), (-out, near)]
         return [corners[side], corners[(side + 1) % 4]]
 
     behind, before = ring(far[0]), ring(near[0])
