@@ -42,7 +42,9 @@ class Access:
         }
 
 
-def build_app(world: World, access: Access | None = None, pace: Pace | None = None) -> Starlette:
+def build_app(
+    world: World, access: Access | None = None, pace: Pace | None = None, sight: Sight | None = None
+) -> Starlette:
     access = access or Access()
     return Starlette(
         routes=[
@@ -51,7 +53,7 @@ def build_app(world: World, access: Access | None = None, pace: Pace | None = No
             Mount("/syndication", routes=syndication.routes(world)),
             Mount("/media", routes=cdn.routes(world, Stills(), Visits(), pace)),
             Mount("/wikidata", routes=wikidata.routes(world)),
-            Mount("/model", routes=assistant.routes(world, access.model_key, Sight(world))),
+            Mount("/model", routes=assistant.routes(world, access.model_key, sight or Sight(world))),
             *overview.routes(world, access.told()),
         ]
     )

@@ -51,6 +51,12 @@ def pictures(path: Path, every_ms: int) -> Iterator[tuple[int, Pixels]]:
         video.release()
 
 
+def shrunk(picture: Pixels, size: tuple[int, int]) -> Pixels:
+    """Grey, and averaged to that size."""
+    grey = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY) if picture.ndim == 3 else picture
+    return np.asarray(cv2.resize(grey, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
 def _jpeg(path: Path, at_ms: int) -> bytes:
     last: Pixels | None = None
     for at, picture in pictures(path, 100):

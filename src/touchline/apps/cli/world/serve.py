@@ -70,6 +70,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one for each option
 async def _serve(plan: Plan, access: Access, port: int, *, as_json: bool) -> None:
     from touchline.apps.running import on_stop_signal
     from touchline.world.application import build_app
+    from touchline.world.knowledge.assistant.sight import Sight
     from touchline.world.opening import open_world
     from touchline.world.serving import Serving
 
@@ -78,9 +79,13 @@ async def _serve(plan: Plan, access: Access, port: int, *, as_json: bool) -> Non
     async with open_world(plan, progress, stopped) as world:
         if world is None:
             return
-        async with Serving(build_app(world, access), port) as serving:
+        sight = Sight(world)
+        async with Serving(build_app(world, access, sight=sight), port) as serving:
+            learning = asyncio.create_task(sight.learn()) if plan.prepares else None
             _tell(serving.url, access, as_json=as_json)
             await stopped.wait()
+            if learning:
+                learning.cancel()
 
 
 def _tell(url: str, access: Access, *, as_json: bool) -> None:

@@ -18,12 +18,13 @@ from PIL import Image
 from touchline.media.fingerprint.pictures import look_at
 from touchline.world.context import World
 from touchline.world.days.model import Delivery, Post
-from touchline.world.stills import pictures
+from touchline.world.stills import Pixels, pictures, shrunk
 from touchline.world.videos.drawing.football import WIPE_S, cuts_of
 from touchline.world.videos.drawing.graphics import clock_text
 from touchline.world.videos.model import BugStyle, Kind, Recipe
+from touchline.world.videos.wanted import recipes_of
 
-EVERY_MS = 120
+EVERY_MS = 60
 SEEN = (320, 180)  # before hashing, so that a copy of another size has the same hash
 SMALL = (48, 27)
 NEAR_BITS, NEAR_LEVELS = 12, 14.0
@@ -31,7 +32,7 @@ SURE_LEVELS = 6.0
 GRASS_SHARE = 0.35
 MOST_HASHED = 512  # videos
 
-Small = NDArray[np.int16]
+Small = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Sight:
         return told(found) if found else guess(picture)
 
     async def recognise(self, picture: Image.Image) -> Recognised | None:
-        looked = await asyncio.to_thread(take_look, picture)
+        looked = await asyncio.to_thread(take_look, pixels_of(picture))
         best: Recognised | None = None
         for recipe in self._recipes():
             near = nearest(await self._hashed_file(recipe), looked)
@@ -83,6 +84,11 @@ class Sight:
                 if best.distance <= SURE_LEVELS:
                     break
         return best
+
+    async def learn(self) -> None:
+        """All videos of the day beforehand, in the order in which they are posted: the first questions wait less."""
+        for recipe in recipes_of(self._world.day):
+            await self._hashed_file(recipe)
 
     def _recipes(self) -> Iterator[Recipe]:
         """Of what was posted so far, the newest first, each once."""
@@ -109,18 +115,21 @@ def _when(post: Post) -> int:
 
 
 def hash_file(path: Path) -> Hashed:
-    seen = [(at_ms, take_look(Image.fromarray(picture[:, :, ::-1]))) for at_ms, picture in pictures(path, EVERY_MS)]
+    seen = [(at_ms, take_look(picture)) for at_ms, picture in pictures(path, EVERY_MS)]
     return Hashed(
         times_ms=tuple(at_ms for at_ms, _ in seen),
         hashes=np.array([looked.hash for _, looked in seen], np.uint64),
-        small=np.array([looked.small for _, looked in seen], np.int16).reshape(len(seen), -1),
+        small=np.array([looked.small for _, looked in seen], np.uint8).reshape(len(seen), -1),
     )
 
 
-def take_look(picture: Image.Image) -> Looked:
-    grey = picture.convert("L").resize(SEEN, Image.Resampling.BOX)
-    small = np.asarray(grey.resize(SMALL, Image.Resampling.BOX), np.int16)
-    return Looked(look_at(grey).hash, small.reshape(-1))
+def take_look(picture: Pixels) -> Looked:
+    grey = shrunk(picture, SEEN)
+    return Looked(look_at(Image.fromarray(grey)).hash, shrunk(grey, SMALL).reshape(-1))
+
+
+def pixels_of(picture: Image.Image) -> Pixels:
+    return np.ascontiguousarray(np.asarray(picture.convert("RGB"), np.uint8)[:, :, ::-1])
 
 
 def nearest(video: Hashed, looked: Looked) -> tuple[int, float] | None:
@@ -128,7 +137,7 @@ def nearest(video: Hashed, looked: Looked) -> tuple[int, float] | None:
     if not len(video.hashes):
         return None
     bits = np.bitwise_count(video.hashes ^ np.uint64(looked.hash))
-    levels = np.abs(video.small - looked.small).mean(axis=1)
+    levels = np.abs(video.small.astype(np.int16) - looked.small).mean(axis=1)
     levels[bits > NEAR_BITS] = np.inf
     place = int(levels.argmin())
     return (video.times_ms[place], float(levels[place])) if levels[place] <= NEAR_LEVELS else None
