@@ -16,7 +16,7 @@ from .recipes import LAST_MINUTES
 from .resolving import find_team
 from .script import AnyIncident, GoalIncident, Match, OtherIncident, Substitution, Transform, Which
 
-KINDS = ("goal", "goal", "goal", "penalty", "goal", "own_goal")
+KINDS = (*["goal"] * 8, *["penalty"] * 2, "own_goal")
 USUAL_GOALS = 3
 TROUBLES = ("late_scorer", "annulled", "other_scorer", "vanishes", "doubled", "score_lags", "minute")
 LARGE = (Transform.LARGE, Transform.PLAIN, Transform.SMALL, Transform.LOGO, Transform.FILMED)
@@ -95,7 +95,7 @@ def _trouble(draw: Random, trouble: str | None, minute: Minute) -> dict[str, Any
 def _posts(draw: Random, n: int, mood: Mood) -> dict[str, Any]:
     return {
         "copies": draw.randrange(3, 6),
-        "takes": 1 + (draw.random() < 0.3),
+        "takes": 1 + (n == 0 and draw.random() < 0.7),
         "transforms": LARGE if mood.has_large and n == 0 else (),
         "deliveries": mood.deliveries[n : n + 1],
         "look_alikes": draw.randrange(2),

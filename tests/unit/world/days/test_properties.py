@@ -128,7 +128,7 @@ def test_a_usual_day_is_drawn_in_two_minutes(seed: int) -> None:
     heights = sorted(recipe.copy.height for recipe in clips)
     assert 10 <= len(day.goals) <= 12
     assert len(clips) <= 80
-    assert len({recipe.take for recipe in clips}) <= 30
+    assert len({recipe.take for recipe in clips}) <= 28
     assert heights[len(heights) * 3 // 4] <= 540
     assert heights.count(1080) <= 3
 
