@@ -127,7 +127,8 @@ def old_take(draw: Random, match: Look, minutes: Collection[int]) -> Take:
 
 
 def family(player: Player) -> str:
-    return player.name.partition(". ")[2] or player.name
+    """Without initials: what people call a player, and what a caption has room for."""
+    return " ".join(word for word in player.name.split() if not word.endswith("."))
 
 
 def usual_transform(draw: Random) -> Transform:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.support.days import a_day, goal
-from touchline.world.days.model import Delivery, Relation
+from touchline.world.days.model import Delivery, Player, Relation
 from touchline.world.days.moments import MINUTE
-from touchline.world.days.recipes import screen_clock
+from touchline.world.days.recipes import family, screen_clock
 from touchline.world.days.script import Transform
 from touchline.world.days.truth import truth
 from touchline.world.videos.model import BugStyle, Kind
@@ -45,6 +45,20 @@ def verdicts(**posts: Any) -> list[tuple[str, str]]:
 def test_the_clock_five_seconds_before_a_goal(minute: tuple[int, int], second: int, clock: str, added: str) -> None:
     found = screen_clock(*minute, second, 5_000)
     assert tuple(f"{each // MINUTE}:{each % MINUTE // 1000:02}" for each in found) == (clock, added)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("M. Sørensen", "Sørensen"),
+        ("Zezinho", "Zezinho"),
+        ("T. J. O'Connell-Drăgulescu", "O'Connell-Drăgulescu"),
+        ("X. Ç. Hoxha", "Hoxha"),
+        ("J. van der Westhuizen-Papadimitropoulos", "van der Westhuizen-Papadimitropoulos"),
+    ],
+)
+def test_what_people_call_a_player(name: str, expected: str) -> None:
+    assert family(Player(1, name, name)) == expected
 
 
 @pytest.mark.parametrize(

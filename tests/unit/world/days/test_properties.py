@@ -119,6 +119,15 @@ def test_a_video_shows_the_clock_of_its_goal(day: Day) -> None:
                 assert abs(shown - (about.elapsed + (about.extra or 0) - 1)) > 1
 
 
+@settings(max_examples=40)
+@given(days)
+def test_penalties_follow_a_draw(day: Day) -> None:
+    for match in truth(day)["matches"]:
+        if match["penalties"] is not None:
+            assert match["score"][0] == match["score"][1]
+            assert match["penalties"][0] != match["penalties"][1]
+
+
 @settings(max_examples=25)
 @given(st.integers(0, 2**32))
 def test_a_usual_day_is_drawn_in_two_minutes(seed: int) -> None:

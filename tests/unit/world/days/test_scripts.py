@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.world.days import script as scripts
+from touchline.world.days.building import build
 from touchline.world.days.generating import Knobs, generate
 from touchline.world.days.loading import dump, load, read_day
 from touchline.world.days.moments import HOUR, MINUTE, Minute, read_duration, write_duration
@@ -31,6 +32,23 @@ def test_five_lines_make_a_lively_day(tmp_path: Path) -> None:
     assert day.fixtures[0].kick_off_ms == 15 * HOUR + 30 * MINUTE
     assert len(day.goals) == 3
     assert len(day.posts) > 10
+
+
+@pytest.mark.parametrize(
+    "match",
+    [
+        *(f"abandoned: {{minute: {minute}}}" for minute in (1, 8, 13, 45, 46, 89)),
+        "extra_time: true",
+        "shoot_out: {}",
+        "extra_time: true, shoot_out: {}",
+        "minute_lasts: 1s",
+        "late_kick_off: 50m",
+        "postponed: {}",
+    ],
+)
+def test_any_match_without_incidents_is_a_day(match: str) -> None:
+    script = load(f"matches:\n  - {{home: HAR, away: KIN, {match}}}\n")
+    assert build(script).fixtures[0].phases
 
 
 @pytest.mark.parametrize(
