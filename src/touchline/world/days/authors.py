@@ -13,7 +13,7 @@ BRANDS = ("BetNorth", "KickStream", "ShirtDepot", "SnackAttack")
 
 
 def club(team: Team) -> Author:
-    return Author(str(10_000_000 + team.id), team.name, f"{_plain(team.name)[:12]}_{team.code}", is_verified=True)
+    return Author(str(10_000_000 + team.id), team.name, f"{_plain(team.name)[:11]}_{team.code}", is_verified=True)
 
 
 def fan(draw: Random, team: Team) -> Author:

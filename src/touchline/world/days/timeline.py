@@ -81,6 +81,7 @@ def timeline(match: Match, field: str) -> Timeline:
     if match.cancelled or (match.postponed and not match.late_kick_off):
         return _called_off(match)
     periods = _periods(match)
+    _check_interruptions(match, periods, field)
     stopped = _stopped(match, periods, field)
     played = tuple(phase for phase in _played(match, periods) if stopped is None or phase.from_ms < stopped)
     if stopped is not None and match.abandoned:
@@ -89,6 +90,21 @@ def timeline(match: Match, field: str) -> Timeline:
         played += (Phase(stopped, "SUSP", minute, runs=False), Phase(ends, "ABD", minute, runs=False))
     phases = (*_before(match), *played)
     return Timeline(phases, periods, stopped, periods[-1].ends_ms + BREAK_MS, phases[-1].from_ms)
+
+
+def _check_interruptions(match: Match, periods: tuple[Period, ...], field: str) -> None:
+    seen = set[int]()
+    for number, each in enumerate(match.interruptions):
+        minute = each.minute.elapsed
+        is_inside = any(period.first < minute < period.last for period in periods)
+        if each.minute.extra or not is_inside or minute in seen:
+            raise InvalidInput(
+                f"the match cannot be interrupted after minute {each.minute}",
+                field=f"{field}.interruptions[{number}].minute",
+                why="an interruption follows a minute that is played, before the last one of a half, and only once",
+                hint="Choose another minute, such as 30 or 70.",
+            )
+        seen.add(minute)
 
 
 def _called_off(match: Match) -> Timeline:

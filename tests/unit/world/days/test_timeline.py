@@ -113,3 +113,13 @@ def test_what_cannot_happen_is_refused(incident: dict[str, Any], match: dict[str
     with pytest.raises(InvalidInput) as refused:
         a_day(incident, **match)
     assert refused.value.field.startswith("matches[0].incidents")
+
+
+@pytest.mark.parametrize(
+    ("minutes", "wrong"),
+    [([45], 0), (["45+1"], 0), ([30, 90], 1), ([100], 0), ([30, 30], 1)],
+)
+def test_interruptions_that_cannot_be_are_refused(minutes: list[int | str], wrong: int) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        a_day(interruptions=[{"minute": minute} for minute in minutes])
+    assert refused.value.field == f"matches[0].interruptions[{wrong}].minute"
