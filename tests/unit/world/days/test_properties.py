@@ -54,13 +54,13 @@ goals = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(days)
 def test_the_feed_ends_with_the_truth(day: Day) -> None:
     assert_that_the_feed_ends_with_the_truth(day)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(goals, max_size=6))
 def test_it_does_whatever_goes_wrong_with_goals_at_once(incidents: list[dict[str, Any]]) -> None:
     assert_that_the_feed_ends_with_the_truth(a_day(*incidents))
@@ -77,7 +77,7 @@ def assert_that_the_feed_ends_with_the_truth(day: Day) -> None:
         ] == [(goal.key, goal.player, goal.elapsed, goal.extra, goal.team_id) for goal in standing]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(days)
 def test_posts_are_as_the_network_has_them(day: Day) -> None:
     goals = {goal.key: goal for goal in day.goals}
@@ -95,7 +95,7 @@ def test_posts_are_as_the_network_has_them(day: Day) -> None:
             assert post.quoted.at_ms < post.at_ms
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(days)
 def test_a_video_shows_the_clock_of_its_goal(day: Day) -> None:
     """As the product expects it: elapsed + extra - 1, give or take one."""
@@ -119,7 +119,7 @@ def test_a_video_shows_the_clock_of_its_goal(day: Day) -> None:
                 assert abs(shown - (about.elapsed + (about.extra or 0) - 1)) > 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(days)
 def test_penalties_follow_a_draw(day: Day) -> None:
     for match in truth(day)["matches"]:
@@ -128,7 +128,7 @@ def test_penalties_follow_a_draw(day: Day) -> None:
             assert match["penalties"][0] != match["penalties"][1]
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.integers(0, 2**32))
 def test_a_usual_day_is_drawn_in_two_minutes(seed: int) -> None:
     """Rendering takes longer with more pictures: few takes, small ones most of them."""
