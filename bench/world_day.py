@@ -1,6 +1,6 @@
 """How long a day's videos take the first time and later, and what they cost.
 
-Processor time is that of the makers and ours: others may use the machine at the same time. The yardstick is the same work
+Processor time is that of the makers and ours: others may use the machine at the same time. The yardstick is equal work
 on this machine at this moment: one picture of the pitch laid into perspective by OpenCV, measured before and after.
 """
 

@@ -1,6 +1,6 @@
 """What the readers, the frame engine and the fingerprints make of the world's labelled videos.
 
-`touchline world videos --labels` writes them, with all that is true of them; nothing was chosen on these. Text: a string
+`touchline world videos --labels` writes them, with what is true of them; nothing was chosen on these. Text: a string
 counts as read if a line of its picture has it; asked once a second, on clips as they were broadcast. Frames: those at a
 quarter and at three quarters of every clip. Fingerprints: every copy with its own source, and with all others.
 """

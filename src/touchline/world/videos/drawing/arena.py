@@ -20,6 +20,7 @@ LOWER, UPPER = (15.0, 8.5), (17.0, 13.0)  # depth and height of a tier
 LIFT, GAP = 1.6, 3.2
 SEAT_M, ROW_M = 0.62, 1.05
 MOODS = 4  # sitting, and three of jumping
+SEAT = (44, 40, 38)
 WORDS = ("TOUCHLINE", "NORTH BANK", "KICK OFF", "FAIR PLAY", "CITY BREW", "AERO", "MOBIL 24", "BANCO SUR", "RADIO 5")
 SKIN = np.array([(150, 180, 222), (112, 146, 196), (74, 104, 150), (52, 74, 108)], np.float32)
 COATS = np.array([(60, 52, 46), (38, 36, 40), (92, 78, 66), (120, 118, 120), (64, 42, 34), (190, 188, 186)], np.float32)
@@ -129,30 +130,32 @@ def _drawn(crowd: _Crowd, lift: Pixels, mood: int, shade: Pixels) -> Pixels:
     """Heads above shoulders, row above row; who jumps is higher, and some have their arms up."""
     seat, row = crowd.cell
     rows, seats = crowd.there.shape
-    picture = np.full((rows, row, seats, seat, 3), (44, 40, 38), np.float32)
-    picture[:, : max(1, row // 6)] = (30, 28, 27)
-    jumps = (lift + mood / 3) % 1 < 0.5 if mood else np.zeros_like(crowd.there)
-    head_from, head_to = max(1, seat // 4), max(2, seat - seat // 4)
-    for up in (False, True):
-        here = crowd.there & (jumps == up)
-        top = 0 if up else max(1, row // 5)
-        neck, bottom = top + max(2, row * 2 // 5), row
-        body = np.where(here[..., None], crowd.coats, picture[:, -1, :, 0])
-        head = np.where(here[..., None], crowd.faces, picture[:, -1, :, 0])
-        arms = (here & (lift > 0.55))[..., None] if up else None
-        for y in range(top, bottom):
-            if y >= neck:
-                picture[:, y, :, : max(2, seat - 1)] = _where(here, body, picture[:, y, :, : max(2, seat - 1)])
-            else:
-                picture[:, y, :, head_from:head_to] = _where(here, head, picture[:, y, :, head_from:head_to])
-                if arms is not None:
-                    picture[:, y, :, 0] = np.where(arms, head, picture[:, y, :, 0])
-    flat = picture.reshape(rows * row, seats * seat, 3) * shade
-    return cv2.GaussianBlur(np.clip(flat, 0, 255).astype(np.uint8), (0, 0), 0.55)
+    empty = np.broadcast_to(np.array(SEAT, np.float32), crowd.coats.shape)
+    there = crowd.there[..., None]
+    colours = np.stack([empty, np.where(there, crowd.faces, empty), np.where(there, crowd.coats, empty)], axis=2)
+    colours = np.clip(colours, 0, 255).astype(np.uint8)
+    people = colours[:, :, _cell((seat, row), lifted=False, arms=False)]
+    if mood:
+        jumps = (lift + mood / 3) % 1 < 0.5
+        for arms in (False, True):
+            these = jumps & ((lift > 0.55) == arms)
+            people[these] = colours[these][:, _cell((seat, row), lifted=True, arms=arms)]
+    flat = people.transpose(0, 2, 1, 3, 4).reshape(rows * row, seats * seat, 3)
+    lit = cv2.multiply(flat, np.broadcast_to(shade, flat.shape).astype(np.float32), dtype=cv2.CV_8U)
+    return cv2.GaussianBlur(lit, (0, 0), 0.55)
 
 
-def _where(here: Pixels, colour: Pixels, below: Pixels) -> Pixels:
-    return np.where(here[..., None, None], colour[:, :, None, :], below)
+def _cell(size: tuple[int, int], *, lifted: bool, arms: bool) -> Pixels:
+    """What is seen of one person: 0 the seat, 1 skin, 2 the coat."""
+    seat, row = size
+    cell = np.zeros((row, seat), np.intp)
+    top = 0 if lifted else max(1, row // 5)
+    neck = top + max(2, row * 2 // 5)
+    cell[neck:, : max(2, seat - 1)] = 2
+    cell[top:neck, max(1, seat // 4) : max(2, seat - seat // 4)] = 1
+    if arms:
+        cell[top:neck, 0] = 1
+    return cell
 
 
 def _fascia(random: Generator, size: tuple[int, int], light: float) -> Pixels:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil, floor
 
 import cv2
 import numpy as np
@@ -18,6 +19,10 @@ class Plane:
     """Four points: left upper, right upper, right lower and left lower, as seen from the front."""
 
     corners: Pixels
+
+    @cached_property
+    def points(self) -> list[list[float]]:
+        return self.corners.tolist()
 
     @cached_property
     def normal(self) -> Pixels:
@@ -76,7 +81,7 @@ class Camera:
 
     def lay(self, picture: Pixels, texture: Pixels, plane: Plane) -> None:
         """A texture on a plane, as far as it is seen."""
-        window = self._window(plane.corners)
+        window = self._window(plane)
         if window is None:
             return
         x, y, to_x, to_y = window
@@ -91,28 +96,32 @@ class Camera:
     def sees_front(self, plane: Plane) -> bool:
         return float(plane.normal @ (np.array(self.place) - plane.corners[0])) < 0
 
-    def _window(self, corners: Pixels) -> tuple[int, int, int, int] | None:
-        clipped = self._clipped(corners)
-        if len(clipped) < 3:
+    def _window(self, plane: Plane) -> tuple[int, int, int, int] | None:
+        """What of the picture a plane may cover. In plain numbers: for four points arrays are slow."""
+        before = self._clipped(plane)
+        if len(before) < 3:
             return None
-        spots, _ = self.pixels(clipped)
         width, height = self.size
-        x, y = np.clip(np.floor(spots.min(axis=0)), 0, [width, height]).astype(int)
-        to_x, to_y = np.clip(np.ceil(spots.max(axis=0)), 0, [width, height]).astype(int)
-        return (int(x), int(y), int(to_x), int(to_y)) if to_x - x > 1 and to_y - y > 1 else None
+        across, down = [x / depth for x, _, depth in before], [y / depth for _, y, depth in before]
+        x, y = max(0, floor(min(across))), max(0, floor(min(down)))
+        to_x, to_y = min(width, ceil(max(across))), min(height, ceil(max(down)))
+        return (x, y, to_x, to_y) if to_x - x > 1 and to_y - y > 1 else None
 
-    def _clipped(self, corners: Pixels) -> Pixels:
-        """What of a polygon is before the lens."""
-        depth = corners @ self.matrix[2, :3] + self.matrix[2, 3] - NEAR
-        kept: list[Pixels] = []
-        for number, corner in enumerate(corners):
-            after = (number + 1) % len(corners)
-            if depth[number] > 0:
-                kept.append(corner)
-            if (depth[number] > 0) != (depth[after] > 0):
-                share = depth[number] / (depth[number] - depth[after])
-                kept.append(corner + share * (corners[after] - corner))
-        return np.array(kept)
+    def _clipped(self, plane: Plane) -> list[tuple[float, float, float]]:
+        """Its corners as pixels times depth, as far as they are before the lens."""
+        rows: list[list[float]] = self.matrix.tolist()
+        seen: list[list[float]] = [
+            [row[0] * x + row[1] * y + row[2] * z + row[3] for row in rows] for x, y, z in plane.points
+        ]
+        kept: list[tuple[float, float, float]] = []
+        for one, other in zip(seen, seen[1:] + seen[:1], strict=True):
+            if one[2] > NEAR:
+                kept.append((one[0], one[1], one[2]))
+            if (one[2] > NEAR) != (other[2] > NEAR):
+                share = (one[2] - NEAR) / (one[2] - other[2])
+                x, y, depth = (a + share * (b - a) for a, b in zip(one, other, strict=True))
+                kept.append((x, y, depth))
+        return kept
 
 
 def _unit(vector: Pixels) -> Pixels:

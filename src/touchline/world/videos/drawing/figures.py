@@ -13,7 +13,7 @@ from typing import TypeAlias
 import cv2
 import numpy as np
 
-from .paint import Bgr, Pixels, darken, is_light, lay_turned, letters, mixed
+from .paint import Bgr, Pixels, is_light, lay_turned, letters, mixed
 
 Joint: TypeAlias = tuple[float, float]
 
@@ -59,22 +59,6 @@ def lay_figure(picture: Pixels, figure: Figure, foot: tuple[float, float], heigh
     lay_turned(picture, _cut_out(figure, level), _matrix(figure, foot, height / level, level))
 
 
-def lay_shadow(
-    picture: Pixels, figure: Figure, foot: tuple[float, float], height: float, fall: tuple[float, float, float]
-) -> None:
-    """`fall`: where the top of the shadow is, in heights from the foot, and how dark it is."""
-    level = LEVELS[0] if height < 160 else LEVELS[1]
-    cover = cv2.extractChannel(_cut_out(figure, level), 3)
-    scale, (right, down, dark) = height / level, fall
-    flip = -1.0 if figure.faces_left else 1.0
-    middle, base = WIDE * level / 2, FOOT * level
-    matrix = np.array([[flip * scale, -right * scale, 0.0], [0.0, -down * scale, 0.0]])
-    if figure.turn:
-        matrix[:, 1] *= 0.3
-    matrix[:, 2] = np.array(foot) - matrix[:, :2] @ np.array([middle, base])
-    darken(picture, cover, matrix, dark)
-
-
 def _level(height: float) -> int:
     return next((level for level in LEVELS if level >= height * 0.9), LEVELS[-1])
 
@@ -91,13 +75,22 @@ def _matrix(figure: Figure, foot: tuple[float, float], scale: float, level: int)
 def _cut_out(figure: Figure, level: int) -> Pixels:
     """Small ones are shared: nobody sees who it is."""
     if level >= FINE:
-        return _sprite(figure.kit, figure.skin, figure.posture, level)
+        return _large_sprite(figure.kit, figure.skin, figure.posture, level)
     step, posture = 2 if level == LEVELS[0] else 1, figure.posture
     alike = replace(posture, step=posture.step // step * step, stride=round(posture.stride * 2) / 2, is_away=False)
-    return _sprite(replace(figure.kit, number=0), figure.skin % 4, alike, level)
+    return _small_sprite(replace(figure.kit, number=0), figure.skin % 4, alike, level)
 
 
-@lru_cache(maxsize=1500)
+@lru_cache(maxsize=1000)
+def _small_sprite(kit: Kit, skin: int, posture: Posture, level: int) -> Pixels:
+    return _sprite(kit, skin, posture, level)
+
+
+@lru_cache(maxsize=80)  # a megabyte each
+def _large_sprite(kit: Kit, skin: int, posture: Posture, level: int) -> Pixels:
+    return _sprite(kit, skin, posture, level)
+
+
 def _sprite(kit: Kit, skin: int, posture: Posture, level: int) -> Pixels:
     finer = 2 if level >= FINE else 3
     size = round(WIDE * level), round(TALL * level)
@@ -124,6 +117,8 @@ class _Pencil:
         cv2.polylines(self.picture, spots, False, (*mixed(colour, (0, 0, 0), 0.3), 255), wide)
         lit = [spots[0] - np.array([round(wide * 0.1), round(wide * 0.12)])]
         cv2.polylines(self.picture, lit, False, (*colour, 255), max(1, round(wide * 0.68)))
+        if self.unit < FINE * 2:
+            return
         glow = [spots[0] - np.array([round(wide * 0.2), round(wide * 0.16)])]
         cv2.polylines(
             self.picture, glow, False, (*mixed(colour, (255, 255, 255), 0.14), 255), max(1, round(wide * 0.22))

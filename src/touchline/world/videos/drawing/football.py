@@ -14,12 +14,13 @@ from touchline.world.videos.model import Kind, Look, Take
 from .arena import Arena, build_arena, lay_arena, lay_boards
 from .camera import Camera
 from .cameras import Cameras, place_cameras
-from .figures import STEPS, Figure, Kit, Posture, lay_figure, lay_shadow
+from .figures import STEPS, Figure, Kit, Posture, lay_figure
 from .goals import Hit, lay_goal
 from .graphics import is_broadcast, lay_bug, lay_caption, lay_marks, lay_replay_sign, lay_wipe
 from .ground import GROUND, LENGTH, MIDDLE, Light, grounds_of, lit_plan
 from .paint import Bgr, Pixels, Text, bgr, darken
 from .play import KEEPER, OTHER_KEEPER, PEOPLE, run_play
+from .shadows import Shadows
 from .shown import Shown, times_of
 
 TALL_M, BALL_M = 1.84, 0.17
@@ -135,8 +136,10 @@ class Broadcast:
             if depth[number] > 2 and -tall[number] < spots[number][0] < camera.size[0] + tall[number]
         ]
         figures = {number: self._figure(number, camera, (phase[number], velocity[number]), at_s) for number in seen}
+        shadows = Shadows(self._size)
         for number in seen:
-            self._lay_shadow(picture, camera, figures[number], feet[number], (spots[number], float(tall[number])))
+            self._add_shadow(shadows, camera, feet[number], (spots[number], float(tall[number])))
+        shadows.fall_on(picture)
         ball_depth = float(camera.pixels(ball[None])[1][0])
         laid = False
         for number in seen:
@@ -191,18 +194,16 @@ class Broadcast:
             posture, faces_left = Posture(is_ahead=True, arms_up=dive > 0.15), False
         return Figure(self._kits[number], int(self._skins[number]), posture, faces_left, turn)
 
-    def _lay_shadow(
-        self, picture: Pixels, camera: Camera, figure: Figure, foot: Pixels, seen: tuple[Pixels, float]
-    ) -> None:
+    def _add_shadow(self, shadows: Shadows, camera: Camera, foot: Pixels, seen: tuple[Pixels, float]) -> None:
         spot, tall = seen
         sun = self._ground.sun
-        falls = [(sun[0], sun[1], 0.42)]
+        falls = [(sun[0], sun[1], 0.4)]
         if self._ground.light is Light.FLOODLIGHT:
-            falls = [(sun[0], sun[1], 0.2), (-sun[0], sun[1] * 0.8, 0.2)]
-        for along, across, dark in falls:
-            top, _ = camera.pixels(np.array([[foot[0] + along * TALL_M, foot[1] + across * TALL_M, 0.0]]))
-            fall = (float(top[0][0] - spot[0]) / tall, float(top[0][1] - spot[1]) / tall, dark)
-            lay_shadow(picture, figure, (float(spot[0]), float(spot[1])), tall, fall)
+            falls = [(sun[0], sun[1], 0.22), (-sun[0], sun[1] * 0.8, 0.22)]
+        tops = np.array([[foot[0] + along * TALL_M, foot[1] + across * TALL_M, 0.0] for along, across, _ in falls])
+        ends, _ = camera.pixels(tops)
+        for (x, y), (_, _, dark) in zip(ends, falls, strict=True):
+            shadows.add((float(spot[0]), float(spot[1])), (float(x), float(y)), tall, dark)
 
 
 def kits_of(take: Take, look: Look) -> list[Kit]:

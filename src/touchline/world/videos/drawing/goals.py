@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import cv2
 import numpy as np
@@ -27,7 +28,7 @@ class Hit:
 
 def lay_goal(picture: Pixels, camera: Camera, left: bool, hit: Hit | None) -> None:
     side, line = (-1.0, 0.0) if left else (1.0, LENGTH)
-    points = np.concatenate([_back(side, line, hit), _roof(side, line), _sides(side, line)])
+    points = np.concatenate([_back(side, line, hit), _still(side, line)]) if hit else _at_rest(side, line)
     spots, depth = camera.pixels(points.reshape(-1, 3))
     if (depth < 1).any():
         return
@@ -41,6 +42,16 @@ def lay_goal(picture: Pixels, camera: Camera, left: bool, hit: Hit | None) -> No
         cv2.polylines(net, list(moved), False, (225, 228, 228), 1, cv2.LINE_AA, SHIFT)
         cv2.addWeighted(net, 0.42, part, 0.58, 0, part)
     _posts(picture, camera, line)
+
+
+@lru_cache(maxsize=2)
+def _still(side: float, line: float) -> Pixels:
+    return np.concatenate([_roof(side, line), _sides(side, line)])
+
+
+@lru_cache(maxsize=2)
+def _at_rest(side: float, line: float) -> Pixels:
+    return np.concatenate([_back(side, line, None), _still(side, line)])
 
 
 def _back(side: float, line: float, hit: Hit | None) -> Pixels:

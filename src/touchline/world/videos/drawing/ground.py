@@ -18,6 +18,7 @@ from .paint import Bgr, Pixels
 
 LENGTH, WIDTH, EDGE = 105.0, 68.0, 11.0
 MIDDLE = WIDTH / 2
+WORN = (62, 112, 118)  # the colour of earth and straw
 GROUND = Plane(
     np.array([[-EDGE, WIDTH + EDGE, 0], [LENGTH + EDGE, WIDTH + EDGE, 0], [LENGTH + EDGE, -EDGE, 0], [-EDGE, -EDGE, 0]])
 )
@@ -66,10 +67,11 @@ def plan_of(seed: int, metre: int) -> Pixels:
     shade += _soft(random, (width, height), metre * 5) * 7 + _soft(random, (width, height), max(2, metre // 3)) * 7
     blades = random.integers(-9, 10, (height // 2, width // 2)).astype(np.float32)
     shade += cv2.resize(blades, (width, height), interpolation=cv2.INTER_LINEAR)
-    plan = np.clip(np.array(like.grass, np.float32) + shade[..., None] * np.array([0.5, 1.0, 0.75]), 0, 255)
-    worn = _worn((width, height), metre)[..., None] * (0.6 + 0.4 * random.random())
-    plan = plan * (1 - worn) + np.array([62, 112, 118], np.float32) * worn
-    plan = plan.astype(np.uint8)
+    shade = shade.astype(np.float32)
+    worn = _worn((width, height), metre) * np.float32(0.6 + 0.4 * random.random())
+    mixed = zip(like.grass, WORN, (0.5, 1.0, 0.75), strict=True)
+    planes = [(shade * np.float32(share) + base) * (1 - worn) + worn * bare for base, bare, share in mixed]
+    plan = cv2.merge([cv2.convertScaleAbs(np.maximum(each, 0)) for each in planes])
     _draw_lines(plan, metre)
     return cv2.GaussianBlur(plan, (0, 0), sigmaX=0.4, sigmaY=1.0)  # far away its rows are closer than the picture's
 

@@ -13,8 +13,9 @@ from numpy.random import Generator, default_rng
 from touchline.world.videos.model import Take
 
 from .camera import Camera, Plane
-from .figures import STEPS, Figure, Kit, Posture, lay_figure, lay_shadow
+from .figures import STEPS, Figure, Kit, Posture, lay_figure
 from .paint import WHITE, Bgr, Pixels, Text, lay, letters, plate
+from .shadows import Shadows
 from .shown import RATE, Shown, times_of
 
 
@@ -164,6 +165,11 @@ class _Scene:
         feet = np.concatenate([places, np.zeros((len(places), 1))], axis=1)
         spots, depth = camera.pixels(feet)
         ball = self._ball(at_s, places)
+        shadows = Shadows(self._size)
+        for (x, y), away in zip(spots, depth, strict=True):
+            tall = 1.9 * camera.focal * self._size[0] / float(away)
+            shadows.add((float(x), float(y)), (float(x) + 0.35 * tall, float(y) + 0.06 * tall), tall, 0.3)
+        shadows.fall_on(picture)
         for number in np.argsort(-depth):
             tall = 1.9 * camera.focal * self._size[0] / float(depth[number])
             speed = (places[number] - before[number]) * RATE
@@ -179,7 +185,6 @@ class _Scene:
                 bool(speed[0] < 0 and not self._court.net_m),
             )
             foot = (float(spots[number][0]), float(spots[number][1]))
-            lay_shadow(picture, figure, foot, tall, (0.35, 0.06, 0.3))
             lay_figure(picture, figure, foot, tall)
         if not self._court.lanes:
             spot, away = camera.pixels(ball[None])
