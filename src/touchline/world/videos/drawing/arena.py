@@ -78,8 +78,7 @@ def _tiers(side: int) -> list[Pixels]:
 def _slope(side: int, near: tuple[float, float], far: tuple[float, float]) -> Pixels:
     def ring(back: float) -> list[tuple[float, float]]:
         out = FRONT + back
-        near = -FRONT if side % 2 else -out  # the main camera sits in that corner, and must see past the end stands
-        corners = [(-out, WIDTH + out), (LENGTH + out, WIDTH + out), (LENGTH + out, near), (-out, near)]
+        corners = [(-out, WIDTH + out), (LENGTH + out, WIDTH + out), (LENGTH + out, -out), (-out, -out)]
         return [corners[side], corners[(side + 1) % 4]]
 
     behind, before = ring(far[0]), ring(near[0])
@@ -234,7 +233,7 @@ def lay_arena(arena: Arena, picture: Pixels, camera: Camera, at_s: float, joy: f
     mood = 1 + int(at_s * 6) % (MOODS - 1) if joy > 0.05 else 0
     for stand in arena.stands:
         if camera.sees_front(stand.plane):
-            camera.lay(picture, stand.moods[mood % len(stand.moods)], stand.plane)
+            camera.lay_pieces(picture, stand.moods[mood % len(stand.moods)], stand.plane)
 
 
 def _fill(sky: Pixels, picture: Pixels, horizon: int) -> None:
@@ -252,4 +251,4 @@ def lay_boards(arena: Arena, picture: Pixels, camera: Camera, at_s: float) -> No
         half = words.shape[1] // 2
         moved = int(at_s * words.shape[0] * 0.8) % half
         if camera.sees_front(plane):
-            camera.lay(picture, words[:, moved : moved + half], plane)
+            camera.lay_pieces(picture, words[:, moved : moved + half], plane)

@@ -25,6 +25,13 @@ class Plane:
         return self.corners.tolist()
 
     @cached_property
+    def halves(self) -> tuple[Plane, Plane]:
+        """The left one and the right one."""
+        a, b, c, d = self.corners
+        top, bottom = (a + b) / 2, (c + d) / 2
+        return Plane(np.array([a, top, bottom, d])), Plane(np.array([top, b, c, bottom]))
+
+    @cached_property
     def normal(self) -> Pixels:
         return np.cross(self.corners[1] - self.corners[0], self.corners[3] - self.corners[0])
 
@@ -79,6 +86,19 @@ class Camera:
         width, height = self.size
         return Camera(self.place, self.aim, self.focal, (round(width * share), round(height * share)))
 
+    def lay_pieces(self, picture: Pixels, texture: Pixels, plane: Plane, splits: int = 3) -> None:
+        """A texture on a plane that may reach behind the lens, where it would be seen upside down.
+
+        Such a plane is halved so often, and only the pieces before the lens are shown.
+        """
+        behind = sum(depth <= NEAR for depth in self._depths(plane))
+        if not behind:
+            self.lay(picture, texture, plane)
+        elif behind < len(plane.points) and splits:
+            middle = texture.shape[1] // 2
+            for half, part in zip(plane.halves, (texture[:, :middle], texture[:, middle:]), strict=True):
+                self.lay_pieces(picture, part, half, splits - 1)
+
     def lay(self, picture: Pixels, texture: Pixels, plane: Plane) -> None:
         """A texture on a plane, as far as it is seen."""
         window = self._window(plane)
@@ -106,6 +126,10 @@ class Camera:
         x, y = max(0, floor(min(across))), max(0, floor(min(down)))
         to_x, to_y = min(width, ceil(max(across))), min(height, ceil(max(down)))
         return (x, y, to_x, to_y) if to_x - x > 1 and to_y - y > 1 else None
+
+    def _depths(self, plane: Plane) -> list[float]:
+        a, b, c, d = self.matrix[2].tolist()
+        return [a * x + b * y + c * z + d for x, y, z in plane.points]
 
     def _clipped(self, plane: Plane) -> list[tuple[float, float, float]]:
         """Its corners as pixels times depth, as far as they are before the lens."""
