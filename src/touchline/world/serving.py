@@ -57,7 +57,11 @@ class Serving:
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._server.serve([self._socket]))
-        await self._server.answers.wait()
+        answering = asyncio.create_task(self._server.answers.wait())
+        await asyncio.wait({self._task, answering}, return_when=asyncio.FIRST_COMPLETED)
+        if not answering.done():
+            answering.cancel()
+            await self._task  # tells why
         return self
 
     async def __aexit__(
