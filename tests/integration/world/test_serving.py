@@ -9,6 +9,12 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
+
+from tests.support.world import day_of, world_of
+from touchline.kernel.errors import SetupError
+from touchline.world.application import build_app
+from touchline.world.serving import Serving
 
 
 def test_serving_until_it_is_told_to_stop(tmp_path: Path) -> None:
@@ -38,3 +44,12 @@ def _document(process: subprocess.Popen[str]) -> str:
         if line.rstrip() == "}":
             break
     return "".join(lines)
+
+
+async def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    world, _ = world_of(day_of([]), tmp_path)
+    async with Serving(build_app(world)) as serving:
+        with pytest.raises(SetupError, match="cannot listen"):
+            Serving(build_app(world), int(serving.url.rpartition(":")[2]))
+    async with Serving(build_app(world), int(serving.url.rpartition(":")[2])) as again:
+        assert again.url == serving.url, "the port is free again"
