@@ -11,14 +11,15 @@ from pathlib import Path
 
 import av
 import pytest
+from av.video.frame import VideoFrame
 from imageio_ffmpeg import get_ffmpeg_exe
 
 from touchline.world.encoder.model import Options, Sent, Target
 from touchline.world.encoder.service import Told, stream
 
 KEY = "sk-never-shown"
-QUICK = Options(seed=3, height=90, speed=3, kilobits=400, length_ms=6_000)
-SHOWN_MS = 1_500
+SMALL = Options(seed=3, height=90, kilobits=400)
+ENOUGH_BYTES = 80_000  # about a second of it
 
 
 def free_port(kind: socket.SocketKind) -> int:
@@ -54,36 +55,46 @@ def received(path: Path) -> tuple[list[int], list[int], set[bytes]]:
             if packet.pts is not None and packet.time_base is not None:
                 times[packet.stream.type].append(round(packet.pts * packet.time_base * 1000))
             if packet.stream.type == "video":
-                looks |= {frame.to_ndarray(format="gray8").tobytes() for frame in packet.decode()}
+                frames = [frame for frame in packet.decode() if isinstance(frame, VideoFrame)]
+                looks |= {frame.to_ndarray(format="gray8").tobytes() for frame in frames}
     return times["video"], times["audio"], looks
 
 
-def has_something(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
+async def arrived(path: Path, count: int = 1) -> None:
+    while await asyncio.to_thread(lambda: path.stat().st_size if path.exists() else 0) < count:
+        await asyncio.sleep(0.05)
+
+
+async def given_up(work: asyncio.Task[Sent]) -> None:
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
 
 
 def check(path: Path) -> None:
-    assert has_something(path)
     pictures, sound, looks = received(path)
     for times in (pictures, sound):
         assert times == sorted(set(times))
-        assert times[-1] - times[0] > SHOWN_MS
-    assert len(looks) > 2, "they move"
+        assert len(times) > 3
+    assert len(looks) > 1, "they move"
 
 
 async def test_rtmp(tmp_path: Path) -> None:
     url, path = f"rtmp://127.0.0.1:{free_port(socket.SOCK_STREAM)}/live/{KEY}", tmp_path / "got.flv"
     server = await rtmp_listener(url, path)
-    sent = await stream(Target.parse(url), QUICK)
+    work = asyncio.create_task(stream(Target.parse(url), SMALL))
+    await arrived(path, ENOUGH_BYTES)
+    await given_up(work)
     await ended(server)
-    assert sent.at_ms > SHOWN_MS
     check(path)
 
 
 async def test_srt(tmp_path: Path) -> None:
     address, path = f"srt://127.0.0.1:{free_port(socket.SOCK_DGRAM)}", tmp_path / "got.ts"
     server = await listener("-f", "data", "-i", f"{address}?mode=listener", path=path, copied="data")
-    await stream(Target.parse(f"{address}?streamid={KEY}"), QUICK)
+    work = asyncio.create_task(stream(Target.parse(f"{address}?streamid={KEY}"), SMALL))
+    await arrived(path, ENOUGH_BYTES)
+    await given_up(work)
     await ended(server)
     check(path)
 
@@ -94,7 +105,7 @@ async def test_it_comes_back_after_the_server_was_away(tmp_path: Path) -> None:
     broken: asyncio.Queue[str] = asyncio.Queue()
     server = await rtmp_listener(url, paths[0])
     told = Told(sending.put_nowait, lambda why, rest: broken.put_nowait(why))
-    work = asyncio.create_task(stream(Target.parse(url), Options(seed=3, height=90, kilobits=400), told))
+    work = asyncio.create_task(stream(Target.parse(url), SMALL, told))
     before = await sending.get()
     server.kill()
     await server.wait()
@@ -103,11 +114,8 @@ async def test_it_comes_back_after_the_server_was_away(tmp_path: Path) -> None:
         before = sending.get_nowait()
     server = await rtmp_listener(url, paths[1])
     after = await sending.get()
-    while not await asyncio.to_thread(has_something, paths[1]):
-        await asyncio.sleep(0.05)
-    work.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await work
+    await arrived(paths[1])
+    await given_up(work)
     await ended(server)
     assert after.pictures == 1
     assert after.at_ms > before.at_ms, "the match went on"

@@ -5,6 +5,7 @@ Invariant: the same seed shows the same at the same moment, whoever asks and wha
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 
 import numpy as np
@@ -29,21 +30,25 @@ CLUBS = (("Harbour Rovers", "HAR"), ("Valle Azul", "VAZ"), ("Nordby", "NOR"), ("
 class Programme:
     def __init__(self, seed: int, size: tuple[int, int]) -> None:
         self._seed, self._size, self._look = seed, size, _look(seed)
-        self._shot = lru_cache(maxsize=2)(self._broadcast)
-        self._heard = lru_cache(maxsize=2)(self._sound)
+        self._ahead = ThreadPoolExecutor(max_workers=1)
+        self._soon = lru_cache(maxsize=2)(self._begun)
 
     def picture(self, at_ms: int) -> Pixels:
         number, inside = divmod(at_ms, TAKE_MS)
-        return self._shot(number).picture(inside)[0]
+        broadcast, _ = self._soon(number).result()
+        if inside > TAKE_MS // 3:
+            self._soon(number + 1)  # is ready when it is on: nobody waits for it in the middle of a stream
+        return broadcast.picture(inside)[0]
 
     def sound(self, first: int, count: int) -> Sound:
         """So many samples of both channels."""
         each = TAKE_MS * SOUND_HZ // 1000
         number, inside = divmod(first, each)
-        part = self._heard(number)[:, inside : inside + count]
+        part = self._soon(number).result()[1][:, inside : inside + count]
         if part.shape[1] == count:
             return part
-        return np.concatenate([part, self._heard(number + 1)[:, : count - part.shape[1]]], axis=1)
+        after = self._soon(number + 1).result()[1]
+        return np.concatenate([part, after[:, : count - part.shape[1]]], axis=1)
 
     def take(self, number: int) -> Take:
         """Which attack this is, and how it stands by then."""
@@ -69,11 +74,11 @@ class Programme:
         scorers = [default_rng([self._seed, each, 122]).random() < 0.5 for each in range(number // GOAL_EVERY)]
         return sum(scorers), len(scorers) - sum(scorers)
 
-    def _broadcast(self, number: int) -> Broadcast:
-        return Broadcast(self.take(number), self._size)
+    def _begun(self, number: int) -> Future[tuple[Broadcast, Sound]]:
+        return self._ahead.submit(self._prepared, self.take(number))
 
-    def _sound(self, number: int) -> Sound:
-        return sound_of(self.take(number))
+    def _prepared(self, take: Take) -> tuple[Broadcast, Sound]:
+        return Broadcast(take, self._size), sound_of(take)
 
 
 def _look(seed: int) -> Look:
