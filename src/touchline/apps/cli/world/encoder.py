@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from touchline.apps.cli.output import AsJson, progress, show, show_json
+from touchline.kernel.values import parse_duration
 
 if TYPE_CHECKING:
     from touchline.world.encoder.model import Options, Sent, Target
 
 To = Annotated[str, typer.Option("--to", help="rtmp://host/application/key or srt://host:port?streamid=key.")]
-Length = Annotated[float | None, typer.Option("--length", help="Seconds of the match; without it, until Ctrl-C.")]
+Length = Annotated[
+    timedelta | None,
+    typer.Option(
+        "--length", parser=parse_duration, metavar="DURATION", help="Of the match, such as 90s; else until Ctrl-C."
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Which match.")]
 Height = Annotated[int, typer.Option("--height", min=90, max=1080, help="Rows of the picture.")]
 Speed = Annotated[float, typer.Option("--speed", min=0.1, max=20, help="How much faster than a clock it goes.")]
@@ -34,7 +40,7 @@ def encoder(
 
     target = Target.parse(to)
     redact.register(*target.secrets)
-    length_ms = None if length is None else round(length * 1000)
+    length_ms = None if length is None else length // timedelta(milliseconds=1)
     sent = asyncio.run(_streamed(target, Options(seed, height // 2 * 2, speed, length_ms=length_ms)))
     if as_json:
         show_json({"to": target.shown, "match_ms": sent.at_ms, "pictures": sent.pictures})
