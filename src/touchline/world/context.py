@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from .clock import DayClock
-from .days.model import Day, Service, Trouble
+from .days.model import Day, Fault, Service, Trouble
 from .videos.model import Recipe
 
 
@@ -26,7 +26,12 @@ class World:
     clock: DayClock
     videos: Videos
 
-    def trouble(self, service: Service) -> Trouble | None:
+    def fault(self, service: Service) -> Fault | None:
+        """Of this moment."""
         now = self.clock.day_ms()
-        active = (each for each in self.day.faults if each.service is service and each.from_ms <= now < each.until_ms)
-        return next((each.trouble for each in active), None)
+        faults = (each for each in self.day.faults if each.service is service)
+        return next((each for each in faults if each.from_ms <= now < each.until_ms), None)
+
+    def trouble(self, service: Service) -> Trouble | None:
+        fault = self.fault(service)
+        return fault.trouble if fault else None

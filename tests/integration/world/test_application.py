@@ -89,7 +89,7 @@ async def _answers(day: Day, url: str) -> dict[str, tuple[int, bytes]]:
         f"/wikidata/w/api.php?action=wbgetentities&ids={team.item}&format=json",
         "/model/v1/models",
     ]
-    cookies = {"auth_token": Access().account.token}
+    cookies = {"auth_token": Access().account.token()}
     async with httpx.AsyncClient(base_url=url, headers=KEYS, cookies=cookies) as client:
         answers = {path: await client.get(path) for path in paths}
         chat = {"model": "m", "messages": [{"role": "user", "content": f"Which of these: {', '.join(team.words)}"}]}

@@ -209,7 +209,6 @@ async def test_who_scrolls_is_not_disturbed_by_new_posts(tmp_path_factory: pytes
 @pytest.mark.parametrize(
     ("trouble", "page", "loaded"),
     [
-        (Trouble.LOGIN, 302, 401),
         (Trouble.OUTAGE, 503, 503),
         (Trouble.LIMITED, 429, 429),
         (Trouble.ERRORS, 200, 500),
@@ -226,6 +225,31 @@ async def test_troubles(trouble: Trouble, page: int, loaded: int, tmp_path_facto
         assert answer.status_code == loaded
         if loaded == 200:
             assert answer.json() == {"posts": [], "cursor": None}
+
+
+async def test_a_session_expires_and_signing_in_again_helps(tmp_path_factory: pytest.TempPathFactory) -> None:
+    day = day_of([post(1, 10, "Northport")], [Fault(Service.SEARCH, Trouble.LOGIN, 1_200_000, 2_400_000)])
+    world, wall = world_of(day, tmp_path_factory.mktemp("expiring"), 10)
+
+    async def statuses(client: httpx.AsyncClient) -> list[int]:
+        return [(await client.get(SEARCH)).status_code, (await client.get(API, params={"q": "northport"})).status_code]
+
+    async def sign_in(client: httpx.AsyncClient) -> None:
+        await client.post("/social/i/flow/login", data={"text": "touchline", "password": "offside"})
+
+    async with (
+        served(build_app(world)) as url,
+        httpx.AsyncClient(base_url=url) as old,
+        httpx.AsyncClient(base_url=url) as new,
+    ):
+        await sign_in(old)
+        assert await statuses(old) == [200, 200]
+        wall.advance(timedelta(minutes=20))
+        assert await statuses(old) == [302, 401]
+        await sign_in(new)
+        assert await statuses(new) == [200, 200]
+        wall.advance(timedelta(minutes=20))
+        assert await statuses(old) == await statuses(new) == [200, 200]
 
 
 async def test_single_posts_are_there_for_everybody(small: Small) -> None:

@@ -111,12 +111,21 @@ class _Network:
         if not self.account.admits(form.get("text", ""), form.get("password", "")):
             return login_page(root, target, error="Wrong username or password.")
         answer = RedirectResponse(target, 303)
-        answer.set_cookie(COOKIE, self.account.token, max_age=31_536_000, httponly=True, samesite="lax")
+        token = self.account.token(self._expired_since_ms())
+        answer.set_cookie(COOKIE, token, max_age=31_536_000, httponly=True, samesite="lax")
         return answer
 
     def _is_signed_in(self, request: Request) -> bool:
-        expired = self.world.trouble(Service.SEARCH) is Trouble.LOGIN
-        return not expired and self.account.knows(request.cookies.get(COOKIE, ""))
+        """While sessions have expired, only those that began since then; afterwards all again, so that a day goes on
+        without a person who signs in."""
+        since = self._expired_since_ms()
+        spans = (fault.from_ms for fault in self.world.day.faults if fault.trouble is Trouble.LOGIN)
+        valid = [since] if since is not None else [None, *spans]
+        return request.cookies.get(COOKIE, "") in [self.account.token(each) for each in valid]
+
+    def _expired_since_ms(self) -> int | None:
+        fault = self.world.fault(Service.SEARCH)
+        return fault.from_ms if fault and fault.trouble is Trouble.LOGIN else None
 
     async def asset(self, request: Request) -> Response:
         name = request.path_params["name"]
