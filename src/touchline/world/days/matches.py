@@ -11,12 +11,12 @@ from touchline.kernel.errors import InvalidInput
 from . import recipes, telling
 from .catalogue import catalogue
 from .chance import dice
-from .model import Fixture, Goal, League, Outcome, Player, Post, Shuffle
+from .model import Fixture, Goal, League, Outcome, Player, Post, ShownStatus, Shuffle
 from .moments import MINUTE
 from .posting import Desk, Story, chatter, goal_posts
 from .recipes import Board
 from .resolving import Sides, any_attacker, find_player, other, sides
-from .script import AnyIncident, GoalIncident, Match, Script, Substitution, Which
+from .script import AnyIncident, GoalIncident, Match, SaidStatus, Script, Substitution, Which
 from .telling import AnyHappening, GoalHappening, Happening, Kick
 from .timeline import Timeline, timeline
 
@@ -195,6 +195,7 @@ def _fixture(ground: Ground, happenings: Sequence[AnyHappening], league: League)
         scores,
         tuple(penalties),
         _shuffles(ground),
+        tuple(map(_status, match.statuses)),
     )
 
 
@@ -221,3 +222,7 @@ def _shuffles(ground: Ground) -> tuple[Shuffle, ...]:
         starts = ground.line.at(each.minute, 0, f"{ground.field}.reordered[{n}].minute")
         shuffles.append(Shuffle(starts, starts + each.lasts, dice(*ground.path, "shuffle", n).getrandbits(31)))
     return tuple(shuffles)
+
+
+def _status(said: SaidStatus) -> ShownStatus:
+    return ShownStatus(said.at, said.at + said.lasts if said.lasts else None, said.status)

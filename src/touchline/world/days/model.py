@@ -93,6 +93,15 @@ class Shuffle:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownStatus:
+    """For a while, or for good, the feed shows a status of its own."""
+
+    from_ms: int
+    until_ms: int | None
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
 class Fixture:
     id: int
     league: League
@@ -106,6 +115,7 @@ class Fixture:
     scores: tuple[Scored, ...]
     shoot_out: tuple[Scored, ...] = ()
     shuffles: tuple[Shuffle, ...] = ()
+    statuses: tuple[ShownStatus, ...] = ()
 
 
 class Delivery(StrEnum):

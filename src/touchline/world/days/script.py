@@ -133,6 +133,14 @@ class Reordering(Part):
     lasts: Duration = 2 * MINUTE
 
 
+class SaidStatus(Part):
+    """The feed shows this, whatever is played; without `lasts` for good."""
+
+    at: TimeOfDay
+    status: str = Field(pattern="^[A-Z0-9]{1,6}$")
+    lasts: Duration | None = Field(default=None, gt=0)
+
+
 class ShootOut(Part):
     """A letter for each penalty: `g` went in, `m` did not."""
 
@@ -158,6 +166,7 @@ class Match(Part):
     extra_time: bool = False
     shoot_out: ShootOut | None = None
     reordered: tuple[Reordering, ...] = ()
+    statuses: tuple[SaidStatus, ...] = ()
     incidents: tuple[AnyIncident, ...] | None = None
     chatter: int = Field(default=3, ge=0, le=40)
 

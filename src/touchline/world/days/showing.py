@@ -27,7 +27,13 @@ def showing(fixture: Fixture, day_ms: int) -> Shown:
     elapsed, extra = _minute(phase, day_ms)
     score = latest(fixture.scores, day_ms)
     home, away = (score.home, score.away) if score else (None, None)
-    return Shown(phase.status, elapsed, extra, home, away, entries(fixture, day_ms))
+    return Shown(_status(fixture, phase, day_ms), elapsed, extra, home, away, entries(fixture, day_ms))
+
+
+def _status(fixture: Fixture, phase: Phase, day_ms: int) -> str:
+    """The last that was said of it."""
+    said = [each for each in fixture.statuses if each.from_ms <= day_ms and _goes_on(each.until_ms, day_ms)]
+    return said[-1].status if said else phase.status
 
 
 def entries(fixture: Fixture, day_ms: int) -> tuple[Entry, ...]:
@@ -35,12 +41,16 @@ def entries(fixture: Fixture, day_ms: int) -> tuple[Entry, ...]:
     shown = [
         each
         for each in sorted(fixture.entries, key=lambda each: (each.place, each.from_ms))
-        if each.from_ms <= day_ms and (each.until_ms is None or day_ms < each.until_ms)
+        if each.from_ms <= day_ms and _goes_on(each.until_ms, day_ms)
     ]
     for turn in fixture.shuffles:
         if turn.from_ms <= day_ms < turn.until_ms:
             dice("shuffle", turn.seed).shuffle(shown)
     return tuple(shown)
+
+
+def _goes_on(until_ms: int | None, day_ms: int) -> bool:
+    return until_ms is None or day_ms < until_ms
 
 
 def latest(steps: Sequence[Timed], day_ms: int) -> Timed | None:

@@ -142,7 +142,7 @@ def _fixture(moment: Moment, fixture: Fixture, shown: Shown) -> dict[str, Any]:
         "periods": {"first": _began(moment, fixture, "1H"), "second": _began(moment, fixture, "2H")},
         "venue": {"id": _venue_id(fixture.home), "name": fixture.home.venue, "city": fixture.home.city},
         "status": {
-            "long": LONG[shown.status],
+            "long": LONG.get(shown.status, shown.status),
             "short": shown.status,
             "elapsed": shown.elapsed,
             "extra": shown.extra,

@@ -151,6 +151,7 @@ SECTIONS = {
     "Abandonment": "A match",
     "Interruption": "A match",
     "Reordering": "A match",
+    "SaidStatus": "A match",
     "ShootOut": "A match",
     "GoalIncident": "An incident",
     "OtherIncident": "An incident",

@@ -123,3 +123,13 @@ def test_interruptions_that_cannot_be_are_refused(minutes: list[int | str], wron
     with pytest.raises(InvalidInput) as refused:
         a_day(interruptions=[{"minute": minute} for minute in minutes])
     assert refused.value.field == f"matches[0].interruptions[{wrong}].minute"
+
+
+@pytest.mark.parametrize(
+    ("minutes", "status"),
+    [(-31, "NS"), (-30, "TBD"), (-21, "TBD"), (-20, "NS"), (10, "LIVE"), (11, "1H"), (20, "AWD"), (500, "AWD")],
+)
+def test_the_feed_shows_a_status_of_its_own(minutes: int, status: str) -> None:
+    said = [{"at": "14:30", "status": "TBD", "lasts": "10m"}, {"at": "15:10", "status": "LIVE", "lasts": "1m"}]
+    fixture = a_day(statuses=[*said, {"at": "15:20", "status": "AWD"}]).fixtures[0]
+    assert showing(fixture, KICK_OFF + minutes * MINUTE).status == status
