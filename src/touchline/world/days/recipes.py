@@ -17,7 +17,7 @@ from .script import Transform
 from .telling import GoalHappening
 
 STYLES = (BugStyle.BAR, BugStyle.STACKED, BugStyle.PILL)
-HEIGHTS, SHARES = (360, 432, 480, 540, 720), (5, 3, 4, 3, 1)
+HEIGHTS, SHARES = (360, 432, 480, 540, 720), (10, 6, 8, 5, 1)
 ELSEWHERE = (Kind.STUDIO, Kind.ADVERT, Kind.OTHER_SPORT)
 LAST_MINUTES = (45, 90, 105, 120)
 USUAL = (
@@ -73,7 +73,7 @@ def _goal_take(draw: Random, match: Look, goal: GoalHappening, board: Board) -> 
     return Take(
         Kind.GOAL,
         draw.randrange(1 << 31),
-        draw.randrange(11_000 if has_replay else 8_000, 14_001, 500),
+        draw.randrange(10_500 if has_replay else 8_000, 12_001, 500),
         match,
         clock,
         added,
