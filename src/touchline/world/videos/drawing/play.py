@@ -78,7 +78,7 @@ def _turned(play: Play) -> Play:
 
 
 def _people(random: Generator, attack: Attack, times: Pixels, ball: Pixels) -> Pixels:
-    slow = _smoothed(ball[:, None, :2], 0.9)[:, 0]
+    slow = _smoothed(ball[:, None, :2], 1.3)[:, 0]
     people = np.zeros((len(times), PEOPLE, 2))
     wander = _wander(random, len(times), PEOPLE)
     people[:, ATTACKERS, 0] = np.clip(slow[:, :1] + SLOTS[:, 0], 18, LENGTH - 5)
