@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from touchline.media.child.units import ChangedSets, ParameterSets, Syntax, is_idr, joined
@@ -35,6 +35,7 @@ def test_noise_is_no_error(data: bytes, width: int | None) -> None:
 
 
 @given(st.binary(max_size=200))
+@example(b"\x01\0\0\0\0\x01")
 def test_a_header_of_noise_is_no_error(data: bytes) -> None:
     sets = ParameterSets()
     try:

@@ -115,7 +115,8 @@ def _configured(extradata: bytes) -> Iterator[bytes]:
     for mask in (31, 255):
         for _ in range(extradata[position] & mask if position < len(extradata) else 0):
             length = int.from_bytes(extradata[position + 1 : position + 3])
-            yield extradata[position + 3 : position + 3 + length]
+            if unit := extradata[position + 3 : position + 3 + length]:  # one may have no length, or lie behind the end
+                yield unit
             position += 2 + length
         position += 1
 
