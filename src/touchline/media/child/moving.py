@@ -68,7 +68,7 @@ def _starts(pictures: Samples, step: int) -> list[int]:
 
 def _edges(track: Track, times: Sequence[float]) -> list[int]:
     """Sound goes with the pictures during which it is heard; what comes before the first, with the first."""
-    places = np.searchsorted(track.samples.shown, [round(time * track.scale) for time in times[1:]])
+    places = np.searchsorted(track.samples.decoded, [round(time * track.scale) for time in times[1:]])
     return [0, *places.tolist(), len(track.samples)]
 
 

@@ -24,6 +24,7 @@ from .sample_tables import Numbers, Samples, read_samples
 from .source import INPUT, Source, tick_of
 
 IN_PIECES = "empty_moov+default_base_moof+skip_trailer"  # a header that promises fragments and lists no sample
+LARGEST = 1 << 60  # a time on the clock of the output, before it is divided: no machine's number runs over
 AnyStream = VideoStream | AudioStream
 
 
@@ -52,12 +53,14 @@ def straight(source: Source, first: Sequence[AnyPacket]) -> Straight | None:
         return None
     begins = min(int(each.decoded[0]) * tick_of(stream) for each, stream in zip(known, source.tracks, strict=True))
     header, scales = _header(source.tracks)
+    if any(scale * int(samples.decoded[-1]) >= LARGEST for samples, scale in zip(known, scales, strict=True)):
+        return None
     tracks = [
         Track(_timed(samples, tick_of(stream), begins, scale), scale)
         for samples, stream, scale in zip(known, source.tracks, scales, strict=True)
     ]
-    begins_with_key = bool(known[0].is_key[0])
-    return Straight(header, tracks) if begins_with_key and all(_is_in_order(each.samples) for each in tracks) else None
+    is_plain = _begins_with_keys(known[0]) and all(_is_in_order(each.samples) for each in tracks)
+    return Straight(header, tracks) if is_plain else None
 
 
 def _checked(stream: AnyStream, samples: Samples | None, first: Sequence[AnyPacket]) -> Samples | None:
@@ -101,6 +104,12 @@ def _timed(samples: Samples, tick: Fraction, begins: Fraction, scale: int) -> Sa
     ends = ticks(samples.decoded[-1:] + samples.durations[-1:])
     durations = np.diff(decoded, append=ends)
     return replace(samples, decoded=decoded, shown=ticks(samples.shown), durations=durations)
+
+
+def _begins_with_keys(pictures: Samples) -> bool:
+    """Segments do: the first picture is one, and each is shown after those before it."""
+    shown = pictures.shown[pictures.is_key]
+    return bool(pictures.is_key[0]) and bool((np.diff(shown) > 0).all())
 
 
 def _is_in_order(samples: Samples) -> bool:
