@@ -20,7 +20,7 @@ from touchline.media.fingerprint.matching import compare
 from touchline.media.fingerprint.model import Fingerprint
 from touchline.media.fingerprint.service import take_fingerprint
 from touchline.media.sandbox import Sandbox
-from touchline.platform.children import ChildGone
+from touchline.platform.children import ChildFailed, ChildGone
 from touchline.world.videos.drawing.football import Broadcast
 from touchline.world.videos.library import Library
 from touchline.world.videos.model import Kind, Recipe, Take
@@ -112,6 +112,14 @@ async def test_a_maker_that_is_killed_leaves_nothing_and_the_next_one_makes_it(t
         assert not list(library.folder.glob("*.mp4"))
         assert (await library.file(recipe)).stat().st_size > 10_000
         assert {path.suffix for path in library.folder.iterdir()} == {".mp4"}
+
+
+async def test_a_maker_that_cannot_make_one_goes_when_the_library_is_closed(tmp_path: Path) -> None:
+    async with Library(tmp_path) as library:
+        with pytest.raises(ChildFailed):
+            await library.file(Recipe(Take(Kind.GOAL, 1, 2_000), PLAIN))  # of no match
+        assert drafts_in(tmp_path) == []
+    assert not [each for each in psutil.Process().children() if "world.videos" in " ".join(each.cmdline())]
 
 
 async def test_who_closes_a_library_leaves_no_maker_behind(tmp_path: Path) -> None:

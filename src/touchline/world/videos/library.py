@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from touchline.platform.children import Child
+from touchline.platform.children import Child, ChildFailed
 
 from .documents import document_of
 from .model import Recipe, Take
@@ -101,9 +101,13 @@ class Library:
         await asyncio.to_thread(self._shelf.tidy, frozenset(self._needed))
 
     async def _ask(self, group: Sequence[Recipe]) -> None:
-        child = self._idle.pop() if self._idle else await Child.start(MODULE)
         await asyncio.to_thread(self._shelf.folder.mkdir, parents=True, exist_ok=True)
-        await child.ask({"folder": os.fspath(self._shelf.folder), "recipes": document_of(group)})
+        child = self._idle.pop() if self._idle else await Child.start(MODULE)
+        try:
+            await child.ask({"folder": os.fspath(self._shelf.folder), "recipes": document_of(group)})
+        except ChildFailed:  # it lives, and can be asked again
+            self._idle.append(child)
+            raise
         self._idle.append(child)
 
     async def _dismiss(self) -> None:
