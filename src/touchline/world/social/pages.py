@@ -33,17 +33,18 @@ def _template(name: str) -> Template:
     return Template((_FOLDER / name).read_text("utf-8"))
 
 
-_SEARCH, _POST, _LOGIN = (_template(f"{name}.html") for name in ("search", "post", "login"))
+_FRAME, _SEARCH, _POST, _LOGIN = (_template(f"{name}.html") for name in ("frame", "search", "post", "login"))
 
 
 def search_page(root: str, query: str, tab: str) -> Response:
     chosen = tab if tab in set(Tab) else Tab.TOP
-    filled = _SEARCH.substitute(root=root, query=escape(query), tab=escape(chosen), tabs=_tabs(root, query, chosen))
-    return HTMLResponse(filled, headers=HEADERS)
+    column = _SEARCH.substitute(root=root, query=escape(query), tab=escape(chosen), tabs=_tabs(root, query, chosen))
+    return HTMLResponse(_framed(root, f"{query} - Search", column), headers=HEADERS)
 
 
 def post_page(root: str, post_id: str, status: int) -> Response:
-    return HTMLResponse(_POST.substitute(root=root, id=escape(quote(post_id, safe=""))), status, headers=HEADERS)
+    column = _POST.substitute(root=root, id=escape(quote(post_id, safe="")))
+    return HTMLResponse(_framed(root, "Post", column), status, headers=HEADERS)
 
 
 def login_page(root: str, target: str, error: str = "") -> Response:
@@ -51,6 +52,10 @@ def login_page(root: str, target: str, error: str = "") -> Response:
     alert = f'<p class="alert" role="alert" data-testid="toast">{escape(error)}</p>' if error else ""
     filled = _LOGIN.substitute(root=root, action=escape(action), alert=alert)
     return HTMLResponse(filled, 400 if error else 200, headers=HEADERS)
+
+
+def _framed(root: str, title: str, column: str) -> str:
+    return _FRAME.substitute(root=root, title=escape(title), column=column)
 
 
 def _tabs(root: str, query: str, chosen: str) -> str:
