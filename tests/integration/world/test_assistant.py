@@ -12,6 +12,10 @@ import httpx
 import numpy as np
 import pytest
 from PIL import Image
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from tests.integration.world.conftest import Small
 from tests.support.world import MINUTE, day_of, served, world_of
@@ -125,6 +129,23 @@ async def test_a_picture_by_its_address(small: Small) -> None:
     address = {"type": "image_url", "image_url": {"url": told["video"]["poster"]}}
     seen = json.loads((await ask(small, message(TEXT, address))).json()["choices"][0]["message"]["content"])
     assert seen == {"soccer": True, "screen": False, "clock": "22:01"}
+
+
+async def test_no_other_server_is_asked_for_a_picture(small: Small) -> None:
+    asked = list[str]()
+
+    async def note(request: Request) -> Response:
+        asked.append(request.url.path)
+        return Response(status_code=404)
+
+    async with served(Starlette(routes=[Route("/a.png", note)])) as url:
+        port = url.rpartition(":")[2]
+        for address in (f"{url}/a.png", f"http://localhost:{port}/a.png", f"http://user@127.0.0.1:{port}/a.png"):
+            answer = await small.client.post(
+                CHAT, json={"model": "m", "messages": [image(address)]}, headers={**KEY, "Host": f"127.0.0.1:{port}"}
+            )
+            assert answer.json()["error"]["code"] == "invalid_image_url"
+    assert asked == []
 
 
 @pytest.mark.parametrize(("colour", "soccer"), [((50, 130, 60), True), ((90, 90, 200), False), ((0, 0, 0), False)])

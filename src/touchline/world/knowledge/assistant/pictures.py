@@ -1,4 +1,7 @@
-"""Pictures that a request carries or points to, opened as a stranger's: few formats, limited in bytes and pixels."""
+"""Pictures that a request carries or points to, opened as a stranger's: few formats, limited in bytes and pixels.
+
+Invariant: only this server itself is asked for pictures, whatever a request names.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import base64
 import binascii
 import io
 import re
+from urllib.parse import urlsplit
 
 import httpx
 from PIL import Image
@@ -16,12 +20,14 @@ from .errors import Refused
 MOST_BYTES, MOST_PIXELS = 20 * 1024 * 1024, 40_000_000
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 PATIENCE_S = 10
+OWN_HOSTS = ("127.0.0.1", "localhost")
 
 _DATA = re.compile(r"data:image/[a-z.+-]+;base64,", re.ASCII | re.IGNORECASE)
 
 
-async def open_picture(address: str) -> Image.Image:
-    content = await _content(address)
+async def open_picture(address: str, port: int) -> Image.Image:
+    """`port`: at which this server answers."""
+    content = await _content(address, port)
     try:
         return await asyncio.to_thread(_decoded, content)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
@@ -36,7 +42,7 @@ def _decoded(content: bytes) -> Image.Image:
     return picture.convert("RGB")
 
 
-async def _content(address: str) -> bytes:
+async def _content(address: str, port: int) -> bytes:
     if match := _DATA.match(address):
         try:
             return base64.b64decode(address[match.end() :], validate=True)
@@ -45,7 +51,22 @@ async def _content(address: str) -> bytes:
     if not address.startswith(("http://", "https://")):
         message = f"Invalid image URL: {address[:80]!r}. Expected a valid URL or a base64-encoded data URL."
         raise Refused(message, code="invalid_image_url", param="messages")
+    if not _is_own(address, port):
+        raise _unreachable(address)
     return await _fetched(address)
+
+
+def _is_own(address: str, port: int) -> bool:
+    try:
+        parts = urlsplit(address)
+        where = parts.scheme, parts.hostname, parts.port
+    except ValueError:
+        return False
+    return where in [("http", host, port) for host in OWN_HOSTS]
+
+
+def _unreachable(address: str) -> Refused:
+    return Refused(f"Failed to download image from {address[:200]}.", code="invalid_image_url", param="messages")
 
 
 async def _fetched(address: str) -> bytes:
@@ -59,5 +80,4 @@ async def _fetched(address: str) -> bytes:
                     raise Refused("The image is too large.", code="image_too_large", param="messages")
             return bytes(content)
     except (httpx.HTTPError, httpx.InvalidURL):
-        message = f"Failed to download image from {address[:200]}."
-        raise Refused(message, code="invalid_image_url", param="messages") from None
+        raise _unreachable(address) from None

@@ -59,7 +59,7 @@ class _Assistant:
         try:
             question = read_question(await read_body(request, MOST_BODY))
             trouble = self.world.trouble(Service.MODEL)
-            facts = await self._facts(question)
+            facts = await self._facts(question, request.scope["server"][1])
             reply = "" if trouble is Trouble.EMPTY else write_reply(question, facts, trouble)
         except TooLarge:
             return Refused("The request is too large.", status=413).answer()
@@ -67,10 +67,10 @@ class _Assistant:
             return wrong.answer()
         return self._answer(question, reply)
 
-    async def _facts(self, question: Question) -> Facts:
+    async def _facts(self, question: Question, port: int) -> Facts:
         """A question with a picture is about what it shows, every other one about words."""
         if question.pictures:
-            return asdict(await self.sight.look(await open_picture(question.pictures[0])))
+            return asdict(await self.sight.look(await open_picture(question.pictures[0], port)))
         return {"words": choose(offered_words(question.texts), most_wanted(question.text))}
 
     def _answer(self, question: Question, reply: str) -> Response:
