@@ -8,6 +8,8 @@ import cv2
 import numpy as np
 from numpy.random import Generator
 
+from touchline.world.videos.drawing.lens import lens_matrix
+
 from .canvas import SKINS, WHITE, Colour, Pixels, Point, any_colour, crowd, figure, plain, shaded, uneven, write
 
 METRE = 9  # pixels of the plan
@@ -24,20 +26,11 @@ class Camera:
 
     def matrix(self) -> Pixels:
         """From points of the ground, in metres, to pixels."""
-        ahead = _unit(np.array(self.aim) - np.array(self.place))
-        right = _unit(np.cross(ahead, np.array([0.0, 0.0, 1.0])))
-        turn = np.stack([right, np.cross(ahead, right), ahead])
-        width, height = self.size
-        lens = np.array([[self.focal * width, 0, width / 2], [0, self.focal * width, height / 2], [0, 0, 1]])
-        return lens @ np.column_stack([turn, -turn @ np.array(self.place)])
+        return lens_matrix(self.place, self.aim, self.focal, self.size)
 
     def pixel(self, x: float, y: float, z: float = 0.0) -> tuple[float, float] | None:
         across, down, depth = self.matrix() @ np.array([x, y, z, 1.0])
         return (across / depth, down / depth) if depth > 1 else None
-
-
-def _unit(vector: Pixels) -> Pixels:
-    return vector / np.linalg.norm(vector)
 
 
 @dataclass(frozen=True, slots=True)

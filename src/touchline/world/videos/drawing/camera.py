@@ -9,6 +9,7 @@ from math import ceil, floor
 import cv2
 import numpy as np
 
+from .lens import lens_matrix
 from .paint import Pixels
 
 NEAR = 0.5  # metres before the lens
@@ -62,12 +63,7 @@ class Camera:
     @cached_property
     def matrix(self) -> Pixels:
         """From points in metres to pixels."""
-        ahead = _unit(np.array(self.aim) - np.array(self.place))
-        right = _unit(np.cross(ahead, np.array([0.0, 0.0, 1.0])))
-        turn = np.stack([right, np.cross(ahead, right), ahead])
-        width, height = self.size
-        lens = np.array([[self.focal * width, 0, width / 2], [0, self.focal * width, height / 2], [0, 0, 1]])
-        return lens @ np.column_stack([turn, -turn @ np.array(self.place)])
+        return lens_matrix(self.place, self.aim, self.focal, self.size)
 
     @property
     def horizon(self) -> int:
@@ -146,7 +142,3 @@ class Camera:
                 x, y, depth = (a + share * (b - a) for a, b in zip(one, other, strict=True))
                 kept.append((x, y, depth))
         return kept
-
-
-def _unit(vector: Pixels) -> Pixels:
-    return vector / np.linalg.norm(vector)
