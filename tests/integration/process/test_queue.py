@@ -14,7 +14,7 @@ from touchline.kernel.errors import LeaseLost
 from touchline.kernel.trace import tracing
 from touchline.platform.postgres.database import Transaction
 from touchline.process.queue import queries
-from touchline.process.queue.model import Failure, Job, JobStatus, JobType
+from touchline.process.queue.model import Failure, Job, JobStatus, JobType, Order
 from touchline.process.queue.payloads import ClipGeneratePayload, SegmentIndexPayload, TranscodePayload
 from touchline.process.queue.service import Queue, enqueue
 
@@ -47,7 +47,7 @@ async def test_a_claimed_job_is_nobody_elses(world: World) -> None:
 
 async def test_priority_first_then_whoever_waits_longest_and_nothing_before_its_time(world: World) -> None:
     first, second = await world.enqueue(), await world.enqueue()
-    urgent = await world.enqueue(priority=5)
+    urgent = await world.enqueue(order=Order(priority=5))
     later = await world.enqueue()
     await world.execute("UPDATE process.jobs SET run_at = now() + interval '1 hour' WHERE id = %(id)s", id=later.id)
     claimed = [await claim_one(world.queue()) for _ in range(3)]

@@ -55,6 +55,7 @@ class JobChanged(Payload):
     progress_percent: int | None = None
     error_type: str | None = None
     error_message: str | None = None
+    priority: int | None = None
 
     @property
     def key(self) -> str:

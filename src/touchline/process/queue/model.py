@@ -62,10 +62,31 @@ class Job:
     progress_percent: int | None
     result: Mapping[str, Any] | None
     trace: str | None
+    depends_on: UUID | None  # not before that one is done
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
     revision: int
+
+
+LOWEST_PRIORITY, HIGHEST_PRIORITY = -100, 100
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """When a job is to run: higher priorities first, not before its time, not before its parent is done."""
+
+    priority: int = 0
+    run_at: datetime | None = None
+    depends_on: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A completion that changes nothing but the job itself."""
+
+    job: Job
+    result: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

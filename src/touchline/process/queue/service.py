@@ -5,10 +5,11 @@ Invariant: a job's own writes are fenced by its attempt: whoever lost the lease 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from touchline.contracts.events.videos import JobChanged, VideoFailed, VideoProgressed
 from touchline.kernel import uuid7
@@ -19,22 +20,46 @@ from touchline.kernel.trace import current_trace, tracing
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.process.videos.store import VideoStore
 
-from .model import NO_TENANT, Failure, Job, JobStatus, JobType
+from .model import NO_TENANT, Done, Failure, Job, JobStatus, JobType, Order
 from .payloads import JobPayload
 from .store import JobStore
 
 Effects = Callable[[Transaction], Awaitable[None]]
+AT_ONCE = Order()
 
 
 async def enqueue(
-    transaction: Transaction, payload: JobPayload, *, priority: int = 0, clock: Clock | None = None
+    transaction: Transaction, payload: JobPayload, *, order: Order = AT_ONCE, clock: Clock | None = None
 ) -> Job | None:
-    """None when one like it waits or runs already."""
+    """None when one like it waits or runs already. A job whose parent has failed has failed, too."""
     new_id = uuid7((clock or SystemClock()).now())
-    job = await JobStore(transaction.connection).enqueue(new_id, payload, priority, current_trace())
+    job = await JobStore(transaction.connection).enqueue(new_id, payload, order, current_trace())
     if job:
         announce_change(transaction, job)
     return job
+
+
+async def enqueue_all(
+    transaction: Transaction, payloads: Iterable[JobPayload], *, order: Order = AT_ONCE, clock: Clock | None = None
+) -> Sequence[Job]:
+    """Many in one statement; those of which one like it waits or runs already are left out."""
+    now, trace = (clock or SystemClock()).now(), current_trace()
+    documents = [
+        {
+            "id": str(uuid7(now)),
+            "job_type": payload.job_type,
+            "payload": payload.model_dump(mode="json"),
+            "priority": order.priority,
+            "run_at": order.run_at and order.run_at.isoformat(),
+            "depends_on": order.depends_on and str(order.depends_on),
+            "trace": trace,
+        }
+        for payload in payloads
+    ]
+    jobs = await JobStore(transaction.connection).enqueue_all(documents)
+    for job in jobs:
+        announce_change(transaction, job)
+    return jobs
 
 
 def announce_change(transaction: Transaction, job: Job) -> None:
@@ -50,8 +75,28 @@ def announce_change(transaction: Transaction, job: Job) -> None:
         progress_percent=job.progress_percent,
         error_type=error.type if error else None,
         error_message=error.message if error else None,
+        priority=job.priority,
     )
     transaction.announce(change, revision=job.revision)
+
+
+async def settle_failures(transaction: Transaction, jobs: Sequence[Job]) -> None:
+    """Announces a job that failed, or is to be tried again, and whatever failed with it."""
+    for job in jobs:
+        announce_change(transaction, job)
+    # A clip that cannot be made says nothing about the video it was to be cut from.
+    final = [job for job in jobs if job.status is JobStatus.FAILED and job.job_type is not JobType.CLIP_GENERATE]
+    for video_id, job in {job.video_id: job for job in reversed(final)}.items():  # the first of each video is the cause
+        revision = await VideoStore(transaction.connection).failed(video_id)
+        failed = VideoFailed(
+            artifact_hash=artifact_hash(video_id),
+            job_id=job.id,
+            attempt=job.attempt,
+            job_type=job.job_type,
+            error_code=job.error.type if job.error else "",
+            error_message=job.error.message if job.error else "",
+        )
+        transaction.announce(failed, revision=revision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +107,11 @@ class Queue:
     worker: str  # names one process: never the same again after a restart
     lease: timedelta
 
-    async def claim(self, types: Sequence[JobType], most: int) -> Sequence[Job]:
+    async def claim(self, types: Sequence[JobType], most: int, *, thorough: bool = True) -> Sequence[Job]:
+        """The database announces these itself. A thorough claim costs more and finds what came in behind, too."""
         async with self.database.transaction(NO_TENANT) as transaction:
-            jobs = await JobStore(transaction.connection).claim(self.worker, types, most, self.lease)
-            for job in jobs:
-                await transaction.enter_tenant(job.tenant_id)
-                with tracing(job.trace):
-                    announce_change(transaction, job)
-                await transaction.flush()
-        return jobs
+            store = JobStore(transaction.connection)
+            return await store.claim(self.worker, types, most, self.lease, thorough=thorough)
 
     async def held(self) -> Sequence[Job]:
         """What this worker holds by the book: a claim whose answer was lost counts."""
@@ -80,17 +121,22 @@ class Queue:
     async def reclaim(self) -> Job | None:
         """Takes one job from whoever let its lease run out; None when there is none."""
         async with self.database.transaction(NO_TENANT) as transaction:
-            for job in await JobStore(transaction.connection).reclaim(self.worker, 1):
-                await transaction.enter_tenant(job.tenant_id)
-                with tracing(job.trace):
-                    await self._settle_failure(transaction, job)
-                return job
-        return None
+            jobs = await JobStore(transaction.connection).reclaim(self.worker, 1)
+            if not jobs:
+                return None
+            await transaction.enter_tenant(jobs[0].tenant_id)
+            with tracing(jobs[0].trace):
+                await settle_failures(transaction, jobs)
+            return jobs[0]
+
+    async def heartbeats(self, held: Sequence[Job]) -> frozenset[UUID]:
+        """Those whose lease is not lost."""
+        async with self.database.transaction(NO_TENANT) as transaction:
+            return await JobStore(transaction.connection).heartbeats(self.worker, held, self.lease)
 
     async def heartbeat(self, held: Job) -> bool:
         """False when the lease is lost."""
-        async with self.database.transaction(held.tenant_id) as transaction:
-            return await JobStore(transaction.connection).heartbeat(held, self.lease) is not None
+        return held.id in await self.heartbeats([held])
 
     async def report(self, held: Job, percent: int) -> None:
         async with self.database.transaction(held.tenant_id) as transaction:
@@ -117,33 +163,22 @@ class Queue:
             announce_change(transaction, job)
             await effects(transaction)
 
+    async def complete_all(self, done: Sequence[Done]) -> frozenset[UUID]:
+        """Completions without effects, of any tenants, in one transaction. What is not in the answer was refused."""
+        async with self.database.transaction(NO_TENANT) as transaction:
+            return await JobStore(transaction.connection).complete_all(self.worker, done)
+
     async def fail(self, held: Job, failure: Failure) -> Job:
         async with self.database.transaction(held.tenant_id) as transaction:
-            job = _granted(await JobStore(transaction.connection).fail(held, failure), held)
-            await self._settle_failure(transaction, job)
-        return job
+            jobs = await JobStore(transaction.connection).fail(held, failure)
+            await settle_failures(transaction, jobs)
+        return _granted(next(iter(jobs), None), held)
 
     async def release(self, held: Job, why: str) -> Job:
         async with self.database.transaction(held.tenant_id) as transaction:
             job = _granted(await JobStore(transaction.connection).release(held, why), held)
             announce_change(transaction, job)
         return job
-
-    async def _settle_failure(self, transaction: Transaction, job: Job) -> None:
-        announce_change(transaction, job)
-        # A clip that cannot be made says nothing about the video it was to be cut from.
-        if job.status is not JobStatus.FAILED or job.job_type is JobType.CLIP_GENERATE:
-            return
-        revision = await VideoStore(transaction.connection).failed(job.video_id)
-        failed = VideoFailed(
-            artifact_hash=artifact_hash(job.video_id),
-            job_id=job.id,
-            attempt=job.attempt,
-            job_type=job.job_type,
-            error_code=job.error.type if job.error else "",
-            error_message=job.error.message if job.error else "",
-        )
-        transaction.announce(failed, revision=revision)
 
 
 def _granted(answer: Job | None, held: Job) -> Job:

@@ -1,0 +1,101 @@
+"""The hand on single jobs: what cancel, retry and a new priority leave behind, and what they refuse."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from tests.support.events import new_tenant
+from touchline.kernel.errors import Conflict, InvalidInput, LeaseLost, NotFound
+from touchline.process.queue.administration import JobAdministration
+from touchline.process.queue.model import JobStatus
+from touchline.process.queue.payloads import TranscodePayload
+
+from .conftest import World, original_path
+from .test_queue import NOT_A_VIDEO, TRANSCODE, claim_one, no_effects
+
+
+async def steps(world: World, job_id: object) -> list[tuple[object, ...]]:
+    return await world.execute(
+        "SELECT from_status, to_status, actor, reason FROM process.job_events WHERE job_id = %(id)s ORDER BY id",
+        id=job_id,
+    )
+
+
+async def test_cancelling_what_waits_walks_the_diagram_and_is_final(world: World) -> None:
+    job = await world.enqueue()
+    cancelled = await JobAdministration(world.database).cancel(world.tenant_id, job.id, "anna")
+    assert cancelled.status is JobStatus.FAILED
+    assert cancelled.error
+    assert (cancelled.error.type, cancelled.retry_count) == ("Cancelled", 0)
+    why = "Cancelled: cancelled by anna"
+    assert (await steps(world, job.id))[1:] == [
+        ("queued", "processing", "anna", None),
+        ("processing", "failed", "anna", why),
+    ]
+    assert await world.queue().claim(TRANSCODE, 1) == []
+    assert len(await world.events("video.failed")) == 1
+    with pytest.raises(Conflict, match="is failed"):
+        await JobAdministration(world.database).cancel(world.tenant_id, job.id, "anna")
+
+
+async def test_cancelling_what_runs_takes_its_lease(world: World) -> None:
+    await world.enqueue()
+    held = await claim_one(world.queue())
+    await JobAdministration(world.database).cancel(world.tenant_id, held.id, "anna")
+    assert not await world.queue().heartbeat(held)
+    with pytest.raises(LeaseLost):
+        await world.queue().complete(held, {}, no_effects)
+
+
+async def test_a_dead_letter_starts_again_with_all_its_retries_and_its_original_payload(world: World) -> None:
+    job = await world.enqueue()
+    await world.queue().fail(await claim_one(world.queue()), NOT_A_VIDEO)
+    again = await JobAdministration(world.database).retry(world.tenant_id, job.id, "anna")
+    assert (again.status, again.retry_count, again.payload) == (JobStatus.QUEUED, 0, job.payload)
+    assert (await steps(world, job.id))[-1] == ("failed", "queued", "anna", "retried by hand")
+    held = await claim_one(world.queue())
+    assert held.attempt == 2
+    await world.queue().fail(held, NOT_A_VIDEO)
+    [(payload,)] = await world.execute("SELECT payload FROM process.jobs")
+    assert set(payload) == {"error", "original_payload"}
+    assert payload["original_payload"] == job.payload, "wrapped once, however often it fails"
+
+
+async def test_only_a_dead_letter_is_retried_and_not_while_one_like_it_is_active(world: World) -> None:
+    by_hand = JobAdministration(world.database)
+    job = await world.enqueue()
+    with pytest.raises(Conflict, match="is queued"):
+        await by_hand.retry(world.tenant_id, job.id, "anna")
+    await world.queue().fail(await claim_one(world.queue()), NOT_A_VIDEO)
+    await world.enqueue(TranscodePayload(video_id=job.video_id, s3_original_path=original_path(job.video_id)))
+    with pytest.raises(Conflict, match="one like it"):
+        await by_hand.retry(world.tenant_id, job.id, "anna")
+
+
+async def test_a_new_priority_changes_the_order_and_is_in_the_history(world: World) -> None:
+    await world.enqueue()
+    second = await world.enqueue()
+    by_hand = JobAdministration(world.database)
+    changed = await by_hand.reprioritise(world.tenant_id, second.id, "anna", 7)
+    assert changed.priority == 7
+    assert (await claim_one(world.queue())).id == second.id
+    assert ("queued", "queued", "anna", "priority 7, was 0") in await steps(world, second.id)
+    for priority in (-101, 101):
+        with pytest.raises(InvalidInput, match="priority"):
+            await by_hand.reprioritise(world.tenant_id, second.id, "anna", priority)
+
+
+async def test_a_foreign_job_and_one_that_never_was_are_the_same(world: World) -> None:
+    job = await world.enqueue()
+    by_hand, stranger = JobAdministration(world.database), new_tenant()
+    for job_id in (job.id, uuid4()):
+        for act in (
+            by_hand.cancel(stranger, job_id, "x"),
+            by_hand.retry(stranger, job_id, "x"),
+            by_hand.reprioritise(stranger, job_id, "x", 1),
+        ):
+            with pytest.raises(NotFound, match=f"there is no job {job_id}"):
+                await act
+    assert await world.job(job.id) == job
