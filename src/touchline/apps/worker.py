@@ -27,7 +27,7 @@ from touchline.process.intake.consumer import Intake
 from touchline.process.queue import queries
 from touchline.process.queue.model import JobType
 from touchline.process.queue.service import Queue
-from touchline.process.queue.worker import JOBS_CHANNEL, Handlers, Worker
+from touchline.process.queue.worker import CHANNELS, Handlers, Worker
 from touchline.process.scratch import Scratch, open_scratch
 from touchline.process.transcode.pointers import PointerWriter
 from touchline.process.transcode.worker import Transcoder
@@ -67,7 +67,7 @@ async def run_worker(loaded: Loaded) -> None:
 @asynccontextmanager
 async def _open(loaded: Loaded) -> AsyncGenerator[Parts]:
     settings, where = loaded.settings, wiring.endpoints(loaded)
-    wakeups = Wakeups(where.postgres.worker_url, [JOBS_CHANNEL, EVENTS_CHANNEL])
+    wakeups = Wakeups(where.postgres.worker_url, [*CHANNELS, EVENTS_CHANNEL])
     with open_scratch(wiring.scratch_folder(loaded)) as scratch:
         async with (
             Database(where.postgres.worker_url, settings.postgres) as database,

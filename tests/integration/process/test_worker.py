@@ -7,19 +7,22 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 
 import psycopg
 import pytest
 
 from tests.support.postgres import PostgresServer
 from touchline.kernel.errors import Unavailable
-from touchline.platform.postgres.database import Transaction
+from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
+from touchline.process.queue.administration import JobAdministration
 from touchline.process.queue.handler import Finished, Tell
-from touchline.process.queue.model import Job, JobStatus, JobType
+from touchline.process.queue.model import Job, JobStatus, JobType, Order
 from touchline.process.queue.payloads import SegmentIndexPayload, TranscodePayload
+from touchline.process.queue.service import Queue
 from touchline.process.queue.settings import WorkerSettings
-from touchline.process.queue.worker import JOBS_CHANNEL, Worker
+from touchline.process.queue.worker import CHANNELS, Worker
 
 from .conftest import World, until
 
@@ -64,7 +67,7 @@ async def at_once(job: Job, tell: Tell) -> None:
 async def working(
     world: World, errand: Errand, settings: WorkerSettings = SETTINGS, name: str = "worker"
 ) -> AsyncGenerator[Worker]:
-    wakeups = Wakeups(world.postgres.worker_url, [JOBS_CHANNEL])
+    wakeups = Wakeups(world.postgres.worker_url, CHANNELS)
     handlers = {JobType.TRANSCODE: errand}
     worker = Worker(world.queue(name, settings.lease), handlers, wakeups, settings)
     async with wakeups.listening():
@@ -152,6 +155,94 @@ async def test_work_that_fails_while_the_worker_stops_costs_no_attempt_either(wo
     async with working(world, Errand(complain)):
         await until(lambda: is_(world, job, JobStatus.PROCESSING))
     assert ((await world.job(job.id)).status, (await world.job(job.id)).retry_count) == (JobStatus.QUEUED, 0)
+
+
+async def test_a_stop_in_the_moment_of_the_claim_gives_back_too(world: World) -> None:
+    jobs = [await world.enqueue() for _ in range(2)]
+    errand = Errand()
+    worker = Worker(world.queue(), {JobType.TRANSCODE: errand}, Wakeups(world.database.url, []), SETTINGS)
+    start = worker._start
+
+    def start_and_stop(job: Job) -> None:
+        start(job)
+        worker.stop()
+
+    worker._start = start_and_stop
+    await worker.run()
+    assert [(await world.job(job.id)).status for job in jobs] == [JobStatus.QUEUED] * 2
+    assert await world.execute("SELECT DISTINCT retry_count FROM process.jobs") == [(0,)]
+
+
+async def test_a_job_that_is_cancelled_stops_at_once(world: World) -> None:
+    """Long before the next heartbeat: whoever takes a running job away wakes its worker."""
+    errand = Errand()
+    job = await world.enqueue()
+    async with working(world, errand):
+        await until(lambda: is_(world, job, JobStatus.PROCESSING))
+        await JobAdministration(world.database).cancel(world.tenant_id, job.id, "anna")
+
+        async def stopped() -> bool:
+            return bool(errand.cancelled)
+
+        await until(stopped)
+    after = await world.job(job.id)
+    assert (after.status, after.error and after.error.type) == (JobStatus.FAILED, "Cancelled")
+    assert errand.effects == []
+
+
+async def test_work_that_blocks_its_worker_does_not_stop_the_heartbeats(world: World) -> None:
+    async def hog(job: Job, tell: Tell) -> None:
+        with psycopg.connect(world.postgres.owner_url, autocommit=True) as connection:
+            connection.execute("SET ROLE touchline_system")
+            renewed = (False,)
+            while renewed != (True,):
+                renewed = connection.execute(
+                    "SELECT locked_until > %s FROM process.jobs", [job.locked_until]
+                ).fetchone()
+
+    job = await world.enqueue()
+    async with working(world, Errand(hog), QUICK):
+        await until(lambda: is_(world, job, JobStatus.DONE))
+    assert (await world.job(job.id)).attempt == 1
+
+
+async def test_jobs_that_change_nothing_else_end_together(world: World) -> None:
+    class Idle:
+        async def work(self, job: Job, payload: TranscodePayload, tell: Tell) -> Finished:
+            return Finished({"attempt": job.attempt})
+
+    jobs = [await world.enqueue() for _ in range(20)]
+    wide = SETTINGS.model_copy(update={"concurrency": 20})
+    worker = Worker(world.queue(), {JobType.TRANSCODE: Idle()}, Wakeups(world.database.url, []), wide)
+    running = asyncio.create_task(worker.run())
+    for job in jobs:
+        await until(lambda job=job: is_(world, job, JobStatus.DONE))
+    worker.stop()
+    await running
+    assert (await world.job(jobs[0].id)).result == {"attempt": 1}
+    changes = [data["status"] for _, _, data in await world.events("job.changed")]
+    assert changes.count("done") == changes.count("processing") == 20
+
+
+async def test_nothing_is_kept_in_a_session_between_transactions(world: World) -> None:
+    """As behind a pooler that gives every transaction another one: no LISTEN, no settings, no locks, no plans."""
+
+    async def forget(connection: psycopg.AsyncConnection[Any]) -> None:
+        await connection.set_autocommit(True)
+        await connection.execute("DISCARD ALL", prepare=False)
+        await connection.set_autocommit(False)
+
+    async with Database(world.postgres.worker_url) as pooled:
+        pooled._pool._reset = forget
+        job = await world.enqueue()
+        child = await world.enqueue(SegmentIndexPayload(video_id=job.video_id), order=Order(depends_on=job.id))
+        handlers = {JobType.TRANSCODE: Errand(at_once), JobType.SEGMENT_INDEX: Errand(at_once)}
+        queue = Queue(pooled, "worker", SETTINGS.lease)
+        worker = Worker(queue, handlers, Wakeups(world.database.url, []), SETTINGS)
+        running = asyncio.create_task(worker.run())
+        await until(lambda: is_(world, child, JobStatus.DONE))
+        worker.stop()
+        await running
 
 
 async def test_heartbeats_keep_a_job_that_takes_longer_than_its_lease(world: World) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from touchline.platform.postgres.database import Transaction
+
 from .model import Job
 from .payloads import JobPayload
 from .service import Effects
@@ -20,12 +22,16 @@ async def nothing_more() -> None:
     """For jobs that end with their transaction."""
 
 
+async def no_effects(transaction: Transaction) -> None:
+    """For jobs that change nothing but themselves: such completions go together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finished:
     """The work is done and lies under the attempt's prefix; nothing points at it yet."""
 
     result: dict[str, Any]
-    effects: Effects  # in the transaction that completes the job; may run again if that one was lost
+    effects: Effects = no_effects  # in the transaction that completes the job; may run again if that one was lost
     afterwards: Callable[[], Awaitable[None]] = nothing_more  # after the commit; someone else does it if we die before
 
 

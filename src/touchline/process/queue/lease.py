@@ -1,4 +1,4 @@
-"""One claim of a job, kept alive by heartbeats while its work runs.
+"""One claim of a job: whose it is, until when, and what stops when it is lost.
 
 Invariant: a lease that was lost, or that could not be renewed in time, stops the work. The database's clock decides;
 ours only ends what would be refused anyway.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TypeVar
@@ -16,7 +17,6 @@ from touchline.kernel.errors import LeaseLost
 from touchline.platform.retry import delay_seconds, passes_by_itself
 
 from .model import Job
-from .service import Queue
 
 Answer = TypeVar("Answer")
 
@@ -24,24 +24,18 @@ logger = logging.getLogger(__name__)
 
 
 class Lease:
-    def __init__(self, queue: Queue, job: Job, retry_delay: timedelta) -> None:
+    __slots__ = ("_closed", "_on_lost", "job", "lost", "renewed_at")
+
+    def __init__(self, job: Job, on_lost: Callable[[], object]) -> None:
         self.job = job
         self.lost = False
+        self.renewed_at = time.monotonic()
         self._closed = False
-        self._queue = queue
-        self._retry_delay = retry_delay
-        self._on_lost: Callable[[], object] = lambda: None
-        self._end = self._ends_after(asyncio.get_running_loop().time())
-
-    def when_lost(self, stop: Callable[[], object]) -> None:
-        self._on_lost = stop
-        if self.lost:
-            stop()
+        self._on_lost = on_lost
 
     def close(self) -> None:
         """The job has ended: there is nothing left to lose."""
         self._closed = True
-        self._end.cancel()
 
     def lose(self) -> None:
         if not self._closed:
@@ -50,26 +44,7 @@ class Lease:
             logger.warning("lease lost", extra={"job_id": str(self.job.id), "attempt": self.job.attempt})
             self._on_lost()
 
-    async def keep(self, interval: timedelta) -> None:
-        """Heartbeats until the job has ended or is lost."""
-        while not self._closed:
-            await asyncio.sleep(interval.total_seconds())
-            await self.beat()
-
-    async def beat(self) -> None:
-        asked = asyncio.get_running_loop().time()
-        try:
-            held = await self._queue.heartbeat(self.job)
-        except Exception as error:  # nobody answered: it stays ours until its time is over
-            logger.warning("heartbeat failed", extra={"job_id": str(self.job.id), "reason": str(error)})
-            return
-        if not held:
-            self.lose()
-        elif not self._closed:
-            self._end.cancel()
-            self._end = self._ends_after(asked)
-
-    async def insist(self, act: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def insist(self, act: Callable[[], Awaitable[Answer]], retry_delay: timedelta) -> Answer:
         """Tries again while parts are away, as long as the lease lasts."""
         failures = 0
         while not self.lost:
@@ -79,10 +54,6 @@ class Lease:
                 if not passes_by_itself(error):
                     raise
                 logger.warning("trying again", extra={"job_id": str(self.job.id), "reason": str(error)})
-            await asyncio.sleep(delay_seconds(self._retry_delay, failures))
+            await asyncio.sleep(delay_seconds(retry_delay, failures))
             failures += 1
         raise LeaseLost(f"the lease of job {self.job.id} is over", why="the database was away for too long")
-
-    def _ends_after(self, asked: float) -> asyncio.TimerHandle:
-        """Counted from before the request: the database counts from a moment that is later."""
-        return asyncio.get_running_loop().call_at(asked + self._queue.lease.total_seconds(), self.lose)

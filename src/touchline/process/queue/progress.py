@@ -11,22 +11,34 @@ from . import rules
 
 
 class Progress:
-    def __init__(self) -> None:
+    """Costs nothing until a job tells something."""
+
+    def __init__(self, report: Callable[[int], Awaitable[None]]) -> None:
+        self._report = report
         self._percent = 0
         self._moved = asyncio.Event()
+        self._started_at = time.monotonic()
+        self._telling: asyncio.Task[Never] | None = None
 
     def reached(self, percent: int) -> None:
         self._percent = max(self._percent, min(percent, 100))
         self._moved.set()
+        if self._telling is None:
+            self._telling = asyncio.create_task(self._keep_telling())
 
-    async def keep_telling(self, report: Callable[[int], Awaitable[None]]) -> Never:
+    async def close(self) -> None:
+        if self._telling:
+            self._telling.cancel()
+            await asyncio.wait([self._telling])
+
+    async def _keep_telling(self) -> Never:
         """Until cancelled."""
-        told, told_at = 0, time.monotonic()
+        told, told_at = 0, self._started_at
         while True:
             await self._moved.wait()
             self._moved.clear()
             await asyncio.sleep(told_at + rules.SHORTEST_S - time.monotonic())  # what moves meanwhile is told with it
             percent = self._percent
             if rules.is_worth_telling(percent, told, time.monotonic() - told_at):
-                await report(percent)
+                await self._report(percent)
                 told, told_at = percent, time.monotonic()

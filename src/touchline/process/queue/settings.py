@@ -21,7 +21,7 @@ class WorkerSettings(Section):
     port: Port = 0
     """The port on which health and metrics answer; 0 takes the one that `touchline up` chose, if any."""
 
-    concurrency: int = Field(default=2, ge=1, le=64)
+    concurrency: int = Field(default=2, ge=1, le=1000)
     """How many jobs one worker process does at the same time."""
 
     lease: Duration = Field(default=timedelta(minutes=5), ge=timedelta(milliseconds=100))

@@ -10,11 +10,9 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
-from enum import StrEnum
 from typing import Any, Never
 
 from touchline.kernel.errors import LeaseLost
@@ -22,76 +20,65 @@ from touchline.kernel.trace import tracing
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import delay_seconds, passes_by_itself, retried_forever
 
-from . import metrics
-from .handler import Finished, Handler
-from .lease import Lease
-from .model import Job, JobStatus, JobType
-from .payloads import parse_payload
-from .progress import Progress
-from .rules import failure_of
+from .attendance import Attendance, Run, labels
+from .completions import Completions
+from .handler import Handler
+from .heart import Heart
+from .model import Job, JobType
 from .service import Queue
 from .settings import WorkerSettings
 
 JOBS_CHANNEL = "touchline_jobs"
-STOPPING = "the worker stops"
+STOPS_CHANNEL = "touchline_job_stops"
+CHANNELS = (JOBS_CHANNEL, STOPS_CHANNEL)
 LOST_ANSWER = "the worker never heard that it got the job"
+ECHO = timedelta(milliseconds=25)  # after a wake-up: what came right behind it sent none of its own
+SHORTEST_LOOK_S, LOOK_SHARE = 1.0, 20  # thorough claims: at most so often, and at most a twentieth of the time
+
+HOUR = timedelta(hours=1)
 
 logger = logging.getLogger(__name__)
 
 Handlers = Mapping[JobType, Handler[Any]]
 
 
-class Outcome(StrEnum):
-    DONE = "done"
-    RETRIED = "retried"
-    FAILED = "failed"
-    RELEASED = "released"
-    LOST = "lost"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """One job in hand. Cancelling the work means that the worker stops, unless the lease is lost."""
-
-    lease: Lease
-    work: asyncio.Task[Finished]
-
-    @property
-    def job(self) -> Job:
-        return self.lease.job
-
-
 class Worker:
     def __init__(self, queue: Queue, handlers: Handlers, wakeups: Wakeups, settings: WorkerSettings) -> None:
         self._queue = queue
-        self._handlers = handlers
         self._settings = settings
         self._types = deque(handlers)
         self._wakeup = wakeups.subscribe(JOBS_CHANNEL)
+        self._stops = wakeups.subscribe(STOPS_CHANNEL)
+        self._heart = Heart(queue, settings)
+        self._attendance = Attendance(queue, handlers, Completions(queue), settings.retry_delay)
         self._running: dict[asyncio.Task[None], Run] = {}
         self._stopping = False
         self._in_doubt = False  # a claim may have been granted whose answer was lost
+        self._next_look = 0.0
 
     def stop(self) -> None:
         """`run` gives back what it holds, and returns."""
         self._stopping = True
+        self._attendance.stopping = True
         self._wakeup.wake()
 
     async def run(self) -> None:
-        try:
-            async with asyncio.TaskGroup() as group:
-                reclaiming = group.create_task(self._reclaim_always())
-                await self._claim_until_stopped()
-                reclaiming.cancel()
-        finally:
-            await self._give_back()
+        async with self._heart.beating():
+            try:
+                async with asyncio.TaskGroup() as group:
+                    beside = [group.create_task(self._reclaim_always()), group.create_task(self._heed_stops())]
+                    await self._claim_until_stopped()
+                    for task in beside:
+                        task.cancel()
+            finally:
+                await self._give_back()
 
     async def _claim_until_stopped(self) -> None:
-        failures = 0
+        failures, woken = 0, False
         while not self._stopping:
-            pause = self._settings.poll_interval
+            pause, drained = self._settings.poll_interval, False
             try:
-                await self._fill()
+                drained = await self._fill()
                 failures = 0
             except Exception as error:
                 if not passes_by_itself(error):
@@ -99,20 +86,31 @@ class Worker:
                 logger.warning("claiming again soon", extra={"reason": str(error)})
                 pause = timedelta(seconds=delay_seconds(self._settings.retry_delay, failures))
                 failures += 1
-            await self._wakeup.wait(pause)
+            woken = await self._wakeup.wait(min(ECHO, pause) if woken and drained else pause)
 
-    async def _fill(self) -> None:
-        """Claims as many jobs as there are free hands."""
+    async def _fill(self) -> bool:
+        """Claims as many jobs as there are free hands; answers whether there was nothing more."""
         if self._in_doubt:
             await self._release_strangers()
         free = self._settings.concurrency - len(self._running)
-        if free > 0:
-            self._types.rotate(-1)  # each type is asked for first in its turn
-            self._in_doubt = True
-            jobs = await self._queue.claim(list(self._types), free)
-            self._in_doubt = False
-            for job in jobs:
-                self._start(job)
+        if free <= 0:
+            return False
+        self._types.rotate(-1)  # each type is asked for first in its turn
+        self._in_doubt = True
+        jobs = await self._claim(free)
+        self._in_doubt = False
+        for job in jobs:
+            self._start(job)
+        return len(jobs) < free
+
+    async def _claim(self, most: int) -> Sequence[Job]:
+        begun = time.monotonic()
+        thorough = begun >= self._next_look
+        jobs = await self._queue.claim(list(self._types), most, thorough=thorough)
+        if thorough:
+            now = time.monotonic()
+            self._next_look = now + max(SHORTEST_LOOK_S, LOOK_SHARE * (now - begun))
+        return jobs
 
     async def _release_strangers(self) -> None:
         """What is booked on us and not in our hands: the answer to that claim was lost on the way."""
@@ -126,112 +124,36 @@ class Worker:
     async def _reclaim_always(self) -> Never:
         async def turn() -> None:
             while job := await self._queue.reclaim():
-                logger.warning("job reclaimed", extra=_labels(job))
+                logger.warning("job reclaimed", extra=labels(job))
             await asyncio.sleep(self._settings.reclaim_interval.total_seconds())
 
         await retried_forever(turn, self._settings.retry_delay, logger)
 
+    async def _heed_stops(self) -> Never:
+        """Somebody took a running job away: the next heartbeat tells whether it was ours."""
+        while True:
+            if await self._stops.wait(HOUR):
+                self._heart.beat_now()
+
     def _start(self, job: Job) -> None:
-        with tracing(job.trace):  # the tasks keep it
-            progress = Progress()
-            lease = Lease(self._queue, job, self._settings.retry_delay)
-            work = asyncio.create_task(self._work(job, progress))
-            lease.when_lost(work.cancel)
-            run = Run(lease, work)
-            task = asyncio.create_task(self._attend(run, progress))
-        self._running[task] = run
-        task.add_done_callback(self._ended)
+        run = Run(job)
+        self._heart.hold(run.lease)
+        with tracing(job.trace):  # the task keeps it
+            run.task = asyncio.create_task(self._attendance.attend(run))
+        self._running[run.task] = run
+        run.task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        del self._running[task]
+        self._heart.drop(self._running.pop(task).lease)
         self._wakeup.wake()
 
-    async def _work(self, job: Job, progress: Progress) -> Finished:
-        payload = parse_payload(job.job_type, job.payload)
-        return await self._handlers[job.job_type].work(job, payload, progress.reached)
-
-    async def _attend(self, run: Run, progress: Progress) -> None:
-        """From the claim to the end of the job, whatever that is. Never raises."""
-        started = time.monotonic()
-        beating = asyncio.create_task(run.lease.keep(self._settings.heartbeat_interval))
-        telling = asyncio.create_task(progress.keep_telling(lambda percent: self._report(run, percent)))
-        run.work.add_done_callback(lambda work: telling.cancel())
-        outcome = Outcome.LOST
-        try:
-            outcome = await self._settle(run)
-        except LeaseLost:
-            run.lease.lose()
-        except Exception:
-            logger.exception("job left to its lease", extra=_labels(run.job))
-        finally:
-            run.lease.close()
-            for task in (run.work, beating, telling):
-                task.cancel()
-            await asyncio.wait([run.work, beating, telling])
-        metrics.DURATION.labels(run.job.job_type, outcome).observe(time.monotonic() - started)
-        logger.info("job ended", extra={**_labels(run.job), "outcome": outcome})
-
-    async def _settle(self, run: Run) -> Outcome:
-        await asyncio.wait([run.work])
-        if run.lease.lost:
-            return Outcome.LOST
-        error = None if run.work.cancelled() else run.work.exception()
-        if run.work.cancelled() or (error and self._stopping):
-            await run.lease.insist(lambda: self._queue.release(run.job, STOPPING))
-            return Outcome.RELEASED
-        if error:
-            return await self._fail(run, error)
-        return await self._complete(run, run.work.result())
-
-    async def _complete(self, run: Run, finished: Finished) -> Outcome:
-        try:
-            await run.lease.insist(lambda: self._queue.complete(run.job, finished.result, finished.effects))
-        except LeaseLost:
-            raise
-        except Exception as error:
-            return await self._fail(run, error)
-        run.lease.close()
-        try:
-            await finished.afterwards()
-        except Exception:
-            logger.exception("left for later", extra=_labels(run.job))
-        return Outcome.DONE
-
-    async def _fail(self, run: Run, error: BaseException) -> Outcome:
-        failure = failure_of(error)
-        logger.warning("job failed", extra={**_labels(run.job), "error": failure.type}, exc_info=error)
-        job = await run.lease.insist(lambda: self._queue.fail(run.job, failure))
-        if job.status is JobStatus.FAILED:
-            metrics.FAILURES.labels(job.job_type).inc()
-            return Outcome.FAILED
-        metrics.RETRIES.labels(job.job_type).inc()
-        return Outcome.RETRIED
-
-    async def _report(self, run: Run, percent: int) -> None:
-        """Progress is worth nothing that a job could fail of."""
-        try:
-            await self._queue.report(run.job, percent)
-        except LeaseLost:
-            run.lease.lose()
-        except Exception as error:
-            logger.warning("progress not told", extra={**_labels(run.job), "reason": str(error)})
-
     async def _give_back(self) -> None:
+        await asyncio.sleep(0)  # a task that never began could not give anything back
         for run in self._running.values():
-            run.work.cancel()
+            run.interrupt()
         if self._running:
             _, late = await asyncio.wait(self._running, timeout=self._settings.stop_grace.total_seconds())
             for task in late:
                 task.cancel()
             if late:
                 await asyncio.wait(late)
-
-
-def _labels(job: Job) -> dict[str, Any]:
-    return {
-        "job_id": str(job.id),
-        "job_type": job.job_type,
-        "video_id": str(job.video_id),
-        "attempt": job.attempt,
-        "status": job.status,
-    }
