@@ -38,6 +38,7 @@ CREATE INDEX jobs_claim ON process.jobs (lane, start_tag, place) WHERE lane IS N
 CREATE INDEX jobs_turns ON process.jobs (tenant_id, lane, start_tag) WHERE lane IS NOT NULL;
 CREATE INDEX jobs_due ON process.jobs (run_at) WHERE parked = 'time';
 CREATE INDEX jobs_children ON process.jobs (tenant_id, depends_on) WHERE depends_on IS NOT NULL;
+CREATE INDEX jobs_newest ON process.jobs (id); -- for operators, who see all tenants
 CREATE INDEX jobs_dead ON process.jobs (tenant_id, id) WHERE status = 'failed';
 
 CREATE FUNCTION process.lane_of(kind process.job_type, wanted integer) RETURNS process.lanes

@@ -30,6 +30,7 @@ ALLOWED = {
         "record a failed periodic pass",
         "register periodic tasks",
     },
+    "process/queue/listing/queries.py": {"list jobs of all tenants", "show a job and its history"},
     "process/queue/queries.py": {"show the job queue's state"},
     "process/transcode/pointers.py": {"find fixed keys that nobody wrote"},
     "serve/registry/service.py": {"find registered uploads without an artifact"},

@@ -1,0 +1,1 @@
+"""Lists of jobs for those who look on and act on single ones."""

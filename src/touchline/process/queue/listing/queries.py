@@ -1,0 +1,120 @@
+"""Lists of jobs, newest first, for the API and the command line.
+
+Invariant: a page is found by exact ids; each state is written out in its statement, so that the index of that state is
+used. Counting ends at `MOST_COUNTED`: more is not worth a scan.
+"""
+
+# ruff: noqa: S608  what is put into the statements is one of the constants below
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, LiteralString
+from uuid import UUID
+
+from psycopg.rows import class_row, kwargs_row, scalar_row
+
+from touchline.platform.postgres.database import Database, Transaction
+from touchline.process.queue.model import Job, JobStatus, JobType
+from touchline.process.queue.queries import Transition
+from touchline.process.queue.store import COLUMNS, job
+
+MOST_COUNTED = 10_000
+_COUNTED: LiteralString = "LIMIT 10000"
+
+_OF_TENANT: LiteralString = "tenant_id = (SELECT platform.current_tenant())"
+_OF_ALL: LiteralString = "(%(tenant)s::uuid IS NULL OR tenant_id = %(tenant)s)"
+_STATES: dict[JobStatus | None, LiteralString] = {
+    None: "",
+    JobStatus.QUEUED: "AND status = 'queued'",
+    JobStatus.PROCESSING: "AND status = 'processing'",
+    JobStatus.DONE: "AND status = 'done'",
+    JobStatus.FAILED: "AND status = 'failed'",
+}
+_WANTED: LiteralString = """
+  AND (%(type)s::text IS NULL OR job_type::text = %(type)s)
+  AND (%(video)s::uuid IS NULL OR video_id = %(video)s)
+  AND (%(cause)s::text IS NULL OR payload #>> '{error,type}' = %(cause)s)
+"""
+OF_ANY: LiteralString = f"SELECT {COLUMNS} FROM process.jobs WHERE id = %(id)s"
+HISTORY_OF_ANY: LiteralString = """
+SELECT from_status, to_status, attempt, retry_count, actor, reason, occurred_at
+  FROM process.job_events
+ WHERE tenant_id = %(tenant)s AND job_id = %(id)s
+ ORDER BY id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    status: JobStatus | None = None
+    job_type: JobType | None = None
+    video_id: UUID | None = None
+    cause: str | None = None  # the type of its last error
+
+    def values(self) -> dict[str, Any]:
+        return {"type": self.job_type, "video": self.video_id, "cause": self.cause}
+
+
+@dataclass(frozen=True, slots=True)
+class JobWindow:
+    """The jobs strictly between two: the first of them, or the last. Newest first."""
+
+    size: int
+    after: UUID | None = None
+    before: UUID | None = None
+    from_the_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    jobs: Sequence[Job]
+    more: bool  # in the direction of reading
+    total_count: int
+
+
+async def page_of_tenant(transaction: Transaction, wanted: JobFilter, window: JobWindow) -> JobPage:
+    where = f"{_OF_TENANT} {_STATES[wanted.status]} {_WANTED}"
+    jobs = await _read(transaction, where, window, wanted.values())
+    async with transaction.connection.cursor(row_factory=scalar_row) as cursor:
+        counting: LiteralString = f"SELECT count(*) FROM (SELECT 1 FROM process.jobs WHERE {where} {_COUNTED}) AS found"
+        [total] = await (await cursor.execute(counting, wanted.values())).fetchall()
+    found = jobs[: window.size]
+    return JobPage(found[::-1] if window.from_the_end else found, len(jobs) > window.size, total)
+
+
+async def jobs_of_all(
+    database: Database, wanted: JobFilter, window: JobWindow, tenant_id: UUID | None = None
+) -> JobPage:
+    """For operators. Not counted."""
+    where = f"{_OF_ALL} {_STATES[wanted.status]} {_WANTED}"
+    async with database.system("list jobs of all tenants") as transaction:
+        jobs = await _read(transaction, where, window, {**wanted.values(), "tenant": tenant_id})
+    return JobPage(jobs[: window.size], len(jobs) > window.size, 0)
+
+
+async def job_of_any(database: Database, job_id: UUID) -> tuple[Job, Sequence[Transition]] | None:
+    """For operators: with its history."""
+    async with database.system("show a job and its history") as transaction:
+        async with transaction.connection.cursor(row_factory=kwargs_row(job)) as cursor:
+            found = await (await cursor.execute(OF_ANY, {"id": job_id})).fetchone()
+        async with transaction.connection.cursor(row_factory=class_row(Transition)) as cursor:
+            values = {"id": job_id, "tenant": found and found.tenant_id}
+            steps = await (await cursor.execute(HISTORY_OF_ANY, values)).fetchall()
+    return (found, steps) if found else None
+
+
+async def _read(
+    transaction: Transaction, where: LiteralString, window: JobWindow, values: dict[str, Any]
+) -> Sequence[Job]:
+    """One more than the window has, to know whether there is more."""
+    direction: LiteralString = "ASC" if window.from_the_end else "DESC"
+    after: LiteralString = "AND id < %(after)s" if window.after else ""
+    before: LiteralString = "AND id > %(before)s" if window.before else ""
+    listing = f"""
+    SELECT {COLUMNS} FROM process.jobs WHERE {where} {after} {before} ORDER BY id {direction} LIMIT %(size)s
+    """
+    bounds = {"after": window.after, "before": window.before, "size": window.size + 1}
+    async with transaction.connection.cursor(row_factory=kwargs_row(job)) as cursor:
+        return await (await cursor.execute(listing, values | bounds)).fetchall()
