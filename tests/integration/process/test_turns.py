@@ -32,8 +32,10 @@ WITH made AS (
   SELECT platform.current_tenant(), gen_random_uuid(), 'x', 1, 'video/mp4' FROM generate_series(1, %(count)s)
   RETURNING video_id
 )
-INSERT INTO process.jobs (tenant_id, video_id, job_type, payload, run_at)
-SELECT platform.current_tenant(), video_id, 'transcode', jsonb_build_object('video_id', video_id), {run_at} FROM made
+INSERT INTO process.jobs (tenant_id, video_id, job_type, run_at, payload)
+SELECT platform.current_tenant(), video_id, 'transcode', {run_at}, jsonb_build_object(
+         'video_id', video_id, 's3_original_path', 'videos/original/' || video_id || '/master.mp4')
+  FROM made
 """
 BACKLOG = 1500  # a hundred thousand and more are the bench's
 

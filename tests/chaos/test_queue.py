@@ -1,0 +1,185 @@
+"""Light jobs by the thousand while workers, sessions and PostgreSQL itself die. Then every effect is counted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.chaos.conftest import Chaos
+from tests.chaos.queue_worker import ADDRESS, EFFECTS_TABLE, LEAVE
+from tests.integration.process.conftest import World, until
+from tests.integration.process.test_turns import flood
+from tests.support.events import new_tenant
+from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
+from touchline.kernel.errors import Unavailable
+from touchline.platform.endpoints import PostgresEndpoint
+from touchline.platform.postgres.database import Database, Transaction
+from touchline.platform.postgres.migrations import migrate
+from touchline.platform.stack import postgres
+from touchline.platform.stack.ports import read_ports
+from touchline.platform.stack.secrets import read_secrets
+from touchline.process.queue.model import JobStatus, JobType
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 900.0
+DONE = "SELECT count(*) FROM process.jobs WHERE status = 'done'"
+
+
+class LightWorkers:
+    def __init__(self, url: str) -> None:
+        self._environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", ADDRESS: url}
+        self.running: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "tests.chaos.queue_worker"]
+        self.running.append(
+            subprocess.Popen(
+                command, cwd=ROOT, env=self._environment, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+        )
+
+    def end(self, number: int, how: signal.Signals) -> int:
+        process = self.running.pop(number)
+        process.send_signal(how)
+        return process.wait()
+
+
+@contextmanager
+def light_workers(url: str, count: int) -> Generator[LightWorkers]:
+    workers = LightWorkers(url)
+    try:
+        for _ in range(count):
+            workers.start()
+        yield workers
+    finally:
+        while workers.running:
+            workers.end(0, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def own_postgres() -> Generator[RunningStack]:
+    """One that may be killed: its supervisor starts it again. Durable, as the product runs it."""
+    with temporary_root() as root, running_stack(StackPlan(root, only=("postgres",))) as stack:
+        yield stack
+
+
+@pytest.fixture
+async def world(own_postgres: RunningStack) -> AsyncGenerator[World]:
+    folder = own_postgres.folder
+    where = postgres.endpoint(read_ports(folder.ports), read_secrets(folder.secrets))
+    await migrate(where.owner_url)
+    async with await psycopg.AsyncConnection.connect(where.owner_url) as connection:
+        await connection.execute("DROP SCHEMA IF EXISTS test CASCADE")
+        await connection.execute(EFFECTS_TABLE.encode())
+    async with Database(where.worker_url) as database:
+        yield World(where, database, new_tenant())
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(1800)
+async def test_each_effect_is_there_once_whoever_dies(world: World, own_postgres: RunningStack, chaos: Chaos) -> None:
+    count, deaths = (2000, 30) if chaos.full else (100, 4)
+    await flood(world, count)
+    blows = ["worker", "sessions", "worker", "postgres"]
+    with light_workers(world.postgres.worker_url, 2) as workers:
+        for death in range(deaths):
+            await reached(world, (death + 1) * count // (deaths + 2))
+            await strike(blows[death % len(blows)], workers, own_postgres, chaos.random(f"queue {death}"))
+        await reached(world, count)
+        for _ in workers.running[:]:
+            assert workers.end(0, signal.SIGTERM) == 0, "whoever outlived it all stops cleanly"
+    await check_effects(world, count)
+
+
+async def strike(blow: str, workers: LightWorkers, stack: RunningStack, chance: Random) -> None:
+    if blow == "worker":
+        workers.end(chance.randrange(len(workers.running)), signal.SIGKILL)
+        workers.start()
+    elif blow == "sessions":
+        async with await psycopg.AsyncConnection.connect(stack.superuser_url, autocommit=True) as connection:
+            await connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'touchline_worker'"
+            )
+    else:
+        pid = stack.part("postgres").pid
+        assert pid
+        os.kill(pid, chance.choice([signal.SIGINT, signal.SIGQUIT]))
+
+
+async def ask(world: World, question: str) -> list[tuple[Any, ...]]:
+    try:
+        return await world.execute(question)
+    except (Unavailable, psycopg.OperationalError):
+        return []
+
+
+async def reached(world: World, count: int) -> None:
+    async def look() -> bool:
+        return any(done >= count for (done,) in await ask(world, DONE))
+
+    await until(look, PATIENCE_S)
+
+
+async def check_effects(world: World, count: int) -> None:
+    rows = await world.execute("SELECT status::text, count(*) FROM process.jobs GROUP BY status")
+    assert rows == [("done", count)], "none lost, none failed"
+    rows = await world.execute(
+        "SELECT count(*), count(DISTINCT e.job_id) FROM test.effects AS e"
+        " JOIN process.jobs AS j ON j.id = e.job_id AND j.attempt = e.attempt"
+    )
+    assert rows == [(count, count)], "each effect once, and by the attempt that is written down"
+    assert await world.execute("SELECT count(*) FROM test.effects") == [(count,)]
+
+
+@pytest.mark.chaos
+async def test_a_crash_between_any_two_statements_of_a_completion_leaves_no_half_state(world: World) -> None:
+    """The session dies after the first, the second, … statement; only the last try lives to its commit."""
+    job = await world.enqueue()
+    [held] = await world.queue().claim([JobType.TRANSCODE], 1)
+    steps = 4
+
+    def effects_that_die_after(last: int) -> Any:
+        async def effects(transaction: Transaction) -> None:
+            for step in range(steps):
+                if step == last:
+                    await transaction.connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+                await transaction.connection.execute(LEAVE, (job.id, step))
+
+        return effects
+
+    for last in range(steps):
+        with pytest.raises(Unavailable):
+            await world.queue().complete(held, {}, effects_that_die_after(last))
+        assert (await world.job(job.id)).status is JobStatus.PROCESSING
+        assert await world.execute("SELECT count(*) FROM test.effects") == [(0,)]
+    await world.queue().complete(held, {}, effects_that_die_after(steps))
+    assert await world.execute("SELECT count(*) FROM test.effects") == [(steps,)]
+    statuses = [data["status"] for _, _, data in await world.events("job.changed") if data["job_id"] == str(job.id)]
+    assert statuses == ["queued", "processing", "done"]
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(600)
+async def test_one_tenant_with_a_hundred_thousand_waiting_does_not_hold_up_another(
+    postgres: PostgresEndpoint, chaos: Chaos
+) -> None:
+    async with Database(postgres.worker_url) as database:
+        world = World(postgres, database, new_tenant())
+        for _ in range(50 if chaos.full else 1):
+            await flood(world, 2000)
+        for _ in range(5):
+            await world.queue().claim([JobType.TRANSCODE], 100, thorough=False)
+            job = await world.of(new_tenant()).enqueue()
+            # The lane may be up to a batch ahead of what it says; then it is the newcomer's turn.
+            claimed = await world.queue().claim([JobType.TRANSCODE], 102, thorough=False)
+            assert job.id in {each.id for each in claimed}
