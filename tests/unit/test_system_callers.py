@@ -30,6 +30,11 @@ ALLOWED = {
         "record a failed periodic pass",
         "register periodic tasks",
     },
+    "process/queue/alerts/service.py": {
+        "find alerts that the webhook has not heard of",
+        "record what the webhook has heard",
+        "watch the job queue",
+    },
     "process/queue/listing/queries.py": {"list jobs of all tenants", "show a job and its history"},
     "process/queue/queries.py": {"show the job queue's state"},
     "process/transcode/pointers.py": {"find fixed keys that nobody wrote"},

@@ -30,6 +30,7 @@ from touchline.platform.postgres.settings import PostgresSettings
 from touchline.platform.rpc.settings import RpcSettings
 from touchline.platform.stack.settings import StackSettings
 from touchline.platform.temporal.settings import TemporalSettings
+from touchline.process.queue.alerts.settings import AlertSettings
 from touchline.process.queue.settings import WorkerSettings
 from touchline.process.settings import ProcessSettings
 from touchline.serve.settings import ServeSettings
@@ -73,6 +74,7 @@ class Settings(Section):
     media: MediaSettings = MediaSettings()
     process: ProcessSettings = ProcessSettings()
     worker: WorkerSettings = WorkerSettings()
+    alerts: AlertSettings = AlertSettings()
     serve: ServeSettings = ServeSettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()

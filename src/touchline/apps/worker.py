@@ -25,6 +25,7 @@ from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import retried_forever
 from touchline.process.intake.consumer import Intake
 from touchline.process.queue import queries
+from touchline.process.queue.alerts.service import Watch
 from touchline.process.queue.model import JobType
 from touchline.process.queue.service import Queue
 from touchline.process.queue.worker import CHANNELS, Handlers, Worker
@@ -102,7 +103,8 @@ def _loops(parts: Parts, settings: Settings) -> list[Loop]:
     archive = Archive(database, parts.objects, settings.events, clock)
     intake = Consumer(database, PostgresLog(database, parts.wakeups, archive), Intake(), settings.events)
     pointers = Task("write fixed keys", MINUTE, PointerWriter(database, parts.objects).run_pass)
-    periodic = PeriodicRunner(database, [pointers], settings.periodic, process_name())
+    watch = Task("watch jobs", MINUTE, Watch(database, settings.alerts, clock).run_pass)
+    periodic = PeriodicRunner(database, [pointers, watch], settings.periodic, process_name())
     return [intake.run(), periodic.run(), _observe(database)]
 
 

@@ -62,4 +62,19 @@ class JobChanged(Payload):
         return f"job:{self.job_id}"
 
 
-PAYLOADS: tuple[type[Payload], ...] = (VideoProgressed, VideoTranscoded, VideoFailed, JobChanged)
+class JobAlert(Payload):
+    """Something of a queue went beyond its threshold, or came back."""
+
+    event_type: ClassVar[str] = "job.alert"
+    kind: str  # failure_rate, queue_age or dead_letters
+    job_type: str
+    raised: bool
+    value: float
+    threshold: float
+
+    @property
+    def key(self) -> str:
+        return f"job_alert:{self.kind}:{self.job_type}"
+
+
+PAYLOADS: tuple[type[Payload], ...] = (VideoProgressed, VideoTranscoded, VideoFailed, JobChanged, JobAlert)

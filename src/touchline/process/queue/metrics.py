@@ -13,4 +13,5 @@ DURATION = Histogram(
     buckets=(0.1, 0.3, 1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10_800),
 )
 RETRIES = Counter("touchline_job_retries", "Runs that failed and will be tried again.", ["job_type"])
+ALERTS = Gauge("touchline_job_alerts", "Alerts that are raised now, of all tenants.", ["kind", "job_type"])
 FAILURES = Counter("touchline_job_failures", "Jobs that failed for good.", ["job_type"])

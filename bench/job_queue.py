@@ -1,0 +1,199 @@
+"""No-op jobs per second and the time from adding to starting, beside other queues on the same PostgreSQL.
+
+Everything runs on the embedded server as the product starts it, durable, each queue in a database of its own, with 1
+and 2 worker processes, in turns. The others are installed into `build/bench-queue` on the first run. `pgqueuer` has
+the best batch size of those tried; ours has the whole contract on, and writes its events as the product does (nobody
+moves them on meanwhile). The floor is bare SQL in batches on one plain table. Claims are also timed alone, from a
+thousand waiting jobs to `--most`, with nothing analysed and with an old transaction open.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psycopg
+from support.postgres import embedded_postgres
+from support.report import percentile, report
+
+ROOT = Path(__file__).parents[1]
+ACTORS = Path(__file__).parent / "support" / "queues"
+PEERS = ROOT / "build" / "bench-queue"
+BATCHES = {"floor": (500,), "ours": (300,), "pgqueuer": (100, 500), "procrastinate": (50,)}
+LATENCY_JOBS = 150
+TENANT = "00000000-0000-0000-0000-000000000007"
+Figures = dict[str, float | str]
+
+FLOOD = """
+WITH made AS (
+  INSERT INTO process.videos (tenant_id, video_id, s3_original_path, size_bytes, content_type)
+  SELECT platform.current_tenant(), gen_random_uuid(), 'x', 1, 'video/mp4' FROM generate_series(1, %s)
+  RETURNING video_id
+)
+INSERT INTO process.jobs (tenant_id, video_id, job_type, payload)
+SELECT platform.current_tenant(), video_id, 'ocr', jsonb_build_object('video_id', video_id) FROM made
+"""
+CLAIM = "SELECT id FROM process.claim('bench', ARRAY['ocr']::process.job_type[], 10, interval '5 min', false)"
+
+
+def peers() -> str:
+    python = PEERS / "bin" / "python"
+    if not python.exists():
+        uv = str(ROOT / ".venv" / "bin" / "uv")
+        subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, str(PEERS)], check=True)
+        wanted = ["procrastinate", "pgqueuer", "asyncpg", "psycopg[binary,pool]"]
+        subprocess.run([uv, "pip", "install", "--quiet", "--python", str(python), *wanted], check=True)
+    return str(python)
+
+
+class Queue:
+    def __init__(self, name: str, url: str) -> None:
+        file = ACTORS / (f"{name}.py" if name in {"ours", "floor"} else f"{name}_queue.py")
+        python = sys.executable if name in {"ours", "floor"} else peers()
+        self.name = name
+        self._command = [python, str(file)]
+        self._url = url
+
+    def fill(self, count: int) -> None:
+        subprocess.run([*self._command, "fill", self._url, str(count)], check=True)
+
+    def start(self, word: str, number: int) -> subprocess.Popen[str]:
+        """Ready, and waiting for its line."""
+        actor = subprocess.Popen(
+            [*self._command, word, self._url, str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert actor.stdout
+        while actor.stdout.readline().strip() != "ready":
+            assert actor.poll() is None, f"{self.name} {word} ended early"
+        return actor
+
+    def drain(self, count: int, workers: int, batch: int) -> float:
+        """Jobs per second."""
+        self.fill(count)
+        actors = [self.start("drain", batch) for _ in range(workers)]
+        begun = time.monotonic()
+        for actor in actors:
+            _go(actor)
+        for actor in actors:
+            assert actor.stdout
+            while (line := actor.stdout.readline().strip()) != "done":
+                assert line or actor.poll() is None, f"{self.name} ended early"
+        seconds = time.monotonic() - begun
+        for actor in actors:
+            actor.wait()
+        return count / seconds
+
+    def latencies_ms(self) -> list[float]:
+        server = self.start("serve", 0)
+        added = subprocess.run(
+            [*self._command, "add", self._url, str(LATENCY_JOBS)], check=True, stdout=subprocess.PIPE, text=True
+        )
+        time.sleep(1)  # what is not begun by then is not counted, and missing ones are said
+        out, _ = server.communicate("\n")
+        begun = dict(line.split() for line in out.splitlines())
+        pairs = [line.split() for line in added.stdout.splitlines()]
+        return [(float(begun[name]) - float(at)) * 1000 for name, at in pairs if name in begun]
+
+
+def _go(actor: subprocess.Popen[str]) -> None:
+    assert actor.stdin
+    actor.stdin.write("\n")
+    actor.stdin.flush()
+
+
+def speeds(queues: dict[str, Queue], count: int, rounds: int) -> Figures:
+    found: dict[tuple[str, int], list[float]] = {}
+    for _ in range(rounds):
+        for workers in (1, 2):
+            for name, queue in queues.items():
+                jobs = count if name != "procrastinate" else count // 10
+                best = max(queue.drain(jobs, workers, batch) for batch in BATCHES[name])
+                found.setdefault((name, workers), []).append(best)
+    figures: Figures = {f"{name}, {n} workers: jobs/s": statistics.median(v) for (name, n), v in found.items()}
+    for workers in (1, 2):
+        ours = statistics.median(found["ours", workers])
+        for name in queues.keys() - {"ours"}:
+            figures[f"ratio ours : {name}, {workers} workers"] = ours / statistics.median(found[name, workers])
+    return figures
+
+
+def latencies(queues: dict[str, Queue]) -> Figures:
+    figures: Figures = {}
+    for name, queue in queues.items():
+        if name != "floor":
+            taken = queue.latencies_ms()
+            figures[f"{name}, idle: add to start p50, ms"] = percentile(taken, 0.5)
+            figures[f"{name}, idle: add to start p99, ms"] = percentile(taken, 0.99)
+            figures[f"{name}, idle: jobs begun in time"] = f"{len(taken)} of {LATENCY_JOBS}"
+    return figures
+
+
+def flatness(url: str, most: int) -> Figures:
+    """Claims of ten, as a worker makes them, with ever more waiting; nobody analyses in between."""
+    figures: Figures = {}
+    with psycopg.connect(url) as connection, psycopg.connect(url) as old:
+        claims = json.dumps({"tenant_id": TENANT})
+        connection.execute("SELECT set_config('request.jwt.claims', %s, false)", [claims])
+        old.execute("SELECT set_config('request.jwt.claims', %s, false)", [claims])
+        waiting = 0
+        for size in (size for size in (1_000, 10_000, 100_000, 1_000_000) if size <= most):
+            while waiting < size:
+                step = min(size - waiting, 20_000)
+                connection.execute(FLOOD, [step])
+                connection.commit()
+                waiting += step
+            figures[f"claim of 10, {size:,} waiting: ms"] = _claim_ms(connection)
+        old.commit()
+        old.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        old.execute("SELECT count(*) FROM process.jobs")
+        for _ in range(200):
+            connection.execute(CLAIM)
+            connection.commit()
+        figures["claim of 10, old transaction open: ms"] = _claim_ms(connection)
+    return figures
+
+
+def _claim_ms(connection: psycopg.Connection) -> float:
+    taken: list[float] = []
+    for _ in range(30):
+        begun = time.monotonic()
+        connection.execute(CLAIM)
+        taken.append((time.monotonic() - begun) * 1000)
+        connection.commit()
+    return statistics.median(taken)
+
+
+async def measure(arguments: argparse.Namespace) -> Figures:
+    async with embedded_postgres() as (where, superuser):
+        queues: dict[str, Queue] = {}
+        async with await psycopg.AsyncConnection.connect(superuser, autocommit=True) as connection:
+            for name in ("floor", "pgqueuer", "procrastinate"):
+                await connection.execute(f"CREATE DATABASE bench_{name}".encode())
+                # asyncpg knows fewer of the words in an address
+                plain = superuser.replace("/postgres?", f"/bench_{name}?").replace("&gssencmode=disable", "")
+                queues[name] = Queue(name, plain)
+        queues["ours"] = Queue("ours", where.worker_url)
+        figures: Figures = {"load average": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"}
+        figures |= await asyncio.to_thread(speeds, queues, arguments.count, arguments.rounds)
+        figures |= await asyncio.to_thread(latencies, queues)
+        figures |= await asyncio.to_thread(flatness, where.worker_url, arguments.most)
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=20_000, help="jobs of one run; procrastinate gets a tenth")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--most", type=int, default=1_000_000, help="how many wait at most while claims are timed")
+    report("queue", asyncio.run(measure(parser.parse_args())))
+
+
+if __name__ == "__main__":
+    main()

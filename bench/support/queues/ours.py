@@ -1,0 +1,110 @@
+"""Touchline's queue with the whole contract on: leases, fences, history, events, turns of tenants, typed payloads."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+from actor import PAUSE_S, go, run, say
+
+from touchline.apps.running import process_name
+from touchline.kernel import TenantId
+from touchline.platform.postgres.database import Database
+from touchline.platform.postgres.wakeups import Wakeups
+from touchline.process.queue.handler import Finished, Tell
+from touchline.process.queue.model import Job, JobType
+from touchline.process.queue.payloads import TranscodePayload
+from touchline.process.queue.service import Queue, enqueue, enqueue_all
+from touchline.process.queue.settings import WorkerSettings
+from touchline.process.queue.worker import CHANNELS, Worker
+from touchline.process.videos.model import NewVideo
+from touchline.process.videos.store import VideoStore
+
+TENANT = TenantId(UUID(int=7))
+CHUNK = 500
+
+
+def path(video_id: UUID) -> str:
+    return f"videos/original/{video_id}/master.mp4"
+
+
+async def add_videos(database: Database, count: int) -> list[TranscodePayload]:
+    payloads: list[TranscodePayload] = []
+    async with database.transaction(TENANT) as transaction:
+        for _ in range(count):
+            video_id = uuid4()
+            await VideoStore(transaction.connection).add(NewVideo(video_id, None, path(video_id), 1, "video/mp4"))
+            payloads.append(TranscodePayload(video_id=video_id, s3_original_path=path(video_id)))
+    return payloads
+
+
+async def fill(url: str, count: int) -> None:
+    async with Database(url) as database:
+        for _ in range(0, count, CHUNK):
+            payloads = await add_videos(database, CHUNK)
+            async with database.transaction(TENANT) as transaction:
+                assert len(await enqueue_all(transaction, payloads)) == CHUNK
+
+
+class NoOperation:
+    def __init__(self) -> None:
+        self.told = False
+
+    async def work(self, job: Job, payload: TranscodePayload, tell: Tell) -> Finished:
+        if self.told:
+            say(f"{job.id} {time.time():.6f}")
+        return Finished({})
+
+
+async def drain(url: str, batch: int) -> None:
+    settings = WorkerSettings(concurrency=batch, reclaim_interval=timedelta(minutes=10))
+    async with Database(url) as database:
+        queue = Queue(database, process_name(), settings.lease)
+        worker = Worker(queue, {JobType.TRANSCODE: NoOperation()}, Wakeups(url, []), settings)
+        await go()
+        running = asyncio.create_task(worker.run())
+        while await _left(database):
+            await asyncio.sleep(0.02)
+        say("done")
+        worker.stop()
+        await running
+
+
+async def _left(database: Database) -> bool:
+    async with database.transaction(TENANT) as transaction:
+        found = await transaction.connection.execute(
+            "SELECT EXISTS (SELECT 1 FROM process.jobs WHERE lane IS NOT NULL)"
+            " OR EXISTS (SELECT 1 FROM process.jobs WHERE status = 'processing')"
+        )
+        [(left,)] = await found.fetchall()
+    return left
+
+
+async def serve(url: str, _: int) -> None:
+    handler, settings, wakeups = NoOperation(), WorkerSettings(), Wakeups(url, CHANNELS)
+    handler.told = True
+    async with Database(url) as database, wakeups.listening():
+        worker = Worker(
+            Queue(database, process_name(), settings.lease), {JobType.TRANSCODE: handler}, wakeups, settings
+        )
+        running = asyncio.create_task(worker.run())
+        await go()
+        worker.stop()
+        await running
+
+
+async def add(url: str, count: int) -> None:
+    async with Database(url) as database:
+        for payload in await add_videos(database, count):
+            begun = time.time()
+            async with database.transaction(TENANT) as transaction:
+                job = await enqueue(transaction, payload)
+            assert job
+            say(f"{job.id} {begun:.6f}")
+            await asyncio.sleep(PAUSE_S)
+
+
+if __name__ == "__main__":
+    run(fill=fill, drain=drain, serve=serve, add=add)
