@@ -32,7 +32,7 @@ JOBS_CHANNEL = "touchline_jobs"
 STOPS_CHANNEL = "touchline_job_stops"
 CHANNELS = (JOBS_CHANNEL, STOPS_CHANNEL)
 LOST_ANSWER = "the worker never heard that it got the job"
-ECHO = timedelta(milliseconds=25)  # after a wake-up: what came right behind it sent none of its own
+ECHO = timedelta(milliseconds=10)  # after a wake-up: what came right behind it sent none of its own
 SHORTEST_LOOK_S, LOOK_SHARE = 1.0, 20  # thorough claims: at most so often, and at most a twentieth of the time
 
 HOUR = timedelta(hours=1)
