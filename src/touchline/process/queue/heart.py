@@ -83,13 +83,10 @@ class Heart:
             end = time.monotonic() - queue.lease.total_seconds()
             refused = [lease for lease in held if lease.renewed_at <= end]
         else:
-            refused = [lease for lease in held if lease.job.id not in kept or self._is_stale(lease)]
+            # One that we lost and got again is held twice: what is still ours is the later attempt.
+            latest = {lease.job.id: lease for lease in sorted(held, key=lambda lease: lease.job.attempt)}
+            refused = [lease for lease in held if lease.job.id not in kept or latest[lease.job.id] is not lease]
             for lease in held:
                 lease.renewed_at = asked  # from before the request: the database counts from a moment that is later
         for lease in refused:
             main.call_soon_threadsafe(lease.lose)
-
-    def _is_stale(self, lease: Lease) -> bool:
-        """We lost it and got it again: what is still ours is the later attempt."""
-        job = lease.job
-        return any(id_ == job.id and attempt > job.attempt for id_, attempt in list(self._leases))
