@@ -1,0 +1,110 @@
+"""Readings of single pictures become segments: the same text in the same place, for as long as it stood there.
+
+Several texts stand on the screen at once, a reader misses one now and then and misreads letters. Invariant: every
+detection belongs to exactly one segment, and the order in which regions are listed changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any, TypeAlias
+
+from touchline.media.engines.model import Box
+
+from .likeness import likeness
+from .model import Detection, Frame, Segment
+
+SAME_PLACE = 0.5  # of the smaller box
+CELL = 96  # pixels: only what lies near each other is compared
+_Rank: TypeAlias = tuple[float, int, str, tuple[Any, ...]]
+
+
+@dataclass(slots=True)
+class _Standing:
+    """A text that is on the screen, or was a moment ago."""
+
+    start_ms: int
+    box: Box
+    detections: list[Detection]
+    missing_ms: int | None = None  # since when it is not there
+
+    @property
+    def last(self) -> Detection:
+        return self.detections[-1]
+
+    def take(self, detection: Detection) -> None:
+        self.detections.append(detection)
+        self.box, self.missing_ms = detection.box, None
+
+    def is_over(self, at_ms: int, gap_ms: int) -> bool:
+        return self.missing_ms is not None and at_ms - self.missing_ms > gap_ms
+
+    def ended(self, end_ms: int) -> Segment:
+        """With the text that was read most often and most surely."""
+        votes: dict[str, float] = defaultdict(float)
+        for each in self.detections:
+            votes[each.text] += each.confidence
+        text = min(votes, key=lambda each: (-votes[each], each))
+        best = max((each for each in self.detections if each.text == text), key=lambda each: each.confidence)
+        end_ms = end_ms if self.missing_ms is None else self.missing_ms
+        return Segment(text, best.box, best.confidence, best.language, self.start_ms, end_ms, len(self.detections))
+
+
+def merge(frames: Iterable[Frame], end_ms: int, gap_ms: int) -> Iterator[Segment]:
+    """Frames in the order of time. `gap_ms`: how long a text may be missing and still be the same."""
+    standing: list[_Standing] = []
+    for frame in frames:
+        yield from (each.ended(end_ms) for each in standing if each.is_over(frame.at_ms, gap_ms))
+        standing = [each for each in standing if not each.is_over(frame.at_ms, gap_ms)]
+        standing += _follow(standing, frame)
+    yield from (each.ended(end_ms) for each in standing)
+
+
+def _follow(standing: Sequence[_Standing], frame: Frame) -> list[_Standing]:
+    """Each detection goes to what stands there already, the surest pairs first. What began now."""
+    free = dict(enumerate(standing))
+    new = dict(enumerate(frame.detections))
+    for _, number, detected in sorted(_pairs(standing, frame.detections)):
+        if number in free and detected in new:
+            free.pop(number).take(new.pop(detected))
+    for each in free.values():
+        each.missing_ms = frame.at_ms if each.missing_ms is None else each.missing_ms
+    return [_Standing(frame.at_ms, each.box, [each]) for each in new.values()]
+
+
+def _pairs(standing: Sequence[_Standing], detections: Sequence[Detection]) -> Iterator[tuple[_Rank, int, int]]:
+    """What may be the same, with a rank that does not depend on the order in which regions are listed."""
+    near = _Neighbours(each.box for each in standing)
+    for detected, detection in enumerate(detections):
+        for number in near.of(detection.box):
+            other = standing[number]
+            place = _same_place(other.box, detection.box)
+            alike = likeness(other.last.text, detection.text) if place >= SAME_PLACE else 0.0
+            if alike:
+                yield (-alike * place, other.start_ms, detection.text, astuple(detection.box)), number, detected
+
+
+class _Neighbours:
+    """Boxes by the cells of a grid that they touch: ten thousand on one picture are no reason to compare all."""
+
+    def __init__(self, boxes: Iterable[Box]) -> None:
+        self._cells: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for number, box in enumerate(boxes):
+            for cell in _cells(box):
+                self._cells[cell].append(number)
+
+    def of(self, box: Box) -> set[int]:
+        return {number for cell in _cells(box) for number in self._cells.get(cell, ())}
+
+
+def _cells(box: Box) -> Iterator[tuple[int, int]]:
+    for x in range(box.x // CELL, (box.x + box.width) // CELL + 1):
+        for y in range(box.y // CELL, (box.y + box.height) // CELL + 1):
+            yield x, y
+
+
+def _same_place(one: Box, other: Box) -> float:
+    """The share of the smaller box that lies in the other."""
+    return one.shared(other) / max(1, min(one.pixels, other.pixels))

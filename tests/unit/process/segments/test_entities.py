@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchline.process.segments.entities import find_entities
+from touchline.process.segments.numbers import amount
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+NORWAY = "\U0001f1f3\U0001f1f4"
+WAVE = "\U0001f44b\U0001f3fd"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("Second half", []),
+        ("by @NorthBank", ["mention @NorthBank northbank"]),
+        ("@a.b_c.", ["mention @a.b_c a.b_c"]),
+        ("mail a@b.com or foo.bar@x", []),
+        ("#UCL2026 #goal", ["hashtag #UCL2026 ucl2026", "hashtag #goal goal"]),
+        ("#日本代表 \uff03ゴール", ["hashtag #日本代表 日本代表", "hashtag \uff03ゴール ゴール"]),
+        ("#1 seat", ["number 1 1 plain"]),
+        ("see https://X.com/A_(b)).", ["url https://X.com/A_(b) https://x.com/A_(b)"]),
+        ("touchline.tv/Live", ["url touchline.tv/Live https://touchline.tv/Live"]),
+        ("in www.Foo.de!", ["url www.Foo.de https://www.foo.de"]),
+        ("He scored.Then he left", []),
+        ("https://x.com/@name/#top?n=5", ["url https://x.com/@name/#top?n=5 https://x.com/@name/#top?n=5"]),
+        (f"{NORWAY}{FAMILY}{WAVE}", [f"emoji {NORWAY} {NORWAY}", f"emoji {FAMILY} {FAMILY}", f"emoji {WAVE} {WAVE}"]),
+        ("1\ufe0f\u20e3 \u2764\ufe0f \u00a9", ["emoji 1\ufe0f\u20e3 1\u20e3", "emoji \u2764\ufe0f \u2764"]),
+        ("ARS 2-1 CHE", ["number 2-1 2-1 score"]),
+        ("2 \u2013 1, 3:2", ["number 2 \u2013 1 2-1 score", "number 3:2 3-2 score"]),
+        ("63:07 and 63'", ["number 63:07 63:07 clock", "number 63' 63 clock"]),
+        ("45:00 +2:13 90+3\u2019", ["number 45:00 +2:13 45:00+2:13 clock", "number 90+3\u2019 90+3 clock"]),
+        ("4-4-2", ["number 4 4 plain", "number 4 4 plain", "number 2 2 plain"]),
+        ("Attendance 48,210", ["number 48,210 48210 plain"]),
+        ("12 000 fans", ["number 12 000 12000 plain"]),
+        ("€50m", ["number €50m 50000000 EUR currency"]),
+        ("1.234,50 €", ["number 1.234,50 € 1234.5 EUR currency"]),
+        ("1,234.50 EUR", ["number 1,234.50 EUR 1234.5 EUR currency"]),
+        ("120 km/h 50%", ["number 120 km/h 120 km/h unit", "number 50% 50 % unit"]),
+        ("\u0663-\u0662", ["number \u0663-\u0662 3-2 score"]),
+        ("\u0664\u0665:\u0660\u0660", ["number \u0664\u0665:\u0660\u0660 45:00 clock"]),
+        ("Mane10 v2", []),
+    ],
+)
+def test_what_a_text_speaks_of(text: str, expected: list[str]) -> None:
+    found = find_entities(text)
+    told = [f"{each.type} {each.value} {each.normalized_value}{f' {each.kind}' if each.kind else ''}" for each in found]
+    assert told == expected
+
+
+@given(st.text(max_size=60) | st.text(alphabet="@#/:.-+'a1 €%\u200d", max_size=60))
+def test_they_stand_in_the_text_and_never_overlap(text: str) -> None:
+    end = 0
+    for entity in find_entities(text):
+        assert entity.start >= end
+        end = entity.start + len(entity.value)
+        assert text[entity.start : end] == entity.value
+        assert entity.normalized_value
+
+
+@given(st.integers(0, 10**9), st.integers(0, 99))
+def test_one_amount_has_one_value(whole: int, cents: int) -> None:
+    english = f"{whole:,}.{cents:02}"
+    german = english.translate(str.maketrans(",.", ".,"))
+    assert amount(f"{whole}.{cents:02}") == amount(english) == amount(german)

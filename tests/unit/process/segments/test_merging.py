@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchline.media.engines.model import Box
+from touchline.process.segments.merging import merge
+from touchline.process.segments.model import Detection, Frame, Segment
+
+PLACE, BELOW, LEFT = Box(100, 600, 400, 40), Box(100, 660, 300, 30), Box(20, 20, 200, 30)
+GAP_MS = 1000
+
+
+def seen(text: str, box: Box = PLACE, confidence: float = 0.9) -> Detection:
+    return Detection(text, box, confidence)
+
+
+def frames(*readings: Sequence[Detection], step_ms: int = 500) -> list[Frame]:
+    return [Frame(number * step_ms, detections) for number, detections in enumerate(readings)]
+
+
+def told(found: Sequence[Segment]) -> list[tuple[str, int, int]]:
+    return sorted((each.text, each.start_ms, each.end_ms) for each in found)
+
+
+def test_a_caption_of_eight_seconds_is_one_segment_whatever_stands_beside_it() -> None:
+    noise = ["Henrik Dahl", "Henrik DahI", "Henrlk Dahl", "Henrik Dahl"]
+    readings = [
+        [
+            seen(f"{half // 120:02}:{half // 2 % 60:02}", LEFT),
+            seen("NORTH BANK", Box(700, 40, 200, 30)),
+            *([seen(noise[half % 4]), seen("Head coach", BELOW)] if 4 <= half < 20 and half != 11 else []),
+        ]
+        for half in range(30)
+    ]
+    found = list(merge(frames(*readings), end_ms=15_000, gap_ms=GAP_MS))
+    clocks = [each for each in found if each.box == LEFT]
+    assert told([each for each in found if each.box != LEFT]) == [
+        ("Head coach", 2000, 10_000), ("Henrik Dahl", 2000, 10_000), ("NORTH BANK", 0, 15_000),
+    ]  # fmt: skip
+    assert told(clocks) == [(f"00:{second:02}", second * 1000, second * 1000 + 1000) for second in range(15)]
+
+
+@pytest.mark.parametrize(
+    ("readings", "expected"),
+    [
+        ([[], []], []),
+        ([[seen("A goal")]], [("A goal", 0, 9000)]),
+        ([[seen("A goal")], []], [("A goal", 0, 500)]),
+        ([[seen("A goal")], [], [seen("A goal")], []], [("A goal", 0, 1500)]),
+        ([[seen("A goal")], [], [], [], [seen("A goal")], []], [("A goal", 0, 500), ("A goal", 2000, 2500)]),
+        ([[seen("1-0")], [seen("2-0")]], [("1-0", 0, 500), ("2-0", 500, 9000)]),
+        ([[seen("1-0")], [seen("1-O")]], [("1-0", 0, 9000)]),
+        ([[seen("A goal")], [seen("A goal", BELOW)]], [("A goal", 0, 500), ("A goal", 500, 9000)]),
+        ([[seen("A goal", PLACE), seen("A goal", LEFT)]] * 2, [("A goal", 0, 9000)] * 2),
+        ([[seen("Kofi Mensah", confidence=0.9)], [seen("Kofi Mansah", confidence=0.5)]], [("Kofi Mensah", 0, 9000)]),
+        ([[seen("Yes")], [seen("Yea")]], [("Yea", 500, 9000), ("Yes", 0, 500)]),
+    ],
+)
+def test_when_a_text_came_and_left(readings: list[list[Detection]], expected: list[tuple[str, int, int]]) -> None:
+    assert told(list(merge(frames(*readings), end_ms=9000, gap_ms=GAP_MS))) == expected
+
+
+def test_ten_thousand_regions_are_followed() -> None:
+    regions = [seen(f"word {number}", Box(number % 100 * 120, number // 100 * 40, 110, 30)) for number in range(10_000)]
+    assert len(list(merge(frames(regions, regions), end_ms=1000, gap_ms=GAP_MS))) == 10_000
+
+
+BOXES = st.builds(Box, st.integers(0, 600), st.integers(0, 300), st.integers(1, 200), st.integers(1, 60))
+TEXTS = st.sampled_from(["Goal", "GOAL", "G0al", "1-0", "1-O", "2-0", "Henrik Dahl", "Henrik DahI", "", "#x"])
+READINGS = st.lists(st.lists(st.builds(seen, TEXTS, BOXES, st.floats(0.1, 1)), max_size=6), max_size=8)
+
+
+@given(READINGS, st.integers(0, 2**32))
+def test_nothing_is_lost_and_the_order_of_regions_does_not_matter(readings: list[list[Detection]], seed: int) -> None:
+    shuffled = [Random(seed).sample(regions, len(regions)) for regions in readings]
+    found = list(merge(frames(*readings), end_ms=9000, gap_ms=GAP_MS))
+    assert sum(each.pictures for each in found) == sum(map(len, readings))
+    assert all(0 <= each.start_ms < each.end_ms <= 9000 for each in found)
+    assert told(found) == told(list(merge(frames(*shuffled), end_ms=9000, gap_ms=GAP_MS)))
