@@ -31,6 +31,7 @@ from touchline.process.queue.service import Queue
 from touchline.process.queue.worker import CHANNELS, Handlers, Worker
 from touchline.process.scratch import Scratch, open_scratch
 from touchline.process.transcode.pointers import PointerWriter
+from touchline.process.transcode.publishing import Publisher
 from touchline.process.transcode.worker import Transcoder
 
 from . import wiring
@@ -88,7 +89,8 @@ def _worker(parts: Parts, settings: Settings) -> Worker:
 def _handlers(parts: Parts, settings: Settings) -> Handlers:
     """Everything that this version can do."""
     pointers = PointerWriter(parts.database, parts.objects)
-    return {JobType.TRANSCODE: Transcoder(parts.objects, parts.sandbox, parts.scratch, pointers, settings.process)}
+    publisher = Publisher(parts.database, pointers)
+    return {JobType.TRANSCODE: Transcoder(parts.objects, parts.sandbox, parts.scratch, publisher, settings.process)}
 
 
 def _chosen(handlers: Handlers, wanted: Sequence[JobType]) -> Handlers:

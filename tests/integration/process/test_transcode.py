@@ -24,6 +24,7 @@ from touchline.process.queue.rules import failure_of
 from touchline.process.scratch import Scratch, open_scratch
 from touchline.process.settings import ProcessSettings
 from touchline.process.transcode.pointers import PointerWriter
+from touchline.process.transcode.publishing import Publisher
 from touchline.process.transcode.worker import Transcoder
 
 from .clips import RE_ENCODED, make_clip
@@ -44,7 +45,8 @@ class Studio:
 
     def transcoder(self, objects: ObjectStore | None = None, **settings: int) -> Transcoder:
         process = ProcessSettings.model_validate(settings)
-        return Transcoder(objects or self.objects, self.sandbox, self.scratch, self.pointers, process)
+        publisher = Publisher(self.world.database, self.pointers)
+        return Transcoder(objects or self.objects, self.sandbox, self.scratch, publisher, process)
 
     async def job(self, original: bytes | Path | None) -> Job:
         """A job in hand, with this original in the store."""
@@ -73,6 +75,17 @@ class Studio:
     async def keys(self, prefix: str) -> list[str]:
         return sorted(item.key for item in (await self.objects.list(prefix)).objects)
 
+    async def named(self, master: str) -> list[str]:
+        """The renditions of a master playlist; all that they name is there."""
+        folder = master.rpartition("/")[0]
+        lines = (await self.objects.get(master)).decode().splitlines()
+        renditions = [line.removesuffix("/index.m3u8") for line in lines if line and not line.startswith("#")]
+        for rendition in renditions:
+            playlist = (await self.objects.get(f"{folder}/{rendition}/index.m3u8")).decode()
+            for segment in (line for line in playlist.splitlines() if line and not line.startswith("#")):
+                assert await self.objects.exists(f"{folder}/{rendition}/{segment}")
+        return renditions
+
     async def stored(self, video_id: UUID) -> list[str]:
         return [*await self.keys(f"videos/proxy/{video_id}"), *await self.keys(f"thumbs/{video_id}")]
 
@@ -99,11 +112,11 @@ async def test_a_video_becomes_playable(studio: Studio, clip: Path) -> None:
     held = await studio.job(clip)
     finished = await studio.work(held)
     proxy, thumb = f"videos/proxy/{held.video_id}/1", f"thumbs/{held.video_id}/1/poster.jpg"
-    assert await studio.world.events("video.transcoded") == []
+    [(_, _, early)] = await studio.world.events("video.transcoded")
     await studio.complete(held, finished)
     await finished.afterwards()
 
-    [(_, revision, told)] = await studio.world.events("video.transcoded")
+    [_, (_, revision, told)] = await studio.world.events("video.transcoded")
     assert told == {
         "artifact_hash": held.video_id.hex,
         "job_id": str(held.id),
@@ -113,7 +126,9 @@ async def test_a_video_becomes_playable(studio: Studio, clip: Path) -> None:
         "duration_ms": 3000,
         "width": 320,
         "height": 180,
+        "storyboard_key": f"{proxy}/storyboard.vtt",
     }
+    assert early == told | {"storyboard_key": None}
     rows = await studio.world.execute(
         "SELECT status, s3_proxy_path, s3_thumb_path, duration_ms, width, height, pointers_written, revision"
         " FROM process.videos"
@@ -129,6 +144,46 @@ async def test_a_video_becomes_playable(studio: Studio, clip: Path) -> None:
     }
     assert (await studio.objects.head(f"{proxy}/180p/init.mp4")).content_type == "video/mp4"
     assert (await studio.objects.head(f"{proxy}/index.m3u8")).content_type == "application/vnd.apple.mpegurl"
+    directions = (await studio.objects.get(f"{proxy}/storyboard.vtt")).decode()
+    assert "storyboard_00.jpg#xywh=" in directions
+    assert (await studio.objects.get(f"{proxy}/storyboard_00.jpg")).startswith(b"\xff\xd8")
+
+
+async def test_the_first_rendition_plays_while_the_others_are_made(studio: Studio, tmp_path: Path) -> None:
+    held = await studio.job(make_clip(tmp_path / "ladder.mp4", seconds=1, codec=RE_ENCODED, size=(640, 480)))
+    finished = await studio.work(held)
+    proxy = f"videos/proxy/{held.video_id}/1"
+    [(_, _, early)] = await studio.world.events("video.transcoded")
+    assert (early["manifest_key"], early["height"]) == (f"{proxy}/first.m3u8", 480)
+    assert await studio.named(early["manifest_key"]) == ["480p"]
+    assert await studio.named(f"videos/proxy/{held.video_id}/index.m3u8") == ["1/480p"], "the fixed key leads there"
+    assert await studio.world.execute("SELECT status FROM process.videos") == [("playable",)]
+    assert (await studio.world.job(held.id)).status is JobStatus.PROCESSING
+
+    await studio.complete(held, finished)
+    await finished.afterwards()
+    [_, (_, _, told)] = await studio.world.events("video.transcoded")
+    assert told["manifest_key"] == f"{proxy}/index.m3u8"
+    assert await studio.named(told["manifest_key"]) == ["480p", "360p"]
+    assert await studio.named(f"videos/proxy/{held.video_id}/index.m3u8") == ["1/480p", "1/360p"]
+
+
+async def test_a_stale_attempt_publishes_nothing(studio: Studio, clip: Path) -> None:
+    frozen = await studio.job(clip)
+    await studio.world.expire_leases()
+    with pytest.raises(LeaseLost):
+        await studio.work(frozen)
+    assert await studio.world.events("video.transcoded") == []
+    assert await studio.world.execute("SELECT status, s3_proxy_path FROM process.videos") == [("uploaded", None)]
+    assert await studio.stored(frozen.video_id) == []
+
+
+async def test_what_plays_already_is_not_taken_away_by_a_failure(studio: Studio, clip: Path) -> None:
+    """Here something lies where the storyboard belongs."""
+    held = await studio.job(clip)
+    await studio.objects.put_new(f"videos/proxy/{held.video_id}/1/storyboard.vtt", b"in the way")
+    await studio.fails(held)
+    assert await studio.named(f"videos/proxy/{held.video_id}/index.m3u8") == ["1/180p"]
 
 
 async def test_the_fixed_keys_lead_to_the_attempt(studio: Studio, clip: Path) -> None:
@@ -152,9 +207,11 @@ async def test_the_fixed_keys_lead_to_the_attempt(studio: Studio, clip: Path) ->
 
 async def test_whoever_dies_after_the_commit_leaves_the_fixed_keys_to_another(studio: Studio, clip: Path) -> None:
     held = await studio.job(clip)
-    await studio.complete(held, await studio.work(held))
-    assert await studio.pointers.run_pass() is False  # the worker itself is at it
+    finished = await studio.work(held)
     fixed = f"videos/proxy/{held.video_id}/index.m3u8"
+    await studio.objects.delete(fixed)
+    await studio.complete(held, finished)
+    assert await studio.pointers.run_pass() is False  # the worker itself is at it
     assert not await studio.objects.exists(fixed)
     await studio.world.execute("UPDATE process.videos SET updated_at = now() - interval '2 minutes'")
     await studio.pointers.run_pass()
@@ -178,8 +235,9 @@ async def test_a_stale_attempt_leaves_garbage_and_never_a_mixture(studio: Studio
         await studio.complete(frozen, late)
     await late.afterwards()  # it would not come to this, and it would do no harm
 
-    [(_, _, told)] = await studio.world.events("video.transcoded")
-    assert (told["attempt"], told["manifest_key"]) == (2, f"videos/proxy/{held.video_id}/2/index.m3u8")
+    told = [data for _, _, data in await studio.world.events("video.transcoded")]
+    assert [data["attempt"] for data in told] == [1, 2, 2]
+    assert told[-1]["manifest_key"] == f"videos/proxy/{held.video_id}/2/index.m3u8"
     master = (await studio.objects.get(f"videos/proxy/{held.video_id}/index.m3u8")).decode()
     assert "2/180p/index.m3u8" in master
     assert "1/180p" not in master
@@ -195,7 +253,7 @@ async def test_codecs_that_browsers_do_not_play_are_encoded_and_progress_is_told
     finished = await studio.transcoder().work(held, payload, told.append)
     await studio.complete(held, finished)
     assert told == sorted(told)
-    assert {10, 85, 99} <= set(told)
+    assert {10, 80, 90, 99} <= set(told)
 
 
 @pytest.mark.parametrize(

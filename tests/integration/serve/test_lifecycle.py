@@ -73,6 +73,26 @@ async def test_a_transcoded_video_is_ready_and_plays(world: World) -> None:
     assert (endpoint.title, endpoint.duration_ms, endpoint.playback_id) == (upload.title, 1000, upload.playback_id)
 
 
+async def test_what_is_ready_only_gets_better(world: World) -> None:
+    """More renditions come, and stages behind the first fail: it plays on, and is not kept longer."""
+    upload = await world.processing()
+    first = transcoded(upload).model_copy(update={"manifest_key": "videos/hls/1/first.m3u8"})
+    await world.consume(first)
+    before = await world.artifact(upload)
+    world.later(minutes=1)
+    await world.consume(transcoded(upload))
+    for late in (failed(upload).model_copy(update={"job_type": "ocr"}), progressed(upload, 50)):
+        await world.consume(late)
+    artifact = await world.artifact(upload)
+    assert (artifact.status, artifact.manifest_key) == (Status.READY, "videos/hls/1/index.m3u8")
+    assert (artifact.retention_until, artifact.reason) == (before.retention_until, None)
+    assert artifact.revision == before.revision + 1
+    last = (await world.events(upload))[-1]
+    assert (last["status"], last["manifest_key"], last["revision"]) == (
+        "ready", "videos/hls/1/index.m3u8", artifact.revision
+    )  # fmt: skip
+
+
 async def test_a_late_done_never_revives(world: World) -> None:
     upload = await world.processing()
     await world.registry.delete_upload(world.ours, upload.artifact_hash)

@@ -25,7 +25,10 @@ class VideoProgressed(VideoPayload):
 
 
 class VideoTranscoded(VideoPayload):
-    """A rendition is complete and lies under the attempt's prefix: the video can be played."""
+    """A rendition is complete and lies under the attempt's prefix: the video can be played.
+
+    Told again by the same attempt when all renditions and the storyboard are there.
+    """
 
     event_type: ClassVar[str] = "video.transcoded"
     manifest_key: str
@@ -33,6 +36,7 @@ class VideoTranscoded(VideoPayload):
     duration_ms: int
     width: int
     height: int
+    storyboard_key: str | None = None
 
 
 class VideoFailed(VideoPayload):

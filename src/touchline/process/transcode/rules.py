@@ -22,6 +22,7 @@ CONTENT_TYPES = {
     ".vtt": "text/vtt",
 }
 
+_SIZE = re.compile(r"^#EXT-X-STREAM-INF:.*?RESOLUTION=(\d+)x(\d+).*\n(\S+)$", re.MULTILINE)
 _URI = re.compile(r'(URI=")([^"]+)(")')
 
 
@@ -29,8 +30,9 @@ class Stage(Enum):
     """The share of the whole that a part of the work takes, in percent: from, to."""
 
     FETCH = (0, 10)
-    MAKE = (10, 85)
-    UPLOAD = (85, 99)
+    MAKE = (10, 80)
+    UPLOAD = (80, 90)
+    STORYBOARD = (90, 99)
 
     def percent(self, share: float) -> int:
         start, stop = self.value
@@ -64,6 +66,12 @@ def fixed_poster_key(video_id: UUID) -> ObjectKey:
 def content_type(path: str) -> str:
     _, dot, ending = path.rpartition(".")
     return CONTENT_TYPES.get(dot + ending, "application/octet-stream")
+
+
+def shown_by(master: str) -> tuple[int, int, str]:
+    """Width, height and playlist of the best rendition in a master playlist of ours."""
+    renditions = ((int(width), int(height), playlist) for width, height, playlist in _SIZE.findall(master))
+    return max(renditions, key=lambda each: each[0] * each[1])
 
 
 def pointing_playlist(playlist: str, folder: str) -> str:

@@ -1,28 +1,33 @@
 """Files on their way into the store, while more of them are made.
 
-Invariant: a failure takes away what was stored of its attempt; what a killed worker leaves is named by nobody.
+Invariant: a master playlist is stored after all that was made before it. A failure takes away what was stored of its
+attempt, unless people watch it already; what a killed worker leaves is named by nobody.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from uuid import UUID
 
 from touchline.kernel.errors import Unavailable
-from touchline.media.model import OutputFile
+from touchline.media.model import FIRST_MASTER, MASTER, OutputFile
 from touchline.platform.objects.store import ObjectStore
 
 from . import rules
 
+MASTERS = (FIRST_MASTER, MASTER)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Attempt:
     video_id: UUID
     number: int
+    is_published: bool = False
 
 
 @dataclass(slots=True)
@@ -33,7 +38,11 @@ class Storing:
     attempt: Attempt
     folder: Path
     told: Callable[[float], None]  # the share that is stored, once it is known how much there is
+    masters: asyncio.Queue[str] = field(default_factory=asyncio.Queue[str])  # stored, with all that they name
     _waiting: asyncio.Queue[OutputFile | None] = field(default_factory=asyncio.Queue[OutputFile | None])
+    _numbers: Iterator[int] = field(default_factory=count)
+    _under_way: set[int] = field(default_factory=set[int])
+    _moved: asyncio.Condition = field(default_factory=asyncio.Condition)
     _all: int = 0
     _stored: int = 0
 
@@ -48,11 +57,24 @@ class Storing:
 
     async def lane(self) -> None:
         while file := await self._waiting.get():
-            key = rules.proxy_key(self.attempt.video_id, self.attempt.number, file.path)
-            await self.objects.put_new(key, self.folder / file.path, content_type=rules.content_type(key))
+            number = next(self._numbers)
+            self._under_way.add(number)
+            await self._store(file, number)
+            async with self._moved:
+                self._under_way.remove(number)
+                self._moved.notify_all()
             self._stored += 1
             if self._all:
                 self.told(self._stored / self._all)
+
+    async def _store(self, file: OutputFile, number: int) -> None:
+        if file.path in MASTERS:
+            async with self._moved:
+                await self._moved.wait_for(lambda: min(self._under_way) == number)
+        key = rules.proxy_key(self.attempt.video_id, self.attempt.number, file.path)
+        await self.objects.put_new(key, self.folder / file.path, content_type=rules.content_type(key))
+        if file.path in MASTERS:
+            self.masters.put_nowait(file.path)
 
 
 @asynccontextmanager
@@ -61,7 +83,8 @@ async def undone_on_failure(objects: ObjectStore, attempt: Attempt) -> AsyncGene
     try:
         yield
     except Exception:
-        with suppress(Unavailable):
-            for prefix in rules.attempt_prefixes(attempt.video_id, attempt.number):
-                await objects.delete_prefix(prefix)
+        if not attempt.is_published:
+            with suppress(Unavailable):
+                for prefix in rules.attempt_prefixes(attempt.video_id, attempt.number):
+                    await objects.delete_prefix(prefix)
         raise

@@ -1,20 +1,21 @@
-"""Makes a video playable: the original in, HLS and a poster out, under the attempt's own prefix.
+"""Makes a video playable: the original in, HLS, a poster and a storyboard out, under the attempt's own prefix.
 
-Invariant: nothing points at an attempt before all of it is stored. A stale attempt leaves objects that nobody names.
+Invariant: nothing points at what is not stored as a whole. A stale attempt leaves objects that nobody names.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import logging
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from uuid import UUID
 
-from touchline.contracts.events.videos import VideoTranscoded
-from touchline.kernel.ids import artifact_hash
+from touchline.media.errors import InvalidMedia, MediaLimitExceeded
 from touchline.media.hls import make_hls
 from touchline.media.model import HlsPackage
 from touchline.media.poster import make_poster
 from touchline.media.sandbox import Sandbox
+from touchline.media.storyboard import make_storyboard
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Transaction
 from touchline.platform.together import together
@@ -25,12 +26,13 @@ from touchline.process.queue.payloads import TranscodePayload
 from touchline.process.scratch import Scratch
 from touchline.process.settings import ProcessSettings
 from touchline.process.videos.model import Rendition
-from touchline.process.videos.store import VideoStore
 
 from . import rules
-from .pointers import PointerWriter
+from .publishing import Publisher, announce
 from .rules import Stage
 from .storing import Attempt, Storing, undone_on_failure
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,60 +40,65 @@ class Transcoder:
     objects: ObjectStore
     sandbox: Sandbox
     scratch: Scratch
-    pointers: PointerWriter
+    publisher: Publisher
     settings: ProcessSettings
 
     async def work(self, job: Job, payload: TranscodePayload, tell: Tell) -> Finished:
         attempt = Attempt(job.video_id, job.attempt)
         async with self.scratch.folder() as folder, undone_on_failure(self.objects, attempt):
-            original, hls_folder, poster_folder = folder / "original", folder / "hls", folder / "poster"
-            hls_folder.mkdir()
-            poster_folder.mkdir()
+            original, hls_folder = folder / "original", folder / "hls"
+            for name in ("hls", "poster", "storyboard"):
+                (folder / name).mkdir()
             await self._fetch(payload, original, tell)
             storing = Storing(self.objects, attempt, hls_folder, lambda share: tell(Stage.UPLOAD.percent(share)))
             lanes = [storing.lane() for _ in range(self.settings.uploads_at_once)]
-            poster = self._store_poster(job, original, poster_folder)
-            [hls] = filter(None, await together(self._make(original, storing, tell), poster, *lanes))
-        return self._finished(job, hls)
+            published = self._publish(job, original, storing)
+            [hls] = filter(None, await together(self._make(original, storing, tell), published, *lanes))
+            storyboard = await self._store_storyboard(job, original, folder / "storyboard", tell)
+        return self._finished(job, replace(rendition_of(job.video_id, job.attempt, hls), s3_storyboard_path=storyboard))
 
     async def _fetch(self, payload: TranscodePayload, original: Path, tell: Tell) -> None:
         key, largest = payload.s3_original_path, self.settings.largest_original
         await fetch_original(self.objects, key, original, largest, lambda share: tell(Stage.FETCH.percent(share)))
 
     async def _make(self, original: Path, storing: Storing, tell: Tell) -> HlsPackage:
-        def progress(percent: int) -> None:
-            tell(Stage.MAKE.percent(percent / 100))
-
-        hls = await make_hls(self.sandbox, original, storing.folder, progress, storing.take)
+        hls = await make_hls(self.sandbox, original, storing.folder, _within(Stage.MAKE, tell), storing.take)
         storing.finish(len(hls.files), self.settings.uploads_at_once)
         return hls
+
+    async def _publish(self, job: Job, original: Path, storing: Storing) -> None:
+        await self._store_poster(job, original, storing.folder.parent / "poster")
+        await self.publisher.publish(job, storing.attempt, storing.folder, await storing.masters.get())
 
     async def _store_poster(self, job: Job, original: Path, folder: Path) -> None:
         poster = await make_poster(self.sandbox, original, folder)
         key = rules.poster_key(job.video_id, job.attempt)
         await self.objects.put_new(key, folder / poster.path, content_type=rules.content_type(key))
 
-    def _finished(self, job: Job, hls: HlsPackage) -> Finished:
-        rendition = rendition_of(job.video_id, job.attempt, hls)
+    async def _store_storyboard(self, job: Job, original: Path, folder: Path, tell: Tell) -> str | None:
+        """None where none can be made: the video plays without it."""
+        try:
+            board = await make_storyboard(self.sandbox, original, folder, _within(Stage.STORYBOARD, tell))
+        except (InvalidMedia, MediaLimitExceeded) as error:
+            logger.warning("no storyboard", extra={"video_id": str(job.video_id), "reason": str(error)})
+            return None
+        for file in board.files:
+            key = rules.proxy_key(job.video_id, job.attempt, file.path)
+            await self.objects.put_new(key, folder / file.path, content_type=rules.content_type(key))
+        return rules.proxy_key(job.video_id, job.attempt, board.directions)
 
+    def _finished(self, job: Job, rendition: Rendition) -> Finished:
         async def effects(transaction: Transaction) -> None:
-            revision = await VideoStore(transaction.connection).transcoded(job.video_id, rendition)
-            transcoded = VideoTranscoded(
-                artifact_hash=artifact_hash(job.video_id),
-                job_id=job.id,
-                attempt=job.attempt,
-                manifest_key=rendition.s3_proxy_path,
-                poster_key=rendition.s3_thumb_path,
-                duration_ms=rendition.duration_ms,
-                width=rendition.width,
-                height=rendition.height,
-            )
-            transaction.announce(transcoded, revision=revision)
+            await announce(transaction, job, rendition)
 
         async def afterwards() -> None:
-            await self.pointers.write(job.tenant_id, job.video_id)
+            await self.publisher.pointers.write(job.tenant_id, job.video_id)
 
         return Finished(asdict(rendition), effects, afterwards)
+
+
+def _within(stage: Stage, tell: Tell) -> Tell:
+    return lambda percent: tell(stage.percent(percent / 100))
 
 
 def rendition_of(video_id: UUID, attempt: int, hls: HlsPackage) -> Rendition:

@@ -34,6 +34,7 @@ class Rendition:
     duration_ms: int
     width: int
     height: int
+    s3_storyboard_path: str | None = None  # comes last
 
 
 @dataclass(frozen=True, slots=True)

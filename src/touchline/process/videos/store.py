@@ -35,6 +35,7 @@ UPDATE process.videos
    SET status = CASE status WHEN 'ready' THEN 'ready' ELSE 'playable' END,
        s3_proxy_path = %(s3_proxy_path)s, s3_thumb_path = %(s3_thumb_path)s,
        duration_ms = %(duration_ms)s, width = %(width)s, height = %(height)s,
+       s3_storyboard_path = %(s3_storyboard_path)s,
        pointers_written = false, updated_at = now(), revision = revision + 1
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
 RETURNING revision

@@ -52,6 +52,11 @@ async def finish(
     return tell(transaction, changed)
 
 
+async def republish(transaction: Transaction, artifact_hash: ArtifactHash, made: Rendition) -> Artifact | None:
+    changed = await ArtifactStore(transaction).republish(artifact_hash, made)
+    return changed and tell(transaction, changed)
+
+
 async def fail(
     transaction: Transaction, artifact_hash: ArtifactHash, reason: Reason, leaving: Sequence[Status], until: datetime
 ) -> Artifact | None:

@@ -1,12 +1,13 @@
 """What processing says about videos, applied to their artifacts.
 
-Invariant: only `processing` is left, so what comes late or twice changes nothing and tells nothing.
+Invariant: only `processing` is left. What is ready can only get better: a later stage that fails takes nothing from it.
+What comes late or twice changes nothing and tells nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from touchline.contracts.events import Event
 from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoTranscoded
@@ -40,12 +41,19 @@ class VideoEvents:
                 await changes.progress(transaction, artifact_hash, progressed.attempt, progressed.progress_percent)
             case VideoTranscoded.event_type:
                 done = VideoTranscoded.model_validate(event.data)
-                await changes.finish(transaction, ArtifactHash(done.artifact_hash), _rendition(done), until)
+                await _publish(transaction, done, until)
             case _:
                 failed = VideoFailed.model_validate(event.data)
                 reason = Reason(failed.error_code, failed.error_message[:LONGEST_REASON])
                 artifact_hash = ArtifactHash(failed.artifact_hash)
                 await changes.fail(transaction, artifact_hash, reason, (Status.PROCESSING,), until)
+
+
+async def _publish(transaction: Transaction, done: VideoTranscoded, until: datetime) -> None:
+    """The first rendition ends the processing, the others come to what is ready."""
+    artifact_hash, made = ArtifactHash(done.artifact_hash), _rendition(done)
+    if await changes.finish(transaction, artifact_hash, made, until) is None:
+        await changes.republish(transaction, artifact_hash, made)
 
 
 def _rendition(done: VideoTranscoded) -> Rendition:

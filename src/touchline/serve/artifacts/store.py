@@ -9,6 +9,7 @@ afterwards, or None: it was refused. No change leaves `deleted`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, LiteralString
 
@@ -68,6 +69,16 @@ UPDATE serve.artifacts
  WHERE {THIS} AND status = 'processing'
 RETURNING {COLUMNS}
 """
+REPUBLISH: LiteralString = f"""
+-- What can be played already gets better; how long it is kept does not change.
+UPDATE serve.artifacts
+   SET manifest_key = %(manifest_key)s, poster_key = %(poster_key)s, duration_ms = %(duration_ms)s,
+       width = %(width)s, height = %(height)s, revision = revision + 1
+ WHERE {THIS} AND status = 'ready'
+   AND (manifest_key, poster_key, duration_ms, width, height)
+       IS DISTINCT FROM (%(manifest_key)s, %(poster_key)s, %(duration_ms)s, %(width)s, %(height)s)
+RETURNING {COLUMNS}
+"""
 DELETE: LiteralString = f"""
 UPDATE serve.artifacts SET status = 'deleted', deleted_at = %(now)s, revision = revision + 1
  WHERE {THIS} AND status <> 'deleted'
@@ -118,16 +129,10 @@ class ArtifactStore:
         return await self._one(PROGRESS, artifact_hash, attempt=attempt, percent=percent)
 
     async def finish(self, artifact_hash: ArtifactHash, made: Rendition, until: datetime) -> Artifact | None:
-        return await self._one(
-            FINISH,
-            artifact_hash,
-            manifest_key=made.manifest_key,
-            poster_key=made.poster_key,
-            duration_ms=made.duration_ms,
-            width=made.width,
-            height=made.height,
-            until=until,
-        )
+        return await self._one(FINISH, artifact_hash, until=until, **asdict(made))
+
+    async def republish(self, artifact_hash: ArtifactHash, made: Rendition) -> Artifact | None:
+        return await self._one(REPUBLISH, artifact_hash, **asdict(made))
 
     async def delete(self, artifact_hash: ArtifactHash, now: datetime) -> Artifact | None:
         return await self._one(DELETE, artifact_hash, now=now)
