@@ -24,12 +24,16 @@ from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import retried_forever
 from touchline.process.intake.consumer import Intake
+from touchline.process.ocr.readers import Readers
+from touchline.process.ocr.worker import OcrWorker
 from touchline.process.queue import queries
 from touchline.process.queue.alerts.service import Watch
 from touchline.process.queue.model import JobType
 from touchline.process.queue.service import Queue
 from touchline.process.queue.worker import CHANNELS, Handlers, Worker
+from touchline.process.sampling.worker import Sampler
 from touchline.process.scratch import Scratch, open_scratch
+from touchline.process.segments.worker import SegmentIndexer
 from touchline.process.transcode.pointers import PointerWriter
 from touchline.process.transcode.publishing import Publisher
 from touchline.process.transcode.worker import Transcoder
@@ -52,6 +56,7 @@ class Parts:
     wakeups: Wakeups
     scratch: Scratch
     sandbox: Sandbox
+    readers: Readers
 
 
 async def run_worker(loaded: Loaded) -> None:
@@ -75,10 +80,11 @@ async def _open(loaded: Loaded) -> AsyncGenerator[Parts]:
             Database(where.postgres.worker_url, settings.postgres) as database,
             ObjectStore(where.objects, settings.objects) as objects,
             Sandbox(settings.media) as sandbox,
+            Readers(sandbox, settings.process.ocr_engine) as readers,
             wakeups.listening(),
         ):
             await sandbox.walls()  # now, so that the first video does not wait for it
-            yield Parts(database, objects, wakeups, scratch, sandbox)
+            yield Parts(database, objects, wakeups, scratch, sandbox, readers)
 
 
 def _worker(parts: Parts, settings: Settings) -> Worker:
@@ -90,7 +96,13 @@ def _handlers(parts: Parts, settings: Settings) -> Handlers:
     """Everything that this version can do."""
     pointers = PointerWriter(parts.database, parts.objects)
     publisher = Publisher(parts.database, pointers)
-    return {JobType.TRANSCODE: Transcoder(parts.objects, parts.sandbox, parts.scratch, publisher, settings.process)}
+    objects, sandbox, scratch, process = parts.objects, parts.sandbox, parts.scratch, settings.process
+    return {
+        JobType.TRANSCODE: Transcoder(objects, sandbox, scratch, publisher, process),
+        JobType.SAMPLE: Sampler(objects, sandbox, scratch, process),
+        JobType.OCR: OcrWorker(parts.database, objects, sandbox, scratch, parts.readers, process),
+        JobType.SEGMENT_INDEX: SegmentIndexer(parts.database),
+    }
 
 
 def _chosen(handlers: Handlers, wanted: Sequence[JobType]) -> Handlers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from touchline.contracts.settings import ByteSize, Field, Section
+from touchline.media.engines.model import ReaderName
 
 GIB = 1024**3
 
@@ -18,3 +19,9 @@ class ProcessSettings(Section):
 
     uploads_at_once: int = Field(default=2, ge=1, le=32)
     """How many files of one job go to the object store at the same time."""
+
+    ocr_engine: ReaderName = ReaderName.RAPIDOCR
+    """Who reads the text in pictures. RapidOCR needs nothing more; Tesseract needs the data of each language."""
+
+    ocr_languages: tuple[str, ...] = Field(default=("eng",), min_length=1, max_length=8)
+    """The languages of the text in videos, by the names that Tesseract gives them."""

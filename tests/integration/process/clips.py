@@ -9,19 +9,23 @@ import av
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from touchline.world.scenes.canvas import WHITE, Pixels, gradient, write
+
 RATE = 25
 PLAYS = "libx264"  # as it is
 RE_ENCODED = "mpeg4"  # browsers do not play it
 
 
-def make_clip(path: Path, seconds: int = 3, codec: str = PLAYS, size: tuple[int, int] = (320, 180)) -> Path:
+def make_clip(
+    path: Path, seconds: int = 3, codec: str = PLAYS, size: tuple[int, int] = (320, 180), pictures: int = 0
+) -> Path:
     """A grey ramp that moves, so that every picture differs."""
     width, height = size
     with av.open(str(path), "w", format="mp4") as container:
         stream = container.add_stream(codec, rate=RATE)
         assert isinstance(stream, VideoStream)
         stream.width, stream.height, stream.pix_fmt, stream.gop_size = width, height, "yuv420p", RATE
-        for number in range(seconds * RATE):
+        for number in range(pictures or seconds * RATE):
             container.mux(stream.encode(_picture(width, height, number)))
         container.mux(stream.encode(None))
     return path
@@ -34,3 +38,27 @@ def _picture(width: int, height: int, number: int) -> VideoFrame:
         plane.update(row * plane.height)
     frame.pts, frame.time_base = number, Fraction(1, RATE)
     return frame
+
+
+def make_captions(path: Path) -> Path:
+    """Five seconds of a studio with a clock that runs, and from 1.0 to 3.5 s a caption of two lines."""
+    with av.open(str(path), "w", format="mp4") as container:
+        stream = container.add_stream(PLAYS, rate=10)
+        assert isinstance(stream, VideoStream)
+        stream.width, stream.height, stream.pix_fmt = 640, 360, "yuv420p"
+        for number in range(50):
+            frame = VideoFrame.from_ndarray(_studio(number * 100), format="bgr24")
+            frame.pts, frame.time_base = number, Fraction(1, 10)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return path
+
+
+def _studio(at_ms: int) -> Pixels:
+    picture = gradient((640, 360), (70, 50, 30), (30, 30, 60))
+    write(picture, "ARS 2-1 CHE", (30, 24), 26, WHITE)
+    write(picture, f"63:{7 + at_ms // 1000:02}", (520, 24), 26, WHITE)
+    if 1000 <= at_ms < 3500:
+        write(picture, "Henrik Dahl", (60, 250), 30, WHITE)
+        write(picture, "by @NorthBank #goal", (60, 300), 24, WHITE)
+    return picture

@@ -39,8 +39,16 @@ class VideoTranscoded(VideoPayload):
     storyboard_key: str | None = None
 
 
+class VideoIndexed(VideoPayload):
+    """Its text is read: the video can be searched."""
+
+    event_type: ClassVar[str] = "video.indexed"
+    segments: int
+    entities: int
+
+
 class VideoFailed(VideoPayload):
-    """Final: all retries are used up, or none would help."""
+    """Final: all retries of this stage are used up, or none would help. What earlier stages made stays."""
 
     event_type: ClassVar[str] = "video.failed"
     job_type: str
@@ -81,4 +89,11 @@ class JobAlert(Payload):
         return f"job_alert:{self.kind}:{self.job_type}"
 
 
-PAYLOADS: tuple[type[Payload], ...] = (VideoProgressed, VideoTranscoded, VideoFailed, JobChanged, JobAlert)
+PAYLOADS: tuple[type[Payload], ...] = (
+    VideoProgressed,
+    VideoTranscoded,
+    VideoIndexed,
+    VideoFailed,
+    JobChanged,
+    JobAlert,
+)

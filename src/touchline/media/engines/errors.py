@@ -1,6 +1,6 @@
 """What can go wrong with the engines, as errors.
 
-SetupError
+Misconfigured
 └── LanguageMissing         final: names the package
 LimitExceeded
 └── PictureTooLarge
@@ -14,10 +14,10 @@ Unavailable
 
 from __future__ import annotations
 
-from touchline.kernel.errors import DeadlineExceeded, InvalidInput, LimitExceeded, SetupError, Unavailable
+from touchline.kernel.errors import DeadlineExceeded, InvalidInput, LimitExceeded, Misconfigured, Unavailable
 
 
-class LanguageMissing(SetupError):
+class LanguageMissing(Misconfigured):
     next_step = "Install its package, or choose another language or reader."
 
 

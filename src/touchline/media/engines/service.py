@@ -154,7 +154,8 @@ def _believed(document: dict[str, Any]) -> dict[str, Any]:
     match document:
         case {"error": "language", "language": str(language)}:
             hint = f"Install the package `tessdata-{language}`, or choose another language or reader."
-            raise LanguageMissing("a language is not installed", why=f"there is no data for `{language}`", hint=hint)
+            why = f"there is no data for `{language}`, which is in the package `tessdata-{language}`"
+            raise LanguageMissing("a language is not installed", why=why, hint=hint)
         case {"error": "memory"}:
             raise PictureTooLarge("this picture is too large", why="it needs more memory than the engine may have")
         case {"error": _}:

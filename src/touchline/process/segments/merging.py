@@ -7,7 +7,7 @@ detection belongs to exactly one segment, and the order in which regions are lis
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, TypeAlias
 
@@ -66,7 +66,9 @@ def _follow(standing: Sequence[_Standing], frame: Frame) -> list[_Standing]:
     """Each detection goes to what stands there already, the surest pairs first. What began now."""
     free = dict(enumerate(standing))
     new = dict(enumerate(frame.detections))
-    for _, number, detected in sorted(_pairs(standing, frame.detections)):
+    for number, detected in _unchanged(free, new):
+        free.pop(number).take(new.pop(detected))
+    for _, number, detected in sorted(_pairs(free, new)):
         if number in free and detected in new:
             free.pop(number).take(new.pop(detected))
     for each in free.values():
@@ -74,12 +76,23 @@ def _follow(standing: Sequence[_Standing], frame: Frame) -> list[_Standing]:
     return [_Standing(frame.at_ms, each.box, [each]) for each in new.values()]
 
 
-def _pairs(standing: Sequence[_Standing], detections: Sequence[Detection]) -> Iterator[tuple[_Rank, int, int]]:
+def _unchanged(free: Mapping[int, _Standing], new: Mapping[int, Detection]) -> list[tuple[int, int]]:
+    """Most texts stand just as they stood before: those need no comparison. Of equal ones the oldest goes on."""
+    known: dict[tuple[str, Box], list[int]] = defaultdict(list)
+    for number in sorted(free, key=lambda number: free[number].start_ms, reverse=True):
+        known[free[number].last.text, free[number].box].append(number)
+    same = ((known.get((each.text, each.box)), detected) for detected, each in new.items())
+    return [(numbers.pop(), detected) for numbers, detected in same if numbers]
+
+
+def _pairs(free: Mapping[int, _Standing], new: Mapping[int, Detection]) -> Iterator[tuple[_Rank, int, int]]:
     """What may be the same, with a rank that does not depend on the order in which regions are listed."""
-    near = _Neighbours(each.box for each in standing)
-    for detected, detection in enumerate(detections):
+    if not new:
+        return
+    near = _Neighbours({number: each.box for number, each in free.items()})
+    for detected, detection in new.items():
         for number in near.of(detection.box):
-            other = standing[number]
+            other = free[number]
             place = _same_place(other.box, detection.box)
             alike = likeness(other.last.text, detection.text) if place >= SAME_PLACE else 0.0
             if alike:
@@ -89,9 +102,9 @@ def _pairs(standing: Sequence[_Standing], detections: Sequence[Detection]) -> It
 class _Neighbours:
     """Boxes by the cells of a grid that they touch: ten thousand on one picture are no reason to compare all."""
 
-    def __init__(self, boxes: Iterable[Box]) -> None:
+    def __init__(self, boxes: Mapping[int, Box]) -> None:
         self._cells: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for number, box in enumerate(boxes):
+        for number, box in boxes.items():
             for cell in _cells(box):
                 self._cells[cell].append(number)
 

@@ -22,7 +22,8 @@ from touchline.platform.together import together
 from touchline.process.originals import fetch_original
 from touchline.process.queue.handler import Finished, Tell
 from touchline.process.queue.model import Job
-from touchline.process.queue.payloads import TranscodePayload
+from touchline.process.queue.payloads import SamplePayload, TranscodePayload
+from touchline.process.queue.service import enqueue
 from touchline.process.scratch import Scratch
 from touchline.process.settings import ProcessSettings
 from touchline.process.videos.model import Rendition
@@ -55,7 +56,8 @@ class Transcoder:
             published = self._publish(job, original, storing)
             [hls] = filter(None, await together(self._make(original, storing, tell), published, *lanes))
             storyboard = await self._store_storyboard(job, original, folder / "storyboard", tell)
-        return self._finished(job, replace(rendition_of(job.video_id, job.attempt, hls), s3_storyboard_path=storyboard))
+        rendition = replace(rendition_of(job.video_id, job.attempt, hls), s3_storyboard_path=storyboard)
+        return self._finished(job, payload, rendition)
 
     async def _fetch(self, payload: TranscodePayload, original: Path, tell: Tell) -> None:
         key, largest = payload.s3_original_path, self.settings.largest_original
@@ -87,9 +89,11 @@ class Transcoder:
             await self.objects.put_new(key, folder / file.path, content_type=rules.content_type(key))
         return rules.proxy_key(job.video_id, job.attempt, board.directions)
 
-    def _finished(self, job: Job, rendition: Rendition) -> Finished:
+    def _finished(self, job: Job, payload: TranscodePayload, rendition: Rendition) -> Finished:
         async def effects(transaction: Transaction) -> None:
             await announce(transaction, job, rendition)
+            sampled = SamplePayload(video_id=job.video_id, s3_original_path=payload.s3_original_path)
+            await enqueue(transaction, sampled)
 
         async def afterwards() -> None:
             await self.publisher.pointers.write(job.tenant_id, job.video_id)

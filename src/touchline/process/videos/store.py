@@ -40,6 +40,11 @@ UPDATE process.videos
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
 RETURNING revision
 """
+INDEXED: LiteralString = """
+UPDATE process.videos SET status = 'ready', updated_at = now(), revision = revision + 1
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
+RETURNING revision
+"""
 FAILED: LiteralString = """
 UPDATE process.videos
    SET status = CASE status WHEN 'ready' THEN 'ready' ELSE 'failed' END, updated_at = now(), revision = revision + 1
@@ -80,6 +85,9 @@ class VideoStore:
 
     async def transcoded(self, video_id: UUID, rendition: Rendition) -> int:
         return await self._revision(TRANSCODED, video_id=video_id, **asdict(rendition))
+
+    async def indexed(self, video_id: UUID) -> int:
+        return await self._revision(INDEXED, video_id=video_id)
 
     async def failed(self, video_id: UUID) -> int:
         return await self._revision(FAILED, video_id=video_id)

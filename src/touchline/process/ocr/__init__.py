@@ -1,0 +1,1 @@
+"""Text in pictures: read in chunks, each of which is kept as soon as it is read."""

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from touchline.media.engines.model import Box
+from touchline.process.ocr.model import Run
+from touchline.process.ocr.runs import folded, rests, unfolded
+from touchline.process.segments.model import Detection, Frame
+
+A, B = Detection("Goal", Box(0, 0, 9, 9), 0.9), Detection("1-0", Box(20, 0, 9, 9), 0.8, "eng")
+
+
+def test_what_stands_unchanged_is_one_run() -> None:
+    frames = [Frame(0, [A]), Frame(100, [B, A]), Frame(200, [B]), Frame(300), Frame(400, [B])]
+    assert set(folded(frames)) == {Run(0, 100, A), Run(100, 200, B), Run(400, 400, B)}
+
+
+READINGS = st.lists(st.sets(st.builds(Detection, st.sampled_from("abc"), st.just(Box(0, 0, 1, 1)), st.just(0.9))))
+
+
+@settings(max_examples=50)
+@given(READINGS, st.integers(1, 4))
+def test_what_is_unfolded_is_what_was_folded_chunk_by_chunk(readings: list[set[Detection]], size: int) -> None:
+    frames = [Frame(number * 100, list(each)) for number, each in enumerate(readings)]
+    chunks = [frames[start : start + size] for start in range(0, len(frames), size)]
+    runs = [run for chunk in chunks for run in folded(chunk)]
+    again = list(unfolded((frame.at_ms for frame in frames), runs))
+    assert [(frame.at_ms, set(frame.detections)) for frame in again] == [
+        (frame.at_ms, set(frame.detections)) for frame in frames
+    ]
+
+
+def test_a_picture_rests_when_others_are_missing_behind_it() -> None:
+    times = [0, 100, 240, 400, 500]
+    assert [rests(times, number, every_ms=100) for number in range(5)] == [False, False, True, False, True]
