@@ -101,7 +101,7 @@ async def test_the_same_questions_find_what_is_ones_own(tenants: Tenants) -> Non
         for own in (uploading, ready)
         if comparable(await case.run(own), own) != comparable(await case.run(unknown), unknown)
     }
-    found_by_id = {"Query.node", "Query.vod", "Query.playback", "Query.arrivedParts"}
+    found_by_id = {"Query.node", "Query.vod", "Query.playback", "Query.arrivedParts", "Query.video"}
     assert found == found_by_id | {"Query.vodsConnection(page.after)", "Query.vodsConnection(page.before)"}
 
 

@@ -62,7 +62,7 @@ async def serving(
     """With nothing behind it: what is asked here, the gateway knows by itself."""
     plan, deaf = Plan(gateway=settings, checks=checks or {}), Wakeups(world.postgres.app_url, [])
     async with nobody() as rpc, nowhere() as objects:
-        app = build_app(gateway_parts(world, objects, plan, build_sources(rpc, rpc, rpc), deaf))
+        app = build_app(gateway_parts(world, objects, plan, build_sources(rpc, rpc, rpc, world.database), deaf))
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(peer, 50000))
         async with httpx.AsyncClient(transport=transport, base_url=settings.base_url) as client:
             yield Site(world, app, client)

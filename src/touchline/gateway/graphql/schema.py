@@ -19,6 +19,7 @@ from .errors import TypedErrors, log
 from .guard import Guard
 from .live.vods import VodSubscriptions
 from .nodes import Node, parse_global_id
+from .process import ProcessQueries
 from .serve import VOD, Vod
 from .settings import GraphqlSettings
 from .vods import VodMutations, VodQueries, find_vod
@@ -29,7 +30,7 @@ FIND: dict[str, Callable[[Info, str], Awaitable[Node | None]]] = {
 
 
 @strawberry.type
-class Query(AccessQueries, VodQueries):
+class Query(AccessQueries, VodQueries, ProcessQueries):
     @strawberry.field
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:  # noqa: A002  its name in the schema
         info.context.principal.require(Scope.READ)

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Principal
 from touchline.measure.lifecycle.rpc import SERVICE
+from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.client import RpcClient, Stub
+from touchline.process.queue.model import Job
+from touchline.process.queue.queries import jobs_of_videos
+from touchline.process.segments.queries import EntityRow, Found, SegmentRow, Window, entities_of, segments_of
+from touchline.process.videos.queries import VideoState, find_video
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.registry.client import RegistryClient
 
@@ -28,12 +34,36 @@ class LifecycleClient:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessReads:
+    """What processing knows, read from its tables inside the caller's tenant."""
+
+    database: Database
+
+    async def video(self, caller: Principal, video_id: UUID) -> tuple[VideoState, Sequence[Job]] | None:
+        """With its jobs, oldest first."""
+        async with self.database.transaction(caller) as transaction:
+            state = await find_video(transaction, video_id)
+            jobs = await jobs_of_videos(transaction, [video_id])
+        return (state, jobs.get(video_id, ())) if state else None
+
+    async def segments(self, caller: Principal, video_id: UUID, window: Window) -> Found[SegmentRow]:
+        async with self.database.transaction(caller) as transaction:
+            return await segments_of(transaction, video_id, window)
+
+    async def entities(self, caller: Principal, video_id: UUID, window: Window) -> Found[EntityRow]:
+        async with self.database.transaction(caller) as transaction:
+            return await entities_of(transaction, video_id, window)
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
     registry: RegistryClient
     artifacts: ArtifactClient
     lifecycle: LifecycleClient
+    process: ProcessReads
 
 
-def build_sources(registry: RpcClient, artifacts: RpcClient, lifecycle: RpcClient) -> Sources:
+def build_sources(registry: RpcClient, artifacts: RpcClient, lifecycle: RpcClient, database: Database) -> Sources:
     """Each leads to the process that answers for that role, which may be the same for all."""
-    return Sources(RegistryClient(registry), ArtifactClient(artifacts), LifecycleClient(lifecycle))
+    clients = RegistryClient(registry), ArtifactClient(artifacts), LifecycleClient(lifecycle)
+    return Sources(*clients, ProcessReads(database))

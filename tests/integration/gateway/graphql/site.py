@@ -203,8 +203,11 @@ async def running_site(needs: Needs, plan: Plan | None = None) -> AsyncGenerator
         log = PostgresLog(world.database, wakeups, Archive(world.database, needs.objects, EVENTS, world.clock))
         handlers = [*serve.handlers, LifecycleFeed(needs.analytics)]
         away = await stack.enter_async_context(nobody())
-        roles = (away if role in plan.away else rpc for role in ("registry", "artifacts", "lifecycle"))
-        parts = gateway_parts(world, needs.objects, plan, build_sources(*roles), wakeups)
+        registry, artifacts, lifecycle = (
+            away if role in plan.away else rpc for role in ("registry", "artifacts", "lifecycle")
+        )
+        sources = build_sources(registry, artifacts, lifecycle, world.database)
+        parts = gateway_parts(world, needs.objects, plan, sources, wakeups)
         app = build_app(parts)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("127.0.0.1", 50000))
         client = await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url=plan.gateway.base_url))

@@ -1,0 +1,188 @@
+"""The process plane as GraphQL shows it: how far a video is, and the text that is in it.
+
+Invariant: everything is read inside the caller's tenant; another tenant's video is one that does not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TypeVar
+from uuid import UUID
+
+import strawberry
+
+from touchline.kernel import Scope
+from touchline.kernel.ids import parse_artifact_hash, video_id
+from touchline.process.queue.model import Job, JobStatus, JobType
+from touchline.process.segments.queries import EntityRow, Found, Place, SegmentRow, Window
+from touchline.process.videos.queries import VideoState
+
+from .context import Info
+from .cursors import Cursor
+from .pages import Connection, PageInput, Rows, connection, window
+
+STAGES = (JobType.TRANSCODE, JobType.SAMPLE, JobType.OCR, JobType.SEGMENT_INDEX)
+READY = "ready"
+Row = TypeVar("Row", SegmentRow, EntityRow)
+
+
+@strawberry.type(description="In pixels of a sampled picture; see frameWidth and frameHeight of the video.")
+class BoundingBox:
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@strawberry.type(description="A text in one place, from the first picture that shows it to the first that does not.")
+class Segment:
+    id: strawberry.ID
+    text: str
+    normalized_text: str
+    t_start: float = strawberry.field(description="Milliseconds.")
+    t_end: float
+    confidence: float
+    bounding_box: BoundingBox
+    language: str | None
+
+
+@strawberry.type(description="What a text speaks of: a mention, hashtag, url, emoji or number.")
+class Entity:
+    id: strawberry.ID
+    segment_id: strawberry.ID
+    entity_type: str
+    value: str
+    normalized_value: str
+    number_kind: str | None = strawberry.field(description="plain, currency, unit, score or clock.")
+    position: int
+    t_start: float
+
+
+@strawberry.type(description="One stage of the pipeline; without a status it has not begun.")
+class Stage:
+    job_type: str
+    status: str | None
+    progress_percent: int | None
+    attempt: int
+    error_type: str | None
+    error_message: str | None
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+@strawberry.type(description="A video in the pipeline. A later stage that fails takes nothing from what can be played.")
+class Video:
+    artifact_hash: str
+    status: str = strawberry.field(description="uploaded, playable, ready or failed.")
+    is_playable: bool
+    is_searchable: bool
+    duration_ms: float | None
+    frame_width: int | None
+    frame_height: int | None
+    revision: int
+    stages: list[Stage]
+
+    @strawberry.field(description="In the order of time.")
+    async def segments_connection(self, info: Info, page: PageInput | None = None) -> Connection[Segment]:
+        context, wanted = info.context, video_id(parse_artifact_hash(self.artifact_hash))
+        cursor = context.cursor(f"segments {wanted}")
+        found = await context.parts.sources.process.segments(context.principal, wanted, _asked(page, cursor))
+        return connection(_rows(found), [segment_of(row) for row in found.rows], _place, cursor)
+
+    @strawberry.field(description="In the order of time.")
+    async def entities_connection(self, info: Info, page: PageInput | None = None) -> Connection[Entity]:
+        context, wanted = info.context, video_id(parse_artifact_hash(self.artifact_hash))
+        cursor = context.cursor(f"entities {wanted}")
+        found = await context.parts.sources.process.entities(context.principal, wanted, _asked(page, cursor))
+        return connection(_rows(found), [entity_of(row) for row in found.rows], _place, cursor)
+
+
+@strawberry.type
+class ProcessQueries:
+    @strawberry.field
+    async def video(self, info: Info, artifact_hash: str) -> Video | None:
+        """None while nobody has begun to process it, and when it was deleted."""
+        context = info.context
+        context.principal.require(Scope.READ)
+        wanted = parse_artifact_hash(artifact_hash)
+        if await context.loaders.uploads.load(wanted) is None:
+            return None
+        found = await context.parts.sources.process.video(context.principal, video_id(wanted))
+        return found and video_of(wanted, *found)
+
+
+def video_of(artifact_hash: str, state: VideoState, jobs: Sequence[Job]) -> Video:
+    newest = {job.job_type: job for job in jobs}  # they come oldest first
+    return Video(
+        artifact_hash=artifact_hash,
+        status=state.status,
+        is_playable=state.is_playable,
+        is_searchable=state.status == READY,
+        duration_ms=state.duration_ms,
+        frame_width=state.frame_width,
+        frame_height=state.frame_height,
+        revision=state.revision,
+        stages=[_stage(job_type, newest.get(job_type)) for job_type in STAGES],
+    )
+
+
+def _stage(job_type: JobType, job: Job | None) -> Stage:
+    """A job that runs or is done keeps its last failure, but that is no longer its state."""
+    error = job.error if job and job.status in (JobStatus.QUEUED, JobStatus.FAILED) else None
+    return Stage(
+        job_type=job_type,
+        status=job and job.status,
+        progress_percent=job and job.progress_percent,
+        attempt=job.attempt if job else 0,
+        error_type=error and error.type,
+        error_message=error and error.message,
+        started_at=job and job.started_at,
+        finished_at=job and job.finished_at,
+    )
+
+
+def segment_of(row: SegmentRow) -> Segment:
+    return Segment(
+        id=strawberry.ID(str(row.id)),
+        text=row.text,
+        normalized_text=row.normalized_text,
+        t_start=row.t_start,
+        t_end=row.t_end,
+        confidence=row.confidence,
+        bounding_box=BoundingBox(**row.bounding_box),
+        language=row.language,
+    )
+
+
+def entity_of(row: EntityRow) -> Entity:
+    return Entity(
+        id=strawberry.ID(str(row.id)),
+        segment_id=strawberry.ID(str(row.segment_id)),
+        entity_type=row.entity_type,
+        value=row.value,
+        normalized_value=row.normalized_value,
+        number_kind=row.number_kind,
+        position=row.position,
+        t_start=row.t_start,
+    )
+
+
+def _asked(page: PageInput | None, cursor: Cursor) -> Window:
+    asked = window(page, cursor)
+    return Window(asked.size, _opened(asked.after), _opened(asked.before), asked.from_the_end)
+
+
+def _rows(found: Found[Row]) -> Rows[Row]:
+    return Rows(found.rows, found.has_next, found.has_previous, found.total)
+
+
+def _place(row: SegmentRow | EntityRow) -> bytes:
+    return f"{row.t_start} {row.id}".encode()
+
+
+def _opened(place: bytes | None) -> Place | None:
+    if place is None:
+        return None
+    t_start, row_id = place.decode().split(" ")
+    return Place(int(t_start), UUID(row_id))

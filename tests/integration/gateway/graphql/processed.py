@@ -1,0 +1,36 @@
+"""Videos whose text was read, as the pipeline leaves them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from touchline.kernel.ids import video_id
+from touchline.media.engines.model import Box
+from touchline.process.queue.payloads import TranscodePayload
+from touchline.process.queue.service import enqueue
+from touchline.process.segments.indexing import index
+from touchline.process.segments.model import Detection, Frame
+from touchline.process.segments.store import SegmentStore
+from touchline.process.videos.model import NewVideo, Rendition
+from touchline.process.videos.store import VideoStore
+from touchline.serve.registry.model import Upload
+
+from .site import Person, Site
+
+STEP_MS = 2000
+
+
+async def processed(site: Site, person: Person, upload: Upload, texts: Sequence[str]) -> UUID:
+    """One text after the other, each for two seconds; its transcode waits in the queue."""
+    wanted = video_id(upload.artifact_hash)
+    original = f"videos/original/{wanted}/master.mp4"
+    frames = [Frame(number * STEP_MS, [Detection(text, Box(1, 2, 30, 4), 0.9)]) for number, text in enumerate(texts)]
+    async with site.world.database.transaction(person.principal) as transaction:
+        videos = VideoStore(transaction.connection)
+        await videos.add(NewVideo(wanted, person.principal.user_id, original, 1, "video/mp4"))
+        await enqueue(transaction, TranscodePayload(video_id=wanted, s3_original_path=original))
+        await videos.transcoded(wanted, Rendition("videos/proxy/1/index.m3u8", "thumbs/1/poster.jpg", 60_000, 640, 360))
+        await SegmentStore(transaction.connection).replace(wanted, index(wanted, frames, len(texts) * STEP_MS))
+        await videos.indexed(wanted)
+    return wanted
