@@ -36,6 +36,7 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.process.queue.model import Failure, JobStatus, JobType
+from touchline.process.queue.payloads import SamplePayload
 from touchline.process.queue.service import Queue
 from touchline.process.transcode.pointers import PointerWriter
 
@@ -56,6 +57,9 @@ class Workers:
     def __init__(self, environment: dict[str, str]) -> None:
         self._environment = environment
         self.running: dict[int, subprocess.Popen[bytes]] = {}
+
+    def doing(self, job_types: str) -> Workers:
+        return Workers({**self._environment, "TOUCHLINE_WORKER_JOB_TYPES": job_types, "TOUCHLINE_WORKER_LEASE": "2s"})
 
     def start(self) -> None:
         command = [sys.executable, "-m", "tests.chaos.worker_process"]
@@ -126,6 +130,10 @@ class Theatre:
             return rows == {"done": count}
 
         await until(look, PATIENCE_S)
+
+    def reading(self) -> Workers:
+        """Workers for what comes behind the transcode."""
+        return self.workers.doing("sample,ocr,segment_index")
 
     async def jobs(self) -> list[tuple[Any, ...]]:
         return await self.world.execute(
@@ -304,3 +312,38 @@ async def refused(queue: Queue, held: Any, chance: Random) -> None:
 
 async def nothing(transaction: Transaction) -> None:
     """No effects but the completion."""
+
+
+READ_BY = """
+SELECT split_part(locked_by, '/', 2)::int FROM process.jobs
+ WHERE job_type = 'ocr' AND status = 'processing' AND progress_percent >= 50
+"""
+READING = "SELECT read_until_ms, is_complete, revision FROM process.readings"
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(600)
+async def test_a_reader_killed_in_the_middle_is_followed_by_one_who_goes_on(theatre: Theatre) -> None:
+    """A hundred pictures are two chunks: begun twice, each kept once, completed once."""
+    world = theatre.world
+    video_id = await world.video()
+    await theatre.objects.put_new(original_path(video_id), theatre.clip)
+    await world.enqueue(SamplePayload(video_id=video_id, s3_original_path=original_path(video_id)))
+
+    async def reader() -> list[int]:
+        return [pid for (pid,) in await theatre.ask(READ_BY)]
+
+    async def ready() -> bool:
+        return await theatre.ask("SELECT status FROM process.videos") == [("ready",)]
+
+    with on_stage(theatre.reading(), 1) as workers:
+        [victim] = await until(reader, PATIENCE_S)
+        workers.end(victim, signal.SIGKILL)
+        [(read_until_ms, is_complete, _)] = await world.execute(READING)
+        assert (read_until_ms > 0, is_complete) == (True, False)
+        workers.start()
+        await until(ready, PATIENCE_S)
+    [(_, is_complete, revision)] = await world.execute(READING)
+    assert (is_complete, revision) == (True, 5)
+    attempts = await world.execute("SELECT job_type::text, attempt FROM process.jobs ORDER BY created_at")
+    assert attempts == [("sample", 1), ("ocr", 2), ("segment_index", 1)]
