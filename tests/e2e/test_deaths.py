@@ -16,7 +16,7 @@ from tests.support.waiting import eventually
 
 # Encoded again, and long enough to be caught at it.
 LONG = replace(AVI, name="long.avi", seconds=20, size=(640, 360))
-CAUGHT = "SELECT 1 FROM process.jobs WHERE status = 'processing' AND progress_percent > 0"
+CAUGHT = "SELECT 1 FROM process.jobs WHERE job_type = 'transcode' AND status = 'processing' AND progress_percent > 0"
 MADE = "SELECT attempt FROM process.jobs WHERE video_id = %s::uuid AND job_type = 'transcode' AND status = 'done'"
 OUTCOMES = """
 SELECT count(*) AS times FROM platform.events

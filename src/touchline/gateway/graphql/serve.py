@@ -54,6 +54,7 @@ class Playback:
     title: str
     manifest_url: str
     poster_url: str | None
+    storyboard_url: str | None = strawberry.field(description="WebVTT that says which small picture belongs to a time.")
     duration_ms: int | None
     expires_at: datetime
 

@@ -14,7 +14,8 @@ from strawberry.types.nodes import SelectedField, Selection
 
 from touchline.kernel import Scope
 from touchline.kernel.errors import Conflict, DeadlineExceeded, InvalidInput, NotFound
-from touchline.kernel.ids import PlaybackId, parse_artifact_hash, parse_playback_id
+from touchline.kernel.ids import PlaybackId, parse_artifact_hash, parse_playback_id, video_id
+from touchline.media.model import STORYBOARD
 from touchline.serve.artifacts.model import Status
 from touchline.serve.playback.model import ViewerEndpoint
 from touchline.serve.registry.model import NewUpload, RowKey, Upload, Window
@@ -124,12 +125,15 @@ async def _playback(info: Info, playback_id: str) -> Playback:
     endpoint = await _endpoint(context, parse_playback_id(playback_id))
     ids = endpoint.tenant_id, endpoint.playback_id, endpoint.artifact_hash
     manifest = media.links.manifest(*ids)
+    processed = await context.parts.sources.process.video(context.principal, video_id(endpoint.artifact_hash))
+    has_storyboard = processed is not None and processed[0].has_storyboard
     return Playback(
         artifact_hash=endpoint.artifact_hash,
         playback_id=endpoint.playback_id,
         title=endpoint.title,
         manifest_url=manifest.url,
         poster_url=media.links.poster(*ids).url if endpoint.poster_key else None,
+        storyboard_url=f"{manifest.url.rpartition('/')[0]}/{STORYBOARD}" if has_storyboard else None,
         duration_ms=endpoint.duration_ms,
         expires_at=manifest.expires_at,
     )

@@ -11,7 +11,8 @@ from touchline.platform.postgres.rows import fetch_one
 
 FIND: LiteralString = """
 SELECT v.video_id, v.status, v.s3_proxy_path IS NOT NULL AS is_playable, v.duration_ms, v.revision,
-       s.width AS frame_width, s.height AS frame_height
+       v.s3_storyboard_path IS NOT NULL AS has_storyboard, s.width AS frame_width,
+       s.height AS frame_height
   FROM process.videos AS v
   LEFT JOIN process.samplings AS s ON s.tenant_id = v.tenant_id AND s.video_id = v.video_id
  WHERE v.tenant_id = (SELECT platform.current_tenant()) AND v.video_id = %(video_id)s
@@ -27,6 +28,7 @@ class VideoState:
     is_playable: bool
     duration_ms: int | None
     revision: int
+    has_storyboard: bool  # beside its playlist
     frame_width: int | None  # boxes of texts are in pixels of such a picture
     frame_height: int | None
 

@@ -19,6 +19,7 @@ from touchline.serve.registry.model import Upload
 from .site import Person, Site
 
 STEP_MS = 2000
+RENDITION = Rendition("proxy/index.m3u8", "thumbs/poster.jpg", 60_000, 640, 360, "proxy/storyboard.vtt")
 
 
 async def processed(site: Site, person: Person, upload: Upload, texts: Sequence[str]) -> UUID:
@@ -30,7 +31,7 @@ async def processed(site: Site, person: Person, upload: Upload, texts: Sequence[
         videos = VideoStore(transaction.connection)
         await videos.add(NewVideo(wanted, person.principal.user_id, original, 1, "video/mp4"))
         await enqueue(transaction, TranscodePayload(video_id=wanted, s3_original_path=original))
-        await videos.transcoded(wanted, Rendition("videos/proxy/1/index.m3u8", "thumbs/1/poster.jpg", 60_000, 640, 360))
+        await videos.transcoded(wanted, RENDITION)
         await SegmentStore(transaction.connection).replace(wanted, index(wanted, frames, len(texts) * STEP_MS))
         await videos.indexed(wanted)
     return wanted

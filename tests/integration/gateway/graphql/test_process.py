@@ -73,6 +73,22 @@ async def test_pages_go_both_ways(site: Site) -> None:
     assert (texts(behind), behind["segments"]["totalCount"]) == ([], 5)
 
 
+PLAYBACK = """
+query($id: String!) { playback(playbackId: $id) { ... on Playback { manifestUrl storyboardUrl } } }
+"""
+
+
+async def test_a_storyboard_lies_beside_its_playlist(site: Site) -> None:
+    person = await site.person(Role.EDITOR)
+    upload = await site.ready(person)
+    assert (await site.data(person, PLAYBACK, id=upload.playback_id))["playback"]["storyboardUrl"] is None
+    await processed(site, person, upload, [])
+    playback = (await site.data(person, PLAYBACK, id=upload.playback_id))["playback"]
+    folder = playback["manifestUrl"].removesuffix("index.m3u8")
+    assert playback["storyboardUrl"].startswith(folder.partition("/media/")[0] + "/media/")
+    assert playback["storyboardUrl"].endswith(f"/{upload.artifact_hash}/storyboard.vtt")
+
+
 async def test_what_was_deleted_has_no_text_any_more(site: Site) -> None:
     person = await site.person(Role.EDITOR)
     upload = await site.ready(person)
