@@ -16,10 +16,12 @@ def test_what_stands_unchanged_is_one_run() -> None:
     assert set(folded(frames)) == {Run(0, 100, A), Run(100, 200, B), Run(400, 400, B)}
 
 
-READINGS = st.lists(st.sets(st.builds(Detection, st.sampled_from("abc"), st.just(Box(0, 0, 1, 1)), st.just(0.9))))
+READINGS = st.lists(
+    st.sets(st.builds(Detection, st.sampled_from("abc"), st.just(Box(0, 0, 1, 1)), st.just(0.9))), max_size=12
+)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(READINGS, st.integers(1, 4))
 def test_what_is_unfolded_is_what_was_folded_chunk_by_chunk(readings: list[set[Detection]], size: int) -> None:
     frames = [Frame(number * 100, list(each)) for number, each in enumerate(readings)]
