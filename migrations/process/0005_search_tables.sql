@@ -1,0 +1,70 @@
+-- Search: what was read, by its words. The index is this module's alone: triggers keep it in the transaction that
+-- changes segments, and functions that filter by the tenant themselves read it, because the operators it needs are not
+-- leakproof and would lose their indexes behind the wall.
+--
+-- `process.search_words` is the vocabulary of one tenant: each word as it is compared (without accents, with one letter
+-- for those that look alike), with a number. `process.search_entries` holds one row for a segment: the numbers of its
+-- words in their order, behind them those of its marks (language, entities), and where it stands in each order.
+
+ALTER TABLE process.videos ADD COLUMN deleted_at timestamptz; -- its artifact was deleted: searched no more
+
+CREATE TABLE process.search_words (
+  tenant_id uuid NOT NULL,
+  word      text COLLATE "C" NOT NULL, -- '' counts the segments, ':...' are marks
+  word_id   integer NOT NULL GENERATED ALWAYS AS IDENTITY,
+  segments  integer NOT NULL,          -- that have it
+  shown     text NOT NULL,             -- as people write it
+  slips     integer[],                 -- digests of the word and of what is left when one letter is missing
+  PRIMARY KEY (tenant_id, word)
+);
+-- Counts change with every video: leave room for them beside the words.
+ALTER TABLE process.search_words SET (fillfactor = 80);
+CREATE UNIQUE INDEX search_words_id ON process.search_words (word_id);
+CREATE INDEX search_words_slips ON process.search_words USING gin (slips) WITH (fastupdate = off);
+SELECT platform.raise_wall('process.search_words');
+CREATE POLICY definer_door ON process.search_words TO touchline_definer USING (true) WITH CHECK (true);
+GRANT SELECT, INSERT, UPDATE, DELETE ON process.search_words TO touchline_definer;
+GRANT SELECT ON process.search_words TO touchline_system;
+
+-- Each order is one number, highest first: 7 bits of weight (or 10 of confidence), 33 of the video's second, and the
+-- moment in the video, earliest first. Equal ones stand in the order of their ids.
+CREATE TABLE process.search_entries (
+  tenant_id  uuid NOT NULL,
+  video_id   uuid NOT NULL,
+  segment_id uuid NOT NULL,
+  relevance  bigint NOT NULL,
+  recency    bigint NOT NULL,
+  confidence bigint NOT NULL,
+  words      integer[] NOT NULL,
+  PRIMARY KEY (tenant_id, video_id, segment_id) -- no foreign key: the triggers of segments must see what goes
+);
+CREATE INDEX search_entries_relevance ON process.search_entries (tenant_id, relevance, segment_id);
+CREATE INDEX search_entries_recency ON process.search_entries (tenant_id, recency, segment_id);
+CREATE INDEX search_entries_confidence ON process.search_entries (tenant_id, confidence, segment_id);
+-- Without a list of pending changes, which every search would have to read through.
+CREATE INDEX search_entries_words ON process.search_entries USING gin (words) WITH (fastupdate = off);
+SELECT platform.raise_wall('process.search_entries');
+CREATE POLICY definer_door ON process.search_entries TO touchline_definer USING (true) WITH CHECK (true);
+GRANT SELECT, INSERT, UPDATE, DELETE ON process.search_entries TO touchline_definer;
+GRANT SELECT ON process.search_entries TO touchline_app, touchline_worker, touchline_readonly, touchline_system;
+
+-- What a video belongs to, for the filters of search: match, team, player. Whoever knows it writes it.
+CREATE TABLE process.video_labels (
+  tenant_id uuid NOT NULL,
+  video_id  uuid NOT NULL,
+  kind      text NOT NULL,
+  value     text NOT NULL, -- without case or accents: as `process.search_fold` has it
+  PRIMARY KEY (tenant_id, video_id, kind, value),
+  FOREIGN KEY (tenant_id, video_id) REFERENCES process.videos (tenant_id, video_id) ON DELETE CASCADE
+);
+CREATE INDEX video_labels_value ON process.video_labels (tenant_id, kind, value, video_id);
+SELECT platform.raise_wall('process.video_labels');
+CREATE POLICY definer_door ON process.video_labels FOR SELECT TO touchline_definer USING (true);
+GRANT SELECT, INSERT, DELETE ON process.video_labels TO touchline_app, touchline_worker;
+GRANT SELECT ON process.video_labels TO touchline_readonly, touchline_system, touchline_definer;
+
+CREATE POLICY definer_door ON process.videos TO touchline_definer USING (true) WITH CHECK (true);
+CREATE POLICY definer_door ON process.segments FOR SELECT TO touchline_definer USING (true);
+CREATE POLICY definer_door ON process.entities FOR SELECT TO touchline_definer USING (true);
+GRANT SELECT ON process.videos, process.segments, process.entities TO touchline_definer;
+GRANT UPDATE ON process.videos TO touchline_definer;

@@ -1,0 +1,196 @@
+-- Looking things up. A request is a document of words as they are compared, a trailing * for "begins with":
+--   {"all": [["goal"], ["arsena1", "arsenaa1"], ["fin*"]], "phrases": [["man", "utd"]], "none": ["offside"],
+--    "no_phrases": [["extra", "time"]], "videos": ["..."], "after": 0, "before": 0, "confidence": 0}
+-- `all`: of each list one word; times are seconds, the confidence is in thousandths.
+
+CREATE FUNCTION process.search_find(tenant uuid, wanted text[]) RETURNS TABLE (word_id integer, segments integer)
+LANGUAGE sql STABLE AS $$
+  SELECT w.word_id, w.segments FROM process.search_words AS w WHERE w.tenant_id = tenant AND w.word = ANY (wanted)
+  UNION
+  SELECT w.word_id, w.segments
+    FROM unnest(wanted) AS p (word)
+    JOIN process.search_words AS w ON w.tenant_id = tenant AND w.word >= rtrim(p.word, '*')
+                                  AND w.word < rtrim(p.word, '*') || chr(1114111)
+   WHERE right(p.word, 1) = '*'
+$$;
+
+CREATE FUNCTION process.search_texts(list jsonb) RETURNS text[]
+LANGUAGE sql IMMUTABLE
+RETURN ARRAY(SELECT jsonb_array_elements_text(list));
+
+-- The numbers of a phrase's words in their order, or null when one is not known.
+CREATE FUNCTION process.search_phrase(tenant uuid, phrase text[], OUT ids integer[], OUT rarest integer)
+LANGUAGE sql STABLE AS $$
+  SELECT CASE WHEN count(w.word_id) = count(*) THEN array_agg(w.word_id ORDER BY p.place) END, min(w.segments)
+    FROM unnest(phrase) WITH ORDINALITY AS p (word, place)
+    LEFT JOIN process.search_words AS w ON w.tenant_id = tenant AND w.word = p.word
+$$;
+
+CREATE FUNCTION process.search_in_order(ids integer[]) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN format(' (e.words @> %L::integer[] AND '' '' || array_to_string(e.words, '' '') || '' '' LIKE %L)',
+              ids, '% ' || array_to_string(ids, ' ') || ' %');
+
+-- A request as conditions on an entry, and how many segments of this many will likely meet them. No conditions: none can.
+CREATE FUNCTION process.search_conditions(
+  tenant uuid, request jsonb, total double precision, OUT terms text, OUT filters text, OUT likely double precision
+)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  part   jsonb;
+  ids    integer[];
+  counted bigint;
+  found_terms text := '';
+BEGIN
+  filters := '';
+  likely := total;
+  FOR part IN SELECT jsonb_array_elements(request -> 'all') LOOP
+    SELECT array_agg(f.word_id), sum(f.segments) INTO ids, counted
+      FROM process.search_find(tenant, process.search_texts(part)) AS f;
+    IF ids IS NULL THEN
+      RETURN;
+    END IF;
+    found_terms := found_terms || format(' AND e.words && %L::integer[]', ids);
+    likely := likely * least(1, counted / total);
+  END LOOP;
+  FOR part IN SELECT jsonb_array_elements(request -> 'phrases') LOOP
+    SELECT p.ids, p.rarest INTO ids, counted FROM process.search_phrase(tenant, process.search_texts(part)) AS p;
+    IF ids IS NULL THEN
+      RETURN;
+    END IF;
+    found_terms := found_terms || ' AND' || process.search_in_order(ids);
+    likely := likely * least(1, counted / total) / 4;
+  END LOOP;
+  SELECT array_agg(f.word_id) INTO ids
+    FROM process.search_find(tenant, process.search_texts(request -> 'none')) AS f;
+  IF ids IS NOT NULL THEN
+    filters := filters || format(' AND NOT e.words && %L::integer[]', ids);
+  END IF;
+  FOR part IN SELECT jsonb_array_elements(request -> 'no_phrases') LOOP
+    SELECT p.ids INTO ids FROM process.search_phrase(tenant, process.search_texts(part)) AS p;
+    IF ids IS NOT NULL THEN
+      filters := filters || ' AND NOT' || process.search_in_order(ids);
+    END IF;
+  END LOOP;
+  IF request ? 'videos' THEN
+    filters := filters || format(' AND e.video_id = ANY (%L::uuid[])', process.search_texts(request -> 'videos'));
+  END IF;
+  IF request ? 'after' THEN
+    filters := filters || format(' AND e.recency >= %s', (request ->> 'after')::bigint << 29);
+  END IF;
+  IF request ? 'before' THEN
+    filters := filters || format(' AND e.recency < %s', (request ->> 'before')::bigint << 29);
+  END IF;
+  IF request ? 'confidence' THEN
+    filters := filters || format(' AND e.confidence >= %s', (request ->> 'confidence')::bigint << 52);
+  END IF;
+  terms := found_terms;
+END
+$$;
+
+-- A page: the highest of an order below a place. There are two ways to it. By the words: fetch all that have them, sort.
+-- By the order: walk down and keep what has them, until the page is full. The first costs as much as there are matches,
+-- the second the less the more there are; a walk that turns out to be long is given up for the first.
+-- The ways are fixed here: statistics that lie cannot change them. The conditions hold only numbers and quoted ids.
+CREATE FUNCTION process.search(request jsonb, sort text, most integer, below bigint, below_id uuid)
+RETURNS TABLE (segment_id uuid, rank bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+  tenant uuid := platform.current_tenant();
+  total  double precision;
+  terms  text;
+  filters text;
+  likely double precision;
+  reach  bigint;
+  hits   integer;
+BEGIN
+  IF sort NOT IN ('relevance', 'recency', 'confidence') OR most NOT BETWEEN 1 AND 1000 THEN
+    RAISE EXCEPTION 'not an order, or not a size of a page' USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  SELECT w.segments INTO total FROM process.search_words AS w WHERE w.tenant_id = tenant AND w.word = '';
+  IF coalesce(total, 0) <= 0 THEN
+    RETURN;
+  END IF;
+  SELECT c.terms, c.filters, c.likely INTO terms, filters, likely
+    FROM process.search_conditions(tenant, request, total) AS c;
+  IF terms IS NULL THEN
+    RETURN;
+  END IF;
+  IF jsonb_array_length(request -> 'videos') <= 50 THEN
+    RETURN QUERY EXECUTE format(
+      'WITH found AS MATERIALIZED (
+         SELECT e.segment_id, e.%1$I AS rank FROM process.search_entries AS e WHERE e.tenant_id = $1 %2$s
+       )
+       SELECT f.segment_id, f.rank FROM found AS f WHERE (f.rank, f.segment_id) < ($2, $3)
+        ORDER BY f.rank DESC, f.segment_id DESC LIMIT $4', sort, filters || terms)
+      USING tenant, below, below_id, most;
+    RETURN;
+  END IF;
+  IF terms = '' OR likely * likely > most * total THEN
+    reach := CASE WHEN terms = '' THEN total ELSE 1000 + 4 * most * total / likely END;
+    RETURN QUERY EXECUTE format(
+      'SELECT e.segment_id, e.rank
+         FROM (SELECT e.*, e.%1$I AS rank FROM process.search_entries AS e
+                WHERE e.tenant_id = $1 AND (e.%1$I, e.segment_id) < ($2, $3)
+                ORDER BY e.tenant_id DESC, e.%1$I DESC, e.segment_id DESC LIMIT $5) AS e
+        WHERE true %2$s LIMIT $4', sort, filters || terms)
+      USING tenant, below, below_id, most, reach;
+    GET DIAGNOSTICS hits = ROW_COUNT;
+    IF hits = most OR reach >= total THEN
+      RETURN;
+    END IF;
+  END IF;
+  RETURN QUERY EXECUTE format(
+    'WITH found AS MATERIALIZED (
+       SELECT e.tenant_id, e.segment_id, e.%1$I AS rank FROM process.search_entries AS e WHERE true %2$s
+     )
+     SELECT f.segment_id, f.rank FROM found AS f
+      WHERE f.tenant_id = $1 AND (f.rank, f.segment_id) < ($2, $3)
+      ORDER BY f.rank DESC, f.segment_id DESC LIMIT $4 OFFSET $5', sort, terms || filters)
+    USING tenant, below, below_id, most - coalesce(hits, 0), coalesce(hits, 0);
+END
+$$;
+
+-- Words as they are known here: themselves, or, where nobody has written them, those that are one slip away.
+CREATE FUNCTION process.search_spelling(wanted text[], also_known boolean)
+RETURNS TABLE (wanted_word text, word text, shown text)
+LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+  WITH asked AS MATERIALIZED (
+    SELECT q.word, w.shown FROM unnest(wanted) AS q (word)
+      LEFT JOIN process.search_words AS w ON w.tenant_id = (SELECT platform.current_tenant()) AND w.word = q.word
+  )
+  SELECT a.word, a.word, a.shown FROM asked AS a WHERE a.shown IS NOT NULL
+  UNION ALL
+  SELECT a.word, n.word, n.shown FROM asked AS a
+   CROSS JOIN LATERAL (
+     SELECT w.word, w.shown FROM process.search_words AS w
+      WHERE w.slips && process.search_slips((SELECT platform.current_tenant()), a.word)
+        AND w.tenant_id = (SELECT platform.current_tenant()) AND w.word <> a.word
+        AND process.one_slip(a.word, w.word)
+      ORDER BY w.segments DESC, w.word LIMIT 50) AS n
+   WHERE also_known OR a.shown IS NULL
+$$;
+
+-- The words that begin so, most frequent first.
+CREATE FUNCTION process.search_suggestions(prefix text, most integer) RETURNS TABLE (word text, shown text, segments integer)
+LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+  SELECT w.word, w.shown, w.segments FROM process.search_words AS w
+   WHERE w.tenant_id = (SELECT platform.current_tenant())
+     AND w.word >= prefix AND w.word < prefix || chr(1114111) AND prefix <> '' AND left(prefix, 1) <> ':'
+   ORDER BY w.segments DESC, w.word LIMIT least(most, 50)
+$$;
+
+REVOKE EXECUTE ON FUNCTION process.search(jsonb, text, integer, bigint, uuid),
+  process.search_spelling(text[], boolean), process.search_suggestions(text, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION process.search(jsonb, text, integer, bigint, uuid),
+  process.search_spelling(text[], boolean), process.search_suggestions(text, integer)
+  TO touchline_app, touchline_worker, touchline_readonly;
+GRANT CREATE ON SCHEMA process TO touchline_definer; -- only while it takes the functions over
+ALTER FUNCTION process.search(jsonb, text, integer, bigint, uuid) OWNER TO touchline_definer;
+ALTER FUNCTION process.search_spelling(text[], boolean) OWNER TO touchline_definer;
+ALTER FUNCTION process.search_suggestions(text, integer) OWNER TO touchline_definer;
+REVOKE CREATE ON SCHEMA process FROM touchline_definer;

@@ -1,0 +1,175 @@
+"""The language of search: words, "phrases", prefix*, near~, -without, #tag, @name and filters like lang:en.
+
+Invariant: every text is a query or an `InvalidInput` that says why; what looks like syntax and is none is words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from uuid import UUID
+
+from touchline.kernel.errors import InvalidInput
+from touchline.process.segments.folding import normalize
+
+from .model import Filters, Query, Term
+from .words import fold, split
+
+LONGEST_QUERY = 500
+MOST_PARTS = 32
+LABELS = ("match", "team", "player")
+_QUOTES = str.maketrans("\u201c\u201d\u201e\u00ab\u00bb", '"""""')
+# A minus, a name, and the text itself, in quotes or not.
+_PART = re.compile(r'(?P<minus>-?)(?:(?P<name>[a-z]{2,8}):)?(?:"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+))', re.IGNORECASE)
+_SIGNS = {"#": "hashtag", "@": "mention"}
+
+
+@dataclass
+class _Parts:
+    terms: list[Term] = field(default_factory=list[Term])
+    phrases: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    without: list[Term] = field(default_factory=list[Term])
+    without_phrases: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    filters: Filters = field(default_factory=Filters)
+
+    def query(self) -> Query:
+        lists = (self.terms, self.phrases, self.without, self.without_phrases)
+        terms, phrases, without, without_phrases = (tuple(dict.fromkeys(parts)) for parts in lists)
+        return Query(terms, phrases, without, without_phrases, self.filters)  # pyright: ignore[reportArgumentType]
+
+
+def parse(text: str, filters: Filters | None = None) -> Query:
+    """What a text asks for, beside the filters that were given apart from it."""
+    if len(text) > LONGEST_QUERY:
+        raise _wrong("it is too long", f"the limit is {LONGEST_QUERY} characters")
+    parts = _Parts(filters=filters or Filters())
+    found = list(_PART.finditer(text.translate(_QUOTES)))
+    if len(found) > MOST_PARTS:
+        raise _wrong("it has too many parts", f"the limit is {MOST_PARTS}")
+    for part in found:
+        _read(part, parts)
+    query = parts.query()
+    if query == Query():
+        raise _wrong("there is nothing to look for", "it has no word and no filter")
+    return query
+
+
+def _read(part: re.Match[str], parts: _Parts) -> None:
+    name, quoted, minus = (part["name"] or "").lower(), part["quoted"], bool(part["minus"])
+    value = part["plain"] if quoted is None else quoted
+    if name in _FILTERS:
+        if minus:
+            raise _wrong(f"`{name}:` cannot be excluded", "a minus goes before words, phrases, #tags and @names")
+        parts.filters = _FILTERS[name](parts.filters, value)
+    elif name:
+        _words(f"{part['name']} {value}", parts, minus=minus)  # the name of nothing: two words
+    elif quoted is not None:
+        _phrase(split(value), parts, minus=minus)
+    elif value[0] in _SIGNS and split(value):
+        _tag(value, parts, minus=minus)
+    else:
+        _words(value, parts, minus=minus)
+
+
+def _words(value: str, parts: _Parts, *, minus: bool) -> None:
+    """One piece between spaces, which may be several words: they stand together then."""
+    words, mark = split(value), value[-1]
+    if not words:
+        return
+    if mark not in "*~" or (minus and mark == "~"):
+        _phrase(words, parts, minus=minus)
+        return
+    *before, last = words
+    if minus and before:
+        raise _wrong(f"`-{value}` cannot be excluded", "a prefix to exclude is one word")
+    _phrase(tuple(before), parts, minus=minus)
+    term = Term(last, prefix=mark == "*", near=mark == "~")
+    (parts.without if minus else parts.terms).append(term)
+
+
+def _phrase(words: tuple[str, ...], parts: _Parts, *, minus: bool) -> None:
+    if len(words) == 1:
+        (parts.without if minus else parts.terms).append(Term(words[0]))
+    elif words:
+        (parts.without_phrases if minus else parts.phrases).append(words)
+
+
+def _tag(value: str, parts: _Parts, *, minus: bool) -> None:
+    mark = f"{_SIGNS[value[0]]}:{value[1:]}"
+    if minus:
+        parts.without.append(Term(entity_mark(mark)))
+        return
+    parts.filters = _entity(parts.filters, mark)
+    _phrase(split(value), parts, minus=False)  # it stands in the text too, and is shown there
+
+
+def entity_mark(value: str) -> str:
+    """As the index has it: a type or kind, or a type with its value."""
+    kind, colon, rest = value.partition(":")
+    return f":{kind.lower()}{colon}{fold(normalize(rest))[:200]}"
+
+
+def _entity(filters: Filters, value: str) -> Filters:
+    return replace(filters, entities=(*filters.entities, value))
+
+
+def _language(filters: Filters, value: str) -> Filters:
+    return replace(filters, languages=(*filters.languages, value.lower()))
+
+
+def _video(filters: Filters, value: str) -> Filters:
+    try:
+        return replace(filters, videos=(*filters.videos, UUID(value)))
+    except ValueError as error:
+        raise _wrong(f"`video:{value}` is no video", "it takes a video's id") from error
+
+
+def _after(filters: Filters, value: str) -> Filters:
+    return replace(filters, after=_time("after", value))
+
+
+def _before(filters: Filters, value: str) -> Filters:
+    return replace(filters, before=_time("before", value))
+
+
+def _minimum(filters: Filters, value: str) -> Filters:
+    try:
+        confidence = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+    except ValueError:
+        confidence = -1.0
+    if not 0 <= confidence <= 1:
+        raise _wrong(f"`min:{value}` is no confidence", "it lies between 0 and 1")
+    return replace(filters, min_confidence=confidence)
+
+
+def _label(kind: str) -> Callable[[Filters, str], Filters]:
+    return lambda filters, value: replace(filters, labels=(*filters.labels, (kind, value)))
+
+
+def _time(name: str, value: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(value)
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
+        raise _wrong(f"`{name}:{value}` is no time", "it takes a day like 2026-03-31, or a day and a time") from error
+
+
+def _wrong(what: str, why: str) -> InvalidInput:
+    return InvalidInput(what, field="query", why=why, hint="Correct the query; `docs/howto/search.md` shows how.")
+
+
+def labels() -> Iterator[tuple[str, Callable[[Filters, str], Filters]]]:
+    return ((kind, _label(kind)) for kind in LABELS)
+
+
+_FILTERS: dict[str, Callable[[Filters, str], Filters]] = {
+    "entity": _entity,
+    "lang": _language,
+    "video": _video,
+    "after": _after,
+    "before": _before,
+    "min": _minimum,
+    **dict(labels()),
+}

@@ -1,0 +1,99 @@
+"""What a query asks of the index, and which parts of a text it matches. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from .model import Correction, Filters, Fragment, Query, Term
+from .query import entity_mark
+from .words import Word, places
+
+# Words by what they were read as: themselves, or those near them.
+Spelling = Mapping[str, Sequence[str]]
+
+
+def checked_words(query: Query, corrected: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words whose spelling matters: those that stay as they are if they are known, and those read as others too."""
+    words = [term for term in query.terms if not term.prefix]
+    loose = {term.word for term in words if term.near} | {term.word for term in words if term.word in corrected}
+    return [term.word for term in words if term.word not in loose], sorted(loose)
+
+
+def corrections(query: Query, spelling: Spelling) -> tuple[Correction, ...]:
+    """The words that nobody has written here and that were read as others."""
+    words = [term.word for term in query.terms if not term.prefix and not term.near]
+    found = [(word, tuple(read for read in spelling.get(word, ()) if read != word)) for word in words]
+    return tuple(Correction(word, read_as) for word, read_as in found if read_as)
+
+
+def request(query: Query, spelling: Spelling, videos: Sequence[UUID] | None) -> dict[str, Any]:
+    """As `process.search` takes it."""
+    filters = query.filters
+    groups = [_alternatives(term, spelling) for term in query.terms]
+    groups += [[entity_mark(entity)] for entity in filters.entities]
+    groups += [[f":lang:{language}" for language in filters.languages]] if filters.languages else []
+    return {
+        "all": groups,
+        "phrases": [list(phrase) for phrase in query.phrases],
+        "none": [_pattern(term) for term in query.without],
+        "no_phrases": [list(phrase) for phrase in query.without_phrases],
+        **_limits(filters),
+        **({} if videos is None else {"videos": [str(video) for video in videos]}),
+    }
+
+
+def fragments(text: str, query: Query, spelling: Spelling) -> tuple[Fragment, ...]:
+    """The text, cut where matches begin and end. Put together again it is the text."""
+    cut: list[Fragment] = []
+    at = 0
+    for start, end in _joined(_matches(list(places(text)), query, spelling)):
+        cut += [Fragment(text[at:start], matched=False), Fragment(text[start:end], matched=True)]
+        at = end
+    return tuple(part for part in (*cut, Fragment(text[at:], matched=False)) if part.text)
+
+
+def _limits(filters: Filters) -> dict[str, int]:
+    limits: dict[str, int] = {}
+    if filters.after:
+        limits["after"] = _second(filters.after.timestamp())
+    if filters.before:
+        limits["before"] = _second(filters.before.timestamp())
+    if filters.min_confidence is not None:
+        limits["confidence"] = round(filters.min_confidence * 1000)
+    return limits
+
+
+def _second(timestamp: float) -> int:
+    """Within what an entry can hold."""
+    return min(max(int(timestamp), 0), 2**33 - 1)
+
+
+def _alternatives(term: Term, spelling: Spelling) -> list[str]:
+    return [_pattern(term)] if term.prefix else list(spelling.get(term.word, ())) or [term.word]
+
+
+def _pattern(term: Term) -> str:
+    return f"{term.word}*" if term.prefix else term.word
+
+
+def _matches(words: Sequence[Word], query: Query, spelling: Spelling) -> Iterator[tuple[int, int]]:
+    exact = {word for term in query.terms for word in _alternatives(term, spelling)}
+    prefixes = tuple(term.word for term in query.terms if term.prefix)
+    for place, word in enumerate(words):
+        if word.word in exact or word.word.startswith(prefixes):
+            yield word.start, word.end
+        for phrase in query.phrases:
+            if tuple(one.word for one in words[place : place + len(phrase)]) == phrase:
+                yield word.start, words[place + len(phrase) - 1].end
+
+
+def _joined(spans: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined

@@ -1,0 +1,109 @@
+"""Searching: a text becomes a page of hits, or the words that may follow.
+
+Invariant: a page starts strictly below the place where the one before ended, so what comes or goes between two pages
+neither repeats nor hides anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from touchline.kernel import Principal, TenantId
+from touchline.kernel.errors import InvalidInput, LimitExceeded
+from touchline.platform.postgres.database import Database, Transaction
+from touchline.process.segments.folding import normalize
+
+from . import rules
+from .model import Box, Filters, Hit, Page, Place, Query, Sort, Suggestion
+from .query import LONGEST_QUERY, parse
+from .store import TOP, FoundSegment, SearchStore
+from .words import fold, split
+
+PAGE_SIZE = 20
+LARGEST_PAGE = 200
+MOST_SUGGESTIONS = 20
+MOST_VIDEOS = 10_000  # that labels may stand for
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    text: str
+    filters: Filters | None = None
+    sort: Sort = Sort.RELEVANCE
+    first: int = PAGE_SIZE
+    after: Place | None = None
+
+
+async def search(database: Database, tenant: TenantId | Principal, question: Question) -> Page:
+    if not 0 < question.first <= LARGEST_PAGE:
+        raise InvalidInput("not a page size", field="first", why=f"it is between 1 and {LARGEST_PAGE}")
+    query = parse(question.text, question.filters)
+    async with database.transaction(tenant) as transaction:
+        return await _page(SearchStore(transaction.connection), query, question)
+
+
+async def suggest(
+    database: Database, tenant: TenantId | Principal, text: str, most: int = 10
+) -> tuple[Suggestion, ...]:
+    """What was typed with its last word completed, the most frequent first. Nothing for what cannot be completed."""
+    if not 0 < most <= MOST_SUGGESTIONS:
+        raise InvalidInput("not that many", field="first", why=f"it is between 1 and {MOST_SUGGESTIONS}")
+    before, _, last = text[-LONGEST_QUERY:].rpartition(" ")
+    words = split(last)
+    if len(words) != 1 or ":" in last:
+        return ()
+    async with database.transaction(tenant) as transaction:
+        found = await SearchStore(transaction.connection).suggestions(words[0], most)
+    return tuple(Suggestion(f"{before} {shown}".strip(), segments) for shown, segments in found)
+
+
+async def forget(transaction: Transaction, video_id: UUID) -> None:
+    """A deleted video is found no more as soon as this commits."""
+    await SearchStore(transaction.connection).forget(video_id)
+
+
+async def _page(store: SearchStore, query: Query, question: Question) -> Page:
+    corrected = question.after.corrected if question.after else ()
+    known, loose = rules.checked_words(query, corrected)
+    spelling = await store.spelling(known, loose)
+    for word in corrected:  # known by now, perhaps: it is read as on the first page
+        spelling[word] = [near for near in spelling.get(word, ()) if near != word]
+    videos = await _videos(store, query.filters)
+    if videos is not None and not videos:
+        return Page((), None)
+    request = rules.request(query, spelling, videos)
+    found = await store.page(request, question.sort, question.first + 1, question.after or TOP)
+    made = rules.corrections(query, spelling)
+    hits = tuple(_hit(one, query, spelling) for one in found[: question.first])
+    more = len(found) > question.first
+    last = Place(hits[-1].rank, hits[-1].segment_id, tuple(one.word for one in made)) if more else None
+    return Page(hits, last, made)
+
+
+async def _videos(store: SearchStore, filters: Filters) -> Sequence[UUID] | None:
+    """The videos that the filters leave; None: all."""
+    wanted = set(filters.videos) if filters.videos else None
+    for kind, value in filters.labels:
+        labeled = await store.labeled(kind, fold(normalize(value)), MOST_VIDEOS + 1)
+        if len(labeled) > MOST_VIDEOS:
+            raise LimitExceeded(f"`{kind}:{value}` stands for too many videos", why=f"the limit is {MOST_VIDEOS}")
+        wanted = labeled if wanted is None else wanted & labeled
+    return None if wanted is None else sorted(wanted)
+
+
+def _hit(found: FoundSegment, query: Query, spelling: rules.Spelling) -> Hit:
+    return Hit(
+        segment_id=found.segment_id,
+        video_id=found.video_id,
+        text=found.text,
+        fragments=rules.fragments(found.text, query, spelling),
+        box=Box(**{side: found.bounding_box.get(side, 0) for side in ("x", "y", "width", "height")}),
+        start_ms=found.t_start,
+        end_ms=found.t_end,
+        confidence=found.confidence,
+        language=found.language,
+        video_created_at=found.created_at,
+        rank=found.rank,
+    )

@@ -1,0 +1,92 @@
+"""All SQL of search: calls of the functions that hold the index (migrations/process), inside the tenant.
+
+Invariant: the segments of a page are fetched one by one by their key, whatever statistics say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString
+from uuid import UUID
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from .model import Place, Sort
+
+TOP = Place(2**63 - 1, UUID(int=2**128 - 1))
+
+SPELLING: LiteralString = """
+SELECT wanted_word, word FROM process.search_spelling(%(known)s, false)
+UNION ALL
+SELECT wanted_word, word FROM process.search_spelling(%(loose)s, true)
+"""
+PAGE: LiteralString = """
+SELECT h.segment_id, h.rank, s.video_id, s.text, s.bounding_box, s.t_start, s.t_end, s.confidence, s.language,
+       v.created_at
+  FROM process.search(%(request)s, %(sort)s, %(most)s, %(rank)s, %(segment_id)s) AS h
+ CROSS JOIN LATERAL (
+   SELECT * FROM process.segments AS s
+    WHERE s.tenant_id = (SELECT platform.current_tenant()) AND s.id = h.segment_id LIMIT 1) AS s
+ CROSS JOIN LATERAL (
+   SELECT v.created_at FROM process.videos AS v
+    WHERE v.tenant_id = (SELECT platform.current_tenant()) AND v.video_id = s.video_id LIMIT 1) AS v
+ ORDER BY h.rank DESC, h.segment_id DESC
+"""
+LABELED: LiteralString = """
+SELECT l.video_id FROM process.video_labels AS l
+ WHERE l.tenant_id = (SELECT platform.current_tenant()) AND l.kind = %(kind)s AND l.value = %(value)s
+ LIMIT %(most)s
+"""
+SUGGEST: LiteralString = "SELECT shown, segments FROM process.search_suggestions(%(prefix)s, %(most)s)"
+FORGET: LiteralString = "SELECT process.forget_video(%(video_id)s)"
+REFRESH: LiteralString = "SELECT process.refresh_search_materialized()"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSegment:
+    segment_id: UUID
+    rank: int
+    video_id: UUID
+    text: str
+    bounding_box: dict[str, int]
+    t_start: int
+    t_end: int
+    confidence: float
+    language: str | None
+    created_at: datetime
+
+
+class SearchStore:
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def spelling(self, known: Sequence[str], loose: Sequence[str]) -> dict[str, list[str]]:
+        """How words are written here. `known`: as they are, if anybody wrote them so; `loose`: the near ones too."""
+        found: dict[str, list[str]] = {}
+        cursor = await self._connection.execute(SPELLING, {"known": list(known), "loose": list(loose)})
+        for wanted, word in await cursor.fetchall():
+            found.setdefault(wanted, []).append(word)
+        return found
+
+    async def page(self, request: dict[str, Any], sort: Sort, most: int, below: Place) -> list[FoundSegment]:
+        place = {"rank": below.rank, "segment_id": below.segment_id}
+        async with self._connection.cursor(row_factory=class_row(FoundSegment)) as cursor:
+            values = {"request": Jsonb(request), "sort": sort, "most": most, **place}
+            return await (await cursor.execute(PAGE, values)).fetchall()
+
+    async def labeled(self, kind: str, value: str, most: int) -> set[UUID]:
+        cursor = await self._connection.execute(LABELED, {"kind": kind, "value": value, "most": most})
+        return {video_id for (video_id,) in await cursor.fetchall()}
+
+    async def suggestions(self, prefix: str, most: int) -> list[tuple[str, int]]:
+        return await (await self._connection.execute(SUGGEST, {"prefix": prefix, "most": most})).fetchall()
+
+    async def forget(self, video_id: UUID) -> None:
+        await self._connection.execute(FORGET, {"video_id": video_id})
+
+    async def refresh(self) -> None:
+        await self._connection.execute(REFRESH)

@@ -1,0 +1,85 @@
+"""What a query asks of the index, and what it matches in a text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchline.process.search import rules
+from touchline.process.search.model import Correction, Filters, Query, Term
+from touchline.process.search.query import parse
+from touchline.process.search.words import fold, places, split
+
+HIGHLIGHTS = [
+    ("goal", "GOAL! Saka scores", "[GOAL]! Saka scores"),
+    ("GOAI", "A goal", "A [goal]"),
+    ("muller", "Müller 1-0", "[Müller] 1-0"),
+    ("sco*", "Saka scores, score 2", "Saka [scores], [score] 2"),
+    ('"full time"', "Time: full time. Full stop", "Time: [full time]. Full stop"),
+    ('"a b" b', "a b b", "[a b] [b]"),
+    ("tokyo", "東京 TOKYO", "東京 [TOKYO]"),
+    ("東京", "東京都", "[東京]都"),
+    ("⚽", "Goal ⚽⚽", "Goal [⚽⚽]"),
+    ("straße", "STRASSE", "[STRASSE]"),
+    ("lang:en", "nothing to show", "nothing to show"),
+    ("-goal saka", "saka", "[saka]"),
+]
+
+
+@pytest.mark.parametrize(("query", "text", "expected"), HIGHLIGHTS)
+def test_highlights(query: str, text: str, expected: str) -> None:
+    parts = rules.fragments(text, parse(query), {})
+    assert "".join(f"[{part.text}]" if part.matched else part.text for part in parts) == expected
+
+
+@given(st.text(max_size=40), st.text(alphabet='ab1Il "*東', min_size=1, max_size=10))
+def test_fragments_are_the_text(text: str, words: str) -> None:
+    query = parse(f"x {words}")
+    assert "".join(part.text for part in rules.fragments(text, query, {})) == text
+
+
+@given(st.text(max_size=40))
+def test_words_fold_once(text: str) -> None:
+    words = split(text)
+    assert tuple(fold(word) for word in words) == words
+    assert all(word and " " not in word and "*" not in word and not word.startswith(":") for word in words)
+
+
+@pytest.mark.parametrize("text", ["Il1 O0o", "Ünïcödé", "a_b-c", "ﬁne ① x²"])
+def test_places_are_where_the_words_stand(text: str) -> None:
+    assert tuple(word.word for word in places(text)) == split(text)
+    assert all(text[word.start : word.end] for word in places(text))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("Il1", "lI1"), ("GOAL", "G0AI"), ("Łódź", "lodz"), ("ÅÉÑ", "aen"), ("Ǆ", "dž"), ("ß", "SS")]
+)
+def test_what_looks_the_same_is_the_same(one: str, other: str) -> None:
+    assert split(one) == split(other)
+
+
+def test_a_request_has_all_that_was_asked() -> None:
+    video, at = UUID(int=1), datetime(2026, 1, 1, tzinfo=UTC)
+    filters = Filters((), ("en", "de"), ("url",), (), at, at, 0.25)
+    query = Query((Term("a"), Term("b", prefix=True)), (("c", "d"),), (Term("e", prefix=True),), (("f", "g"),), filters)
+    assert rules.request(query, {"a": ["a", "aa"]}, [video]) == {
+        "all": [["a", "aa"], ["b*"], [":url"], [":lang:en", ":lang:de"]],
+        "phrases": [["c", "d"]],
+        "none": ["e*"],
+        "no_phrases": [["f", "g"]],
+        "after": 1767225600,
+        "before": 1767225600,
+        "confidence": 250,
+        "videos": [str(video)],
+    }
+
+
+def test_only_unknown_words_are_corrected() -> None:
+    query = Query((Term("known"), Term("unknwon"), Term("near", near=True), Term("strange")))
+    spelling = {"known": ["known"], "unknwon": ["unknown"], "near": ["near", "neat"]}
+    assert rules.corrections(query, spelling) == (Correction("unknwon", ("unknown",)),)
+    assert rules.checked_words(query, ["strange"]) == (["known", "unknwon"], ["near", "strange"])
