@@ -35,9 +35,11 @@ CREATE TABLE process.search_entries (
   relevance  bigint NOT NULL,
   recency    bigint NOT NULL,
   confidence bigint NOT NULL,
-  words      integer[] NOT NULL,
-  PRIMARY KEY (tenant_id, video_id, segment_id) -- no foreign key: the triggers of segments must see what goes
+  words      integer[] NOT NULL
 );
+-- No primary and no foreign key, which would be its largest index: the triggers alone write, one tenant at a time, and
+-- add no segment that is there.
+CREATE INDEX search_entries_video ON process.search_entries (tenant_id, video_id);
 CREATE INDEX search_entries_relevance ON process.search_entries (tenant_id, relevance, segment_id);
 CREATE INDEX search_entries_recency ON process.search_entries (tenant_id, recency, segment_id);
 CREATE INDEX search_entries_confidence ON process.search_entries (tenant_id, confidence, segment_id);

@@ -65,14 +65,18 @@ BEGIN
   SELECT array_agg(s.id) INTO wanted
     FROM process.segments AS s
     JOIN process.videos AS v ON v.tenant_id = s.tenant_id AND v.video_id = s.video_id AND v.deleted_at IS NULL
-   WHERE s.tenant_id = tenant AND s.id = ANY (added);
+   WHERE s.tenant_id = tenant AND s.id = ANY (added)
+     AND s.id <> ALL (ARRAY(
+       SELECT e.segment_id FROM process.search_entries AS e
+        WHERE e.tenant_id = tenant AND e.video_id IN (
+          SELECT o.video_id FROM process.segments AS o WHERE o.tenant_id = tenant AND o.id = ANY (added))));
   WITH split AS MATERIALIZED (
     SELECT s.id, w.place, w.shown, w.word FROM process.segments AS s, process.search_split(s.normalized_text) AS w
      WHERE s.tenant_id = tenant AND s.id = ANY (wanted)
     UNION ALL
     SELECT m.segment_id, 1000, m.mark, m.mark FROM process.search_marks(tenant, wanted) AS m
   ), needed AS (
-    SELECT word, min(shown) AS shown, count(DISTINCT id)::integer AS segments FROM split GROUP BY word
+    SELECT word, mode() WITHIN GROUP (ORDER BY shown) AS shown, count(DISTINCT id)::integer AS segments FROM split GROUP BY word
   ), lists AS (
     SELECT array_agg(word) AS words, array_agg(shown) AS showns, array_agg(segments) AS counts FROM needed
   ), numbers AS MATERIALIZED (

@@ -88,13 +88,17 @@ def test_a_mark_is_folded_as_the_index_does() -> None:
 
 @given(st.text(max_size=60) | st.text(alphabet='ab -"*~#@:lang:minafter0123', max_size=60))
 def test_every_text_is_a_query_or_says_why(text: str) -> None:
+    query = parsed(text)
+    if isinstance(query, InvalidInput):
+        assert (query.field, bool(query.why)) == ("query", True)
+        return
+    assert query != Query()
+    assert all(term.word for term in (*query.terms, *query.without))
+    assert all(len(phrase) > 1 for phrase in (*query.phrases, *query.without_phrases))
+
+
+def parsed(text: str) -> Query | InvalidInput:
     try:
-        query = parse(text)
+        return parse(text)
     except InvalidInput as error:
-        assert error.field == "query"
-        assert error.why
-    else:
-        assert query != Query()
-        words = [term.word for term in (*query.terms, *query.without)]
-        assert all(words)
-        assert all(len(phrase) > 1 for phrase in (*query.phrases, *query.without_phrases))
+        return error
