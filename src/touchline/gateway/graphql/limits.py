@@ -31,6 +31,7 @@ from .pages import LARGEST_PAGE, PAGE_SIZE
 
 MOST_NESTED = 100  # fragments within fragments: well below what Python can recurse
 INTROSPECTION = ("__schema", "__type")  # their depth is watched by a rule of graphql-core
+COUNTED = ("search", "searchSuggestions")  # pages without the connection's form
 HINT = "Ask for less at once, or in several requests."
 
 
@@ -105,12 +106,15 @@ class _Meter:
             self.enter(field.selection_set, _Place(place.depth + 1, place.nested + 1, rows, introspection))
 
     def _page_size(self, field: FieldNode) -> int:
-        """How many rows a field stands for: connections are named so, and take a `page`."""
-        if not field.name.value.endswith("Connection"):
+        """How many rows a field stands for: connections are named so and take a `page`; others say how many `first`."""
+        given = {argument.name.value: argument.value for argument in field.arguments or ()}
+        if field.name.value in COUNTED:
+            sizes = [self._number(given.get("first"))]
+        elif field.name.value.endswith("Connection"):
+            sizes = [self._member(given.get("page"), name) for name in ("first", "last")]
+        else:
             return 1
-        page = next((argument.value for argument in field.arguments or () if argument.name.value == "page"), None)
-        sizes = [size for name in ("first", "last") if (size := self._member(page, name)) is not None]
-        return min(max(sizes, default=PAGE_SIZE), LARGEST_PAGE)
+        return min(max((size for size in sizes if size is not None), default=PAGE_SIZE), LARGEST_PAGE)
 
     def _member(self, value: ValueNode | None, name: str) -> int | None:
         """What a page says, whether written out or given as a variable."""
@@ -120,9 +124,12 @@ class _Meter:
         if not isinstance(value, ObjectValueNode):
             return None
         member = next((field.value for field in value.fields if field.name.value == name), None)
-        if isinstance(member, VariableNode):
-            return _whole(self._variables.get(member.name.value))
-        return int(member.value) if isinstance(member, IntValueNode) else None
+        return self._number(member)
+
+    def _number(self, value: ValueNode | None) -> int | None:
+        if isinstance(value, VariableNode):
+            return _whole(self._variables.get(value.name.value))
+        return int(value.value) if isinstance(value, IntValueNode) else None
 
 
 def _inside(place: _Place) -> _Place:

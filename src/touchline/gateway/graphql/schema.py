@@ -20,6 +20,7 @@ from .guard import Guard
 from .live.vods import VodSubscriptions
 from .nodes import Node, parse_global_id
 from .process import ProcessQueries
+from .search import SearchQueries
 from .serve import VOD, Vod
 from .settings import GraphqlSettings
 from .vods import VodMutations, VodQueries, find_vod
@@ -30,7 +31,7 @@ FIND: dict[str, Callable[[Info, str], Awaitable[Node | None]]] = {
 
 
 @strawberry.type
-class Query(AccessQueries, VodQueries, ProcessQueries):
+class Query(AccessQueries, VodQueries, ProcessQueries, SearchQueries):
     @strawberry.field
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:  # noqa: A002  its name in the schema
         info.context.principal.require(Scope.READ)

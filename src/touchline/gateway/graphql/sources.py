@@ -16,6 +16,7 @@ from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.process.queue.model import Job
 from touchline.process.queue.queries import jobs_of_videos
+from touchline.process.search.service import Search
 from touchline.process.segments.queries import EntityRow, Found, SegmentRow, Window, entities_of, segments_of
 from touchline.process.videos.queries import VideoState, find_video
 from touchline.serve.artifacts.client import ArtifactClient
@@ -61,9 +62,10 @@ class Sources:
     artifacts: ArtifactClient
     lifecycle: LifecycleClient
     process: ProcessReads
+    search: Search
 
 
 def build_sources(registry: RpcClient, artifacts: RpcClient, lifecycle: RpcClient, database: Database) -> Sources:
     """Each leads to the process that answers for that role, which may be the same for all."""
     clients = RegistryClient(registry), ArtifactClient(artifacts), LifecycleClient(lifecycle)
-    return Sources(*clients, ProcessReads(database))
+    return Sources(*clients, ProcessReads(database), Search(database))

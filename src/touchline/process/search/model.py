@@ -49,7 +49,14 @@ class Place:
 
     rank: int
     segment_id: UUID
-    corrected: tuple[str, ...] = ()
+    corrected: int = 0  # the terms that were, by their number in the query: one bit each
+
+    def to_bytes(self) -> bytes:
+        return self.rank.to_bytes(8) + self.segment_id.bytes + self.corrected.to_bytes(4)
+
+    @classmethod
+    def from_bytes(cls, place: bytes) -> Place:
+        return cls(int.from_bytes(place[:8]), UUID(bytes=place[8:24]), int.from_bytes(place[24:28]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,19 @@ from .words import Word, places
 Spelling = Mapping[str, Sequence[str]]
 
 
+def corrected_words(query: Query, mask: int) -> tuple[str, ...]:
+    return tuple(term.word for number, term in enumerate(query.terms) if mask >> number & 1)
+
+
+def correction_mask(query: Query, made: Sequence[Correction]) -> int:
+    words = {one.word for one in made}
+    return sum(1 << number for number, term in enumerate(query.terms) if not term.prefix and term.word in words)
+
+
 def checked_words(query: Query, corrected: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words whose spelling matters: those that stay as they are if they are known, and those read as others too."""
     words = [term for term in query.terms if not term.prefix]
-    loose = {term.word for term in words if term.near} | {term.word for term in words if term.word in corrected}
+    loose = {term.word for term in words if term.near or term.word in corrected}
     return [term.word for term in words if term.word not in loose], sorted(loose)
 
 

@@ -36,27 +36,28 @@ class Question:
     after: Place | None = None
 
 
-async def search(database: Database, tenant: TenantId | Principal, question: Question) -> Page:
-    if not 0 < question.first <= LARGEST_PAGE:
-        raise InvalidInput("not a page size", field="first", why=f"it is between 1 and {LARGEST_PAGE}")
-    query = parse(question.text, question.filters)
-    async with database.transaction(tenant) as transaction:
-        return await _page(SearchStore(transaction.connection), query, question)
+class Search:
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
+    async def page(self, tenant: TenantId | Principal, question: Question) -> Page:
+        if not 0 < question.first <= LARGEST_PAGE:
+            raise InvalidInput("not a page size", field="first", why=f"it is between 1 and {LARGEST_PAGE}")
+        query = parse(question.text, question.filters)
+        async with self._database.transaction(tenant) as transaction:
+            return await _page(SearchStore(transaction.connection), query, question)
 
-async def suggest(
-    database: Database, tenant: TenantId | Principal, text: str, most: int = 10
-) -> tuple[Suggestion, ...]:
-    """What was typed with its last word completed, the most frequent first. Nothing for what cannot be completed."""
-    if not 0 < most <= MOST_SUGGESTIONS:
-        raise InvalidInput("not that many", field="first", why=f"it is between 1 and {MOST_SUGGESTIONS}")
-    before, _, last = text[-LONGEST_QUERY:].rpartition(" ")
-    words = split(last)
-    if len(words) != 1 or ":" in last:
-        return ()
-    async with database.transaction(tenant) as transaction:
-        found = await SearchStore(transaction.connection).suggestions(words[0], most)
-    return tuple(Suggestion(f"{before} {shown}".strip(), segments) for shown, segments in found)
+    async def suggestions(self, tenant: TenantId | Principal, text: str, most: int = 10) -> tuple[Suggestion, ...]:
+        """What was typed with its last word completed, most frequent first. Nothing for what cannot be completed."""
+        if not 0 < most <= MOST_SUGGESTIONS:
+            raise InvalidInput("not that many", field="first", why=f"it is between 1 and {MOST_SUGGESTIONS}")
+        before, _, last = text[-LONGEST_QUERY:].rpartition(" ")
+        words = split(last)
+        if len(words) != 1 or ":" in last:
+            return ()
+        async with self._database.transaction(tenant) as transaction:
+            found = await SearchStore(transaction.connection).suggestions(words[0], most)
+        return tuple(Suggestion(f"{before} {shown}".strip(), segments) for shown, segments in found)
 
 
 async def forget(transaction: Transaction, video_id: UUID) -> None:
@@ -65,7 +66,7 @@ async def forget(transaction: Transaction, video_id: UUID) -> None:
 
 
 async def _page(store: SearchStore, query: Query, question: Question) -> Page:
-    corrected = question.after.corrected if question.after else ()
+    corrected = rules.corrected_words(query, question.after.corrected) if question.after else ()
     known, loose = rules.checked_words(query, corrected)
     spelling = await store.spelling(known, loose)
     for word in corrected:  # known by now, perhaps: it is read as on the first page
@@ -78,7 +79,7 @@ async def _page(store: SearchStore, query: Query, question: Question) -> Page:
     made = rules.corrections(query, spelling)
     hits = tuple(_hit(one, query, spelling) for one in found[: question.first])
     more = len(found) > question.first
-    last = Place(hits[-1].rank, hits[-1].segment_id, tuple(one.word for one in made)) if more else None
+    last = Place(hits[-1].rank, hits[-1].segment_id, rules.correction_mask(query, made)) if more else None
     return Page(hits, last, made)
 
 

@@ -16,7 +16,7 @@ from touchline.kernel import TenantId
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
 from touchline.process.search.model import Page, Place, Sort
-from touchline.process.search.service import Question, search
+from touchline.process.search.service import Question, Search
 from touchline.process.segments.entities import find_entities
 from touchline.process.segments.folding import normalize, text_hash
 
@@ -74,7 +74,7 @@ class Library:
         return [hit.text for hit in (await self.page(text, **options)).hits]
 
     async def page(self, text: str, **options: Any) -> Page:
-        return await search(self.database, self.tenant_id, Question(text, **options))
+        return await Search(self.database).page(self.tenant_id, Question(text, **options))
 
     async def walk(self, text: str, first: int, sort: Sort = Sort.RELEVANCE) -> list[str]:
         """All pages, one after the other."""

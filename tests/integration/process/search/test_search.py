@@ -12,7 +12,7 @@ import pytest
 from tests.support.events import new_tenant
 from touchline.kernel.errors import InvalidInput
 from touchline.process.search.model import Box, Filters, Sort
-from touchline.process.search.service import LARGEST_PAGE, suggest
+from touchline.process.search.service import LARGEST_PAGE, Search
 
 from .conftest import EPOCH, Library, Read
 
@@ -170,14 +170,14 @@ async def test_a_page_has_a_size(library: Library) -> None:
 
 async def test_suggestions(corpus: Library) -> None:
     async def suggested(text: str) -> list[str]:
-        return [one.text for one in await suggest(corpus.database, corpus.tenant_id, text, most=3)]
+        return [one.text for one in await Search(corpus.database).suggestions(corpus.tenant_id, text, most=3)]
 
     assert await suggested("ars") == ["arsenal"]  # as it is written most often; it stands for all that look like it
     assert (await suggested("goal c"))[0] == "goal chelsea"
     assert await suggested("МОСК") == ["москва"]
     assert await suggested("") == await suggested("lang:d") == await suggested("東京") == []
     with pytest.raises(InvalidInput):
-        await suggest(corpus.database, corpus.tenant_id, "a", most=100)
+        await Search(corpus.database).suggestions(corpus.tenant_id, "a", most=100)
 
 
 async def test_two_tenants_know_nothing_of_each_other(corpus: Library) -> None:
@@ -187,8 +187,8 @@ async def test_two_tenants_know_nothing_of_each_other(corpus: Library) -> None:
     assert await other.found("arsenal") == ["Arsenal secret"]
     assert (await corpus.page("secrte")).corrections == ()
     assert [one.read_as for one in (await corpus.page("chelsae")).corrections] == [("che1sea",)]
-    assert [one.text for one in await suggest(corpus.database, corpus.tenant_id, "sec")] == []
-    [count] = [one.segments for one in await suggest(corpus.database, other.tenant_id, "ars")]
+    assert [one.text for one in await Search(corpus.database).suggestions(corpus.tenant_id, "sec")] == []
+    [count] = [one.segments for one in await Search(corpus.database).suggestions(other.tenant_id, "ars")]
     assert count == 1
     assert await other.execute("SELECT text FROM process.search_materialized ORDER BY text") == [
         ("Arsenal secret",),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.process.search import rules
-from touchline.process.search.model import Correction, Filters, Query, Term
+from touchline.process.search.model import Correction, Filters, Place, Query, Term
 from touchline.process.search.query import parse
 from touchline.process.search.words import fold, places, split
 
@@ -83,3 +83,11 @@ def test_only_unknown_words_are_corrected() -> None:
     spelling = {"known": ["known"], "unknwon": ["unknown"], "near": ["near", "neat"]}
     assert rules.corrections(query, spelling) == (Correction("unknwon", ("unknown",)),)
     assert rules.checked_words(query, ["strange"]) == (["known", "unknwon"], ["near", "strange"])
+    made = rules.corrections(query, spelling)
+    assert rules.corrected_words(query, rules.correction_mask(query, made)) == ("unknwon",)
+
+
+@given(st.integers(0, 2**63 - 1), st.uuids(), st.integers(0, 2**32 - 1))
+def test_a_place_survives_its_bytes(rank: int, segment_id: UUID, corrected: int) -> None:
+    place = Place(rank, segment_id, corrected)
+    assert Place.from_bytes(place.to_bytes()) == place

@@ -1,0 +1,198 @@
+"""Search as GraphQL shows it: hits with what matched, where it stands and the millisecond to jump to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Annotated
+from uuid import UUID
+
+import strawberry
+
+from touchline.kernel import Scope
+from touchline.kernel.errors import InvalidInput
+from touchline.kernel.ids import parse_artifact_hash
+from touchline.process.search.model import Filters, Hit, Place, Sort
+from touchline.process.search.service import PAGE_SIZE, Question
+
+from .context import Info
+from .pages import PageInfo
+from .results import AuthError, RateLimitError, ValidationError, answered
+from .serve import Vod
+from .vods import find_vod
+
+SEARCH = "search"
+LABELS = ("match", "team", "player")
+
+
+@strawberry.enum
+class SearchSort(Enum):
+    RELEVANCE = "relevance"
+    RECENCY = "recency"
+    CONFIDENCE = "confidence"
+
+
+@strawberry.input(description="As the filters of the query itself, which may have more of them.")
+class SearchFilters:
+    videos: list[str] | None = strawberry.field(default=None, description="Ids; one of them.")
+    languages: list[str] | None = strawberry.field(default=None, description="One of them.")
+    entities: list[str] | None = strawberry.field(
+        default=None, description="All of them: `hashtag`, `score`, or with a value, `hashtag:coyg`."
+    )
+    match: str | None = None
+    team: str | None = None
+    player: str | None = None
+    after: datetime | None = strawberry.field(default=None, description="When the video came.")
+    before: datetime | None = None
+    min_confidence: float | None = None
+
+
+@strawberry.type(description="In pixels of the sampled pictures.")
+class TextBox:
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@strawberry.type
+class TextFragment:
+    text: str
+    matched: bool
+
+
+@strawberry.type(description="One text in one place of a video, from the moment it appears to the moment it has gone.")
+class SearchHit:
+    segment_id: strawberry.ID
+    video_id: strawberry.ID
+    artifact_hash: str
+    text: str
+    fragments: list[TextFragment] = strawberry.field(description="The text, cut where matches begin and end.")
+    box: TextBox
+    start_ms: float = strawberry.field(description="The first picture that shows it: where to jump to.")
+    end_ms: float
+    confidence: float
+    language: str | None
+    video_created_at: datetime
+
+    @strawberry.field(description="Null when it was deleted a moment ago.")
+    async def vod(self, info: Info) -> Vod | None:
+        return await find_vod(info, parse_artifact_hash(self.artifact_hash))
+
+
+@strawberry.type
+class SearchEdge:
+    cursor: str
+    node: SearchHit
+
+
+@strawberry.type(description="A word that was found nowhere, and those one slip away that were looked for instead.")
+class SearchCorrection:
+    word: str
+    read_as: list[str]
+
+
+@strawberry.type
+class SearchPage:
+    edges: list[SearchEdge]
+    page_info: PageInfo
+    corrections: list[SearchCorrection]
+
+
+@strawberry.type
+class SearchSuggestion:
+    text: str = strawberry.field(description="What was typed, with its last word completed.")
+    segments: int = strawberry.field(description="How many texts have that word.")
+
+
+SearchResult = Annotated[SearchPage | ValidationError | AuthError | RateLimitError, strawberry.union("SearchResult")]
+
+
+@strawberry.type
+class SearchQueries:
+    @strawberry.field(description="Searches what was read in videos. docs/howto/search.md describes the query.")
+    async def search(
+        self,
+        info: Info,
+        query: str,
+        filters: SearchFilters | None = None,
+        sort: SearchSort = SearchSort.RELEVANCE,
+        first: int = PAGE_SIZE,
+        after: str | None = None,
+    ) -> SearchResult:
+        question = Question(query, None, Sort(sort.value), first)
+        return await answered(SearchResult, _search(info, question, filters or SearchFilters(), after))
+
+    @strawberry.field(description="Words that may follow what was typed so far, most frequent first.")
+    async def search_suggestions(self, info: Info, prefix: str, first: int = 10) -> list[SearchSuggestion]:
+        context = info.context
+        context.principal.require(Scope.READ)
+        found = await context.parts.sources.search.suggestions(context.principal, prefix, first)
+        return [SearchSuggestion(text=one.text, segments=one.segments) for one in found]
+
+
+async def _search(info: Info, asked: Question, filters: SearchFilters, after: str | None) -> SearchPage:
+    context = info.context
+    context.principal.require(Scope.READ)
+    cursor = context.cursor(f"{SEARCH} {asked.sort} {asked.text}")  # of this question alone
+    place = None if after is None else Place.from_bytes(cursor.open(after, "after"))
+    question = Question(asked.text, _filters(filters), asked.sort, asked.first, place)
+    found = await context.parts.sources.search.page(context.principal, question)
+    mask = found.next.corrected if found.next else 0
+    places = [Place(hit.rank, hit.segment_id, mask) for hit in found.hits]
+    edges = [
+        SearchEdge(cursor=cursor.seal(place.to_bytes()), node=_node(hit))
+        for place, hit in zip(places, found.hits, strict=True)
+    ]
+    return SearchPage(
+        edges=edges,
+        page_info=PageInfo(
+            has_next_page=found.next is not None,
+            has_previous_page=after is not None,
+            start_cursor=edges[0].cursor if edges else None,
+            end_cursor=edges[-1].cursor if edges else None,
+        ),
+        corrections=[SearchCorrection(word=one.word, read_as=list(one.read_as)) for one in found.corrections],
+    )
+
+
+def _node(hit: Hit) -> SearchHit:
+    return SearchHit(
+        segment_id=strawberry.ID(str(hit.segment_id)),
+        video_id=strawberry.ID(str(hit.video_id)),
+        artifact_hash=hit.video_id.hex,
+        text=hit.text,
+        fragments=[TextFragment(text=part.text, matched=part.matched) for part in hit.fragments],
+        box=TextBox(x=hit.box.x, y=hit.box.y, width=hit.box.width, height=hit.box.height),
+        start_ms=hit.start_ms,
+        end_ms=hit.end_ms,
+        confidence=hit.confidence,
+        language=hit.language,
+        video_created_at=hit.video_created_at,
+    )
+
+
+def _filters(given: SearchFilters) -> Filters:
+    if given.min_confidence is not None and not 0 <= given.min_confidence <= 1:
+        raise InvalidInput("not a confidence", field="filters.min_confidence", why="it lies between 0 and 1")
+    labels = ((kind, getattr(given, kind)) for kind in LABELS)
+    return Filters(
+        videos=tuple(_video(video) for video in given.videos or ()),
+        languages=tuple(language.lower() for language in given.languages or ()),
+        entities=tuple(given.entities or ()),
+        labels=tuple((kind, value) for kind, value in labels if value is not None),
+        after=_utc(given.after),
+        before=_utc(given.before),
+        min_confidence=given.min_confidence,
+    )
+
+
+def _video(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise InvalidInput("not a video's id", field="filters.videos", why="it is no UUID") from error
+
+
+def _utc(at: datetime | None) -> datetime | None:
+    return at.replace(tzinfo=UTC) if at and at.tzinfo is None else at
