@@ -15,6 +15,7 @@ from tests.integration.gateway.conftest import SECRET
 from tests.integration.gateway.graphql.listening import listening
 from tests.integration.gateway.graphql.processed import processed
 from tests.integration.gateway.graphql.site import Needs, Person, Plan, Site, running_site
+from tests.integration.process.search.conftest import Library
 from tests.support.postgres import PostgresServer
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
 from touchline.gateway.graphql.cursors import Cursors
@@ -25,6 +26,7 @@ from touchline.gateway.graphql.settings import GraphqlSettings
 from touchline.gateway.graphql.vods import VODS, _place
 from touchline.kernel import Role, Scope
 from touchline.kernel.ids import ArtifactHash, new_artifact_hash, new_internal_name, new_playback_id, video_id
+from touchline.process.search.store import TOP as PLACE
 from touchline.serve.artifacts import changes
 from touchline.serve.registry.model import Upload
 
@@ -34,6 +36,9 @@ from .subscription_cases import Stage
 # The generated operations select everything and name it, so that unions cannot get in each other's way.
 PLAN = Plan(graphql=GraphqlSettings(max_aliases=10_000, max_cost=1_000_000, max_tokens=100_000))
 MARK = "a secret of the other tenant"
+WORD = "typenameofanother"
+# What stands in the other tenant's videos: the matrix asks for the first word.
+SHOWN = f"typename {WORD}: {MARK}"
 # The matrix itself lets the other tenant announce something while subscriptions are tried.
 STIRRED = {("platform", "events"), ("platform", "event_inbox")}
 
@@ -68,7 +73,10 @@ async def two_tenants(needs: Needs, server: PostgresServer) -> AsyncGenerator[Te
         mine = await site.ready(ada, "A title of one's own")
         theirs = [await _owned(site, eve, mine, state) for state in ("uploading", "ready", "deleted")]
         await site.settle()
-        secrets = frozenset(value for ids in theirs for value in ids.values()) - {theirs[0]["own_media_token"]} | {MARK}
+        secrets = frozenset(value for ids in theirs for value in ids.values()) - {theirs[0]["own_media_token"]} | {
+            MARK,
+            WORD,
+        }
         unknown = _ids(site, eve, _nothing_like(mine), uuid4().hex, f"{uuid4().hex}@example.org", "another secret")
         watch = Watch(site, server, eve, [ids["artifact_hash"] for ids in theirs])
         sides = Sides(theirs, unknown | {"own_media_token": theirs[0]["own_media_token"]}, secrets, watch.look)
@@ -81,6 +89,7 @@ async def _owned(site: Site, eve: Person, mine: Upload, state: str) -> Ids:
     make = site.upload if state == "uploading" else site.ready
     upload = await make(eve, f"{MARK}: {state}", key)
     await processed(site, eve, upload, [f"{MARK} on the screen", "#secret"])
+    await Library(site.world.database, eve.principal.tenant_id).video(SHOWN, video_id=video_id(upload.artifact_hash))
     if state == "deleted":
         async with site.world.database.transaction(eve.principal) as transaction:
             await changes.delete(transaction, upload.artifact_hash, site.world.clock.now())
@@ -97,6 +106,8 @@ def _ids(site: Site, eve: Person, upload: Upload, key: str, email: str, secret: 
         "internal_name": upload.internal_name,
         "global_id": global_id(VOD, upload.artifact_hash),
         "list_cursor": cursors.of(tenant_id, VODS).seal(_place(upload)),
+        "video_id": str(video_id(upload.artifact_hash)),
+        "search_cursor": cursors.of(tenant_id, "search relevance { __typename }").seal(PLACE.to_bytes()),
         "live_cursor": cursors.of(tenant_id, CURSOR).seal((1).to_bytes(8)),
         "idempotency_key": key,
         "email": email,

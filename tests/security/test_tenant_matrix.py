@@ -102,7 +102,8 @@ async def test_the_same_questions_find_what_is_ones_own(tenants: Tenants) -> Non
         if comparable(await case.run(own), own) != comparable(await case.run(unknown), unknown)
     }
     found_by_id = {"Query.node", "Query.vod", "Query.playback", "Query.arrivedParts", "Query.video"}
-    assert found == found_by_id | {"Query.vodsConnection(page.after)", "Query.vodsConnection(page.before)"}
+    pages = {"Query.vodsConnection(page.after)", "Query.vodsConnection(page.before)", "Query.search(after)"}
+    assert found == found_by_id | pages | {"Query.search(filters.videos)"}
 
 
 # --- and it can fail

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.support.events import announce, new_tenant
-from touchline.contracts.events.artifacts import OriginalStored
+from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType, OriginalStored
 from touchline.kernel import SystemClock
 from touchline.kernel.trace import tracing
 from touchline.platform.events import queries
@@ -110,3 +110,16 @@ async def test_another_tenant_cannot_take_a_videos_id(world: World, consumer: Co
     await drain(world, consumer)
     [poison] = await queries.poison(world.database)
     assert "videos_id" in poison.error
+
+
+async def test_a_deleted_artifact_is_searched_no_more(world: World, consumer: Consumer) -> None:
+    video_id, other = uuid4(), uuid4()
+    await announce(world.database, world.tenant_id, stored(video_id), stored(other))
+    changed = {"artifact_type": ArtifactType.UPLOAD, "internal_name": "x", "user_id": None}
+    processing = ArtifactLifecycle(artifact_hash=other.hex, status="processing", **changed)
+    deleted = ArtifactLifecycle(artifact_hash=video_id.hex, status="deleted", **changed)
+    await announce(world.database, world.tenant_id, processing, deleted, deleted)
+    await announce(world.database, new_tenant(), deleted.model_copy(update={"artifact_hash": other.hex}))
+    await drain(world, consumer)
+    rows = await world.execute("SELECT video_id FROM process.videos WHERE deleted_at IS NOT NULL")
+    assert rows == [(video_id,)]

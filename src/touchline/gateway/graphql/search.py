@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Annotated
@@ -47,12 +48,14 @@ class SearchFilters:
     min_confidence: float | None = None
 
 
-@strawberry.type(description="In pixels of the sampled pictures.")
+@strawberry.type(description="In pixels of the sampled pictures, whose size is null where it is not known.")
 class TextBox:
     x: int
     y: int
     width: int
     height: int
+    picture_width: int | None
+    picture_height: int | None
 
 
 @strawberry.type
@@ -69,7 +72,7 @@ class SearchHit:
     text: str
     fragments: list[TextFragment] = strawberry.field(description="The text, cut where matches begin and end.")
     box: TextBox
-    start_ms: float = strawberry.field(description="The first picture that shows it: where to jump to.")
+    start_ms: float = strawberry.field(description="The first picture that shows it, and where to jump to.")
     end_ms: float
     confidence: float
     language: str | None
@@ -163,7 +166,7 @@ def _node(hit: Hit) -> SearchHit:
         artifact_hash=hit.video_id.hex,
         text=hit.text,
         fragments=[TextFragment(text=part.text, matched=part.matched) for part in hit.fragments],
-        box=TextBox(x=hit.box.x, y=hit.box.y, width=hit.box.width, height=hit.box.height),
+        box=TextBox(**asdict(hit.box), picture_width=hit.picture_width, picture_height=hit.picture_height),
         start_ms=hit.start_ms,
         end_ms=hit.end_ms,
         confidence=hit.confidence,

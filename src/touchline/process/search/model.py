@@ -95,6 +95,8 @@ class Hit:
     confidence: float
     language: str | None
     video_created_at: datetime
+    picture_width: int | None  # of the pictures that the box is in, where they are known
+    picture_height: int | None
     rank: int
 
 

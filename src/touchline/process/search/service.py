@@ -24,6 +24,7 @@ from .words import fold, split
 PAGE_SIZE = 20
 LARGEST_PAGE = 200
 MOST_SUGGESTIONS = 20
+MOST_FILTERS = 100
 MOST_VIDEOS = 10_000  # that labels may stand for
 
 
@@ -43,6 +44,8 @@ class Search:
     async def page(self, tenant: TenantId | Principal, question: Question) -> Page:
         if not 0 < question.first <= LARGEST_PAGE:
             raise InvalidInput("not a page size", field="first", why=f"it is between 1 and {LARGEST_PAGE}")
+        if _count(question.filters or Filters()) > MOST_FILTERS:
+            raise InvalidInput("too many filters", field="filters", why=f"the limit is {MOST_FILTERS}")
         query = parse(question.text, question.filters)
         async with self._database.transaction(tenant) as transaction:
             return await _page(SearchStore(transaction.connection), query, question)
@@ -94,6 +97,10 @@ async def _videos(store: SearchStore, filters: Filters) -> Sequence[UUID] | None
     return None if wanted is None else sorted(wanted)
 
 
+def _count(filters: Filters) -> int:
+    return len(filters.videos) + len(filters.languages) + len(filters.entities) + len(filters.labels)
+
+
 def _hit(found: FoundSegment, query: Query, spelling: rules.Spelling) -> Hit:
     return Hit(
         segment_id=found.segment_id,
@@ -106,5 +113,7 @@ def _hit(found: FoundSegment, query: Query, spelling: rules.Spelling) -> Hit:
         confidence=found.confidence,
         language=found.language,
         video_created_at=found.created_at,
+        picture_width=found.picture_width,
+        picture_height=found.picture_height,
         rank=found.rank,
     )

@@ -26,7 +26,7 @@ SELECT wanted_word, word FROM process.search_spelling(%(loose)s, true)
 """
 PAGE: LiteralString = """
 SELECT h.segment_id, h.rank, s.video_id, s.text, s.bounding_box, s.t_start, s.t_end, s.confidence, s.language,
-       v.created_at
+       v.created_at, p.width AS picture_width, p.height AS picture_height
   FROM process.search(%(request)s, %(sort)s, %(most)s, %(rank)s, %(segment_id)s) AS h
  CROSS JOIN LATERAL (
    SELECT * FROM process.segments AS s
@@ -34,6 +34,9 @@ SELECT h.segment_id, h.rank, s.video_id, s.text, s.bounding_box, s.t_start, s.t_
  CROSS JOIN LATERAL (
    SELECT v.created_at FROM process.videos AS v
     WHERE v.tenant_id = (SELECT platform.current_tenant()) AND v.video_id = s.video_id LIMIT 1) AS v
+  LEFT JOIN LATERAL (
+   SELECT p.width, p.height FROM process.samplings AS p
+    WHERE p.tenant_id = (SELECT platform.current_tenant()) AND p.video_id = s.video_id LIMIT 1) AS p ON true
  ORDER BY h.rank DESC, h.segment_id DESC
 """
 LABELED: LiteralString = """
@@ -58,6 +61,8 @@ class FoundSegment:
     confidence: float
     language: str | None
     created_at: datetime
+    picture_width: int | None
+    picture_height: int | None
 
 
 class SearchStore:

@@ -128,15 +128,15 @@ class Site:
         )
         return Person(Principal(user.tenant_id, user.id, role, allowed), issued.text)
 
-    async def ask(self, person: Person, query: str, **variables: Any) -> dict[str, Any]:
+    async def ask(self, person: Person, document: str, /, **variables: Any) -> dict[str, Any]:
         """The whole answer, errors included."""
-        body = {"query": query, "variables": variables}
+        body = {"query": document, "variables": variables}
         response = await self.client.post("/api/graphql", json=body, headers=person.headers)
         assert response.status_code == 200, response.text
         return response.json()
 
-    async def data(self, person: Person, query: str, **variables: Any) -> dict[str, Any]:
-        answer = await self.ask(person, query, **variables)
+    async def data(self, person: Person, document: str, /, **variables: Any) -> dict[str, Any]:
+        answer = await self.ask(person, document, **variables)
         assert "errors" not in answer, answer
         return answer["data"]
 

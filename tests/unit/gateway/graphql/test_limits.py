@@ -40,6 +40,9 @@ def test_what_is_counted(case: str, query: str, cost: int, aliases: int) -> None
     ("query", "variables", "rows"),
     [
         ("query ($n: Int) { vodsConnection(page: {first: $n}) { a } }", {"n": 9}, 9),
+        ("query ($n: Int) { search(first: $n) { a } }", {"n": 9}, 9),
+        ("{ search(first: 7) { a } }", {}, 7),
+        ("{ search { a } }", {}, 50),
         ("query ($page: PageInput) { vodsConnection(page: $page) { a } }", {"page": {"first": 9}}, 9),
         ("query ($page: PageInput) { vodsConnection(page: $page) { a } }", {"page": {"last": 9}}, 9),
         ("query ($page: PageInput) { vodsConnection(page: $page) { a } }", {"page": {"first": "many"}}, 50),
