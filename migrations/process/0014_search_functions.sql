@@ -28,38 +28,48 @@ $$;
 
 CREATE FUNCTION process.search_in_order(ids integer[]) RETURNS text
 LANGUAGE sql IMMUTABLE
-RETURN format(' (e.words @> %L::integer[] AND '' '' || array_to_string(e.words, '' '') || '' '' LIKE %L)',
-              ids, '% ' || array_to_string(ids, ' ') || ' %');
+RETURN format(' ('' '' || array_to_string(e.words, '' '') || '' '' LIKE %L)', '% ' || array_to_string(ids, ' ') || ' %');
 
--- A request as conditions on an entry, and how many segments of this many will likely meet them. No conditions: none can.
+-- A request as conditions on an entry, how many segments of this many will likely meet them, and by how much fewer the
+-- short texts do that relevance puts first: a text of two words has either of two less often. No terms: none can.
 CREATE FUNCTION process.search_conditions(
-  tenant uuid, request jsonb, total double precision, OUT terms text, OUT filters text, OUT likely double precision
+  tenant uuid, request jsonb, total double precision,
+  OUT terms text, OUT filters text, OUT likely double precision, OUT scarcity double precision
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
   part   jsonb;
-  ids    integer[];
+  ids     integer[];
   counted bigint;
-  found_terms text := '';
+  singles integer[] := '{}'; -- words that must all be there
+  others  text := '';
 BEGIN
   filters := '';
   likely := total;
+  scarcity := 1;
   FOR part IN SELECT jsonb_array_elements(request -> 'all') LOOP
     SELECT array_agg(f.word_id), sum(f.segments) INTO ids, counted
       FROM process.search_find(tenant, process.search_texts(part)) AS f;
     IF ids IS NULL THEN
       RETURN;
     END IF;
-    found_terms := found_terms || format(' AND e.words && %L::integer[]', ids);
+    IF cardinality(ids) = 1 THEN
+      singles := singles || ids;
+    ELSE
+      others := others || format(' AND e.words && %L::integer[]', ids);
+    END IF;
     likely := likely * least(1, counted / total);
+    scarcity := scarcity * 0.4;
   END LOOP;
   FOR part IN SELECT jsonb_array_elements(request -> 'phrases') LOOP
     SELECT p.ids, p.rarest INTO ids, counted FROM process.search_phrase(tenant, process.search_texts(part)) AS p;
     IF ids IS NULL THEN
       RETURN;
     END IF;
-    found_terms := found_terms || ' AND' || process.search_in_order(ids);
+    singles := singles || ids;
+    others := others || ' AND' || process.search_in_order(ids);
     likely := likely * least(1, counted / total) / 4;
+    scarcity := scarcity * 0.4 ^ cardinality(ids);
   END LOOP;
   SELECT array_agg(f.word_id) INTO ids
     FROM process.search_find(tenant, process.search_texts(request -> 'none')) AS f;
@@ -84,7 +94,7 @@ BEGIN
   IF request ? 'confidence' THEN
     filters := filters || format(' AND e.confidence >= %s', (request ->> 'confidence')::bigint << 52);
   END IF;
-  terms := found_terms;
+  terms := CASE WHEN singles <> '{}' THEN format(' AND e.words @> %L::integer[]', singles) ELSE '' END || others;
 END
 $$;
 
@@ -103,6 +113,7 @@ DECLARE
   terms  text;
   filters text;
   likely double precision;
+  dense  double precision; -- as many as would be met on the way down if they lay evenly
   reach  bigint;
   hits   integer;
 BEGIN
@@ -113,7 +124,8 @@ BEGIN
   IF coalesce(total, 0) <= 0 THEN
     RETURN;
   END IF;
-  SELECT c.terms, c.filters, c.likely INTO terms, filters, likely
+  SELECT c.terms, c.filters, c.likely, c.likely * CASE sort WHEN 'relevance' THEN c.scarcity ELSE 1 END
+    INTO terms, filters, likely, dense
     FROM process.search_conditions(tenant, request, total) AS c;
   IF terms IS NULL THEN
     RETURN;
@@ -128,8 +140,8 @@ BEGIN
       USING tenant, below, below_id, most;
     RETURN;
   END IF;
-  IF terms = '' OR likely * likely > most * total THEN
-    reach := CASE WHEN terms = '' THEN total ELSE 1000 + 4 * most * total / likely END;
+  IF terms = '' OR dense * likely > most * total THEN
+    reach := CASE WHEN terms = '' THEN total ELSE 1000 + 4 * most * total / dense END;
     RETURN QUERY EXECUTE format(
       'SELECT e.segment_id, e.rank
          FROM (SELECT e.*, e.%1$I AS rank FROM process.search_entries AS e
@@ -153,44 +165,60 @@ BEGIN
 END
 $$;
 
--- Words as they are known here: themselves, or, where nobody has written them, those that are one slip away.
-CREATE FUNCTION process.search_spelling(wanted text[], also_known boolean)
-RETURNS TABLE (wanted_word text, word text, shown text)
-LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
+-- Words as they are known here. `known`: themselves, or, where nobody has written them, those that are one slip away;
+-- `loose`: both.
+CREATE FUNCTION process.search_spelling(known text[], loose text[]) RETURNS TABLE (wanted text, word text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
-  WITH asked AS MATERIALIZED (
-    SELECT q.word, w.shown FROM unnest(wanted) AS q (word)
-      LEFT JOIN process.search_words AS w ON w.tenant_id = (SELECT platform.current_tenant()) AND w.word = q.word
-  )
-  SELECT a.word, a.word, a.shown FROM asked AS a WHERE a.shown IS NOT NULL
-  UNION ALL
-  SELECT a.word, n.word, n.shown FROM asked AS a
-   CROSS JOIN LATERAL (
-     SELECT w.word, w.shown FROM process.search_words AS w
-      WHERE w.slips && process.search_slips((SELECT platform.current_tenant()), a.word)
-        AND w.tenant_id = (SELECT platform.current_tenant()) AND w.word <> a.word
-        AND process.one_slip(a.word, w.word)
-      ORDER BY w.segments DESC, w.word LIMIT 50) AS n
-   WHERE also_known OR a.shown IS NULL
+#variable_conflict use_column
+DECLARE
+  tenant uuid := platform.current_tenant();
+  asked  text;
+  is_known boolean;
+BEGIN
+  FOREACH asked IN ARRAY known || loose LOOP
+    is_known := EXISTS (SELECT 1 FROM process.search_words AS w WHERE w.tenant_id = tenant AND w.word = asked);
+    IF is_known THEN
+      wanted := asked;
+      word := asked;
+      RETURN NEXT;
+    END IF;
+    IF NOT is_known OR asked = ANY (loose) THEN
+      RETURN QUERY
+        SELECT asked, n.word
+          FROM (SELECT w.word::text, w.segments FROM process.search_words AS w
+                 WHERE w.slips && process.search_slips(tenant, asked) AND w.tenant_id = tenant AND w.word <> asked
+                   AND process.one_slip(asked, w.word)) AS n
+         ORDER BY n.segments DESC, n.word LIMIT 50;
+    END IF;
+  END LOOP;
+END
 $$;
 
 -- The words that begin so, most frequent first.
-CREATE FUNCTION process.search_suggestions(prefix text, most integer) RETURNS TABLE (word text, shown text, segments integer)
-LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
+CREATE FUNCTION process.search_suggestions(prefix text, most integer) RETURNS TABLE (shown text, segments integer)
+LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
-  SELECT w.word, w.shown, w.segments FROM process.search_words AS w
-   WHERE w.tenant_id = (SELECT platform.current_tenant())
-     AND w.word >= prefix AND w.word < prefix || chr(1114111) AND prefix <> '' AND left(prefix, 1) <> ':'
-   ORDER BY w.segments DESC, w.word LIMIT least(most, 50)
+#variable_conflict use_column
+DECLARE
+  tenant uuid := platform.current_tenant();
+BEGIN
+  IF left(prefix, 1) NOT IN ('', ':') THEN
+    RETURN QUERY
+      SELECT w.shown, w.segments FROM process.search_words AS w
+       WHERE w.tenant_id = tenant AND w.word >= prefix AND w.word < prefix || chr(1114111)
+       ORDER BY w.segments DESC, w.word LIMIT least(most, 50);
+  END IF;
+END
 $$;
 
 REVOKE EXECUTE ON FUNCTION process.search(jsonb, text, integer, bigint, uuid),
-  process.search_spelling(text[], boolean), process.search_suggestions(text, integer) FROM PUBLIC;
+  process.search_spelling(text[], text[]), process.search_suggestions(text, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION process.search(jsonb, text, integer, bigint, uuid),
-  process.search_spelling(text[], boolean), process.search_suggestions(text, integer)
+  process.search_spelling(text[], text[]), process.search_suggestions(text, integer)
   TO touchline_app, touchline_worker, touchline_readonly;
 GRANT CREATE ON SCHEMA process TO touchline_definer; -- only while it takes the functions over
 ALTER FUNCTION process.search(jsonb, text, integer, bigint, uuid) OWNER TO touchline_definer;
-ALTER FUNCTION process.search_spelling(text[], boolean) OWNER TO touchline_definer;
+ALTER FUNCTION process.search_spelling(text[], text[]) OWNER TO touchline_definer;
 ALTER FUNCTION process.search_suggestions(text, integer) OWNER TO touchline_definer;
 REVOKE CREATE ON SCHEMA process FROM touchline_definer;

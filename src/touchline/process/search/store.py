@@ -19,11 +19,7 @@ from .model import Place, Sort
 
 TOP = Place(2**63 - 1, UUID(int=2**128 - 1))
 
-SPELLING: LiteralString = """
-SELECT wanted_word, word FROM process.search_spelling(%(known)s, false)
-UNION ALL
-SELECT wanted_word, word FROM process.search_spelling(%(loose)s, true)
-"""
+SPELLING: LiteralString = "SELECT wanted, word FROM process.search_spelling(%(known)s, %(loose)s)"
 PAGE: LiteralString = """
 SELECT h.segment_id, h.rank, s.video_id, s.text, s.bounding_box, s.t_start, s.t_end, s.confidence, s.language,
        v.created_at, p.width AS picture_width, p.height AS picture_height
@@ -72,6 +68,8 @@ class SearchStore:
     async def spelling(self, known: Sequence[str], loose: Sequence[str]) -> dict[str, list[str]]:
         """How words are written here. `known`: as they are, if anybody wrote them so; `loose`: the near ones too."""
         found: dict[str, list[str]] = {}
+        if not known and not loose:
+            return found
         cursor = await self._connection.execute(SPELLING, {"known": list(known), "loose": list(loose)})
         for wanted, word in await cursor.fetchall():
             found.setdefault(wanted, []).append(word)

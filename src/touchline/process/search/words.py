@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from touchline.process.segments.folding import WHOLE, normalize
 
@@ -45,7 +46,6 @@ MOST_WORDS = 500
 @dataclass(frozen=True, slots=True)
 class Word:
     word: str  # as it is compared
-    shown: str  # as people write it
     start: int  # in the text, by characters
     end: int
 
@@ -65,6 +65,11 @@ def split(text: str) -> tuple[str, ...]:
 def places(text: str) -> Iterator[Word]:
     """The words of a text as it stands, and where: parts of it, each normalized for itself."""
     for match in _WORD.finditer(text):
-        shown = normalize(match.group())
-        for word in split(shown):
-            yield Word(word, shown, match.start(), match.end())
+        for word in _inside(match.group()):
+            yield Word(word, match.start(), match.end())
+
+
+@lru_cache(maxsize=20_000)
+def _inside(part: str) -> tuple[str, ...]:
+    """Mostly one word; signs that look like letters may make it several. The same ones come again and again."""
+    return split(part)

@@ -103,11 +103,11 @@ async def test_every_slip_is_forgiven_and_two_are_not(library: Library) -> None:
     await library.video("manchester")
     wrong = sorted(set(slips("manchester")) - {"manchester"})
     found = await library.execute(
-        "SELECT wanted_word FROM process.search_spelling(%(words)s, false) WHERE word = 'manchester'", words=wrong
+        "SELECT wanted FROM process.search_spelling(%(words)s, '{}') WHERE word = 'manchester'", words=wrong
     )
     assert sorted(word for (word,) in found) == wrong
     twice = ["maqchesqer", "anmchesetr", "mncheste", "mmanchesterr", "amnchesterx"]
-    assert await library.execute("SELECT 1 FROM process.search_spelling(%(words)s, false)", words=twice) == []
+    assert await library.execute("SELECT 1 FROM process.search_spelling(%(words)s, '{}')", words=twice) == []
 
 
 # --- whatever happens to the texts
