@@ -1,4 +1,4 @@
-"""One upload from the command line, with a token of its own that ends with it."""
+"""One visit to the gateway from the command line, with a token of its own that ends with it; and the upload by it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .files import read_token
 from .transfer import Transfer
 from .upload import Upload
 
-TOKEN_LIFETIME = timedelta(hours=12)  # long enough for a slow line; it is revoked when the upload ends
+TOKEN_LIFETIME = timedelta(hours=12)  # long enough for a slow line; it is revoked at the end
 SILENCE_S = 60.0
 
 
@@ -44,7 +44,7 @@ async def send(access: Access, file: Path, title: str, tell: Callable[[str], Non
     upload = Upload(file, title or file.stem)
     upload.check()
     async with (
-        _signed_in(access) as (server, token),
+        signed_in(access, "touchline upload", Scope.READ, Scope.WRITE) as (server, token),
         httpx.AsyncClient(base_url=server, headers={"Authorization": f"Bearer {token}"}, timeout=SILENCE_S) as gateway,
         httpx.AsyncClient(timeout=SILENCE_S) as store,  # without the token: its links are signed
     ):
@@ -55,14 +55,15 @@ async def send(access: Access, file: Path, title: str, tell: Callable[[str], Non
 
 
 @asynccontextmanager
-async def _signed_in(access: Access) -> AsyncGenerator[tuple[str, str]]:
+async def signed_in(access: Access, purpose: str, *scopes: Scope) -> AsyncGenerator[tuple[str, str]]:
+    """The address of the gateway, and a token."""
     if access.server:
         if access.token_file is None:
             raise InvalidInput("--token-file is missing", field="token_file", why="--server names another machine")
         yield valid_server(access.server), read_token(access.token_file)
         return
     loaded = load()
-    async with _own_token(loaded, access.user) as token:
+    async with _own_token(loaded, access.user, purpose, frozenset(scopes)) as token:
         yield wiring.gateway_url(loaded), token
 
 
@@ -81,14 +82,13 @@ def _no_address(text: str, why: str) -> InvalidInput:
 
 
 @asynccontextmanager
-async def _own_token(loaded: Loaded, email: str) -> AsyncGenerator[str]:
+async def _own_token(loaded: Loaded, email: str, purpose: str, scopes: frozenset[Scope]) -> AsyncGenerator[str]:
     """Whoever can read the data folder may act for its users: by a token that the audit shows."""
     clock = SystemClock()
     async with wiring.open_database(loaded) as database:
         administration = build_administration(database, loaded.settings.auth, clock)
         user = await administration.users.by_email(COMMAND_LINE, email)
-        scopes = frozenset({Scope.READ, Scope.WRITE})
-        new = NewToken("touchline upload", scopes, clock.now() + TOKEN_LIFETIME)
+        new = NewToken(purpose, scopes, clock.now() + TOKEN_LIFETIME)
         issued = await administration.tokens.issue(COMMAND_LINE, user.tenant_id, user.id, new)
         try:
             yield issued.text
