@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.events import new_tenant
 from touchline.kernel.errors import InvalidInput
+from touchline.platform.endpoints import PostgresEndpoint
+from touchline.platform.postgres.database import Database
 from touchline.process.search.model import Box, Filters, Sort
 from touchline.process.search.service import LARGEST_PAGE, Search
 
@@ -81,8 +83,11 @@ async def corpus(library: Library) -> Library:
     return library
 
 
-async def test_what_is_found(corpus: Library) -> None:
-    found = {query: {CORPUS.index(text) for text in await corpus.found(query)} for query, _ in FINDS}
+async def test_what_is_found(any_postgres: PostgresEndpoint) -> None:
+    async with Database(any_postgres.app_url) as database:
+        library = Library(database, new_tenant())
+        await library.video(*CORPUS)
+        found = {query: {CORPUS.index(text) for text in await library.found(query)} for query, _ in FINDS}
     assert found == dict(FINDS)
 
 
