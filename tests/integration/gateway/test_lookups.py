@@ -76,9 +76,14 @@ CASES = {
     "process.reclaim": Case(("worker", 2), {"process.jobs"}, 2, WORKERS),
 }
 # They are fired, not called: nobody may execute them.
-TRIGGERS = {"process.record_transitions"}
+TRIGGERS = {"process.record_transitions", "process.search_entities", "process.search_segments"}
 # Those of other planes, for the application as well; their cases are in the tests of these planes.
 ELSEWHERE = {"serve.find_internal_name", "serve.find_playback_id"}
+# They stay in the tenant of the transaction; tests/integration/process/search has their cases.
+SEARCH = dict.fromkeys(
+    ("process.search", "process.search_spelling", "process.search_suggestions"), WORKERS | {"touchline_readonly"}
+) | dict.fromkeys(("process.forget_video", "process.refresh_search_materialized"), WORKERS | {"touchline_system"})
+PLANS = {"enable_seqscan=off", "jit=off"}
 DEFINERS = """
 SELECT p.oid::regproc::text, p.proowner::regrole::text, p.proconfig,
        ARRAY(SELECT r.rolname::text FROM pg_roles AS r
@@ -106,11 +111,12 @@ async def execute(url: str, *statements: str) -> list[tuple[Any, ...]]:
 async def test_every_function_over_the_wall_has_its_case_here(any_postgres: PostgresEndpoint) -> None:
     found = await execute(any_postgres.app_url, DEFINERS)
     expected = dict.fromkeys(ELSEWHERE, APPLICATION) | dict.fromkeys(TRIGGERS, frozenset[str]())
-    expected |= {name: case.callers for name, case in CASES.items()}
+    expected |= SEARCH | {name: case.callers for name, case in CASES.items()}
     assert {name: frozenset(callers) for name, *_, callers in found} == expected
     for name, owner, configuration, _ in found:
         assert owner == "touchline_definer", name
-        assert configuration == ["search_path=pg_catalog, pg_temp"], name
+        assert configuration[0] == "search_path=pg_catalog, pg_temp", name
+        assert set(configuration[1:]) <= PLANS, name
 
 
 @pytest.mark.parametrize("caller", ["touchline_app", "touchline_worker"])

@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.support.events import new_tenant
+from tests.support.postgres import PostgresServer
 from touchline.kernel.errors import InvalidInput
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
@@ -83,7 +84,7 @@ async def corpus(library: Library) -> Library:
     return library
 
 
-async def test_what_is_found(any_postgres: PostgresEndpoint) -> None:
+async def test_what_is_found(postgres_server: PostgresServer, any_postgres: PostgresEndpoint) -> None:
     async with Database(any_postgres.app_url) as database:
         library = Library(database, new_tenant())
         await library.video(*CORPUS)
