@@ -4,7 +4,8 @@
 --
 -- `process.search_words` is the vocabulary of one tenant: each word as it is compared (without accents, with one letter
 -- for those that look alike), with a number. `process.search_entries` holds one row for a segment: the numbers of its
--- words in their order, behind them those of its marks (language, entities), and where it stands in each order.
+-- words in their order, behind them those of its marks (language, entities), and where it stands in each order. Entries of
+-- the highest weights have each number a second time, negative: whoever looks for those finds the top of a long list.
 
 ALTER TABLE process.videos ADD COLUMN deleted_at timestamptz; -- its artifact was deleted: searched no more
 

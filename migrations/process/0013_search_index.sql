@@ -91,7 +91,8 @@ BEGIN
            (t.second << 29) | (536870911 - least(s.t_start / 10, 536870911)),
            (round(1000 * least(greatest(s.confidence, 0), 1))::bigint << 52) | (t.second << 19)
              | (524287 - least(s.t_start / 1000, 524287)),
-           coalesce(l.words, '{}')
+           coalesce(l.words, '{}') || CASE WHEN process.search_weight(s.confidence, l.long) >= 72
+             THEN ARRAY(SELECT DISTINCT -w.id FROM unnest(l.words) AS w (id)) ELSE '{}' END
       FROM process.segments AS s
       JOIN process.videos AS v ON v.tenant_id = s.tenant_id AND v.video_id = s.video_id
      CROSS JOIN LATERAL (SELECT least(greatest(extract(epoch FROM v.created_at), 0), 8589934591)::bigint) AS t (second)
@@ -118,7 +119,8 @@ BEGIN
      WHERE e.tenant_id = tenant AND e.video_id = video AND (wanted IS NULL OR e.segment_id = ANY (wanted))
     RETURNING e.segment_id, e.words
   ), lost AS (
-    SELECT w.id, count(DISTINCT r.segment_id)::integer AS segments FROM removed AS r, unnest(r.words) AS w (id) GROUP BY w.id
+    SELECT w.id, count(DISTINCT r.segment_id)::integer AS segments FROM removed AS r, unnest(r.words) AS w (id)
+     WHERE w.id > 0 GROUP BY w.id
   )
   SELECT array_agg(l.id), array_agg(l.segments), (SELECT count(*) FROM removed) INTO ids, counts, gone FROM lost AS l;
   PERFORM process.search_lose(tenant, ids, counts);

@@ -30,11 +30,15 @@ CREATE FUNCTION process.search_in_order(ids integer[]) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN format(' ('' '' || array_to_string(e.words, '' '') || '' '' LIKE %L)', '% ' || array_to_string(ids, ' ') || ' %');
 
--- A request as conditions on an entry, how many segments of this many will likely meet them, and by how much fewer the
+CREATE FUNCTION process.search_negative(ids integer[]) RETURNS integer[]
+LANGUAGE sql IMMUTABLE
+RETURN ARRAY(SELECT -i.id FROM unnest(ids) AS i (id));
+
+-- A request as conditions on an entry (`top_terms`: on one of the highest weights), how many segments of this many will likely meet them, and by how much fewer the
 -- short texts do that relevance puts first: a text of two words has either of two less often. No terms: none can.
 CREATE FUNCTION process.search_conditions(
   tenant uuid, request jsonb, total double precision,
-  OUT terms text, OUT filters text, OUT likely double precision, OUT scarcity double precision
+  OUT terms text, OUT top_terms text, OUT filters text, OUT likely double precision, OUT scarcity double precision
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -43,6 +47,7 @@ DECLARE
   counted bigint;
   singles integer[] := '{}'; -- words that must all be there
   others  text := '';
+  top_others text := '';
 BEGIN
   filters := '';
   likely := total;
@@ -57,6 +62,7 @@ BEGIN
       singles := singles || ids;
     ELSE
       others := others || format(' AND e.words && %L::integer[]', ids);
+      top_others := top_others || format(' AND e.words && %L::integer[]', process.search_negative(ids));
     END IF;
     likely := likely * least(1, counted / total);
     scarcity := scarcity * 0.4;
@@ -68,6 +74,7 @@ BEGIN
     END IF;
     singles := singles || ids;
     others := others || ' AND' || process.search_in_order(ids);
+    top_others := top_others || ' AND' || process.search_in_order(ids);
     likely := likely * least(1, counted / total) / 4;
     scarcity := scarcity * 0.4 ^ cardinality(ids);
   END LOOP;
@@ -94,13 +101,33 @@ BEGIN
   IF request ? 'confidence' THEN
     filters := filters || format(' AND e.confidence >= %s', (request ->> 'confidence')::bigint << 52);
   END IF;
+  top_terms := CASE WHEN singles <> '{}'
+    THEN format(' AND e.words @> %L::integer[]', process.search_negative(singles)) ELSE '' END || top_others;
   terms := CASE WHEN singles <> '{}' THEN format(' AND e.words @> %L::integer[]', singles) ELSE '' END || others;
+END
+$$;
+
+-- All that meet the conditions, sorted: a page of them, behind those that are known already.
+CREATE FUNCTION process.search_by_words(
+  tenant uuid, sort text, conditions text, most integer, known integer, below bigint, below_id uuid
+) RETURNS TABLE (segment_id uuid, rank bigint)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY EXECUTE format(
+    'WITH found AS MATERIALIZED (
+       SELECT e.tenant_id, e.segment_id, e.%1$I AS rank FROM process.search_entries AS e WHERE true %2$s
+     )
+     SELECT f.segment_id, f.rank FROM found AS f
+      WHERE f.tenant_id = $1 AND (f.rank, f.segment_id) < ($2, $3)
+      ORDER BY f.rank DESC, f.segment_id DESC LIMIT $4 OFFSET $5', sort, conditions)
+    USING tenant, below, below_id, most, known;
 END
 $$;
 
 -- A page: the highest of an order below a place. There are two ways to it. By the words: fetch all that have them, sort.
 -- By the order: walk down and keep what has them, until the page is full. The first costs as much as there are matches,
--- the second the less the more there are; a walk that turns out to be long is given up for the first.
+-- the second the less the more there are; a walk that turns out to be long is given up for the first. By relevance, the
+-- highest weights are tried alone before all: they often fill the page.
 -- The ways are fixed here: statistics that lie cannot change them. The conditions hold only numbers and quoted ids.
 CREATE FUNCTION process.search(request jsonb, sort text, most integer, below bigint, below_id uuid)
 RETURNS TABLE (segment_id uuid, rank bigint)
@@ -111,6 +138,7 @@ DECLARE
   tenant uuid := platform.current_tenant();
   total  double precision;
   terms  text;
+  top_terms text;
   filters text;
   likely double precision;
   dense  double precision; -- as many as would be met on the way down if they lay evenly
@@ -124,8 +152,8 @@ BEGIN
   IF coalesce(total, 0) <= 0 THEN
     RETURN;
   END IF;
-  SELECT c.terms, c.filters, c.likely, c.likely * CASE sort WHEN 'relevance' THEN c.scarcity ELSE 1 END
-    INTO terms, filters, likely, dense
+  SELECT c.terms, c.top_terms, c.filters, c.likely, c.likely * CASE sort WHEN 'relevance' THEN c.scarcity ELSE 1 END
+    INTO terms, top_terms, filters, likely, dense
     FROM process.search_conditions(tenant, request, total) AS c;
   IF terms IS NULL THEN
     RETURN;
@@ -154,14 +182,17 @@ BEGIN
       RETURN;
     END IF;
   END IF;
-  RETURN QUERY EXECUTE format(
-    'WITH found AS MATERIALIZED (
-       SELECT e.tenant_id, e.segment_id, e.%1$I AS rank FROM process.search_entries AS e WHERE true %2$s
-     )
-     SELECT f.segment_id, f.rank FROM found AS f
-      WHERE f.tenant_id = $1 AND (f.rank, f.segment_id) < ($2, $3)
-      ORDER BY f.rank DESC, f.segment_id DESC LIMIT $4 OFFSET $5', sort, terms || filters)
-    USING tenant, below, below_id, most - coalesce(hits, 0), coalesce(hits, 0);
+  IF hits IS NULL AND sort = 'relevance' AND likely > 10 * most THEN
+    RETURN QUERY SELECT b.segment_id, b.rank
+      FROM process.search_by_words(tenant, sort, top_terms || filters, most, 0, below, below_id) AS b;
+    GET DIAGNOSTICS hits = ROW_COUNT;
+    IF hits = most THEN
+      RETURN;
+    END IF;
+  END IF;
+  RETURN QUERY SELECT b.segment_id, b.rank
+    FROM process.search_by_words(
+      tenant, sort, terms || filters, most - coalesce(hits, 0), coalesce(hits, 0), below, below_id) AS b;
 END
 $$;
 

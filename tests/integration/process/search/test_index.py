@@ -206,6 +206,14 @@ async def test_pages_neither_repeat_nor_hide(library: Library, sort: Sort) -> No
     assert old == whole
 
 
+async def test_the_top_of_a_long_list_is_the_top_of_the_whole(library: Library) -> None:
+    """Small pages are filled from the highest weights first, a large one from everything: the order is the same."""
+    texts = (f"{'goal ' if number % 13 == 0 else ''}{'x ' * (number % 5)}n{number}" for number in range(600))
+    await library.video(*(Read(text, 0.6 + number % 5 / 10) for number, text in enumerate(texts)))
+    for query in ("goal", "go*", '"goal x"', "goal -x"):
+        assert await library.walk(query, first=3) == await library.found(query, first=200), query
+
+
 async def test_a_corrected_word_stays_so_on_the_next_page(library: Library) -> None:
     await library.video("chelsea one", "chelsea two", "chelsea three")
     page = await library.page("chelsae", first=1)
