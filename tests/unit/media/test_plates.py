@@ -34,6 +34,13 @@ def test_letters_alone_are_no_border(plate: tuple[int, int, int]) -> None:
     assert split_at_plates(grey(picture), LINE) == [LINE]
 
 
+def test_thick_stems_are_no_border() -> None:
+    picture = plain((320, 100), (90, 60, 10))
+    for left in range(40, 220, 12):  # with even ground between them
+        picture[28:50, left : left + 6] = 245
+    assert split_at_plates(grey(picture), LINE) == [LINE]
+
+
 def test_a_restless_ground_is_not_split() -> None:
     noise = np.random.default_rng(1).integers(0, 255, (100, 320, 3)).astype(np.uint8)
     assert split_at_plates(grey(noise), LINE) == [LINE]
