@@ -23,7 +23,7 @@ from graphql import (
     is_union_type,
 )
 
-from .arguments import harmless, id_kind
+from .arguments import HARMLESS, harmless, id_kind, snake_case
 from .leaves import Leaf, built, variations
 from .matrix import Case, Ids
 
@@ -96,4 +96,6 @@ def _fields(kind: GraphQLObjectType, schema: GraphQLSchema, depth: int) -> str:
 def _example(owner: str, name: str, kind: GraphQLNamedType) -> Any:
     if is_enum_type(kind):
         return next(iter(kind.values))
-    return SIMPLE[kind.name] if kind.name in SIMPLE else harmless(owner, name)
+    if kind.name in SIMPLE and snake_case(name) not in HARMLESS:
+        return SIMPLE[kind.name]
+    return harmless(owner, name)

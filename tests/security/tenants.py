@@ -17,6 +17,7 @@ from tests.integration.gateway.graphql.processed import processed
 from tests.integration.gateway.graphql.site import Needs, Person, Plan, Site, running_site
 from tests.support.postgres import PostgresServer
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
+from touchline.contracts.events.videos import JobChanged
 from touchline.gateway.graphql.cursors import Cursors
 from touchline.gateway.graphql.live.vods import CURSOR
 from touchline.gateway.graphql.nodes import global_id
@@ -25,6 +26,11 @@ from touchline.gateway.graphql.settings import GraphqlSettings
 from touchline.gateway.graphql.vods import VODS, _place
 from touchline.kernel import Role, Scope
 from touchline.kernel.ids import ArtifactHash, new_artifact_hash, new_internal_name, new_playback_id, video_id
+from touchline.process.queue.administration import JobAdministration
+from touchline.process.queue.alerts.service import Watch as QueueWatch
+from touchline.process.queue.alerts.settings import AlertSettings
+from touchline.process.queue.payloads import ClipGeneratePayload
+from touchline.process.queue.service import enqueue
 from touchline.process.search.store import TOP as PLACE
 from touchline.serve.artifacts import changes
 from touchline.serve.registry.model import Upload
@@ -71,12 +77,14 @@ async def two_tenants(needs: Needs, server: PostgresServer) -> AsyncGenerator[Te
         eve = await site.person(Role.ADMIN, site.world.theirs, *scopes)
         mine = await site.ready(ada, "A title of one's own")
         theirs = [await _owned(site, eve, mine, state) for state in ("uploading", "ready", "deleted")]
+        await QueueWatch(site.world.database, AlertSettings(dead_letters=0), site.world.clock).run_pass()
         await site.settle()
         secrets = frozenset(value for ids in theirs for value in ids.values()) - {theirs[0]["own_media_token"]} | {
             MARK,
             WORD,
         }
         unknown = _ids(site, eve, _nothing_like(mine), uuid4().hex, f"{uuid4().hex}@example.org", "another secret")
+        unknown |= {"job_id": str(uuid4())}
         watch = Watch(site, server, eve, [ids["artifact_hash"] for ids in theirs])
         sides = Sides(theirs, unknown | {"own_media_token": theirs[0]["own_media_token"]}, secrets, watch.look)
         yield Tenants(site, ada, eve, sides, Stage(address, ada.token, _stirring(site, ada, eve)))
@@ -88,11 +96,23 @@ async def _owned(site: Site, eve: Person, mine: Upload, state: str) -> Ids:
     make = site.upload if state == "uploading" else site.ready
     upload = await make(eve, f"{MARK}: {state}", key)
     await processed(site, eve, upload, [SHOWN, "#secret"])
+    job_id = await _dead_job(site, eve, upload)
     if state == "deleted":
         async with site.world.database.transaction(eve.principal) as transaction:
             await changes.delete(transaction, upload.artifact_hash, site.world.clock.now())
     token = site.media.links.manifest(site.world.ours.id, mine.playback_id, mine.artifact_hash).url.split("/")[2]
-    return _ids(site, eve, upload, key, email) | {"own_media_token": token}
+    return _ids(site, eve, upload, key, email) | {"own_media_token": token, "job_id": job_id}
+
+
+async def _dead_job(site: Site, eve: Person, upload: Upload) -> str:
+    """Beside the one that waits: a clip that was cancelled for a reason that nobody else may read."""
+    video, original = video_id(upload.artifact_hash), f"videos/original/{video_id(upload.artifact_hash)}/master.mp4"
+    wanted = ClipGeneratePayload(video_id=video, s3_original_path=original, clip_id=uuid4(), t_start=0, t_end=1000)
+    async with site.world.database.transaction(eve.principal) as transaction:
+        job = await enqueue(transaction, wanted)
+    assert job
+    await JobAdministration(site.world.database).cancel(eve.principal, job.id, "eve", MARK)
+    return str(job.id)
 
 
 def _ids(site: Site, eve: Person, upload: Upload, key: str, email: str, secret: str = SECRET) -> dict[str, str]:
@@ -127,7 +147,17 @@ def _stirring(site: Site, ada: Person, eve: Person) -> Callable[[], Awaitable[st
             status="processing",
             error_message=MARK if person is eve else None,
         )
+        job = JobChanged(
+            job_id=uuid4(),
+            job_type="transcode",
+            video_id=video_id(event.artifact_hash),
+            status="failed",
+            attempt=1,
+            retry_count=0,
+            error_message=event.error_message,
+        )
         async with site.world.database.transaction(person.principal) as transaction:
+            transaction.announce(job)
             transaction.announce(event)
         return event.artifact_hash
 

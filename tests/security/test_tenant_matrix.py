@@ -64,7 +64,12 @@ async def test_graphql(tenants: Tenants) -> None:
 
 async def test_subscriptions(tenants: Tenants) -> None:
     cases = list(subscription_cases(SCHEMA, tenants.stage))
-    assert [case.name for case in cases] == ["Subscription.liveVodLifecycle", "Subscription.liveVodLifecycle(after)"]
+    assert [case.name for case in cases] == [
+        "Subscription.liveVodLifecycle",
+        "Subscription.liveVodLifecycle(after)",
+        "Subscription.liveJobs",
+        "Subscription.liveJobs(after)",
+    ]
     found = await differences(cases, tenants.sides)
     assert not found, report(found)
 
@@ -101,9 +106,9 @@ async def test_the_same_questions_find_what_is_ones_own(tenants: Tenants) -> Non
         for own in (uploading, ready)
         if comparable(await case.run(own), own) != comparable(await case.run(unknown), unknown)
     }
-    found_by_id = {"Query.node", "Query.vod", "Query.playback", "Query.arrivedParts", "Query.video"}
+    found_by_id = {"Query.node", "Query.vod", "Query.playback", "Query.arrivedParts", "Query.video", "Query.job"}
     pages = {"Query.vodsConnection(page.after)", "Query.vodsConnection(page.before)", "Query.search(after)"}
-    assert found == found_by_id | pages | {"Query.search(filters.videos)"}
+    assert found == found_by_id | pages | {"Query.search(filters.videos)", "Query.jobsConnection(filter.videoId)"}
 
 
 # --- and it can fail

@@ -10,11 +10,13 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from strawberry.dataloader import DataLoader
 
 from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.kernel import Principal, TouchlineError
+from touchline.process.queue.queries import Transition
 from touchline.serve.registry.model import Upload
 
 from .pages import LARGEST_PAGE
@@ -42,12 +44,19 @@ class Loaders:
         self._patience = settings.lifecycle_timeout.total_seconds()
         self._lifecycle_is_away = False
         self.uploads: DataLoader[str, Upload | None] = DataLoader(self._uploads, max_batch_size=LARGEST_PAGE)
+        self.job_histories: DataLoader[str, Sequence[Transition]] = DataLoader(
+            self._job_histories, max_batch_size=LARGEST_PAGE
+        )
         self.lifecycles: DataLoader[str, Lifecycle] = DataLoader(self._lifecycles, max_batch_size=LARGEST_PAGE)
 
     async def _uploads(self, hashes: list[str]) -> Sequence[Upload | None]:
         uploads = await self._sources.registry.uploads(self._principal, hashes)
         found = {str(upload.artifact_hash): upload for upload in uploads}
         return [found.get(artifact_hash) for artifact_hash in hashes]
+
+    async def _job_histories(self, job_ids: list[str]) -> Sequence[Sequence[Transition]]:
+        found = await self._sources.jobs.histories(self._principal, [UUID(job_id) for job_id in job_ids])
+        return [found.get(UUID(job_id), ()) for job_id in job_ids]
 
     async def _lifecycles(self, hashes: list[str]) -> Sequence[Lifecycle]:
         if self._lifecycle_is_away:

@@ -17,6 +17,8 @@ from .access import AccessQueries
 from .context import Info
 from .errors import TypedErrors, log
 from .guard import Guard
+from .jobs import JobMutations, JobQueries
+from .live.jobs import JobSubscriptions
 from .live.vods import VodSubscriptions
 from .nodes import Node, parse_global_id
 from .process import ProcessQueries
@@ -31,7 +33,7 @@ FIND: dict[str, Callable[[Info, str], Awaitable[Node | None]]] = {
 
 
 @strawberry.type
-class Query(AccessQueries, VodQueries, ProcessQueries, SearchQueries):
+class Query(AccessQueries, VodQueries, ProcessQueries, SearchQueries, JobQueries):
     @strawberry.field
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:  # noqa: A002  its name in the schema
         info.context.principal.require(Scope.READ)
@@ -46,12 +48,12 @@ class Query(AccessQueries, VodQueries, ProcessQueries, SearchQueries):
 
 
 @strawberry.type
-class Mutation(VodMutations):
+class Mutation(VodMutations, JobMutations):
     pass
 
 
 @strawberry.type
-class Subscription(VodSubscriptions):
+class Subscription(VodSubscriptions, JobSubscriptions):
     pass
 
 

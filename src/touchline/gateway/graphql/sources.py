@@ -14,6 +14,8 @@ from touchline.kernel import Principal
 from touchline.measure.lifecycle.rpc import SERVICE
 from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.client import RpcClient, Stub
+from touchline.process.queue.administration import JobAdministration
+from touchline.process.queue.listing.service import JobReads
 from touchline.process.queue.model import Job
 from touchline.process.queue.queries import jobs_of_videos
 from touchline.process.search.service import Search
@@ -63,9 +65,11 @@ class Sources:
     lifecycle: LifecycleClient
     process: ProcessReads
     search: Search
+    jobs: JobReads
+    administration: JobAdministration
 
 
 def build_sources(registry: RpcClient, artifacts: RpcClient, lifecycle: RpcClient, database: Database) -> Sources:
     """Each leads to the process that answers for that role, which may be the same for all."""
     clients = RegistryClient(registry), ArtifactClient(artifacts), LifecycleClient(lifecycle)
-    return Sources(*clients, ProcessReads(database), Search(database))
+    return Sources(*clients, ProcessReads(database), Search(database), JobReads(database), JobAdministration(database))

@@ -5,14 +5,14 @@ Invariant: each act is one transaction with its events, and names who did it in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Never
 from uuid import UUID
 
 from psycopg.errors import UniqueViolation
 
-from touchline.kernel import Principal, TenantId
+from touchline.kernel import Principal, TenantId, TouchlineError
 from touchline.kernel.errors import Conflict, InvalidInput, NotFound
 from touchline.kernel.trace import tracing
 from touchline.platform.postgres.database import Database, Transaction
@@ -25,25 +25,33 @@ RETRIED = "retried by hand"
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """Of one act on many jobs."""
+
+    changed: Sequence[Job]
+    refused: Mapping[UUID, TouchlineError]
+
+
+@dataclass(frozen=True, slots=True)
 class JobAdministration:
     database: Database
 
-    async def cancel(self, tenant: TenantId | Principal, job_id: UUID, actor: str) -> Job:
+    async def cancel(self, tenant: TenantId | Principal, job_id: UUID, actor: str, why: str = "") -> Job:
         """For good. A worker that has it stops; what waits for it fails with it."""
         async with self.database.transaction(tenant) as transaction:
             store = JobStore(transaction.connection)
-            jobs = await store.cancel(job_id, actor, f"cancelled by {actor}")
+            jobs = await store.cancel(job_id, actor, _because(f"cancelled by {actor}", why))
             if not jobs:
                 _refuse(await store.find(job_id), job_id, "it has ended already")
             with tracing(jobs[0].trace):
                 await settle_failures(transaction, jobs)
         return jobs[0]
 
-    async def retry(self, tenant: TenantId | Principal, job_id: UUID, actor: str) -> Job:
+    async def retry(self, tenant: TenantId | Principal, job_id: UUID, actor: str, why: str = "") -> Job:
         """A dead letter starts again with all its retries, and with it what had failed because of it."""
         try:
             async with self.database.transaction(tenant) as transaction:
-                jobs = await JobStore(transaction.connection).retry(job_id, actor, RETRIED)
+                jobs = await JobStore(transaction.connection).retry(job_id, actor, _because(RETRIED, why))
                 if not jobs:
                     await _refuse_retry(transaction, job_id)
                 _announce(transaction, jobs)
@@ -63,6 +71,22 @@ class JobAdministration:
                 _refuse(await store.find(job_id), job_id, "it has ended already")
             _announce(transaction, [job])
         return job
+
+
+async def act_on_all(job_ids: Iterable[UUID], act: Callable[[UUID], Awaitable[Job]]) -> Outcome:
+    """One after the other, each in its own transaction: one that is refused does not hold up the others."""
+    changed: list[Job] = []
+    refused: dict[UUID, TouchlineError] = {}
+    for job_id in dict.fromkeys(job_ids):
+        try:
+            changed.append(await act(job_id))
+        except (Conflict, NotFound) as error:
+            refused[job_id] = error
+    return Outcome(changed, refused)
+
+
+def _because(what: str, why: str) -> str:
+    return f"{what}: {why}" if why else what
 
 
 def _announce(transaction: Transaction, jobs: Sequence[Job]) -> None:

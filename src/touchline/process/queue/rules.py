@@ -1,4 +1,4 @@
-"""Which failures are final, and which progress is worth telling. Pure."""
+"""Which failures are final, which progress is worth telling, and how long a job still takes. Pure."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .model import Failure
 LONGEST_MESSAGE = 1000
 STEP_PERCENT = 5
 SHORTEST_S, LONGEST_S = 0.5, 2.0  # each telling is an event that everybody hears
+ALL_PERCENT = 100
 
 # A bad payload, a missing or unusable original, a refused access, a broken constraint: no retry would help. Whatever
 # is not listed may pass, a defect of ours included: it ends in the dead letters after the last retry.
@@ -28,3 +29,10 @@ def is_worth_telling(percent: int, told_percent: int, elapsed_s: float) -> bool:
     """Every five percent, though not twice in half a second; and every two seconds if it moved at all."""
     patience_s = SHORTEST_S if percent - told_percent >= STEP_PERCENT else LONGEST_S
     return percent > told_percent and elapsed_s >= patience_s
+
+
+def remaining_s(percent: int | None, elapsed_s: float) -> float | None:
+    """How long it still takes if it goes on as it did in this attempt; None while nothing says so."""
+    if percent is None or percent <= 0 or elapsed_s <= 0:
+        return None
+    return elapsed_s * (ALL_PERCENT - min(percent, ALL_PERCENT)) / percent

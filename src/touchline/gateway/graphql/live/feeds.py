@@ -38,13 +38,15 @@ class Listener:
     close: Close
     queue: asyncio.Queue[LiveEvent]
     patience: timedelta
+    types: frozenset[str]  # what else the tenant's feed carries does not wait for it
 
     async def deliver(self, events: Sequence[LiveEvent]) -> bool:
         """False when the queue stayed full for too long."""
         try:
             async with asyncio.timeout(self.patience.total_seconds()):
                 for event in events:
-                    await self.queue.put(event)
+                    if event.type in self.types:
+                        await self.queue.put(event)
         except TimeoutError:
             return False
         return True
@@ -128,13 +130,17 @@ class Feeds:
         """The last position of the log."""
         return (await LiveStore(self._database, tenant_id, self._types).bounds()).head
 
-    async def listen(self, tenant_id: TenantId, after: int, close: Close) -> AsyncGenerator[LiveEvent]:
-        """Every live event of a tenant after a position, for ever."""
-        store = LiveStore(self._database, tenant_id, self._types)
-        history = History(store, after)
+    async def listen(
+        self, tenant_id: TenantId, after: int, close: Close, types: frozenset[str] | None = None
+    ) -> AsyncGenerator[LiveEvent]:
+        """Every live event of a tenant after a position, for ever; of some types or of all."""
+        wanted = self._types if types is None else types
+        history = History(LiveStore(self._database, tenant_id, wanted), after)
         async for event in history.until(None):
             yield event
-        listener = Listener(close, asyncio.Queue(self._settings.queue_events), self._settings.queue_patience)
+        queue = asyncio.Queue[LiveEvent](self._settings.queue_events)
+        listener = Listener(close, queue, self._settings.queue_patience, wanted)
+        store = LiveStore(self._database, tenant_id, self._types)
         with self._joined(tenant_id, store, listener, history.position) as joined:
             async for event in history.until(joined):
                 yield event

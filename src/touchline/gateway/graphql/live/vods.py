@@ -45,7 +45,7 @@ class VodSubscriptions:
         context.principal.require(Scope.READ)
         cursor = context.cursor(CURSOR)
         position = live.position if after is None else int.from_bytes(cursor.open(after, "after"))
-        async for event in context.parts.feeds.listen(context.principal.tenant_id, position, live.close):
+        async for event in context.parts.feeds.listen(context.principal.tenant_id, position, live.close, TYPES):
             shown = show(event, cursor)
             if shown is not None:
                 yield shown

@@ -8,8 +8,10 @@ used. Counting ends at `MOST_COUNTED`: more is not worth a scan.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -37,6 +39,19 @@ _WANTED: LiteralString = """
   AND (%(video)s::uuid IS NULL OR video_id = %(video)s)
   AND (%(cause)s::text IS NULL OR payload #>> '{error,type}' = %(cause)s)
 """
+MOST_STEPS = 200  # of one job's history: the newest
+HISTORIES: LiteralString = """
+SELECT newest.* FROM unnest(%(ids)s::uuid[]) AS wanted (id)
+ CROSS JOIN LATERAL (
+   SELECT job_id, from_status, to_status, attempt, retry_count, actor, reason, occurred_at, id
+     FROM process.job_events
+    WHERE tenant_id = (SELECT platform.current_tenant()) AND job_id = wanted.id
+    ORDER BY id DESC
+    LIMIT %(most)s
+ ) AS newest
+ ORDER BY newest.job_id, newest.id
+"""
+NOW: LiteralString = "SELECT now()"
 OF_ANY: LiteralString = f"SELECT {COLUMNS} FROM process.jobs WHERE id = %(id)s"
 HISTORY_OF_ANY: LiteralString = """
 SELECT from_status, to_status, attempt, retry_count, actor, reason, occurred_at
@@ -82,6 +97,22 @@ async def page_of_tenant(transaction: Transaction, wanted: JobFilter, window: Jo
         [total] = await (await cursor.execute(counting, wanted.values())).fetchall()
     found = jobs[: window.size]
     return JobPage(found[::-1] if window.from_the_end else found, len(jobs) > window.size, total)
+
+
+async def histories(transaction: Transaction, job_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[Transition]]:
+    """By job, oldest step first; one statement however many jobs."""
+    found: dict[UUID, list[Transition]] = defaultdict(list)
+    rows = await transaction.connection.execute(HISTORIES, {"ids": list(job_ids), "most": MOST_STEPS})
+    for job_id, *step, _ in await rows.fetchall():
+        found[job_id].append(Transition(*step))
+    return found
+
+
+async def read_at(transaction: Transaction) -> datetime:
+    """The time that leases and starts are measured by."""
+    async with transaction.connection.cursor(row_factory=scalar_row) as cursor:
+        [now] = await (await cursor.execute(NOW)).fetchall()
+        return now
 
 
 async def jobs_of_all(
