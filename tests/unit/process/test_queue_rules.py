@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from touchline.kernel.errors import (
     Conflict,
@@ -19,7 +21,7 @@ from touchline.kernel.errors import (
 )
 from touchline.media.errors import MediaLimitExceeded, NotAVideo
 from touchline.process.originals import OriginalMissing
-from touchline.process.queue.rules import LONGEST_MESSAGE, failure_of, is_worth_telling
+from touchline.process.queue.rules import LONGEST_MESSAGE, failure_of, is_worth_telling, remaining_s
 
 
 @pytest.mark.parametrize(
@@ -74,3 +76,33 @@ def test_a_message_is_bounded_printable_for_the_database_and_never_empty() -> No
 )
 def test_which_progress_is_worth_telling(case: str, percent: int, told: int, elapsed_s: float, worth: bool) -> None:
     assert is_worth_telling(percent, told, elapsed_s) is worth, case
+
+
+@pytest.mark.parametrize(
+    ("percent", "elapsed_s", "expected"),
+    [
+        (None, 60.0, None),  # it has said nothing
+        (0, 60.0, None),  # it has begun, which says nothing about its speed
+        (50, 0.0, None),  # no time has passed
+        (50, -1.0, None),  # a clock was set back
+        (1, 1.0, 99.0),
+        (25, 10.0, 30.0),
+        (50, 60.0, 60.0),
+        (99, 99.0, 1.0),
+        (100, 60.0, 0.0),
+    ],
+)
+def test_how_long_a_job_still_takes(percent: int | None, elapsed_s: float, expected: float | None) -> None:
+    assert remaining_s(percent, elapsed_s) == expected
+
+
+@given(st.integers(1, 99), st.floats(0.001, 1e6))
+def test_it_takes_less_the_further_it_is_and_longer_the_slower_it_was(percent: int, elapsed_s: float) -> None:
+    left = remaining_s(percent, elapsed_s)
+    further, slower = remaining_s(percent + 1, elapsed_s), remaining_s(percent, elapsed_s * 2)
+    assert left is not None
+    assert further is not None
+    assert slower is not None
+    assert 0 <= further < left < slower
+    # If it goes on like this, what it has taken and what it still takes are the whole.
+    assert elapsed_s / (elapsed_s + left) == pytest.approx(percent / 100)

@@ -12,6 +12,28 @@ export type CreateVodUploadInput = {
   readonly contentType?: string | null | undefined;
 };
 
+/** What jobFailures groups by. */
+export type JobCause = {
+  readonly jobType: string;
+  readonly errorType: string;
+};
+
+export type JobFilter = {
+  readonly status?: string | null | undefined;
+  readonly jobType?: string | null | undefined;
+  readonly videoId?: string | null | undefined;
+  /** Of the last error. */
+  readonly errorType?: string | null | undefined;
+};
+
+/** Jobs by their ids, at most 200, or all of one cause. */
+export type JobSelection = {
+  readonly ids?: ReadonlyArray<string> | null | undefined;
+  readonly cause?: JobCause | null | undefined;
+  /** `next` of the last answer, to go on with a cause. */
+  readonly after?: string | null | undefined;
+};
+
 export type PageInput = {
   readonly first?: number | null | undefined;
   readonly after?: string | null | undefined;
@@ -132,6 +154,97 @@ export type LiveLifecycleSubscriptionVariables = Exact<{
 
 export type LiveLifecycleSubscription = { readonly liveVodLifecycle: { readonly cursor: string, readonly artifactHash: string, readonly stage: string, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly errorCode: string | null, readonly error: string | null, readonly revision: number } };
 
+export type JobFieldsFragment = { readonly id: string, readonly jobType: string, readonly status: string, readonly artifactHash: string, readonly priority: number, readonly progressPercent: number | null, readonly etaSeconds: number | null, readonly attempt: number, readonly retryCount: number, readonly maxRetries: number, readonly createdAt: string, readonly runAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly revision: number, readonly error: { readonly type: string, readonly message: string } | null, readonly vod: { readonly title: string, readonly playbackId: string } | null };
+
+type JobActsFields_JobActs_Fragment = { readonly __typename: 'JobActs', readonly next: string | null, readonly jobs: ReadonlyArray<{ readonly id: string }>, readonly refused: ReadonlyArray<{ readonly code: string, readonly message: string, readonly hint: string }> };
+
+type JobActsFields_ValidationError_Fragment = { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string };
+
+type JobActsFields_AuthError_Fragment = { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string };
+
+export type JobActsFieldsFragment =
+  | JobActsFields_JobActs_Fragment
+  | JobActsFields_ValidationError_Fragment
+  | JobActsFields_AuthError_Fragment
+;
+
+export type JobsQueryVariables = Exact<{
+  page: PageInput;
+  filter: JobFilter;
+}>;
+
+
+export type JobsQuery = { readonly jobsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly jobType: string, readonly status: string, readonly artifactHash: string, readonly priority: number, readonly progressPercent: number | null, readonly etaSeconds: number | null, readonly attempt: number, readonly retryCount: number, readonly maxRetries: number, readonly createdAt: string, readonly runAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly revision: number, readonly error: { readonly type: string, readonly message: string } | null, readonly vod: { readonly title: string, readonly playbackId: string } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean } } };
+
+export type JobQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type JobQuery = { readonly job: { readonly worker: string | null, readonly dependsOn: string | null, readonly payload: unknown, readonly result: unknown, readonly id: string, readonly jobType: string, readonly status: string, readonly artifactHash: string, readonly priority: number, readonly progressPercent: number | null, readonly etaSeconds: number | null, readonly attempt: number, readonly retryCount: number, readonly maxRetries: number, readonly createdAt: string, readonly runAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly revision: number, readonly history: ReadonlyArray<{ readonly fromStatus: string | null, readonly toStatus: string, readonly attempt: number, readonly actor: string, readonly reason: string | null, readonly occurredAt: string }>, readonly error: { readonly type: string, readonly message: string } | null, readonly vod: { readonly title: string, readonly playbackId: string } | null } | null };
+
+export type JobOverviewQueryVariables = Exact<{
+  jobType?: string | null | undefined;
+}>;
+
+
+export type JobOverviewQuery = { readonly processing: { readonly totalCount: number }, readonly queued: { readonly totalCount: number }, readonly failed: { readonly totalCount: number }, readonly jobFailures: ReadonlyArray<{ readonly jobType: string, readonly errorType: string, readonly count: number, readonly latestAt: string, readonly latestJobId: string, readonly example: string }>, readonly jobAlerts: ReadonlyArray<{ readonly kind: string, readonly jobType: string, readonly value: number, readonly threshold: number, readonly changedAt: string }> };
+
+export type JobDepthQueryVariables = Exact<{
+  hours: number;
+}>;
+
+
+export type JobDepthQuery = { readonly jobDepth: { readonly since: string, readonly until: string, readonly stepSeconds: number, readonly types: ReadonlyArray<{ readonly jobType: string, readonly samples: ReadonlyArray<{ readonly sampledAt: string, readonly queued: number, readonly processing: number, readonly oldestSeconds: number }> }> } };
+
+export type VideoStagesQueryVariables = Exact<{
+  artifactHash: string;
+}>;
+
+
+export type VideoStagesQuery = { readonly video: { readonly status: string, readonly isPlayable: boolean, readonly isSearchable: boolean, readonly stages: ReadonlyArray<{ readonly jobType: string, readonly status: string | null, readonly progressPercent: number | null, readonly attempt: number, readonly errorMessage: string | null }> } | null };
+
+export type RetryJobsMutationVariables = Exact<{
+  selection: JobSelection;
+}>;
+
+
+export type RetryJobsMutation = { readonly acts:
+    | { readonly __typename: 'JobActs', readonly next: string | null, readonly jobs: ReadonlyArray<{ readonly id: string }>, readonly refused: ReadonlyArray<{ readonly code: string, readonly message: string, readonly hint: string }> }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type CancelJobsMutationVariables = Exact<{
+  selection: JobSelection;
+}>;
+
+
+export type CancelJobsMutation = { readonly acts:
+    | { readonly __typename: 'JobActs', readonly next: string | null, readonly jobs: ReadonlyArray<{ readonly id: string }>, readonly refused: ReadonlyArray<{ readonly code: string, readonly message: string, readonly hint: string }> }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type ReprioritiseJobsMutationVariables = Exact<{
+  selection: JobSelection;
+  priority: number;
+}>;
+
+
+export type ReprioritiseJobsMutation = { readonly acts:
+    | { readonly __typename: 'JobActs', readonly next: string | null, readonly jobs: ReadonlyArray<{ readonly id: string }>, readonly refused: ReadonlyArray<{ readonly code: string, readonly message: string, readonly hint: string }> }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type LiveJobsSubscriptionVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type LiveJobsSubscription = { readonly liveJobs: { readonly cursor: string, readonly occurredAt: string, readonly job: { readonly jobId: string, readonly jobType: string, readonly artifactHash: string, readonly status: string, readonly attempt: number, readonly progressPercent: number | null, readonly retryCount: number | null, readonly priority: number | null, readonly errorType: string | null, readonly errorMessage: string | null, readonly revision: number | null } | null, readonly alert: { readonly kind: string } | null } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -171,6 +284,54 @@ export const VideoFieldsFragmentDoc = new TypedDocumentString(`
   lifecycleKnown
 }
     `, {"fragmentName":"VideoFields"}) as unknown as TypedDocumentString<VideoFieldsFragment, unknown>;
+export const JobFieldsFragmentDoc = new TypedDocumentString(`
+    fragment JobFields on Job {
+  id
+  jobType
+  status
+  artifactHash
+  priority
+  progressPercent
+  etaSeconds
+  attempt
+  retryCount
+  maxRetries
+  createdAt
+  runAt
+  startedAt
+  finishedAt
+  error {
+    type
+    message
+  }
+  revision
+  vod {
+    title
+    playbackId
+  }
+}
+    `, {"fragmentName":"JobFields"}) as unknown as TypedDocumentString<JobFieldsFragment, unknown>;
+export const JobActsFieldsFragmentDoc = new TypedDocumentString(`
+    fragment JobActsFields on JobActsResult {
+  __typename
+  ... on JobActs {
+    jobs {
+      id
+    }
+    refused {
+      code
+      message
+      hint
+    }
+    next
+  }
+  ... on Problem {
+    code
+    message
+    hint
+  }
+}
+    `, {"fragmentName":"JobActsFields"}) as unknown as TypedDocumentString<JobActsFieldsFragment, unknown>;
 export const VideosDocument = new TypedDocumentString(`
     query Videos($page: PageInput!) {
   vodsConnection(page: $page) {
@@ -405,3 +566,255 @@ export const LiveLifecycleDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<LiveLifecycleSubscription, LiveLifecycleSubscriptionVariables>;
+export const JobsDocument = new TypedDocumentString(`
+    query Jobs($page: PageInput!, $filter: JobFilter!) {
+  jobsConnection(page: $page, filter: $filter) {
+    edges {
+      node {
+        ...JobFields
+      }
+    }
+    pageInfo {
+      hasNextPage
+    }
+    totalCount
+  }
+}
+    fragment JobFields on Job {
+  id
+  jobType
+  status
+  artifactHash
+  priority
+  progressPercent
+  etaSeconds
+  attempt
+  retryCount
+  maxRetries
+  createdAt
+  runAt
+  startedAt
+  finishedAt
+  error {
+    type
+    message
+  }
+  revision
+  vod {
+    title
+    playbackId
+  }
+}`) as unknown as TypedDocumentString<JobsQuery, JobsQueryVariables>;
+export const JobDocument = new TypedDocumentString(`
+    query Job($id: ID!) {
+  job(id: $id) {
+    ...JobFields
+    worker
+    dependsOn
+    payload
+    result
+    history {
+      fromStatus
+      toStatus
+      attempt
+      actor
+      reason
+      occurredAt
+    }
+  }
+}
+    fragment JobFields on Job {
+  id
+  jobType
+  status
+  artifactHash
+  priority
+  progressPercent
+  etaSeconds
+  attempt
+  retryCount
+  maxRetries
+  createdAt
+  runAt
+  startedAt
+  finishedAt
+  error {
+    type
+    message
+  }
+  revision
+  vod {
+    title
+    playbackId
+  }
+}`) as unknown as TypedDocumentString<JobQuery, JobQueryVariables>;
+export const JobOverviewDocument = new TypedDocumentString(`
+    query JobOverview($jobType: String) {
+  processing: jobsConnection(
+    page: {first: 1}
+    filter: {status: "processing", jobType: $jobType}
+  ) {
+    totalCount
+  }
+  queued: jobsConnection(
+    page: {first: 1}
+    filter: {status: "queued", jobType: $jobType}
+  ) {
+    totalCount
+  }
+  failed: jobsConnection(
+    page: {first: 1}
+    filter: {status: "failed", jobType: $jobType}
+  ) {
+    totalCount
+  }
+  jobFailures {
+    jobType
+    errorType
+    count
+    latestAt
+    latestJobId
+    example
+  }
+  jobAlerts {
+    kind
+    jobType
+    value
+    threshold
+    changedAt
+  }
+}
+    `) as unknown as TypedDocumentString<JobOverviewQuery, JobOverviewQueryVariables>;
+export const JobDepthDocument = new TypedDocumentString(`
+    query JobDepth($hours: Int!) {
+  jobDepth(hours: $hours) {
+    since
+    until
+    stepSeconds
+    types {
+      jobType
+      samples {
+        sampledAt
+        queued
+        processing
+        oldestSeconds
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<JobDepthQuery, JobDepthQueryVariables>;
+export const VideoStagesDocument = new TypedDocumentString(`
+    query VideoStages($artifactHash: String!) {
+  video(artifactHash: $artifactHash) {
+    status
+    isPlayable
+    isSearchable
+    stages {
+      jobType
+      status
+      progressPercent
+      attempt
+      errorMessage
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<VideoStagesQuery, VideoStagesQueryVariables>;
+export const RetryJobsDocument = new TypedDocumentString(`
+    mutation RetryJobs($selection: JobSelection!) {
+  acts: retryJobs(selection: $selection) {
+    ...JobActsFields
+  }
+}
+    fragment JobActsFields on JobActsResult {
+  __typename
+  ... on JobActs {
+    jobs {
+      id
+    }
+    refused {
+      code
+      message
+      hint
+    }
+    next
+  }
+  ... on Problem {
+    code
+    message
+    hint
+  }
+}`) as unknown as TypedDocumentString<RetryJobsMutation, RetryJobsMutationVariables>;
+export const CancelJobsDocument = new TypedDocumentString(`
+    mutation CancelJobs($selection: JobSelection!) {
+  acts: cancelJobs(selection: $selection) {
+    ...JobActsFields
+  }
+}
+    fragment JobActsFields on JobActsResult {
+  __typename
+  ... on JobActs {
+    jobs {
+      id
+    }
+    refused {
+      code
+      message
+      hint
+    }
+    next
+  }
+  ... on Problem {
+    code
+    message
+    hint
+  }
+}`) as unknown as TypedDocumentString<CancelJobsMutation, CancelJobsMutationVariables>;
+export const ReprioritiseJobsDocument = new TypedDocumentString(`
+    mutation ReprioritiseJobs($selection: JobSelection!, $priority: Int!) {
+  acts: reprioritiseJobs(selection: $selection, priority: $priority) {
+    ...JobActsFields
+  }
+}
+    fragment JobActsFields on JobActsResult {
+  __typename
+  ... on JobActs {
+    jobs {
+      id
+    }
+    refused {
+      code
+      message
+      hint
+    }
+    next
+  }
+  ... on Problem {
+    code
+    message
+    hint
+  }
+}`) as unknown as TypedDocumentString<ReprioritiseJobsMutation, ReprioritiseJobsMutationVariables>;
+export const LiveJobsDocument = new TypedDocumentString(`
+    subscription LiveJobs($after: String) {
+  liveJobs(after: $after) {
+    cursor
+    occurredAt
+    job {
+      jobId
+      jobType
+      artifactHash
+      status
+      attempt
+      progressPercent
+      retryCount
+      priority
+      errorType
+      errorMessage
+      revision
+    }
+    alert {
+      kind
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LiveJobsSubscription, LiveJobsSubscriptionVariables>;

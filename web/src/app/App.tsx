@@ -3,6 +3,8 @@ import { Button } from "../design/Button";
 import { classes } from "../design/classes";
 import { Notice, ProblemNotice } from "../design/Notice";
 import { Mark } from "../design/Wordmark";
+import { JobPage } from "../jobs/JobPage";
+import { JobsPage } from "../jobs/JobsPage";
 import { LibraryPage } from "../library/LibraryPage";
 import { WatchPage } from "../player/WatchPage";
 import type { Identity } from "../session/model";
@@ -76,6 +78,10 @@ function Page() {
       return <LibraryPage />;
     case "watch":
       return <WatchPage key={value.playbackId} playbackId={value.playbackId} />;
+    case "jobs":
+      return <JobsPage />;
+    case "job":
+      return <JobPage key={value.jobId} jobId={value.jobId} />;
     case "sign-in":
       return null; // on the way to where they wanted to go
     case "unknown":

@@ -1,12 +1,16 @@
 /** The address bar as a signal. Going back restores the place on the page, going on starts at the top. */
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal, type ReadonlySignal } from "@preact/signals";
 import { routeOf, signInPath } from "./routes";
 
 const address = signal(location.pathname);
+const query = signal(location.search);
 const scrollPlaces = new Map<string, number>();
 let entry = entryOf(history.state);
 
 export const route = computed(() => routeOf(address.value));
+
+/** What stands behind the question mark, which pages use for their filters. */
+export const search: ReadonlySignal<string> = query;
 
 export function navigate(path: string, options: { readonly replace?: boolean } = {}): void {
   scrollPlaces.set(entry, scrollY);
@@ -16,7 +20,7 @@ export function navigate(path: string, options: { readonly replace?: boolean } =
     entry = String(Date.now() + Math.random());
     history.pushState({ entry }, "", path);
   }
-  address.value = location.pathname;
+  follow();
   scrollTo(0, 0);
 }
 
@@ -31,9 +35,16 @@ export function startRouter(): void {
   addEventListener("popstate", ({ state }) => {
     scrollPlaces.set(entry, scrollY);
     entry = entryOf(state);
-    address.value = location.pathname;
+    follow();
     const place = scrollPlaces.get(entry) ?? 0;
     requestAnimationFrame(() => requestAnimationFrame(() => scrollTo(0, place)));
+  });
+}
+
+function follow(): void {
+  batch(() => {
+    address.value = location.pathname;
+    query.value = location.search;
   });
 }
 

@@ -9,6 +9,7 @@ import { createRequest, type Request } from "../api/client";
 import { post } from "../api/http";
 import { createLibrary, type Library } from "../library/library";
 import type { LiveState } from "../live/follow";
+import { createJobFeed, type JobFeed } from "../live/jobs";
 import { goLive } from "../live/live";
 import { mayChange, type Identity } from "../session/model";
 import type { Session } from "../session/session";
@@ -23,6 +24,7 @@ export interface Workspace {
   readonly library: Library;
   readonly uploads: Uploads;
   readonly live: ReadonlySignal<LiveState>;
+  readonly jobFeed: JobFeed;
   readonly end: () => void;
 }
 
@@ -35,7 +37,9 @@ export function createWorkspace(session: Session, identity: Identity): Workspace
   const uploads = createUploads({ door, records, ends: life.signal, onVideo: library.add });
   const live = goLive(session, library, life.signal);
   void library.loadFirst();
-  return { identity, mayChange: mayChange(identity), request, library, uploads, live, end: () => life.abort() };
+  const jobFeed = createJobFeed(session, life.signal);
+  const parts = { request, library, uploads, live, jobFeed };
+  return { ...parts, identity, mayChange: mayChange(identity), end: () => life.abort() };
 }
 
 export const WorkspaceContext = createContext<Workspace | null>(null);

@@ -7,13 +7,15 @@ interface ConfirmDialogProps {
   readonly title: string;
   readonly children: ComponentChildren;
   readonly confirmLabel: string;
+  readonly closeLabel?: string;
   readonly busy: boolean;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
 }
 
 /** Asks before something cannot be taken back. It is open for as long as it is rendered. */
-export function ConfirmDialog({ title, children, confirmLabel, busy, onConfirm, onClose }: ConfirmDialogProps) {
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { title, children, confirmLabel, closeLabel = "Cancel", busy, onConfirm, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -27,7 +29,7 @@ export function ConfirmDialog({ title, children, confirmLabel, busy, onConfirm, 
       <div class={styles.text}>{children}</div>
       <div class={styles.actions}>
         <Button autofocus onClick={() => dialog.current?.close()}>
-          Cancel
+          {closeLabel}
         </Button>
         <Button look="danger" disabled={busy} onClick={onConfirm}>
           {confirmLabel}

@@ -1,3 +1,4 @@
+import { classes } from "./classes";
 import styles from "./Wordmark.module.css";
 
 /** Half a pitch from above: the touchline, the halfway line and the centre circle. */
@@ -14,9 +15,10 @@ export function Mark({ size = 26 }: { readonly size?: number }) {
   );
 }
 
-export function Wordmark() {
+/** `compact`: without the name where there is little room. */
+export function Wordmark({ compact = false }: { readonly compact?: boolean }) {
   return (
-    <span class={styles.wordmark}>
+    <span class={classes(styles.wordmark, compact && styles.compact)}>
       <Mark />
       <span class={styles.name}>Touchline</span>
     </span>

@@ -2,7 +2,7 @@
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Tokens } from "../api/client";
 import { follow, type LiveState } from "./follow";
-import { openLifecycle, type LifecycleEvent } from "./socket";
+import { LIFECYCLE, type LifecycleEvent } from "./socket";
 import { waitOrWake } from "../kernel/waking";
 
 export interface LiveListener {
@@ -16,7 +16,7 @@ export function goLive(tokens: Tokens, listener: LiveListener, ends: AbortSignal
   void follow<LifecycleEvent>(
     {
       ...listener,
-      open: (after, handlers, until) => openLifecycle(tokens, after, handlers, until),
+      open: (after, handlers, until) => LIFECYCLE.open(tokens, after, handlers, until),
       onState: (next) => {
         state.value = next;
       },

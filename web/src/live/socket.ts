@@ -1,10 +1,17 @@
 /** One subscription over graphql-transport-ws. Coming back after it ended is not its business (see follow.ts). */
 import { createClient, type Client } from "graphql-ws";
 import { problemOfError, type GraphQlError, type Tokens } from "../api/client";
-import { LiveLifecycleDocument, type LiveLifecycleSubscription } from "../api/generated";
+import {
+  LiveJobsDocument,
+  LiveLifecycleDocument,
+  type LiveJobsSubscription,
+  type LiveLifecycleSubscription,
+  type TypedDocumentString,
+} from "../api/generated";
 import type { Ending, StreamHandlers } from "./follow";
 
 export type LifecycleEvent = LiveLifecycleSubscription["liveVodLifecycle"];
+export type JobEvent = LiveJobsSubscription["liveJobs"];
 
 const PING_EVERY_MS = 15_000;
 const PONG_WITHIN_MS = 8_000;
@@ -15,32 +22,48 @@ const CURSOR_CODES = new Set(["invalid_input", "not_found", "conflict"]);
 
 type Failure = "closed" | "token-refused" | "cursor-refused";
 
-export async function openLifecycle(
-  tokens: Tokens,
-  after: string | null,
-  handlers: StreamHandlers<LifecycleEvent>,
-  signal: AbortSignal,
-): Promise<Ending> {
-  try {
-    const token = await tokens.accessToken();
-    if (signal.aborted) return "closed";
-    const failure = await stream(token, after, handlers, signal);
-    if (failure !== "token-refused") return failure;
-    await tokens.renew(token);
-  } catch {
-    // No token to be had: the session says so to whoever watches it, and here it is one more interruption.
-  }
-  return "closed";
+/** What can be followed: a subscription, and the event in each of its answers. */
+export interface Stream<Event> {
+  readonly open: (
+    tokens: Tokens,
+    after: string | null,
+    handlers: StreamHandlers<Event>,
+    signal: AbortSignal,
+  ) => Promise<Ending>;
 }
 
-function stream(
-  accessToken: string,
-  after: string | null,
-  handlers: StreamHandlers<LifecycleEvent>,
+export const LIFECYCLE = streamOf(LiveLifecycleDocument, (data) => data.liveVodLifecycle);
+export const JOBS = streamOf(LiveJobsDocument, (data) => data.liveJobs);
+
+function streamOf<Result extends Record<string, unknown>, Variables, Event>(
+  document: TypedDocumentString<Result, Variables>,
+  eventOf: (data: Result) => Event,
+): Stream<Event> {
+  return {
+    async open(tokens, after, handlers, signal) {
+      try {
+        const token = await tokens.accessToken();
+        if (signal.aborted) return "closed";
+        const onData = (data: Record<string, unknown>) => handlers.onEvent(eventOf(data as Result));
+        const question = { query: document.toString(), variables: { after } };
+        const failure = await answers(connect(token, handlers.onOpen), question, onData, signal);
+        if (failure !== "token-refused") return failure;
+        await tokens.renew(token);
+      } catch {
+        // No token to be had: the session says so to whoever watches it, and here it is one more interruption.
+      }
+      return "closed";
+    },
+  };
+}
+
+function answers(
+  client: Client,
+  question: { readonly query: string; readonly variables: Record<string, unknown> },
+  onData: (data: Record<string, unknown>) => void,
   signal: AbortSignal,
 ): Promise<Failure> {
   return new Promise((resolve) => {
-    const client = connect(accessToken, handlers.onOpen);
     const end = (failure: Failure) => {
       signal.removeEventListener("abort", onAbort);
       void client.dispose();
@@ -48,17 +71,14 @@ function stream(
     };
     const onAbort = () => end("closed");
     signal.addEventListener("abort", onAbort, { once: true });
-    client.subscribe<LiveLifecycleSubscription>(
-      { query: LiveLifecycleDocument.toString(), variables: { after } },
-      {
-        next: ({ data, errors }) => {
-          if (errors !== undefined) end(failureOf(errors));
-          else if (data) handlers.onEvent(data.liveVodLifecycle);
-        },
-        error: (error) => end(failureOf(error)),
-        complete: () => end("closed"),
+    client.subscribe(question, {
+      next: ({ data, errors }) => {
+        if (errors !== undefined) end(failureOf(errors));
+        else if (data) onData(data);
       },
-    );
+      error: (error) => end(failureOf(error)),
+      complete: () => end("closed"),
+    });
   });
 }
 

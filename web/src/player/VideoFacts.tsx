@@ -4,6 +4,7 @@ import { Age } from "../design/Age";
 import { Button } from "../design/Button";
 import { now } from "../kernel/clock";
 import { formatBytes, formatDate, formatDuration, formatUntil } from "../kernel/format";
+import { VideoStages } from "../jobs/VideoStages";
 import type { Video } from "../library/model";
 import { SHORTCUT_LEGEND } from "./shortcuts";
 import styles from "./VideoFacts.module.css";
@@ -26,6 +27,7 @@ export function VideoFacts({ playback, video }: VideoFactsProps) {
           Copy link
         </Button>
       </div>
+      <VideoStages artifactHash={playback.artifactHash} />
       <details class={styles.shortcuts}>
         <summary>Keyboard shortcuts</summary>
         <dl>

@@ -4,6 +4,8 @@ import { PageTitle } from "../app/PageTitle";
 import { useWorkspace } from "../app/workspace";
 import { Notice, ProblemNotice } from "../design/Notice";
 import { Phrase } from "../design/Phrase";
+import { VideoStages } from "../jobs/VideoStages";
+import type { Video } from "../library/model";
 import { StateChip } from "../library/StateChip";
 import { stateView } from "../library/states";
 import { Player } from "./Player";
@@ -107,6 +109,11 @@ function NotReady({ playbackId, message }: { readonly playbackId: string; readon
           {!isFailed && " It starts here by itself as soon as it can be played."}
         </p>
       </Notice>
+      <KnownStages video={video} />
     </>
   );
+}
+
+function KnownStages({ video }: { readonly video: Video | undefined }) {
+  return video ? <VideoStages artifactHash={video.artifactHash} /> : null;
 }

@@ -37,6 +37,11 @@ const CONTROL_PAIRS = [
   ["accent", "surface"],
   ["accent", "quiet-soft"],
   ["stage-accent", "stage"],
+  ["chart-1", "surface"],
+  ["chart-2", "surface"],
+  ["chart-3", "surface"],
+  ["chart-4", "surface"],
+  ["chart-5", "surface"],
 ] as const;
 
 function colour(name: string, theme: (typeof THEMES)[number]): Colour {

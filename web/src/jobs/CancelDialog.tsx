@@ -1,0 +1,37 @@
+import { useSignal } from "@preact/signals";
+import { useWorkspace } from "../app/workspace";
+import { ConfirmDialog } from "../design/ConfirmDialog";
+import { cancelJobs } from "./acts";
+import type { Job } from "./model";
+import { typeWords } from "./words";
+
+interface CancelDialogProps {
+  readonly job: Pick<Job, "id" | "jobType" | "status" | "vod">;
+  readonly onClose: () => void;
+  readonly onAct: () => void;
+}
+
+export function CancelDialog({ job, onClose, onAct }: CancelDialogProps) {
+  const { request } = useWorkspace();
+  const busy = useSignal(false);
+  const confirm = async () => {
+    busy.value = true;
+    await cancelJobs(request, { ids: [job.id] });
+    onAct();
+    onClose();
+    document.querySelector("h1")?.focus(); // the button that had the focus may have gone with its row
+  };
+  return (
+    <ConfirmDialog
+      title={`Cancel “${typeWords(job.jobType)}: ${job.vod?.title ?? "a deleted video"}”?`}
+      confirmLabel="Cancel job"
+      closeLabel="Keep it"
+      busy={busy.value}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      {job.status === "processing" ? "Whoever works on it stops. " : ""}
+      It fails for good, and with it what waits for it. A retry brings them back.
+    </ConfirmDialog>
+  );
+}

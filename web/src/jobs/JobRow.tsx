@@ -1,0 +1,66 @@
+import { useMemo } from "preact/hooks";
+import { Link } from "../app/Link";
+import { jobPath } from "../app/routes";
+import { useWorkspace } from "../app/workspace";
+import { Age } from "../design/Age";
+import { IconButton } from "../design/Button";
+import { Phrase } from "../design/Phrase";
+import { now } from "../kernel/clock";
+import { StateChip } from "../library/StateChip";
+import { retryJobs } from "./acts";
+import styles from "./JobRow.module.css";
+import type { Job } from "./model";
+import { canCancel, canRetry } from "./rules";
+import { jobState, retryWords, timeLeft, typeWords } from "./words";
+
+interface JobRowProps {
+  readonly job: Job;
+  readonly onCancel: (job: Job) => void;
+  readonly onAct: () => void;
+}
+
+/** A row that nothing has happened to is not compared again. */
+export function JobRow({ job, onCancel, onAct }: JobRowProps) {
+  const { request, mayChange } = useWorkspace();
+  const left = timeLeft(job, Math.max(now.value, job.estimate?.at ?? 0));
+  return useMemo(() => {
+    const name = `${typeWords(job.jobType)}: ${job.vod?.title ?? "a deleted video"}`;
+    const retry = () => void retryJobs(request, { ids: [job.id] }).then(onAct);
+    return (
+      <li class={styles.row}>
+        <div class={styles.words}>
+          <Link to={jobPath(job.id)} class={styles.title}>
+            {name}
+          </Link>
+          <Facts job={job} />
+          {job.error && job.status !== "done" && (
+            <p class={styles.error}>
+              <Phrase text={`${job.error.type}: ${job.error.message}`} />
+            </p>
+          )}
+        </div>
+        <div class={styles.state}>
+          <StateChip state={jobState(job)} />
+          {left && <span class={styles.left}>{left}</span>}
+        </div>
+        {mayChange && (
+          <div class={styles.acts}>
+            {canRetry(job) && <IconButton icon="replay" label={`Retry ${name}`} onClick={retry} />}
+            {canCancel(job) && <IconButton icon="close" label={`Cancel ${name}`} onClick={() => onCancel(job)} />}
+          </div>
+        )}
+      </li>
+    );
+  }, [job, left, mayChange, onCancel, onAct]);
+}
+
+function Facts({ job }: { readonly job: Job }) {
+  const retry = retryWords(job);
+  return (
+    <p class={styles.facts}>
+      <Age since={job.finishedAt ?? job.startedAt ?? job.createdAt} />
+      {job.priority !== 0 && <span>Priority {job.priority}</span>}
+      {retry && <span>{retry}</span>}
+    </p>
+  );
+}

@@ -1,0 +1,34 @@
+/** Reads something again when it is wanted: many wishes in a short time are one reading, and never two at once. */
+import type { Wait } from "../kernel/waiting";
+
+export interface RefreshParts {
+  readonly read: () => Promise<void>;
+  readonly wait: Wait;
+  readonly ends: AbortSignal;
+}
+
+const GATHER_MS = 500;
+
+export function createRefresh({ read, wait, ends }: RefreshParts): () => void {
+  let state: "idle" | "gathering" | "reading" | "wanted" = "idle";
+
+  async function run(): Promise<void> {
+    do {
+      state = "gathering";
+      await wait(GATHER_MS, ends);
+      state = "reading";
+      await read().catch(() => undefined); // what is shown stays; the next wish reads again
+    } while (isWanted());
+    state = "idle";
+  }
+
+  /** Asked anew after an await, where the compiler believes the old answer. */
+  function isWanted(): boolean {
+    return state === "wanted";
+  }
+
+  return () => {
+    if (state === "reading") state = "wanted";
+    else if (state === "idle") run().catch(() => undefined); // only the end of the page interrupts it
+  };
+}

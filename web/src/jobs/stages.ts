@@ -1,0 +1,36 @@
+/** How far one video is in the pipeline: read, and kept current by what happens to its jobs. */
+import { signal, type ReadonlySignal } from "@preact/signals";
+import type { Request } from "../api/client";
+import { VideoStagesDocument } from "../api/generated";
+import { wait } from "../kernel/waiting";
+import type { JobListener } from "../live/jobs";
+import type { PipelineVideo } from "./model";
+import { createRefresh } from "./refresh";
+import { applyStage } from "./rules";
+
+export interface Stages extends JobListener {
+  readonly video: ReadonlySignal<PipelineVideo | null>;
+  readonly load: () => Promise<void>;
+}
+
+export function createStages(request: Request, artifactHash: string, ends: AbortSignal): Stages {
+  const video = signal<PipelineVideo | null>(null);
+
+  async function read(): Promise<void> {
+    video.value = (await request(VideoStagesDocument, { artifactHash })).video;
+  }
+
+  const refresh = createRefresh({ read, wait, ends });
+
+  return {
+    video,
+    load: () => read().catch(() => undefined), // beside the player it is not worth a complaint
+    onEvent({ job: change }) {
+      if (change?.artifactHash !== artifactHash) return;
+      const known = video.peek();
+      if (known !== null) video.value = applyStage(known, change);
+      if (change.revision !== null) refresh();
+    },
+    onGap: refresh,
+  };
+}

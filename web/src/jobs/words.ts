@@ -1,0 +1,82 @@
+/** Types, states and alerts in words. What is newer than this page shows as it is. Pure. */
+import { formatDuration, formatTimeLeft, plural } from "../kernel/format";
+import type { StateView, Tone } from "../library/states";
+import type { Job, JobAlert, Stage } from "./model";
+import { leftOf } from "./rules";
+
+export const JOB_TYPES = ["transcode", "sample", "ocr", "segment_index", "clip_generate"] as const;
+
+const TYPES = new Map<string, string>([
+  ["transcode", "Convert"],
+  ["sample", "Sample pictures"],
+  ["ocr", "Read text"],
+  ["segment_index", "Index text"],
+  ["clip_generate", "Cut clip"],
+]);
+
+const STATES = new Map<string, { readonly label: string; readonly tone: Tone }>([
+  ["queued", { label: "Waiting", tone: "quiet" }],
+  ["processing", { label: "Running", tone: "busy" }],
+  ["done", { label: "Done", tone: "good" }],
+  ["failed", { label: "Failed", tone: "bad" }],
+]);
+
+export function typeWords(jobType: string): string {
+  return TYPES.get(jobType) ?? jobType;
+}
+
+export function statusWords(status: string): string {
+  return STATES.get(status)?.label ?? status;
+}
+
+type Shown = Pick<Stage, "status" | "progressPercent">;
+
+export function stateOf({ status, progressPercent }: Shown): StateView {
+  if (status === null) return { label: "Not begun", tone: "quiet", progress: null };
+  const { label, tone } = STATES.get(status) ?? { label: status, tone: "quiet" as const };
+  return { label, tone, progress: status === "processing" ? { percent: progressPercent } : null };
+}
+
+/** A job that somebody ended is no mishap. */
+export function jobState(job: Pick<Job, "status" | "progressPercent" | "error">): StateView {
+  if (job.status === "failed" && job.error?.type === "Cancelled")
+    return { label: "Cancelled", tone: "quiet", progress: null };
+  return stateOf(job);
+}
+
+export function timeLeft(job: Job, now: number): string {
+  const left = job.status === "processing" ? leftOf(job.estimate, now) : null;
+  return left === null ? "" : formatTimeLeft(left);
+}
+
+/** `Waits for retry 2 of 3`. */
+export function retryWords({ status, retryCount, maxRetries }: Pick<Job, "status" | "retryCount" | "maxRetries">) {
+  return status === "queued" && retryCount > 0 ? `Waits for retry ${retryCount} of ${maxRetries}` : "";
+}
+
+export function alertWords({ kind, jobType, value, threshold }: JobAlert): string {
+  const type = typeWords(jobType);
+  switch (kind) {
+    case "failure_rate":
+      return `${type}: ${Math.round(value * 100)} % of the last hour's jobs failed (limit ${Math.round(threshold * 100)} %)`;
+    case "queue_age":
+      return `${type}: the oldest job has waited for ${spanWords(value)} (limit ${spanWords(threshold)})`;
+    case "dead_letters":
+      return `${type}: ${plural(value, "job")} failed for good within a week (limit ${threshold})`;
+    default:
+      return `${type}: ${kind}`;
+  }
+}
+
+/** `45 s`, `12 min`, `3:20 h`. */
+export function spanWords(seconds: number): string {
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
+  return `${formatDuration(Math.round(seconds / 60) * 1000)} h`;
+}
+
+export function historyWords(from: string | null, to: string): string {
+  if (from === null) return "Enqueued";
+  if (from === to) return "Reprioritised";
+  return `${statusWords(from)} → ${statusWords(to)}`;
+}

@@ -1,0 +1,54 @@
+/**
+ * What happens to jobs, for the pages that show them: followed while somebody listens, and not longer.
+ * Invariant: one connection, however many listen. Whoever listens first and reads afterwards misses nothing.
+ */
+import type { Tokens } from "../api/client";
+import { waitOrWake } from "../kernel/waking";
+import { follow } from "./follow";
+import { JOBS, type JobEvent, type Stream } from "./socket";
+
+export interface JobListener {
+  readonly onEvent: (event: JobEvent) => void;
+  /** What happened before cannot be told: read everything again. */
+  readonly onGap: () => void;
+}
+
+export interface JobFeed {
+  /** Until the answered function is called. */
+  readonly listen: (listener: JobListener) => () => void;
+}
+
+export function createJobFeed(tokens: Tokens, ends: AbortSignal, stream: Stream<JobEvent> = JOBS): JobFeed {
+  const listeners = new Set<JobListener>();
+  let open: AbortController | null = null;
+
+  function start(): AbortController {
+    const life = new AbortController();
+    void follow<JobEvent>(
+      {
+        open: (after, handlers, until) => stream.open(tokens, after, handlers, until),
+        onEvent: (event) => listeners.forEach((listener) => listener.onEvent(event)),
+        onGap: () => listeners.forEach((listener) => listener.onGap()),
+        onState: () => undefined, // the page's other connection shows how it is
+        wait: waitOrWake,
+        random: Math.random,
+        now: Date.now,
+      },
+      AbortSignal.any([life.signal, ends]),
+    );
+    return life;
+  }
+
+  return {
+    listen(listener) {
+      listeners.add(listener);
+      open ??= start();
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size > 0) return;
+        open?.abort();
+        open = null;
+      };
+    },
+  };
+}
