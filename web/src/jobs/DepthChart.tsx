@@ -114,7 +114,7 @@ function optionsOf(
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, highest) => [0, Math.max(highest * 1.1, isAge ? 10 : 4)] } },
     axes: [
-      { ...axis, values: (_, splits) => splits.map((time) => hourMinute.format(time * 1000)) },
+      { ...axis, size: 28, values: (_, splits) => splits.map((time) => hourMinute.format(time * 1000)) },
       {
         ...axis,
         size: 56,

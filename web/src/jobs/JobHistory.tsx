@@ -17,7 +17,7 @@ export function JobHistory({ steps }: { readonly steps: JobDetail["history"] }) 
           </p>
           <p class={styles.who}>
             by {step.actor}
-            {step.attempt > 0 && `, run ${step.attempt}`}
+            {step.toStatus !== "queued" && `, run ${step.attempt}`}
           </p>
           {step.reason && <p class={styles.why}>{step.reason}</p>}
         </li>

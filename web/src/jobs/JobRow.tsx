@@ -58,9 +58,23 @@ function Facts({ job }: { readonly job: Job }) {
   const retry = retryWords(job);
   return (
     <p class={styles.facts}>
-      <Age since={job.finishedAt ?? job.startedAt ?? job.createdAt} />
+      <When job={job} />
       {job.priority !== 0 && <span>Priority {job.priority}</span>}
       {retry && <span>{retry}</span>}
     </p>
+  );
+}
+
+function When({ job }: { readonly job: Job }) {
+  const [word, since] =
+    job.status === "queued"
+      ? ["Enqueued", job.createdAt]
+      : job.status === "processing"
+        ? ["Started", job.startedAt]
+        : ["Ended", job.finishedAt];
+  return (
+    <span>
+      {word} <Age since={since ?? job.createdAt} />
+    </span>
   );
 }

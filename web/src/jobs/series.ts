@@ -1,6 +1,7 @@
 /**
  * Samples of the queue as lines of a chart. Pure.
- * Invariant: every line has a value at every time; where nothing was sampled nothing waited and nothing ran.
+ * Invariant: every line has a value at every time; where nothing was sampled nothing waited and nothing ran. One step
+ * between two samples may have been missed by whoever samples: it is bridged.
  */
 import type { JobDepth } from "./model";
 
@@ -21,23 +22,35 @@ export interface Chart {
 }
 
 export function chartOf(depth: JobDepth, metric: Metric): Chart {
-  const step = depth.stepSeconds;
-  const until = Date.parse(depth.until) / 1000;
-  const first = Math.ceil(Date.parse(depth.since) / 1000 / step) * step;
-  const times: number[] = [];
-  for (let time = first; time < until; time += step) times.push(time);
-  times.push(until);
+  const times = timesOf(depth);
   const lines = depth.types.map(({ jobType, samples }) => {
-    const values = new Array<number>(times.length).fill(0);
+    const found = new Array<number | null>(times.length).fill(null);
     for (const sample of samples) {
-      const at = Date.parse(sample.sampledAt) / 1000;
-      const isNow = at >= until;
-      const place = isNow ? times.length - 1 : Math.floor((at - first) / step);
-      if (place >= 0 && place < times.length) values[place] = Math.max(values[place] ?? 0, sample[metric]);
+      const place = placeOf(times, Date.parse(sample.sampledAt) / 1000);
+      if (place !== null) found[place] = Math.max(found[place] ?? 0, sample[metric]);
     }
+    const values = found.map((value, place) => value ?? bridge(found[place - 1], found[place + 1]));
     return { jobType, values, last: values.at(-1) ?? 0 };
   });
   return { times, lines };
+}
+
+/** Whole steps that are over, and now. */
+function timesOf({ since, until, stepSeconds: step }: JobDepth): number[] {
+  const now = Date.parse(until) / 1000;
+  const times: number[] = [];
+  for (let time = Math.ceil(Date.parse(since) / 1000 / step) * step; time <= now - step; time += step) times.push(time);
+  return [...times, now];
+}
+
+function placeOf(times: readonly number[], at: number): number | null {
+  const place = times.findLastIndex((time) => time <= at);
+  return place < 0 ? null : place;
+}
+
+function bridge(before: number | null | undefined, behind: number | null | undefined): number {
+  const isMissed = typeof before === "number" && typeof behind === "number";
+  return isMissed ? (before + behind) / 2 : 0;
 }
 
 export function isQuiet({ lines }: Chart): boolean {

@@ -27,15 +27,25 @@ test("an address is read as it was written", () => {
 
 // --- the chart
 
+const sample = (sampledAt: string, queued: number) => ({ sampledAt, queued, processing: 0, oldestSeconds: 1.5 });
+
 test("a chart has a value at every step, and none where nothing was sampled", () => {
-  const sample = (sampledAt: string, queued: number) => ({ sampledAt, queued, processing: 0, oldestSeconds: 1.5 });
-  const given = depth([sample("2026-05-01T12:02:00Z", 7), sample("2026-05-01T12:03:30Z", 4)]);
+  const given = depth([sample("2026-05-01T12:01:00Z", 7), sample("2026-05-01T12:06:30Z", 4)]);
   const { times, lines } = chartOf(given, "queued");
-  expect(times).toHaveLength(4);
-  expect(lines).toEqual([{ jobType: "ocr", values: [0, 7, 0, 4], last: 4 }]);
-  expect(chartOf(given, "oldestSeconds").lines[0]?.values).toEqual([0, 1.5, 0, 1.5]);
+  expect(times).toHaveLength(6);
+  expect(lines).toEqual([{ jobType: "ocr", values: [7, 0, 0, 0, 0, 4], last: 4 }]);
+  expect(chartOf(given, "oldestSeconds").lines[0]?.values).toEqual([1.5, 0, 0, 0, 0, 1.5]);
   expect(isQuiet(chartOf(given, "queued"))).toBe(false);
   expect(isQuiet(chartOf(given, "processing"))).toBe(true);
+});
+
+test("one step that was missed is no empty queue", () => {
+  const given = depth([
+    sample("2026-05-01T12:02:00Z", 6),
+    sample("2026-05-01T12:04:00Z", 2),
+    sample("2026-05-01T12:06:30Z", 4),
+  ]);
+  expect(chartOf(given, "queued").lines[0]?.values).toEqual([0, 6, 4, 2, 3, 4]);
 });
 
 test("a sample from before the chart is left out", () => {

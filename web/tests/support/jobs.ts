@@ -51,11 +51,11 @@ export function happened(told: JobChange, occurredAt = "2026-05-01T12:00:10Z"): 
   return { cursor: "1", occurredAt, job: told, alert: null };
 }
 
-/** Three steps of a minute, and now. */
+/** Five steps of a minute, and now. */
 export function depth(samples: JobDepth["types"][number]["samples"]): JobDepth {
   return {
     since: "2026-05-01T12:00:30Z",
-    until: "2026-05-01T12:03:30Z",
+    until: "2026-05-01T12:06:30Z",
     stepSeconds: 60,
     types: [{ jobType: "ocr", samples }],
   };
