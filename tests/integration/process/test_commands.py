@@ -36,6 +36,8 @@ def test_jobs_are_listed_shown_and_changed(dead: Job, terminal: Terminal) -> Non
     assert first["more"]
     after = terminal.json("jobs", "list", "--after", waiting, "--status", "failed", "--type", "transcode")
     assert [job["id"] for job in after["jobs"]] == [str(dead.id)]
+    assert [job["id"] for job in terminal.json("jobs", "list", "--cause", "NotAVideo")["jobs"]] == [str(dead.id)]
+    assert terminal.json("jobs", "list", "--cause", "Forbidden")["jobs"] == []
     assert terminal.json("jobs", "list", "--video", str(uuid4()))["jobs"] == []
     assert terminal.json("jobs", "list", "--tenant", str(uuid4()))["jobs"] == []
     assert "NotAVideo: this is not a video" in terminal.run("jobs", "list")

@@ -52,6 +52,7 @@ def list_jobs(  # noqa: PLR0913, PLR0917  each is an option of the command
     status: Annotated[Status | None, typer.Option("--status", help="Only jobs in this state.")] = None,
     job_type: Annotated[Type | None, typer.Option("--type", help="Only jobs of this type.")] = None,
     video: Annotated[str, typer.Option("--video", help="Only jobs of the video with this id.")] = "",
+    cause: Annotated[str, typer.Option("--cause", help="Only jobs whose last error is of this type.")] = "",
     tenant: Annotated[str, typer.Option("--tenant", help="Only jobs of the tenant with this id.")] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="The most rows to list.")] = 50,
     after: Annotated[str, typer.Option("--after", help="List what comes after this id.")] = "",
@@ -65,6 +66,7 @@ def list_jobs(  # noqa: PLR0913, PLR0917  each is an option of the command
         status=JobStatus(status) if status else None,
         job_type=JobType(job_type) if job_type else None,
         video_id=as_id(video) if video else None,
+        cause=cause or None,
     )
     window = JobWindow(limit, after=as_id(after) if after else None)
     owner = as_id(tenant) if tenant else None
