@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from psycopg import AsyncConnection, sql
 from psycopg.conninfo import conninfo_to_dict
@@ -150,7 +150,7 @@ def _stirring(site: Site, ada: Person, eve: Person) -> Callable[[], Awaitable[st
         job = JobChanged(
             job_id=uuid4(),
             job_type="transcode",
-            video_id=video_id(event.artifact_hash),
+            video_id=UUID(event.artifact_hash),
             status="failed",
             attempt=1,
             retry_count=0,

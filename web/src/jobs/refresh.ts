@@ -1,4 +1,7 @@
-/** Reads something again when it is wanted: many wishes in a short time are one reading, and never two at once. */
+/**
+ * Reads something again when it is wanted: the first time soon, then not more often than every one and a half seconds,
+ * however many wishes there are. Never two readings at once.
+ */
 import type { Wait } from "../kernel/waiting";
 
 export interface RefreshParts {
@@ -7,17 +10,19 @@ export interface RefreshParts {
   readonly ends: AbortSignal;
 }
 
-const GATHER_MS = 500;
+const GATHER_MS = 300;
+const PAUSE_MS = 1500;
 
 export function createRefresh({ read, wait, ends }: RefreshParts): () => void {
   let state: "idle" | "gathering" | "reading" | "wanted" = "idle";
 
   async function run(): Promise<void> {
+    state = "gathering";
+    await wait(GATHER_MS, ends);
     do {
-      state = "gathering";
-      await wait(GATHER_MS, ends);
       state = "reading";
       await read().catch(() => undefined); // what is shown stays; the next wish reads again
+      await wait(PAUSE_MS, ends);
     } while (isWanted());
     state = "idle";
   }

@@ -9,15 +9,15 @@ from touchline.platform.postgres.wakeups import Wakeups
 
 from .context import GraphqlParts
 from .cursors import Cursors
-from .live import jobs, vods
 from .live.feeds import Feeds
+from .live.vods import TYPES
 from .settings import GraphqlSettings
 from .sources import Sources
 
 
 def build_feeds(database: Database, wakeups: Wakeups, settings: GraphqlSettings) -> Feeds:
     """The wake-ups must listen on `platform.events.log.EVENTS_CHANNEL`."""
-    return Feeds(database, wakeups, settings, vods.TYPES | jobs.TYPES)
+    return Feeds(database, wakeups, settings, TYPES)
 
 
 def build_graphql(

@@ -7,8 +7,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from touchline.gateway.graphql.live.jobs import TYPES
-from touchline.gateway.graphql.live.vods import TYPES as VOD_TYPES
 from touchline.kernel import Role, Scope
 from touchline.process.queue.alerts.service import Watch
 from touchline.process.queue.alerts.settings import AlertSettings
@@ -315,9 +313,11 @@ async def test_bad_questions_name_the_field(site: Site) -> None:
 
 async def test_jobs_are_followed_live(site: Site) -> None:
     ada = await site.person(Role.VIEWER)
-    async with listening(site.app) as address, opened(address) as browser:
+    async with listening(site.app) as address, opened(address) as browser, opened(address) as other:
         await browser.hello(ada.token)
         await browser.subscribe(query=LIVE)
+        await other.hello(ada.token)
+        await other.subscribe()
         held = await running(site, ada, 40)
         await queue(site).fail(held, BROKEN)
         await Watch(site.world.database, AlertSettings(dead_letters=0), site.world.clock).run_pass()
@@ -335,7 +335,6 @@ async def test_jobs_are_followed_live(site: Site) -> None:
         assert events[4]["alert"] == {"kind": "dead_letters", "jobType": "transcode", "raised": True}
         await browser.subscribe(after=events[2]["cursor"], query=LIVE, name="2")
         assert (await browser.hear())["payload"]["data"]["liveJobs"] == events[3]
-
-
-def test_each_subscription_waits_for_its_own() -> None:
-    assert not TYPES & VOD_TYPES
+        await site.upload(await site.person())
+        await site.settle()
+        assert (await other.event())["stage"] == "registered", "who listens to uploads hears nothing of jobs"

@@ -1,4 +1,4 @@
-"""Live events, from the log to the clients: read once for each tenant, handed to every client that listens.
+"""Live events, from the log to the clients: read once for each tenant and kind, handed to every client that listens.
 
 Invariant: a client gets every event after its position once and in order. It first reads the log itself, then joins the
 tenant's feed. What waits for it is bounded: a client that does not keep up is closed, and goes on from its cursor.
@@ -29,6 +29,7 @@ RETRY_AFTER = timedelta(milliseconds=200)
 
 logger = logging.getLogger(__name__)
 Close = Callable[[Closing], None]
+Kind = tuple[TenantId, frozenset[str]]  # whose events, of which types
 
 
 @dataclass(eq=False, slots=True)
@@ -38,22 +39,20 @@ class Listener:
     close: Close
     queue: asyncio.Queue[LiveEvent]
     patience: timedelta
-    types: frozenset[str]  # what else the tenant's feed carries does not wait for it
 
     async def deliver(self, events: Sequence[LiveEvent]) -> bool:
         """False when the queue stayed full for too long."""
         try:
             async with asyncio.timeout(self.patience.total_seconds()):
                 for event in events:
-                    if event.type in self.types:
-                        await self.queue.put(event)
+                    await self.queue.put(event)
         except TimeoutError:
             return False
         return True
 
 
 class Feed:
-    """The events of one tenant as they come, from a position on."""
+    """The events of one tenant and kind as they come, from a position on."""
 
     def __init__(self, store: LiveStore, position: int, wakeups: Wakeups, poll_interval: timedelta) -> None:
         self._store = store
@@ -124,7 +123,7 @@ class Feeds:
         self._wakeups = wakeups
         self._settings = settings
         self._types = types
-        self._running: dict[TenantId, _Running] = {}
+        self._running: dict[Kind, _Running] = {}
 
     async def head(self, tenant_id: TenantId) -> int:
         """The last position of the log."""
@@ -133,15 +132,14 @@ class Feeds:
     async def listen(
         self, tenant_id: TenantId, after: int, close: Close, types: frozenset[str] | None = None
     ) -> AsyncGenerator[LiveEvent]:
-        """Every live event of a tenant after a position, for ever; of some types or of all."""
-        wanted = self._types if types is None else types
-        history = History(LiveStore(self._database, tenant_id, wanted), after)
+        """Every live event of a tenant after a position, for ever; without types: of those that most listen to."""
+        kind = tenant_id, self._types if types is None else types
+        store = LiveStore(self._database, *kind)
+        history = History(store, after)
         async for event in history.until(None):
             yield event
-        queue = asyncio.Queue[LiveEvent](self._settings.queue_events)
-        listener = Listener(close, queue, self._settings.queue_patience, wanted)
-        store = LiveStore(self._database, tenant_id, self._types)
-        with self._joined(tenant_id, store, listener, history.position) as joined:
+        listener = Listener(close, asyncio.Queue(self._settings.queue_events), self._settings.queue_patience)
+        with self._joined(kind, store, listener, history.position) as joined:
             async for event in history.until(joined):
                 yield event
             while True:
@@ -150,12 +148,12 @@ class Feeds:
                     yield event
 
     @contextmanager
-    def _joined(self, tenant_id: TenantId, store: LiveStore, listener: Listener, position: int) -> Generator[int]:
-        running = self._running.get(tenant_id)
+    def _joined(self, kind: Kind, store: LiveStore, listener: Listener, position: int) -> Generator[int]:
+        running = self._running.get(kind)
         if running is None or running.task.done():
             feed = Feed(store, position, self._wakeups, self._settings.poll_interval)
             running = _Running(feed, asyncio.create_task(feed.run(), name="live feed"))
-            self._running[tenant_id] = running
+            self._running[kind] = running
         running.users += 1
         try:
             yield running.feed.join(listener)
@@ -163,12 +161,12 @@ class Feeds:
             running.feed.leave(listener)
             running.users -= 1
             if running.users == 0:
-                self._end(tenant_id, running)
+                self._end(kind, running)
 
-    def _end(self, tenant_id: TenantId, running: _Running) -> None:
+    def _end(self, kind: Kind, running: _Running) -> None:
         running.task.cancel()
-        if self._running.get(tenant_id) is running:
-            del self._running[tenant_id]
+        if self._running.get(kind) is running:
+            del self._running[kind]
 
 
 def require_within(position: int, bounds: Bounds) -> None:
