@@ -4,8 +4,8 @@
 --
 -- `process.search_words` is the vocabulary of one tenant: each word as it is compared (without accents, with one letter
 -- for those that look alike), with a number. `process.search_entries` holds one row for a segment: the numbers of its
--- words in their order, behind them those of its marks (language, entities), and where it stands in each order. Entries of
--- the highest weights have each number a second time, negative: whoever looks for those finds the top of a long list.
+-- words in their order, behind them those of its marks (language, entities), and where it stands in each order. Entries are
+-- indexed by their words and their weight together: whoever looks for the top of a long list finds it alone.
 
 ALTER TABLE process.videos ADD COLUMN deleted_at timestamptz; -- its artifact was deleted: searched no more
 
@@ -16,6 +16,7 @@ CREATE TABLE process.search_words (
   segments  integer NOT NULL,          -- that have it
   shown     text NOT NULL,             -- as people write it
   slips     integer[],                 -- digests of the word and of what is left when one letter is missing
+  bands     integer[],                 -- of '': how many segments there are of each band of weights, lowest first
   PRIMARY KEY (tenant_id, word)
 );
 -- Counts change with every video: leave room for them beside the words.
@@ -44,8 +45,20 @@ CREATE INDEX search_entries_video ON process.search_entries (tenant_id, video_id
 CREATE INDEX search_entries_relevance ON process.search_entries (tenant_id, relevance, segment_id);
 CREATE INDEX search_entries_recency ON process.search_entries (tenant_id, recency, segment_id);
 CREATE INDEX search_entries_confidence ON process.search_entries (tenant_id, confidence, segment_id);
+
+-- A band is four of the 128 weights: the first five bits of the relevance.
+CREATE FUNCTION process.search_band(relevance bigint) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (relevance >> 57)::integer;
+
+-- What an entry is indexed by: each of its words, in its band.
+CREATE FUNCTION process.search_keys(words integer[], relevance bigint) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY(SELECT w.id::bigint << 5 | process.search_band(relevance) FROM unnest(words) AS w (id));
+
 -- Without a list of pending changes, which every search would have to read through.
-CREATE INDEX search_entries_words ON process.search_entries USING gin (words) WITH (fastupdate = off);
+CREATE INDEX search_entries_words ON process.search_entries USING gin (process.search_keys(words, relevance))
+  WITH (fastupdate = off);
 SELECT platform.raise_wall('process.search_entries');
 CREATE POLICY definer_door ON process.search_entries TO touchline_definer USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON process.search_entries TO touchline_definer;

@@ -1,12 +1,25 @@
 -- Keeping the index: every change of segments, entities and videos changes it in the same transaction. What one
 -- change costs depends on the segments it touches, never on how many there are.
 
--- Those who change the vocabulary of a tenant wait here for each other, so that nobody waits in a circle.
-CREATE FUNCTION process.search_count(tenant uuid, more bigint) RETURNS void
+-- How many entries there are of each band, lowest first.
+CREATE FUNCTION process.search_bands(relevances bigint[]) RETURNS integer[]
+LANGUAGE sql IMMUTABLE
+RETURN ARRAY(
+  SELECT count(r.relevance)::integer
+    FROM generate_series(0, 31) AS b (band) LEFT JOIN unnest(relevances) AS r (relevance)
+      ON process.search_band(r.relevance) = b.band
+   GROUP BY b.band ORDER BY b.band);
+
+-- Counts entries that came (1) or went (-1). Those who change the vocabulary of a tenant wait here for each other, so that
+-- nobody waits in a circle.
+CREATE FUNCTION process.search_count(tenant uuid, relevances bigint[], change integer) RETURNS void
 LANGUAGE sql VOLATILE AS $$
-  INSERT INTO process.search_words AS w (tenant_id, word, segments, shown)
-  VALUES (tenant, '', more, '')
-  ON CONFLICT (tenant_id, word) DO UPDATE SET segments = w.segments + EXCLUDED.segments
+  INSERT INTO process.search_words AS w (tenant_id, word, segments, shown, bands)
+  VALUES (tenant, '', change * coalesce(cardinality(relevances), 0), '', process.search_bands(relevances))
+  ON CONFLICT (tenant_id, word) DO UPDATE
+     SET segments = w.segments + EXCLUDED.segments,
+         bands = ARRAY(SELECT b.old + change * b.new FROM unnest(w.bands, EXCLUDED.bands) WITH ORDINALITY AS b (old, new, band)
+                        ORDER BY b.band)
 $$;
 
 -- The joins of this file are word by word, whatever statistics say: the vocabulary may be large, what changes is small.
@@ -59,9 +72,10 @@ RETURN round(127 * least(greatest(confidence, 0), 1) * 4 / (3 + greatest(words, 
 CREATE FUNCTION process.search_add(tenant uuid, added uuid[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  wanted uuid[];
+  wanted     uuid[];
+  relevances bigint[];
 BEGIN
-  PERFORM process.search_count(tenant, 0);
+  PERFORM process.search_count(tenant, NULL, 0);
   SELECT array_agg(s.id) INTO wanted
     FROM process.segments AS s
     JOIN process.videos AS v ON v.tenant_id = s.tenant_id AND v.video_id = s.video_id AND v.deleted_at IS NULL
@@ -91,17 +105,16 @@ BEGIN
            (t.second << 29) | (536870911 - least(s.t_start / 10, 536870911)),
            (round(1000 * least(greatest(s.confidence, 0), 1))::bigint << 52) | (t.second << 19)
              | (524287 - least(s.t_start / 1000, 524287)),
-           coalesce(l.words, '{}') || CASE WHEN process.search_weight(s.confidence, l.long) >= 72
-             THEN ARRAY(SELECT DISTINCT -w.id FROM unnest(l.words) AS w (id)) ELSE '{}' END
+           coalesce(l.words, '{}')
       FROM process.segments AS s
       JOIN process.videos AS v ON v.tenant_id = s.tenant_id AND v.video_id = s.video_id
      CROSS JOIN LATERAL (SELECT least(greatest(extract(epoch FROM v.created_at), 0), 8589934591)::bigint) AS t (second)
       LEFT JOIN lines AS l ON l.id = s.id
      WHERE s.tenant_id = tenant AND s.id = ANY (wanted)
-    RETURNING 1
+    RETURNING relevance
   )
-  UPDATE process.search_words AS w SET segments = w.segments + (SELECT count(*) FROM entered)
-   WHERE w.tenant_id = tenant AND w.word = '';
+  SELECT array_agg(e.relevance) INTO relevances FROM entered AS e;
+  PERFORM process.search_count(tenant, relevances, 1);
 END
 $$;
 
@@ -109,22 +122,22 @@ $$;
 CREATE FUNCTION process.search_remove(tenant uuid, video uuid, wanted uuid[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  ids    integer[];
-  counts integer[];
-  gone   bigint;
+  ids        integer[];
+  counts     integer[];
+  relevances bigint[];
 BEGIN
-  PERFORM process.search_count(tenant, 0);
+  PERFORM process.search_count(tenant, NULL, 0);
   WITH removed AS (
     DELETE FROM process.search_entries AS e
      WHERE e.tenant_id = tenant AND e.video_id = video AND (wanted IS NULL OR e.segment_id = ANY (wanted))
-    RETURNING e.segment_id, e.words
+    RETURNING e.segment_id, e.relevance, e.words
   ), lost AS (
-    SELECT w.id, count(DISTINCT r.segment_id)::integer AS segments FROM removed AS r, unnest(r.words) AS w (id)
-     WHERE w.id > 0 GROUP BY w.id
+    SELECT w.id, count(DISTINCT r.segment_id)::integer AS segments FROM removed AS r, unnest(r.words) AS w (id) GROUP BY w.id
   )
-  SELECT array_agg(l.id), array_agg(l.segments), (SELECT count(*) FROM removed) INTO ids, counts, gone FROM lost AS l;
+  SELECT array_agg(l.id), array_agg(l.segments), (SELECT array_agg(r.relevance) FROM removed AS r)
+    INTO ids, counts, relevances FROM lost AS l;
   PERFORM process.search_lose(tenant, ids, counts);
-  PERFORM process.search_count(tenant, -gone);
+  PERFORM process.search_count(tenant, relevances, -1);
 END
 $$;
 
@@ -197,10 +210,10 @@ BEGIN
     SELECT DISTINCT v.tenant_id FROM process.videos AS v
      WHERE v.tenant_id = coalesce(platform.current_tenant(), v.tenant_id) ORDER BY 1
   LOOP
-    PERFORM process.search_count(tenant, 0);
+    PERFORM process.search_count(tenant, NULL, 0);
     DELETE FROM process.search_entries AS e WHERE e.tenant_id = tenant;
     DELETE FROM process.search_words AS w WHERE w.tenant_id = tenant AND w.word <> '';
-    UPDATE process.search_words AS w SET segments = 0 WHERE w.tenant_id = tenant;
+    UPDATE process.search_words AS w SET segments = 0, bands = process.search_bands(NULL) WHERE w.tenant_id = tenant;
     FOR wanted IN
       SELECT array_agg(s.id) FROM process.segments AS s WHERE s.tenant_id = tenant GROUP BY s.video_id
     LOOP

@@ -18,10 +18,14 @@ CREATE FUNCTION process.search_texts(list jsonb) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY(SELECT jsonb_array_elements_text(list));
 
--- The numbers of a phrase's words in their order, or null when one is not known.
-CREATE FUNCTION process.search_phrase(tenant uuid, phrase text[], OUT ids integer[], OUT rarest integer)
+-- The numbers of a phrase's words in their order, or null when one is not known, and the share of segments that will likely
+-- have them all: between that of the rarest and that of words which know nothing of each other.
+CREATE FUNCTION process.search_phrase(
+  tenant uuid, phrase text[], total double precision, OUT ids integer[], OUT share double precision
+)
 LANGUAGE sql STABLE AS $$
-  SELECT CASE WHEN count(w.word_id) = count(*) THEN array_agg(w.word_id ORDER BY p.place) END, min(w.segments)
+  SELECT CASE WHEN count(w.word_id) = count(*) THEN array_agg(w.word_id ORDER BY p.place) END,
+         sqrt(min(w.segments) / total * exp(greatest(sum(ln(greatest(w.segments, 1) / total)), -100)))
     FROM unnest(phrase) WITH ORDINALITY AS p (word, place)
     LEFT JOIN process.search_words AS w ON w.tenant_id = tenant AND w.word = p.word
 $$;
@@ -30,53 +34,63 @@ CREATE FUNCTION process.search_in_order(ids integer[]) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN format(' ('' '' || array_to_string(e.words, '' '') || '' '' LIKE %L)', '% ' || array_to_string(ids, ' ') || ' %');
 
-CREATE FUNCTION process.search_negative(ids integer[]) RETURNS integer[]
+-- How many words a text of a band has, about: the weight says how short it is, and how sure the reader was.
+CREATE FUNCTION process.search_length(band integer) RETURNS double precision
 LANGUAGE sql IMMUTABLE
-RETURN ARRAY(SELECT -i.id FROM unnest(ids) AS i (id));
+RETURN greatest(1, 457.0 / (4 * band + 2) - 3);
 
--- A request as conditions on an entry (`top_terms`: on one of the highest weights), how many segments of this many will likely meet them, and by how much fewer the
--- short texts do that relevance puts first: a text of two words has either of two less often. No terms: none can.
+-- By how much likelier a text of each band has a given word than any text has: the longer, the likelier.
+CREATE FUNCTION process.search_chances(bands integer[]) RETURNS double precision[]
+LANGUAGE sql IMMUTABLE
+RETURN (
+  WITH lengths AS (SELECT b.place, b.segments, process.search_length(b.place::integer - 1) AS words
+                     FROM unnest(bands) WITH ORDINALITY AS b (segments, place))
+  SELECT array_agg(l.words * a.segments / a.words ORDER BY l.place)
+    FROM lengths AS l, (SELECT sum(segments) AS segments, sum(segments * words) AS words FROM lengths) AS a);
+
+-- How many of each band will likely have what this share of all segments has.
+CREATE FUNCTION process.search_share(hits double precision[], share double precision, chances double precision[])
+RETURNS double precision[]
+LANGUAGE sql IMMUTABLE
+RETURN ARRAY(SELECT greatest(h.hits * least(1, share * h.chance), 1e-9)
+               FROM unnest(hits, chances) WITH ORDINALITY AS h (hits, chance, place) ORDER BY h.place);
+
+-- A request as groups of numbers, of each of which an entry has one, and as conditions on an entry: the groups again, and
+-- the rest. `hits`: how many segments of each band will likely have all the groups. No groups: none can.
 CREATE FUNCTION process.search_conditions(
-  tenant uuid, request jsonb, total double precision,
-  OUT terms text, OUT top_terms text, OUT filters text, OUT likely double precision, OUT scarcity double precision
+  tenant uuid, request jsonb, bands integer[],
+  OUT groups text[], OUT terms text, OUT filters text, OUT hits double precision[]
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-  part   jsonb;
+  part    jsonb;
   ids     integer[];
-  counted bigint;
-  singles integer[] := '{}'; -- words that must all be there
-  others  text := '';
-  top_others text := '';
+  share   double precision;
+  total   double precision := (SELECT sum(b.segments) FROM unnest(bands) AS b (segments));
+  chances double precision[] := process.search_chances(bands);
+  even    double precision[] := array_fill(1, ARRAY[32]); -- marks do not depend on the length
+  wanted  text[] := '{}';
 BEGIN
+  hits := bands;
+  terms := '';
   filters := '';
-  likely := total;
-  scarcity := 1;
   FOR part IN SELECT jsonb_array_elements(request -> 'all') LOOP
-    SELECT array_agg(f.word_id), sum(f.segments) INTO ids, counted
+    SELECT array_agg(f.word_id), sum(f.segments) / total INTO ids, share
       FROM process.search_find(tenant, process.search_texts(part)) AS f;
     IF ids IS NULL THEN
       RETURN;
     END IF;
-    IF cardinality(ids) = 1 THEN
-      singles := singles || ids;
-    ELSE
-      others := others || format(' AND e.words && %L::integer[]', ids);
-      top_others := top_others || format(' AND e.words && %L::integer[]', process.search_negative(ids));
-    END IF;
-    likely := likely * least(1, counted / total);
-    scarcity := scarcity * 0.4;
+    wanted := wanted || ids::text;
+    hits := process.search_share(hits, share, CASE WHEN part ->> 0 LIKE ':%' THEN even ELSE chances END);
   END LOOP;
   FOR part IN SELECT jsonb_array_elements(request -> 'phrases') LOOP
-    SELECT p.ids, p.rarest INTO ids, counted FROM process.search_phrase(tenant, process.search_texts(part)) AS p;
+    SELECT p.ids, p.share / 4 INTO ids, share FROM process.search_phrase(tenant, process.search_texts(part), total) AS p;
     IF ids IS NULL THEN
       RETURN;
     END IF;
-    singles := singles || ids;
-    others := others || ' AND' || process.search_in_order(ids);
-    top_others := top_others || ' AND' || process.search_in_order(ids);
-    likely := likely * least(1, counted / total) / 4;
-    scarcity := scarcity * 0.4 ^ cardinality(ids);
+    wanted := wanted || ARRAY(SELECT format('{%s}', i.id) FROM unnest(ids) AS i (id));
+    filters := filters || ' AND' || process.search_in_order(ids);
+    hits := process.search_share(hits, share, chances);
   END LOOP;
   SELECT array_agg(f.word_id) INTO ids
     FROM process.search_find(tenant, process.search_texts(request -> 'none')) AS f;
@@ -84,7 +98,7 @@ BEGIN
     filters := filters || format(' AND NOT e.words && %L::integer[]', ids);
   END IF;
   FOR part IN SELECT jsonb_array_elements(request -> 'no_phrases') LOOP
-    SELECT p.ids INTO ids FROM process.search_phrase(tenant, process.search_texts(part)) AS p;
+    SELECT p.ids INTO ids FROM process.search_phrase(tenant, process.search_texts(part), total) AS p;
     IF ids IS NOT NULL THEN
       filters := filters || ' AND NOT' || process.search_in_order(ids);
     END IF;
@@ -101,33 +115,44 @@ BEGIN
   IF request ? 'confidence' THEN
     filters := filters || format(' AND e.confidence >= %s', (request ->> 'confidence')::bigint << 52);
   END IF;
-  top_terms := CASE WHEN singles <> '{}'
-    THEN format(' AND e.words @> %L::integer[]', process.search_negative(singles)) ELSE '' END || top_others;
-  terms := CASE WHEN singles <> '{}' THEN format(' AND e.words @> %L::integer[]', singles) ELSE '' END || others;
+  groups := wanted;
+  SELECT coalesce(string_agg(format(' AND e.words && %L::integer[]', g.ids), ''), '')
+    INTO terms FROM unnest(wanted) AS g (ids);
 END
 $$;
 
--- All that meet the conditions, sorted: a page of them, behind those that are known already.
-CREATE FUNCTION process.search_by_words(
-  tenant uuid, sort text, conditions text, most integer, known integer, below bigint, below_id uuid
-) RETURNS TABLE (segment_id uuid, rank bigint)
-LANGUAGE plpgsql STABLE AS $$
+-- The groups as conditions that the index of words answers, for some of the bands.
+CREATE FUNCTION process.search_keyed(groups text[], bands integer[], low integer, high integer) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT string_agg(format(' AND process.search_keys(e.words, e.relevance) && %L::bigint[]', k.keys), '')
+    FROM unnest(groups) AS g (ids),
+         LATERAL (SELECT array_agg(i.id::bigint << 5 | b.band) AS keys
+                    FROM unnest(g.ids::integer[]) AS i (id), generate_series(low, high) AS b (band)
+                   WHERE bands[b.band + 1] > 0) AS k
+$$;
+
+-- How far down from a band this many hits will likely be found, how many there are, and among how many segments.
+CREATE FUNCTION process.search_step(
+  bands integer[], hits double precision[], high integer, need double precision,
+  OUT low integer, OUT expected double precision, OUT among double precision
+)
+LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-  RETURN QUERY EXECUTE format(
-    'WITH found AS MATERIALIZED (
-       SELECT e.tenant_id, e.segment_id, e.%1$I AS rank FROM process.search_entries AS e WHERE true %2$s
-     )
-     SELECT f.segment_id, f.rank FROM found AS f
-      WHERE f.tenant_id = $1 AND (f.rank, f.segment_id) < ($2, $3)
-      ORDER BY f.rank DESC, f.segment_id DESC LIMIT $4 OFFSET $5', sort, conditions)
-    USING tenant, below, below_id, most, known;
+  low := high + 1;
+  expected := 0;
+  among := 0;
+  WHILE low > 0 AND expected < need LOOP
+    expected := expected + hits[low];
+    among := among + bands[low];
+    low := low - 1;
+  END LOOP;
 END
 $$;
 
 -- A page: the highest of an order below a place. There are two ways to it. By the words: fetch all that have them, sort.
 -- By the order: walk down and keep what has them, until the page is full. The first costs as much as there are matches,
--- the second the less the more there are; a walk that turns out to be long is given up for the first. By relevance, the
--- highest weights are tried alone before all: they often fill the page.
+-- the second the less the more there are. By relevance, the words are asked for in as many bands at once as will likely
+-- fill the page, the highest first. A walk that turns out to be long is given up: what is missing is found by the words.
 -- The ways are fixed here: statistics that lie cannot change them. The conditions hold only numbers and quoted ids.
 CREATE FUNCTION process.search(request jsonb, sort text, most integer, below bigint, below_id uuid)
 RETURNS TABLE (segment_id uuid, rank bigint)
@@ -135,64 +160,73 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
-  tenant uuid := platform.current_tenant();
-  total  double precision;
-  terms  text;
-  top_terms text;
-  filters text;
-  likely double precision;
-  dense  double precision; -- as many as would be met on the way down if they lay evenly
-  reach  bigint;
-  hits   integer;
+  by_words CONSTANT text :=
+    'WITH found AS MATERIALIZED (
+       SELECT e.tenant_id, e.segment_id, e.%1$I AS rank FROM process.search_entries AS e WHERE %2$s
+     )
+     SELECT f.segment_id, f.rank FROM found AS f
+      WHERE f.tenant_id = $1 AND (f.rank, f.segment_id) < ($2, $3)
+      ORDER BY f.rank DESC, f.segment_id DESC LIMIT $4';
+  by_order CONSTANT text :=
+    'SELECT e.segment_id, e.rank
+       FROM (SELECT e.*, e.%1$I AS rank FROM process.search_entries AS e
+              WHERE e.tenant_id = $1 AND (e.%1$I, e.segment_id) < ($2, $3)
+              ORDER BY e.tenant_id DESC, e.%1$I DESC, e.segment_id DESC LIMIT $5) AS e
+      WHERE %2$s LIMIT $4';
+  tenant  uuid := platform.current_tenant();
+  bands   integer[];
+  total   bigint;
+  wanted  record;
+  step    record;
+  high    integer := 31;
+  need    double precision := CASE sort WHEN 'relevance' THEN 2 * most ELSE 'infinity'::double precision END;
+  reach   bigint;
+  walking boolean;
+  patient boolean := true;
+  found   integer := 0;
 BEGIN
   IF sort NOT IN ('relevance', 'recency', 'confidence') OR most NOT BETWEEN 1 AND 1000 THEN
     RAISE EXCEPTION 'not an order, or not a size of a page' USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  SELECT w.segments INTO total FROM process.search_words AS w WHERE w.tenant_id = tenant AND w.word = '';
+  SELECT w.bands, w.segments INTO bands, total FROM process.search_words AS w WHERE w.tenant_id = tenant AND w.word = '';
   IF coalesce(total, 0) <= 0 THEN
     RETURN;
   END IF;
-  SELECT c.terms, c.top_terms, c.filters, c.likely, c.likely * CASE sort WHEN 'relevance' THEN c.scarcity ELSE 1 END
-    INTO terms, top_terms, filters, likely, dense
-    FROM process.search_conditions(tenant, request, total) AS c;
-  IF terms IS NULL THEN
+  SELECT * INTO wanted FROM process.search_conditions(tenant, request, bands);
+  IF wanted.groups IS NULL THEN
     RETURN;
   END IF;
   IF jsonb_array_length(request -> 'videos') <= 50 THEN
-    RETURN QUERY EXECUTE format(
-      'WITH found AS MATERIALIZED (
-         SELECT e.segment_id, e.%1$I AS rank FROM process.search_entries AS e WHERE e.tenant_id = $1 %2$s
-       )
-       SELECT f.segment_id, f.rank FROM found AS f WHERE (f.rank, f.segment_id) < ($2, $3)
-        ORDER BY f.rank DESC, f.segment_id DESC LIMIT $4', sort, filters || terms)
+    RETURN QUERY EXECUTE format(by_words, sort, 'e.tenant_id = $1' || wanted.terms || wanted.filters)
       USING tenant, below, below_id, most;
     RETURN;
   END IF;
-  IF terms = '' OR dense * likely > most * total THEN
-    reach := CASE WHEN terms = '' THEN total ELSE 1000 + 4 * most * total / dense END;
-    RETURN QUERY EXECUTE format(
-      'SELECT e.segment_id, e.rank
-         FROM (SELECT e.*, e.%1$I AS rank FROM process.search_entries AS e
-                WHERE e.tenant_id = $1 AND (e.%1$I, e.segment_id) < ($2, $3)
-                ORDER BY e.tenant_id DESC, e.%1$I DESC, e.segment_id DESC LIMIT $5) AS e
-        WHERE true %2$s LIMIT $4', sort, filters || terms)
-      USING tenant, below, below_id, most, reach;
-    GET DIAGNOSTICS hits = ROW_COUNT;
-    IF hits = most OR reach >= total THEN
-      RETURN;
+  LOOP
+    IF sort = 'relevance' THEN
+      high := least(high, process.search_band(below));
     END IF;
-  END IF;
-  IF hits IS NULL AND sort = 'relevance' AND likely > 10 * most THEN
-    RETURN QUERY SELECT b.segment_id, b.rank
-      FROM process.search_by_words(tenant, sort, top_terms || filters, most, 0, below, below_id) AS b;
-    GET DIAGNOSTICS hits = ROW_COUNT;
-    IF hits = most THEN
-      RETURN;
+    SELECT * INTO step FROM process.search_step(bands, wanted.hits, high, need);
+    reach := step.among * (most - found) / greatest(step.expected, 1);
+    walking := wanted.terms = '' OR (patient AND reach < step.expected);
+    reach := CASE WHEN wanted.terms = '' THEN total ELSE 1000 + 4 * reach END;
+    FOR segment_id, rank IN EXECUTE CASE WHEN walking
+      THEN format(by_order, sort, 'true' || wanted.terms || wanted.filters)
+      ELSE format(by_words, sort, 'true' || process.search_keyed(wanted.groups, bands, step.low, high) || wanted.filters) END
+      USING tenant, below, below_id, most - found, reach
+    LOOP
+      RETURN NEXT;
+      found := found + 1;
+      below := rank;
+      below_id := segment_id;
+    END LOOP;
+    EXIT WHEN found = most OR (walking AND reach >= total) OR (NOT walking AND step.low = 0);
+    IF walking THEN
+      patient := false;
+    ELSE
+      high := step.low - 1;
+      need := need * 4;
     END IF;
-  END IF;
-  RETURN QUERY SELECT b.segment_id, b.rank
-    FROM process.search_by_words(
-      tenant, sort, terms || filters, most - coalesce(hits, 0), coalesce(hits, 0), below, below_id) AS b;
+  END LOOP;
 END
 $$;
 

@@ -96,7 +96,7 @@ class Library:
     async def everything(self, connection: Any) -> tuple[Sequence[Any], Sequence[Any]]:
         """The index as it is, without its numbers: for whoever may see it."""
         words = await connection.execute(
-            "SELECT word, segments, shown FROM process.search_words WHERE tenant_id = %s ORDER BY word",
+            "SELECT word, segments, shown, bands FROM process.search_words WHERE tenant_id = %s ORDER BY word",
             (self.tenant_id,),
         )
         entries = await connection.execute(

@@ -132,7 +132,7 @@ async def test_the_index_follows_the_texts(
     await library.video("seven")
     async with superuser(postgres_server, postgres) as connection:
         words, entries = await library.everything(connection)
-        assert {word: count for word, count, _ in words} == {
+        assert {word: count for word, count, *_ in words} == {
             "": 4,
             "0ne": 1,
             "tw0": 3,
@@ -226,14 +226,20 @@ async def test_a_corrected_word_stays_so_on_the_next_page(library: Library) -> N
 
 LARGE = """
 INSERT INTO process.search_words (tenant_id, word, segments, shown)
-  SELECT %(tenant)s, word, count, word FROM (VALUES ('', 20000), ('common', 10000), ('rare', 20)) AS w (word, count);
+  SELECT %(tenant)s, word, count, word
+    FROM (VALUES ('', 20000), ('common', 10000), ('middle', 500), ('rare', 20)) AS w (word, count);
 """
 ENTRIES = """
-INSERT INTO process.search_entries
-SELECT %(tenant)s, gen_random_uuid(), gen_random_uuid(), i, i, i,
-       ARRAY[(SELECT word_id FROM process.search_words WHERE tenant_id = %(tenant)s
-               AND word = CASE WHEN i %% 1000 = 0 THEN 'rare' WHEN i %% 2 = 0 THEN 'common' ELSE '' END)]
-  FROM generate_series(1, 20000) AS i
+WITH made AS (
+  INSERT INTO process.search_entries
+  SELECT %(tenant)s, gen_random_uuid(), gen_random_uuid(), (1::bigint << 61) + (i::bigint << 46), i, i,
+         ARRAY[(SELECT word_id FROM process.search_words WHERE tenant_id = %(tenant)s AND word = CASE
+           WHEN i %% 1000 = 0 THEN 'rare' WHEN i %% 2 = 0 THEN 'common' WHEN i %% 40 = 1 THEN 'middle' ELSE '' END)]
+    FROM generate_series(1, 20000) AS i
+  RETURNING relevance
+)
+UPDATE process.search_words SET bands = process.search_bands(ARRAY(SELECT relevance FROM made))
+ WHERE tenant_id = %(tenant)s AND word = ''
 """
 FETCHED = """
 SELECT pg_stat_get_xact_numscans('process.search_entries'::regclass),
@@ -268,6 +274,9 @@ async def test_the_plan_uses_its_indexes_as_the_application(
             await connection.execute(ENTRIES, {"tenant": tenant})
     by_words = await fetched(library.database, library.tenant_id, "rare")
     assert by_words == (0, 1, 0, 20)  # the matches of this tenant, and nothing else
+    table, words, order, rows = await fetched(library.database, library.tenant_id, "middle")
+    assert (table, words, order) == (0, 1, 0)
+    assert 21 <= rows < 200  # the highest bands alone
     table, words, order, rows = await fetched(library.database, library.tenant_id, "common")
     assert (table, words, order) == (0, 0, 1)
     assert 42 <= rows < 100  # down the order until the page is full: every second row
