@@ -1,7 +1,9 @@
 -- Looking things up. A request is a document of words as they are compared, a trailing * for "begins with":
 --   {"all": [["goal"], ["arsena1", "arsenaa1"], ["fin*"]], "phrases": [["man", "utd"]], "none": ["offside"],
---    "no_phrases": [["extra", "time"]], "videos": ["..."], "after": 0, "before": 0, "confidence": 0}
--- `all`: of each list one word; times are seconds, the confidence is in thousandths.
+--    "no_phrases": [["extra", "time"]], "videos": ["..."], "after": 0, "before": 0, "confidence": 0,
+--    "spelling": {"goai": ["goal", "goals"]}}
+-- `all`: of each list one word, or, where its first is in `spelling`, one of those it is read as; times are seconds, the
+-- confidence is in thousandths.
 
 CREATE FUNCTION process.search_find(tenant uuid, wanted text[]) RETURNS TABLE (word_id integer, segments integer)
 LANGUAGE sql STABLE AS $$
@@ -74,7 +76,9 @@ BEGIN
   hits := bands;
   terms := '';
   filters := '';
-  FOR part IN SELECT jsonb_array_elements(request -> 'all') LOOP
+  FOR part IN
+    SELECT coalesce(request -> 'spelling' -> (a.list ->> 0), a.list) FROM jsonb_array_elements(request -> 'all') AS a (list)
+  LOOP
     SELECT array_agg(f.word_id), sum(f.segments) / total INTO ids, share
       FROM process.search_find(tenant, process.search_texts(part)) AS f;
     IF ids IS NULL THEN

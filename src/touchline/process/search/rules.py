@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +15,16 @@ from .words import Word, places
 Spelling = Mapping[str, Sequence[str]]
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of the index, and the words whose spelling matters."""
+
+    request: dict[str, Any]
+    known: list[str]  # those that stay as they are if anybody wrote them so
+    loose: list[str]  # those that are read as others too
+    corrected: list[str]  # those that are read as others only: somebody may have written them meanwhile
+
+
 def corrected_words(query: Query, mask: int) -> tuple[str, ...]:
     return tuple(term.word for number, term in enumerate(query.terms) if mask >> number & 1)
 
@@ -23,13 +34,6 @@ def correction_mask(query: Query, made: Sequence[Correction]) -> int:
     return sum(1 << number for number, term in enumerate(query.terms) if not term.prefix and term.word in words)
 
 
-def checked_words(query: Query, corrected: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words whose spelling matters: those that stay as they are if they are known, and those read as others too."""
-    words = [term for term in query.terms if not term.prefix]
-    loose = {term.word for term in words if term.near or term.word in corrected}
-    return [term.word for term in words if term.word not in loose], sorted(loose)
-
-
 def corrections(query: Query, spelling: Spelling) -> tuple[Correction, ...]:
     """The words that nobody has written here and that were read as others."""
     words = [term.word for term in query.terms if not term.prefix and not term.near]
@@ -37,10 +41,17 @@ def corrections(query: Query, spelling: Spelling) -> tuple[Correction, ...]:
     return tuple(Correction(word, read_as) for word, read_as in found if read_as)
 
 
-def request(query: Query, spelling: Spelling, videos: Sequence[UUID] | None) -> dict[str, Any]:
-    """As `process.search` takes it."""
+def wanted(query: Query, corrected: Sequence[str], videos: Sequence[UUID] | None) -> Wanted:
+    words = [term for term in query.terms if not term.prefix]
+    loose = {term.word for term in words if term.near or term.word in corrected}
+    known = [term.word for term in words if term.word not in loose]
+    return Wanted(_request(query, videos), known, sorted(loose), list(corrected))
+
+
+def _request(query: Query, videos: Sequence[UUID] | None) -> dict[str, Any]:
+    """As `process.search` takes it; how words are read is added to it there."""
     filters = query.filters
-    groups = [_alternatives(term, spelling) for term in query.terms]
+    groups = [[_pattern(term)] for term in query.terms]
     groups += [[entity_mark(entity)] for entity in filters.entities]
     groups += [[f":lang:{language}" for language in filters.languages]] if filters.languages else []
     return {

@@ -70,15 +70,11 @@ async def forget(transaction: Transaction, video_id: UUID) -> None:
 
 async def _page(store: SearchStore, query: Query, question: Question) -> Page:
     corrected = rules.corrected_words(query, question.after.corrected) if question.after else ()
-    known, loose = rules.checked_words(query, corrected)
-    spelling = await store.spelling(known, loose)
-    for word in corrected:  # known by now, perhaps: it is read as on the first page
-        spelling[word] = [near for near in spelling.get(word, ()) if near != word]
     videos = await _videos(store, query.filters)
     if videos is not None and not videos:
         return Page((), None)
-    request = rules.request(query, spelling, videos)
-    found = await store.page(request, question.sort, question.first + 1, question.after or TOP)
+    wanted = rules.wanted(query, corrected, videos)
+    spelling, found = await store.page(wanted, question.sort, question.first + 1, question.after or TOP)
     made = rules.corrections(query, spelling)
     hits = tuple(_hit(one, query, spelling) for one in found[: question.first])
     more = len(found) > question.first

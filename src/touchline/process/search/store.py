@@ -5,34 +5,45 @@ Invariant: the segments of a page are fetched one by one by their key, whatever 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from .model import Place, Sort
+from .rules import Spelling, Wanted
 
 TOP = Place(2**63 - 1, UUID(int=2**128 - 1))
 
-SPELLING: LiteralString = "SELECT wanted, word FROM process.search_spelling(%(known)s, %(loose)s)"
+# One statement, one journey: how the words are read, and the page that has them. Without hits, one row with the former.
 PAGE: LiteralString = """
-SELECT h.segment_id, h.rank, s.video_id, s.text, s.bounding_box, s.t_start, s.t_end, s.confidence, s.language,
-       v.created_at, p.width AS picture_width, p.height AS picture_height
-  FROM process.search(%(request)s, %(sort)s, %(most)s, %(rank)s, %(segment_id)s) AS h
- CROSS JOIN LATERAL (
-   SELECT * FROM process.segments AS s
-    WHERE s.tenant_id = (SELECT platform.current_tenant()) AND s.id = h.segment_id LIMIT 1) AS s
- CROSS JOIN LATERAL (
-   SELECT v.created_at FROM process.videos AS v
-    WHERE v.tenant_id = (SELECT platform.current_tenant()) AND v.video_id = s.video_id LIMIT 1) AS v
+WITH read AS MATERIALIZED (
+  SELECT coalesce(jsonb_object_agg(w.wanted, w.words), '{}') AS spelling
+    FROM (SELECT s.wanted, jsonb_agg(s.word ORDER BY s.place) AS words
+            FROM ROWS FROM (process.search_spelling(%(known)s, %(loose)s)) WITH ORDINALITY AS s (wanted, word, place)
+           WHERE s.word <> s.wanted OR s.wanted <> ALL (%(corrected)s)
+           GROUP BY s.wanted) AS w
+)
+SELECT r.spelling, h.*
+  FROM read AS r
   LEFT JOIN LATERAL (
-   SELECT p.width, p.height FROM process.samplings AS p
-    WHERE p.tenant_id = (SELECT platform.current_tenant()) AND p.video_id = s.video_id LIMIT 1) AS p ON true
+    SELECT h.segment_id, h.rank, s.video_id, s.text, s.bounding_box, s.t_start, s.t_end, s.confidence, s.language,
+           v.created_at, p.width AS picture_width, p.height AS picture_height
+      FROM process.search(%(request)s || jsonb_build_object('spelling', r.spelling), %(sort)s, %(most)s, %(rank)s,
+                          %(segment_id)s) AS h
+     CROSS JOIN LATERAL (
+       SELECT * FROM process.segments AS s
+        WHERE s.tenant_id = (SELECT platform.current_tenant()) AND s.id = h.segment_id LIMIT 1) AS s
+     CROSS JOIN LATERAL (
+       SELECT v.created_at FROM process.videos AS v
+        WHERE v.tenant_id = (SELECT platform.current_tenant()) AND v.video_id = s.video_id LIMIT 1) AS v
+      LEFT JOIN LATERAL (
+       SELECT p.width, p.height FROM process.samplings AS p
+        WHERE p.tenant_id = (SELECT platform.current_tenant()) AND p.video_id = s.video_id LIMIT 1) AS p ON true
+  ) AS h ON true
  ORDER BY h.rank DESC, h.segment_id DESC
 """
 LABELED: LiteralString = """
@@ -65,21 +76,12 @@ class SearchStore:
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def spelling(self, known: Sequence[str], loose: Sequence[str]) -> dict[str, list[str]]:
-        """How words are written here. `known`: as they are, if anybody wrote them so; `loose`: the near ones too."""
-        found: dict[str, list[str]] = {}
-        if not known and not loose:
-            return found
-        cursor = await self._connection.execute(SPELLING, {"known": list(known), "loose": list(loose)})
-        for wanted, word in await cursor.fetchall():
-            found.setdefault(wanted, []).append(word)
-        return found
-
-    async def page(self, request: dict[str, Any], sort: Sort, most: int, below: Place) -> list[FoundSegment]:
+    async def page(self, wanted: Wanted, sort: Sort, most: int, below: Place) -> tuple[Spelling, list[FoundSegment]]:
         place = {"rank": below.rank, "segment_id": below.segment_id}
-        async with self._connection.cursor(row_factory=class_row(FoundSegment)) as cursor:
-            values = {"request": Jsonb(request), "sort": sort, "most": most, **place}
-            return await (await cursor.execute(PAGE, values)).fetchall()
+        values = {"request": Jsonb(wanted.request), "sort": sort, "most": most, **place}
+        words = {"known": wanted.known, "loose": wanted.loose, "corrected": wanted.corrected}
+        rows = await (await self._connection.execute(PAGE, values | words)).fetchall()
+        return rows[0][0], [FoundSegment(*found) for _, *found in rows if found[0]]
 
     async def labeled(self, kind: str, value: str, most: int) -> set[UUID]:
         cursor = await self._connection.execute(LABELED, {"kind": kind, "value": value, "most": most})

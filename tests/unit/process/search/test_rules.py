@@ -66,8 +66,8 @@ def test_a_request_has_all_that_was_asked() -> None:
     video, at = UUID(int=1), datetime(2026, 1, 1, tzinfo=UTC)
     filters = Filters((), ("en", "de"), ("url",), (), at, at, 0.25)
     query = Query((Term("a"), Term("b", prefix=True)), (("c", "d"),), (Term("e", prefix=True),), (("f", "g"),), filters)
-    assert rules.request(query, {"a": ["a", "aa"]}, [video]) == {
-        "all": [["a", "aa"], ["b*"], [":url"], [":lang:en", ":lang:de"]],
+    assert rules.wanted(query, (), [video]).request == {
+        "all": [["a"], ["b*"], [":url"], [":lang:en", ":lang:de"]],
         "phrases": [["c", "d"]],
         "none": ["e*"],
         "no_phrases": [["f", "g"]],
@@ -82,7 +82,8 @@ def test_only_unknown_words_are_corrected() -> None:
     query = Query((Term("known"), Term("unknwon"), Term("near", near=True), Term("strange")))
     spelling = {"known": ["known"], "unknwon": ["unknown"], "near": ["near", "neat"]}
     assert rules.corrections(query, spelling) == (Correction("unknwon", ("unknown",)),)
-    assert rules.checked_words(query, ["strange"]) == (["known", "unknwon"], ["near", "strange"])
+    wanted = rules.wanted(query, ["strange"], None)
+    assert (wanted.known, wanted.loose) == (["known", "unknwon"], ["near", "strange"])
     made = rules.corrections(query, spelling)
     assert rules.corrected_words(query, rules.correction_mask(query, made)) == ("unknwon",)
 
