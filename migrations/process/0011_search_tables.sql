@@ -54,7 +54,7 @@ RETURN (relevance >> 57)::integer;
 -- What an entry is indexed by: each of its words, in its band.
 CREATE FUNCTION process.search_keys(words integer[], relevance bigint) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ARRAY(SELECT w.id::bigint << 5 | process.search_band(relevance) FROM unnest(words) AS w (id));
+RETURN ARRAY(SELECT (w.id::bigint << 5) + process.search_band(relevance) FROM unnest(words) AS w (id));
 
 -- Without a list of pending changes, which every search would have to read through.
 CREATE INDEX search_entries_words ON process.search_entries USING gin (process.search_keys(words, relevance))

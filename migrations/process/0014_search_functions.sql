@@ -57,11 +57,11 @@ LANGUAGE sql IMMUTABLE
 RETURN ARRAY(SELECT greatest(h.hits * least(1, share * h.chance), 1e-9)
                FROM unnest(hits, chances) WITH ORDINALITY AS h (hits, chance, place) ORDER BY h.place);
 
--- A request as groups of numbers, of each of which an entry has one, and as conditions on an entry: the groups again, and
--- the rest. `hits`: how many segments of each band will likely have all the groups. No groups: none can.
+-- A request as conditions on an entry: its words as they stand in it (`terms`), as the index of words answers them in a band
+-- (`keys`), and the rest. `hits`: how many segments of each band will likely have all the words. No terms: none can.
 CREATE FUNCTION process.search_conditions(
   tenant uuid, request jsonb, bands integer[],
-  OUT groups text[], OUT terms text, OUT filters text, OUT hits double precision[]
+  OUT terms text, OUT keys text, OUT filters text, OUT hits double precision[]
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -71,10 +71,9 @@ DECLARE
   total   double precision := (SELECT sum(b.segments) FROM unnest(bands) AS b (segments));
   chances double precision[] := process.search_chances(bands);
   even    double precision[] := array_fill(1, ARRAY[32]); -- marks do not depend on the length
-  wanted  text[] := '{}';
+  groups  text[] := '{}'; -- of each an entry has one
 BEGIN
   hits := bands;
-  terms := '';
   filters := '';
   FOR part IN
     SELECT coalesce(request -> 'spelling' -> (a.list ->> 0), a.list) FROM jsonb_array_elements(request -> 'all') AS a (list)
@@ -84,7 +83,7 @@ BEGIN
     IF ids IS NULL THEN
       RETURN;
     END IF;
-    wanted := wanted || ids::text;
+    groups := groups || ids::text;
     hits := process.search_share(hits, share, CASE WHEN part ->> 0 LIKE ':%' THEN even ELSE chances END);
   END LOOP;
   FOR part IN SELECT jsonb_array_elements(request -> 'phrases') LOOP
@@ -92,7 +91,7 @@ BEGIN
     IF ids IS NULL THEN
       RETURN;
     END IF;
-    wanted := wanted || ARRAY(SELECT format('{%s}', i.id) FROM unnest(ids) AS i (id));
+    groups := groups || ARRAY(SELECT format('{%s}', i.id) FROM unnest(ids) AS i (id));
     filters := filters || ' AND' || process.search_in_order(ids);
     hits := process.search_share(hits, share, chances);
   END LOOP;
@@ -119,44 +118,35 @@ BEGIN
   IF request ? 'confidence' THEN
     filters := filters || format(' AND e.confidence >= %s', (request ->> 'confidence')::bigint << 52);
   END IF;
-  groups := wanted;
-  SELECT coalesce(string_agg(format(' AND e.words && %L::integer[]', g.ids), ''), '')
-    INTO terms FROM unnest(wanted) AS g (ids);
+  SELECT coalesce(string_agg(format(' AND e.words && %L::integer[]', g.ids), ''), ''),
+         string_agg(format(
+           ' AND process.search_keys(e.words, e.relevance) && ARRAY(SELECT (i.id::bigint << 5) + b.band FROM unnest(%L::integer[]) AS i (id))',
+           g.ids), '')
+    INTO terms, keys FROM unnest(groups) AS g (ids);
 END
 $$;
 
--- The groups as conditions that the index of words answers, for some of the bands.
-CREATE FUNCTION process.search_keyed(groups text[], bands integer[], low integer, high integer) RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT string_agg(format(' AND process.search_keys(e.words, e.relevance) && %L::bigint[]', k.keys), '')
-    FROM unnest(groups) AS g (ids),
-         LATERAL (SELECT array_agg(i.id::bigint << 5 | b.band) AS keys
-                    FROM unnest(g.ids::integer[]) AS i (id), generate_series(low, high) AS b (band)
-                   WHERE bands[b.band + 1] > 0) AS k
-$$;
-
--- How far down from a band this many hits will likely be found, how many there are, and among how many segments.
-CREATE FUNCTION process.search_step(
-  bands integer[], hits double precision[], high integer, need double precision,
-  OUT low integer, OUT expected double precision, OUT among double precision
+-- How many hits there likely are in the bands, from one downwards, that will fill a page, and among how many segments.
+CREATE FUNCTION process.search_depth(
+  bands integer[], hits double precision[], high integer, most bigint,
+  OUT expected double precision, OUT among double precision
 )
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-  low := high + 1;
-  expected := 0;
+  expected := 1e-9;
   among := 0;
-  WHILE low > 0 AND expected < need LOOP
-    expected := expected + hits[low];
-    among := among + bands[low];
-    low := low - 1;
+  FOR band IN REVERSE high .. 0 LOOP
+    expected := expected + hits[band + 1];
+    among := among + bands[band + 1];
+    EXIT WHEN expected >= most;
   END LOOP;
 END
 $$;
 
--- A page: the highest of an order below a place. There are two ways to it. By the words: fetch all that have them, sort.
--- By the order: walk down and keep what has them, until the page is full. The first costs as much as there are matches,
--- the second the less the more there are. By relevance, the words are asked for in as many bands at once as will likely
--- fill the page, the highest first. A walk that turns out to be long is given up: what is missing is found by the words.
+-- A page: the highest of an order below a place. There are two ways to it. By the words: fetch all that have them, sort; by
+-- relevance band by band, the highest first, until the page is full. By the order: walk down and keep what has the words,
+-- until the page is full. The first costs as much as there are matches, the second the less the more there are; a step
+-- of it costs about a third. A walk that turns out to be long is given up: what is missing is found by the words.
 -- The ways are fixed here: statistics that lie cannot change them. The conditions hold only numbers and quoted ids.
 CREATE FUNCTION process.search(request jsonb, sort text, most integer, below bigint, below_id uuid)
 RETURNS TABLE (segment_id uuid, rank bigint)
@@ -164,30 +154,34 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
-  by_words CONSTANT text :=
-    'WITH found AS MATERIALIZED (
-       SELECT e.tenant_id, e.segment_id, e.%1$I AS rank FROM process.search_entries AS e WHERE %2$s
-     )
-     SELECT f.segment_id, f.rank FROM found AS f
-      WHERE f.tenant_id = $1 AND (f.rank, f.segment_id) < ($2, $3)
+  in_videos CONSTANT text :=
+    'SELECT f.segment_id, f.rank
+       FROM (SELECT e.segment_id, e.%1$I AS rank FROM process.search_entries AS e WHERE e.tenant_id = $1 %2$s OFFSET 0) AS f
+      WHERE (f.rank, f.segment_id) < ($2, $3)
       ORDER BY f.rank DESC, f.segment_id DESC LIMIT $4';
+  by_words CONSTANT text :=
+    'SELECT f.segment_id, f.rank
+       FROM unnest($5) AS b (band)
+      CROSS JOIN LATERAL (
+        SELECT f.segment_id, f.rank
+          FROM (SELECT e.tenant_id, e.segment_id, e.%1$I AS rank FROM process.search_entries AS e WHERE true %2$s OFFSET 0) AS f
+         WHERE f.tenant_id = $1 AND (f.rank, f.segment_id) < ($2, $3)
+         ORDER BY f.rank DESC, f.segment_id DESC LIMIT $4) AS f
+      %3$s LIMIT $4';
   by_order CONSTANT text :=
     'SELECT e.segment_id, e.rank
        FROM (SELECT e.*, e.%1$I AS rank FROM process.search_entries AS e
               WHERE e.tenant_id = $1 AND (e.%1$I, e.segment_id) < ($2, $3)
               ORDER BY e.tenant_id DESC, e.%1$I DESC, e.segment_id DESC LIMIT $5) AS e
-      WHERE %2$s LIMIT $4';
-  tenant  uuid := platform.current_tenant();
-  bands   integer[];
-  total   bigint;
-  wanted  record;
-  step    record;
-  high    integer := 31;
-  need    double precision := CASE sort WHEN 'relevance' THEN 2 * most ELSE 'infinity'::double precision END;
-  reach   bigint;
-  walking boolean;
-  patient boolean := true;
-  found   integer := 0;
+      WHERE true %2$s LIMIT $4';
+  tenant uuid := platform.current_tenant();
+  bands  integer[];
+  total  bigint;
+  wanted record;
+  depth  record;
+  high   integer := CASE sort WHEN 'relevance' THEN least(process.search_band(below), 31) ELSE 31 END;
+  reach  bigint; -- how far a walk goes
+  found  integer := 0;
 BEGIN
   IF sort NOT IN ('relevance', 'recency', 'confidence') OR most NOT BETWEEN 1 AND 1000 THEN
     RAISE EXCEPTION 'not an order, or not a size of a page' USING ERRCODE = 'invalid_parameter_value';
@@ -197,40 +191,35 @@ BEGIN
     RETURN;
   END IF;
   SELECT * INTO wanted FROM process.search_conditions(tenant, request, bands);
-  IF wanted.groups IS NULL THEN
+  IF wanted.terms IS NULL THEN
     RETURN;
   END IF;
   IF jsonb_array_length(request -> 'videos') <= 50 THEN
-    RETURN QUERY EXECUTE format(by_words, sort, 'e.tenant_id = $1' || wanted.terms || wanted.filters)
-      USING tenant, below, below_id, most;
+    RETURN QUERY EXECUTE format(in_videos, sort, wanted.terms || wanted.filters) USING tenant, below, below_id, most;
     RETURN;
   END IF;
-  LOOP
-    IF sort = 'relevance' THEN
-      high := least(high, process.search_band(below));
-    END IF;
-    SELECT * INTO step FROM process.search_step(bands, wanted.hits, high, need);
-    reach := step.among * (most - found) / greatest(step.expected, 1);
-    walking := wanted.terms = '' OR (patient AND reach < step.expected);
-    reach := CASE WHEN wanted.terms = '' THEN total ELSE 1000 + 4 * reach END;
-    FOR segment_id, rank IN EXECUTE CASE WHEN walking
-      THEN format(by_order, sort, 'true' || wanted.terms || wanted.filters)
-      ELSE format(by_words, sort, 'true' || process.search_keyed(wanted.groups, bands, step.low, high) || wanted.filters) END
-      USING tenant, below, below_id, most - found, reach
+  SELECT * INTO depth FROM process.search_depth(
+    bands, wanted.hits, high, CASE sort WHEN 'relevance' THEN most ELSE total END);
+  reach := least(depth.among * most / depth.expected, total);
+  IF wanted.terms = '' OR reach < 3 * depth.expected THEN
+    reach := CASE WHEN wanted.terms = '' THEN total ELSE 1000 + 2 * reach END;
+    FOR segment_id, rank IN
+      EXECUTE format(by_order, sort, wanted.terms || wanted.filters) USING tenant, below, below_id, most, reach
     LOOP
       RETURN NEXT;
       found := found + 1;
       below := rank;
       below_id := segment_id;
     END LOOP;
-    EXIT WHEN found = most OR (walking AND reach >= total) OR (NOT walking AND step.low = 0);
-    IF walking THEN
-      patient := false;
-    ELSE
-      high := step.low - 1;
-      need := need * 4;
+    IF found = most OR reach >= total THEN
+      RETURN;
     END IF;
-  END LOOP;
+  END IF;
+  RETURN QUERY EXECUTE format(
+    by_words, sort, wanted.keys || wanted.filters,
+    CASE sort WHEN 'relevance' THEN '' ELSE 'ORDER BY f.rank DESC, f.segment_id DESC' END)
+    USING tenant, below, below_id, most - found,
+      ARRAY(SELECT b.band FROM generate_series(high, 0, -1) AS b (band) WHERE bands[b.band + 1] > 0);
 END
 $$;
 
