@@ -1,41 +1,40 @@
 """Search over many segments beside tantivy, SQLite's FTS5 and PostgreSQL with pg_trgm: the first ranked page of 20.
 
 Ours is asked as the product asks: as the application, through the tenant's wall, each question a transaction over a
-connection. tantivy and SQLite answer inside the asking process, know no tenants and hold nothing but the texts.
+connection. tantivy and SQLite answer inside the asking process, know no tenants and hold nothing but the texts. All
+take turns, question by question, so that whatever else the machine does meets them alike.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
+import psycopg
 from psycopg import AsyncConnection
 from support.captions import KINDS, Captions
-from support.peer_search import Questions, Times, pg_trgm, sqlite_fts5
+from support.peer_search import Fts5, Peer, Trgm, tantivy
+from support.postgres import embedded_postgres
 from support.report import percentile, report
-from support.stack import product
 
-from touchline.apps import wiring
-from touchline.apps.settings import load
 from touchline.kernel import TenantId
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
+from touchline.platform.postgres.settings import PostgresSettings
+from touchline.process.search.model import Sort
 from touchline.process.search.service import Question, Search
 
-ROOT = Path(__file__).parents[1]
-PEERS = ROOT / ".cache" / "search-peers"
-TENANT = TenantId(uuid4())
-A_VIDEO = 2_000  # segments
+TENANT = TenantId(UUID("11111111-1111-4111-8111-111111111111"))
+A_VIDEO = 1_000  # segments
 FORMS = {"phrase": '"{}"', "prefix": "{}*"}
 VIDEO = """
 INSERT INTO process.videos (tenant_id, video_id, s3_original_path, size_bytes, content_type, created_at)
@@ -48,108 +47,148 @@ SELECT platform.current_tenant(), gen_random_uuid(), %(video)s, t.text, t.text, 
        t.place * 1000 + 900, 0.6 + 0.4 * random(), '{"x": 1, "y": 1, "width": 1, "height": 1}', 'eng'
   FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS t (text, place)
 """
+THERE = "SELECT coalesce(max(segments), 0) FROM process.search_words WHERE tenant_id = %s AND word = ''"
 SIZES = """
-SELECT sum(pg_total_relation_size(oid)), sum(pg_indexes_size(oid)) FROM pg_class
- WHERE oid IN ('process.search_entries'::regclass, 'process.search_words'::regclass)
+SELECT c.relname, pg_relation_size(c.oid) FROM pg_class AS c
+ WHERE c.relnamespace = 'process'::regnamespace AND c.relname ~ '^search_(entries|words)' AND c.relkind IN ('r', 'i')
 """
+Figures = dict[str, float | str]
+Times = dict[str, dict[str, list[float]]]  # by engine and kind, milliseconds
 
 
-async def fill(database: Database, texts: Sequence[str]) -> float:
-    """Video by video, as a worker writes them. Segments per second."""
-    begun = time.monotonic()
-    for number, chunk in enumerate(chunks(texts)):
-        async with database.transaction(TENANT) as transaction:
-            video = uuid4()
-            await transaction.connection.execute(VIDEO, {"video": video, "age": number * 7919 % 100_000})
-            await transaction.connection.execute(SEGMENTS, {"video": video, "texts": chunk})
-    return len(texts) / (time.monotonic() - begun)
+async def write(database: Database, texts: Sequence[str], number: int) -> float:
+    """One video, as a worker writes it. Milliseconds until it is committed, and searchable."""
+    begun = time.perf_counter()
+    async with database.transaction(TENANT) as transaction:
+        video = uuid4()
+        await transaction.connection.execute(VIDEO, {"video": video, "age": number * 7919 % 100_000})
+        await transaction.connection.execute(SEGMENTS, {"video": video, "texts": list(texts)})
+    return (time.perf_counter() - begun) * 1000
 
 
-def chunks(texts: Sequence[str]) -> list[list[str]]:
-    return [list(texts[start : start + A_VIDEO]) for start in range(0, len(texts), A_VIDEO)]
-
-
-async def ours(where: PostgresEndpoint, texts: Sequence[str], questions: Questions) -> tuple[Times, int, float]:
-    times: Times = {}
-    async with Database(where.app_url) as database:
-        rate = await fill(database, texts)
-        search = Search(database)
-        for kind in KINDS:
-            asked = [FORMS.get(kind, "{}").format(text) for text in questions[kind]]
-            for text in asked[:20]:
-                await search.page(TENANT, Question(text))  # what a running product has in memory
-            for text in asked:
-                begun = time.perf_counter()
-                await search.page(TENANT, Question(text))
-                times.setdefault(kind, []).append((time.perf_counter() - begun) * 1000)
+async def fill(where: PostgresEndpoint, texts: Sequence[str]) -> Figures:
+    """What a folder that is kept lacks. How long it took: at the beginning and at the end."""
     async with await AsyncConnection.connect(where.owner_url) as connection:
-        [(size, _)] = await (await connection.execute(SIZES)).fetchall()
-    return times, int(size), rate
-
-
-def tantivy(folder: Path) -> tuple[Times, int]:
-    python, uv = PEERS / "bin" / "python", str(ROOT / ".venv" / "bin" / "uv")
-    if not python.exists():
-        subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, str(PEERS)], check=True)
-        subprocess.run([uv, "pip", "install", "--quiet", "--python", str(python), "tantivy"], check=True)
-    script = ROOT / "bench" / "support" / "tantivy_search.py"
-    done = subprocess.run([str(python), str(script), str(folder)], stdout=subprocess.PIPE, check=True)
-    answer = json.loads(done.stdout)
-    return answer["times"], answer["bytes"]
-
-
-def figures(engine: str, times: Mapping[str, list[float]], size: int, count: int) -> dict[str, float | str]:
-    found: dict[str, float | str] = {}
-    for kind, values in times.items():
-        found[f"{engine}: {kind} p50, ms"] = percentile(values, 0.5)
-        found[f"{engine}: {kind} p95, ms"] = percentile(values, 0.95)
-    found[f"{engine}: bytes a segment"] = size / count
-    return found
-
-
-def ratios(engine: str, theirs: Times, mine: Times) -> dict[str, float | str]:
+        await connection.execute("SELECT set_config('request.jwt.claims', %s, true)", (f'{{"tenant_id": "{TENANT}"}}',))
+        [(there,)] = await (await connection.execute(THERE, (TENANT,))).fetchall()
+    async with Database(where.app_url) as database:
+        times = [
+            await write(database, texts[start : start + A_VIDEO], start // A_VIDEO)
+            for start in range(there, len(texts), A_VIDEO)
+        ]
+    if len(times) < 2:
+        return {}
     return {
-        f"{engine} / ours: {kind} p95": percentile(theirs[kind], 0.95) / percentile(mine[kind], 0.95) for kind in theirs
+        "ours: written, segments/s": A_VIDEO * len(times) / sum(times) * 1000,
+        "ours: a video of 1,000, first tenth, ms": percentile(times[: len(times) // 10 + 1], 0.5),
+        "ours: a video of 1,000, last tenth, ms": percentile(times[-(len(times) // 10 + 1) :], 0.5),
     }
 
 
-def measure(where: PostgresEndpoint, count: int, asked: int) -> dict[str, float | str]:
-    captions = Captions()
-    texts = list(captions.texts(count))
-    questions = captions.questions(texts, asked)
-    mine, size, rate = asyncio.run(ours(where, texts, questions))
-    found: dict[str, float | str] = {"segments": float(count), "ours: written, segments/s": rate}
-    found |= figures("ours", mine, size, count)
-    found["busy: load at the end, processes"] = os.getloadavg()[0]
-    for engine, (times, bytes_used) in peers(texts, questions).items():
-        found |= figures(engine, times, bytes_used, count) | ratios(engine, times, mine)
+async def sizes(where: PostgresEndpoint, count: int) -> Figures:
+    async with await AsyncConnection.connect(where.owner_url) as connection:
+        found = dict(await (await connection.execute(SIZES)).fetchall())
+    each = {f"ours: {name}, bytes a segment": size / count for name, size in sorted(found.items())}
+    return {"ours: bytes a segment": sum(found.values()) / count, **each}
+
+
+class Ours:
+    """The search of the product, by one connection, whose processor time is watched on both sides."""
+
+    def __init__(self, database: Database, process: int) -> None:
+        self._search = Search(database)
+        self._process = process
+
+    async def ask(self, kind: str, text: str, sort: Sort = Sort.RELEVANCE) -> tuple[float, float]:
+        """Milliseconds on the clock, and of the processors: this process and the server's."""
+        question = Question(FORMS.get(kind, "{}").format(text), sort=sort)
+        busy, begun = self._busy(), time.perf_counter()
+        await self._search.page(TENANT, question)
+        return (time.perf_counter() - begun) * 1000, self._busy() - busy
+
+    def _busy(self) -> float:
+        served = int(Path(f"/proc/{self._process}/schedstat").read_text(encoding="ascii").split()[0])
+        return (time.process_time_ns() + served) / 1e6
+
+
+async def take_turns(ours: Ours, peers: Sequence[Peer], questions: Sequence[tuple[str, str]]) -> Times:
+    times: Times = {}
+
+    def note(engine: str, kind: str, took: float) -> None:
+        times.setdefault(engine, {}).setdefault(kind, []).append(took)
+
+    for kind, text in questions:
+        for sort in Sort:
+            engine = "ours" if sort == Sort.RELEVANCE else f"ours by {sort}"
+            took, busy = await ours.ask(kind, text, sort)
+            note(engine, kind, took)
+            note(f"{engine}, processors", kind, busy)
+        for peer in peers:
+            if kind in peer.kinds and len(times.get(peer.name, {}).get(kind, ())) < peer.most:
+                note(peer.name, kind, peer.ask(kind, text))
+    return times
+
+
+def mixed(questions: dict[str, list[str]]) -> list[tuple[str, str]]:
+    """One of each kind after the other."""
+    return [
+        (kind, text) for texts in zip(*questions.values(), strict=True) for kind, text in zip(KINDS, texts, strict=True)
+    ]
+
+
+@contextmanager
+def all_peers(texts: Sequence[str]) -> Generator[list[Peer]]:
+    sys.path.append(str(Path(__file__).parents[1]))
+    from tests.support.debian_postgres import debian_postgres, installed  # as the tests start it
+
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        (folder / "texts.txt").write_text("\n".join(texts))
+        found: list[Peer] = [stack.enter_context(tantivy(folder)), Fts5(folder, texts)]
+        if installed():
+            server = stack.enter_context(debian_postgres())
+            connection = stack.enter_context(psycopg.connect(server.superuser_url, autocommit=True))
+            found.append(Trgm(connection, texts))
+        yield found
+
+
+def figures(times: Times) -> Figures:
+    found: Figures = {}
+    for engine, kinds in times.items():
+        for kind, values in kinds.items():
+            found[f"{engine}: {kind} p50, ms"] = percentile(values, 0.5)
+            found[f"{engine}: {kind} p95, ms"] = percentile(values, 0.95)
+            if not engine.startswith("ours"):
+                found[f"{engine} / ours: {kind} p95"] = percentile(values, 0.95) / percentile(times["ours"][kind], 0.95)
     return found
 
 
-def peers(texts: Sequence[str], questions: Questions) -> dict[str, tuple[Times, int]]:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "texts.txt").write_text("\n".join(texts))
-        (folder / "questions.json").write_text(json.dumps(questions))
-        found = {"tantivy": tantivy(folder), "fts5": sqlite_fts5(folder, texts, questions)}
-    sys.path.append(str(ROOT))
-    from tests.support.debian_postgres import debian_postgres, installed  # as the tests start it
-
-    if installed():
-        with debian_postgres() as server:
-            found["pg_trgm"] = pg_trgm(server.superuser_url, texts, questions)
+async def measure(options: Any) -> Figures:
+    captions = Captions()
+    texts = list(captions.texts(options.segments))
+    questions = captions.questions(texts, options.questions)
+    async with embedded_postgres(options.data) as (where, _):
+        found: Figures = {"segments": float(len(texts)), **await fill(where, texts), **await sizes(where, len(texts))}
+        async with Database(where.app_url, PostgresSettings(pool_size=1)) as database:
+            async with database.transaction(TENANT) as transaction:
+                ours = Ours(database, transaction.connection.info.backend_pid)
+            with all_peers(texts) as peers:
+                found["busy: load before, processes"] = os.getloadavg()[0]
+                asked = mixed(questions)
+                await take_turns(ours, peers[:2], asked[:100])  # what a running product has in memory
+                found |= figures(await take_turns(ours, peers, asked * options.rounds))
+                found |= {f"{peer.name}: bytes a segment": peer.size / len(texts) for peer in peers}
+    found["busy: load after, processes"] = os.getloadavg()[0]
     return found
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--segments", type=int, default=1_000_000)
-    arguments.add_argument("--questions", type=int, default=200)
-    options: Any = arguments.parse_args()
-    with product() as made:
-        made.touchline("up", "--detach")
-        os.environ["TOUCHLINE_DATA"] = str(made.data)
-        report("search", measure(wiring.endpoints(load()).postgres, options.segments, options.questions))
+    arguments.add_argument("--questions", type=int, default=200, help="of each kind")
+    arguments.add_argument("--rounds", type=int, default=2, help="how often all are asked")
+    arguments.add_argument("--data", type=Path, help="a folder that keeps the segments for the next time")
+    report("search", asyncio.run(measure(arguments.parse_args())))
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ PASSABLE = 0o711
 
 
 @asynccontextmanager
-async def embedded_postgres() -> AsyncGenerator[tuple[PostgresEndpoint, str]]:
-    """Where it answers, and the superuser's address."""
-    root = _root()
+async def embedded_postgres(kept: Path | None = None) -> AsyncGenerator[tuple[PostgresEndpoint, str]]:
+    """Where it answers, and the superuser's address. What lies in a folder that is kept is there the next time."""
+    root = kept or _root()
     only = Stack(
         folder=DataFolder(root / "data"),
         settings=StackSettings(),
@@ -58,9 +58,10 @@ async def embedded_postgres() -> AsyncGenerator[tuple[PostgresEndpoint, str]]:
         await migrate(where.owner_url)
         yield where, postgres.superuser_url(installation.ports, installation.secrets)
     finally:
-        os.kill(process.pid, signal.SIGQUIT)
+        os.kill(process.pid, signal.SIGINT if kept else signal.SIGQUIT)
         await process.wait()
-        shutil.rmtree(root)
+        if kept is None:
+            shutil.rmtree(root)
 
 
 def _root() -> Path:
