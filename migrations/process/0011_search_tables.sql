@@ -42,9 +42,10 @@ CREATE TABLE process.search_entries (
 -- No primary and no foreign key, which would be its largest index: the triggers alone write, one tenant at a time, and
 -- add no segment that is there.
 CREATE INDEX search_entries_video ON process.search_entries (tenant_id, video_id);
-CREATE INDEX search_entries_relevance ON process.search_entries (tenant_id, relevance, segment_id);
-CREATE INDEX search_entries_recency ON process.search_entries (tenant_id, recency, segment_id);
-CREATE INDEX search_entries_confidence ON process.search_entries (tenant_id, confidence, segment_id);
+-- Without the ids: few are equal, and those are sorted when they are met.
+CREATE INDEX search_entries_relevance ON process.search_entries (tenant_id, relevance);
+CREATE INDEX search_entries_recency ON process.search_entries (tenant_id, recency);
+CREATE INDEX search_entries_confidence ON process.search_entries (tenant_id, confidence);
 
 -- A band is four of the 128 weights: the first five bits of the relevance.
 CREATE FUNCTION process.search_band(relevance bigint) RETURNS integer

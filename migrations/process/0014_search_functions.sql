@@ -147,11 +147,12 @@ $$;
 -- relevance band by band, the highest first, until the page is full. By the order: walk down and keep what has the words,
 -- until the page is full. The first costs as much as there are matches, the second the less the more there are; a step
 -- of it costs about a third. A walk that turns out to be long is given up: what is missing is found by the words.
--- The ways are fixed here: statistics that lie cannot change them. The conditions hold only numbers and quoted ids.
+-- The ways are fixed here: statistics that lie cannot change them. Sorting what nothing has sorted is the last resort, so a
+-- walk follows its index. The conditions hold only numbers and quoted ids.
 CREATE FUNCTION process.search(request jsonb, sort text, most integer, below bigint, below_id uuid)
 RETURNS TABLE (segment_id uuid, rank bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_sort = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
   in_videos CONSTANT text :=
@@ -202,7 +203,7 @@ BEGIN
     bands, wanted.hits, high, CASE sort WHEN 'relevance' THEN most ELSE total END);
   reach := least(depth.among * most / depth.expected, total);
   IF wanted.terms = '' OR reach < 3 * depth.expected THEN
-    reach := CASE WHEN wanted.terms = '' THEN total ELSE 1000 + 2 * reach END;
+    reach := CASE WHEN wanted.terms = '' THEN total ELSE 1000 + 12 * depth.expected END;
     FOR segment_id, rank IN
       EXECUTE format(by_order, sort, wanted.terms || wanted.filters) USING tenant, below, below_id, most, reach
     LOOP

@@ -5,6 +5,7 @@ Invariant: the segments of a page are fetched one by one by their key, whatever 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
@@ -27,7 +28,7 @@ WITH read AS MATERIALIZED (
            WHERE s.word <> s.wanted OR s.wanted <> ALL (%(corrected)s)
            GROUP BY s.wanted) AS w
 )
-SELECT r.spelling, h.*
+SELECT r.spelling::text, h.*
   FROM read AS r
   LEFT JOIN LATERAL (
     SELECT h.segment_id, h.rank, s.video_id, s.text, s.bounding_box, s.t_start, s.t_end, s.confidence, s.language,
@@ -81,7 +82,7 @@ class SearchStore:
         values = {"request": Jsonb(wanted.request), "sort": sort, "most": most, **place}
         words = {"known": wanted.known, "loose": wanted.loose, "corrected": wanted.corrected}
         rows = await (await self._connection.execute(PAGE, values | words)).fetchall()
-        return rows[0][0], [FoundSegment(*found) for _, *found in rows if found[0]]
+        return json.loads(rows[0][0]), [FoundSegment(*found) for _, *found in rows if found[0]]
 
     async def labeled(self, kind: str, value: str, most: int) -> set[UUID]:
         cursor = await self._connection.execute(LABELED, {"kind": kind, "value": value, "most": most})
