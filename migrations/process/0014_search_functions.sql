@@ -120,8 +120,8 @@ BEGIN
   END IF;
   SELECT coalesce(string_agg(format(' AND e.words && %L::integer[]', g.ids), ''), ''),
          string_agg(format(
-           ' AND process.search_keys(e.words, e.relevance) && ARRAY(SELECT (i.id::bigint << 5) + b.band FROM unnest(%L::integer[]) AS i (id))',
-           g.ids), '')
+           ' AND process.search_keys(e.words, e.relevance) && ARRAY(
+               SELECT (i.id::bigint << 5) + b.band FROM unnest(%L::integer[]) AS i (id))', g.ids), '')
     INTO terms, keys FROM unnest(groups) AS g (ids);
 END
 $$;

@@ -206,8 +206,21 @@ async def test_pages_neither_repeat_nor_hide(library: Library, sort: Sort) -> No
     assert old == whole
 
 
+@pytest.mark.parametrize("sort", Sort)
+async def test_equal_ranks_have_an_order_too(library: Library, sort: Sort) -> None:
+    """The same moment of videos of one second: only the ids tell them apart, on both ways to a page."""
+    for _ in range(9):
+        await library.video(*(f"goal n{number % 7}" for number in range(8)))
+    for query, count in (("goal", 72), ("n5", 9)):
+        page = await library.page(query, sort=sort, first=100)
+        keys = [(hit.rank, hit.segment_id) for hit in page.hits]
+        assert (len(keys), keys) == (count, sorted(keys, reverse=True)), query
+        assert len({rank for rank, _ in keys}) <= count // 9
+        assert await library.walk(query, first=4, sort=sort) == [hit.text for hit in page.hits], query
+
+
 async def test_the_top_of_a_long_list_is_the_top_of_the_whole(library: Library) -> None:
-    """Small pages are filled from the highest weights first, a large one from everything: the order is the same."""
+    """Small pages are filled from the highest bands, a large one from all: the order is the same."""
     texts = (f"{'goal ' if number % 13 == 0 else ''}{'x ' * (number % 5)}n{number}" for number in range(600))
     await library.video(*(Read(text, 0.6 + number % 5 / 10) for number, text in enumerate(texts)))
     for query in ("goal", "go*", '"goal x"', "goal -x"):
