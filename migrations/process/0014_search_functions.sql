@@ -58,10 +58,11 @@ RETURN ARRAY(SELECT greatest(h.hits * least(1, share * h.chance), 1e-9)
                FROM unnest(hits, chances) WITH ORDINALITY AS h (hits, chance, place) ORDER BY h.place);
 
 -- A request as conditions on an entry: its words as they stand in it (`terms`), as the index of words answers them in a band
--- (`keys`), and the rest. `hits`: how many segments of each band will likely have all the words. No terms: none can.
+-- (`keys`), and the rest. `hits`: how many segments of each band will likely have all the words, as they are asked for; so many
+-- times as many (`loss`) have them in any order. No terms: none can.
 CREATE FUNCTION process.search_conditions(
   tenant uuid, request jsonb, bands integer[],
-  OUT terms text, OUT keys text, OUT filters text, OUT hits double precision[]
+  OUT terms text, OUT keys text, OUT filters text, OUT hits double precision[], OUT loss double precision
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -72,8 +73,10 @@ DECLARE
   chances double precision[] := process.search_chances(bands);
   even    double precision[] := array_fill(1, ARRAY[32]); -- marks do not depend on the length
   groups  text[] := '{}'; -- of each an entry has one
+  in_order CONSTANT double precision := 4; -- a phrase is likely in one of so many that have its words
 BEGIN
   hits := bands;
+  loss := 1;
   filters := '';
   FOR part IN
     SELECT coalesce(request -> 'spelling' -> (a.list ->> 0), a.list) FROM jsonb_array_elements(request -> 'all') AS a (list)
@@ -87,13 +90,14 @@ BEGIN
     hits := process.search_share(hits, share, CASE WHEN part ->> 0 LIKE ':%' THEN even ELSE chances END);
   END LOOP;
   FOR part IN SELECT jsonb_array_elements(request -> 'phrases') LOOP
-    SELECT p.ids, p.share / 4 INTO ids, share FROM process.search_phrase(tenant, process.search_texts(part), total) AS p;
+    SELECT p.ids, p.share / in_order INTO ids, share FROM process.search_phrase(tenant, process.search_texts(part), total) AS p;
     IF ids IS NULL THEN
       RETURN;
     END IF;
     groups := groups || ARRAY(SELECT format('{%s}', i.id) FROM unnest(ids) AS i (id));
     filters := filters || ' AND' || process.search_in_order(ids);
     hits := process.search_share(hits, share, chances);
+    loss := loss * in_order;
   END LOOP;
   SELECT array_agg(f.word_id) INTO ids
     FROM process.search_find(tenant, process.search_texts(request -> 'none')) AS f;
@@ -172,7 +176,7 @@ DECLARE
   by_order CONSTANT text :=
     'SELECT e.segment_id, e.rank
        FROM (SELECT e.*, e.%1$I AS rank FROM process.search_entries AS e
-              WHERE e.tenant_id = $1 AND (e.%1$I, e.segment_id) < ($2, $3)
+              WHERE e.tenant_id = $1 AND (e.%1$I, e.segment_id) < ($2, $3) AND e.%1$I >= $6
               ORDER BY e.tenant_id DESC, e.%1$I DESC, e.segment_id DESC LIMIT $5) AS e
       WHERE true %2$s LIMIT $4';
   tenant uuid := platform.current_tenant();
@@ -182,6 +186,8 @@ DECLARE
   depth  record;
   high   integer := CASE sort WHEN 'relevance' THEN least(process.search_band(below), 31) ELSE 31 END;
   reach  bigint; -- how far a walk goes
+  lowest bigint := coalesce(CASE sort WHEN 'recency' THEN (request ->> 'after')::bigint << 29
+                                      WHEN 'confidence' THEN (request ->> 'confidence')::bigint << 52 END, 0);
   found  integer := 0;
 BEGIN
   IF sort NOT IN ('relevance', 'recency', 'confidence') OR most NOT BETWEEN 1 AND 1000 THEN
@@ -190,6 +196,10 @@ BEGIN
   SELECT w.bands, w.segments INTO bands, total FROM process.search_words AS w WHERE w.tenant_id = tenant AND w.word = '';
   IF coalesce(total, 0) <= 0 THEN
     RETURN;
+  END IF;
+  IF sort = 'recency' AND (request ->> 'before')::bigint << 29 <= below THEN
+    below := (request ->> 'before')::bigint << 29;
+    below_id := '00000000-0000-0000-0000-000000000000';
   END IF;
   SELECT * INTO wanted FROM process.search_conditions(tenant, request, bands);
   IF wanted.terms IS NULL THEN
@@ -203,9 +213,9 @@ BEGIN
     bands, wanted.hits, high, CASE sort WHEN 'relevance' THEN most ELSE total END);
   reach := least(depth.among * most / depth.expected, total);
   IF wanted.terms = '' OR reach < 3 * depth.expected THEN
-    reach := CASE WHEN wanted.terms = '' THEN total ELSE 1000 + 12 * depth.expected END;
+    reach := CASE WHEN wanted.terms = '' THEN total ELSE 1000 + 3 * depth.expected * wanted.loss END;
     FOR segment_id, rank IN
-      EXECUTE format(by_order, sort, wanted.terms || wanted.filters) USING tenant, below, below_id, most, reach
+      EXECUTE format(by_order, sort, wanted.terms || wanted.filters) USING tenant, below, below_id, most, reach, lowest
     LOOP
       RETURN NEXT;
       found := found + 1;

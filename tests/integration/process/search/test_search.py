@@ -129,14 +129,15 @@ async def test_orders(library: Library) -> None:
     ]
 
 
-async def test_filters(library: Library) -> None:
+@pytest.mark.parametrize("sort", Sort)
+async def test_filters(library: Library, sort: Sort) -> None:
     first = await library.video(Read("goal one", 0.7, "eng"), day=1)
     second = await library.video(Read("goal two", 0.9, "deu"), Read("goal three", 0.9), day=2)
     await library.execute(
         "INSERT INTO process.video_labels VALUES (platform.current_tenant(), %(video)s, 'team', 'man utd')", video=first
     )
     found = {
-        query: set(await library.found(query))
+        query: set(await library.found(query, sort=sort))
         for query in (
             "goal lang:eng",
             "lang:eng lang:deu",
@@ -165,7 +166,7 @@ async def test_filters(library: Library) -> None:
         {"goal one", "goal three"},
     ]
     apart = Filters(after=EPOCH + timedelta(days=2), min_confidence=0.8)
-    assert set(await library.found("two", filters=apart)) == {"goal two"}
+    assert set(await library.found("two", filters=apart, sort=sort)) == {"goal two"}
 
 
 async def test_a_page_has_a_size(library: Library) -> None:
