@@ -226,11 +226,13 @@ BEGIN
       RETURN;
     END IF;
   END IF;
+  -- The bands come in the order of their list, because what is joined to each depends on it: by relevance that is all.
   RETURN QUERY EXECUTE format(
     by_words, sort, wanted.keys || wanted.filters,
     CASE sort WHEN 'relevance' THEN '' ELSE 'ORDER BY f.rank DESC, f.segment_id DESC' END)
     USING tenant, below, below_id, most - found,
-      ARRAY(SELECT b.band FROM generate_series(high, 0, -1) AS b (band) WHERE bands[b.band + 1] > 0);
+      ARRAY(SELECT b.band FROM generate_series(high, 0, -1) AS b (band)
+             WHERE bands[b.band + 1] > 0 AND (sort <> 'relevance' OR b.band <= process.search_band(below)));
 END
 $$;
 
