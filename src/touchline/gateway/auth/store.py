@@ -37,6 +37,7 @@ TENANT_BY_SLUG: LiteralString = f"SELECT {_TENANT} FROM access.tenants WHERE slu
 TENANTS: LiteralString = f"""
 SELECT {_TENANT} FROM access.tenants WHERE tenant_id > %(after)s ORDER BY tenant_id LIMIT %(limit)s
 """
+FIRST_TENANT: LiteralString = f"SELECT {_TENANT} FROM access.tenants ORDER BY tenant_id LIMIT 1"
 RENAME_TENANT: LiteralString = f"""
 UPDATE access.tenants SET name = %(name)s, revision = revision + 1
  WHERE tenant_id = %(id)s AND name <> %(name)s
@@ -62,6 +63,7 @@ ON CONFLICT (lower(email)) DO NOTHING
 RETURNING {_USER}
 """
 ANY_USER: LiteralString = "SELECT true AS value FROM access.users LIMIT 1"
+FIRST_USER: LiteralString = "SELECT id AS value FROM access.users WHERE tenant_id = %(id)s ORDER BY id LIMIT 1"
 FIND_USER: LiteralString = "SELECT tenant_id, id FROM access.find_user(%(email)s)"
 USER: LiteralString = f"SELECT {_USER} FROM access.users WHERE id = %(id)s"
 USER_LOCKED: LiteralString = f"{USER} FOR UPDATE"
@@ -131,6 +133,10 @@ class AccessStore:
     async def tenants(self, after: UUID, limit: int) -> Sequence[Tenant]:
         return await fetch_all(self._connection, Tenant, TENANTS, after=after, limit=limit)
 
+    async def first_tenant(self) -> Tenant | None:
+        """The oldest: ids sort by time."""
+        return await fetch_one(self._connection, Tenant, FIRST_TENANT)
+
     async def rename_tenant(self, tenant_id: TenantId, name: str) -> Tenant | None:
         return await fetch_one(self._connection, Tenant, RENAME_TENANT, id=tenant_id, name=name)
 
@@ -142,6 +148,9 @@ class AccessStore:
 
     async def any_user(self) -> bool:
         return await fetch_one(self._connection, _value, ANY_USER) is not None
+
+    async def first_user(self, tenant_id: TenantId) -> UserId | None:
+        return await fetch_one(self._connection, _value, FIRST_USER, id=tenant_id)
 
     async def add_user(self, tenant_id: TenantId, user_id: UserId, new: NewUser, now: datetime) -> User | None:
         """None when the e-mail is known, in this tenant or another."""

@@ -21,6 +21,7 @@ from touchline.platform.endpoints import ObjectsEndpoint
 from .body import measured
 from .bucket import ensure_bucket
 from .clients import make_data_client
+from .copies import copy_object
 from .errors import from_answer, from_obstore
 from .keys import ObjectKey, object_key
 from .links import Links
@@ -96,6 +97,13 @@ class ObjectStore:
     ) -> None:
         """For the few small objects with a fixed name that point at others."""
         await self._writes.put_bytes(object_key(key), data, Attributes(content_type, metadata or {}), replace=True)
+
+    async def copy(
+        self, source: str, target: str, *, etag: str, content_type: str, metadata: Mapping[str, str] | None = None
+    ) -> None:
+        """Inside the store. Conflict when the source is no longer the one with this ETag."""
+        names, attributes = (object_key(source), object_key(target)), Attributes(content_type, metadata or {})
+        await copy_object(self._s3, names, etag, attributes, self._settings.single_put_limit)
 
     async def get(self, key: str, *, at_most: int = LARGEST_GET_BYTES) -> bytes:
         """A small object as a whole."""
