@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "touchline"
 
 ALLOWED = {
     "gateway/auth/first.py": {"make the first operator"},
+    "gateway/auth/owners.py": {"find the owner of an object"},
     "gateway/auth/service.py": {"administer tenants"},
     "gateway/auth/sessions/upkeep.py": {"remove ended sessions"},
     "platform/events/archive.py": {"forget archived events", "read archived events", "read old events"},
@@ -39,6 +40,8 @@ ALLOWED = {
     "process/queue/queries.py": {"show the job queue's state"},
     "process/transcode/pointers.py": {"find fixed keys that nobody wrote"},
     "serve/registry/service.py": {"find registered uploads without an artifact"},
+    "serve/scanner/absence.py": {"find artifacts whose original should be there"},
+    "serve/scanner/service.py": {"count missing originals", "find artifacts of objects"},
     "serve/uploads/worker.py": {"find uploads that are due"},
 }
 

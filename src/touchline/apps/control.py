@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import uvicorn
 
+from touchline.gateway.auth.owners import TenantOwners
 from touchline.gateway.auth.sessions.upkeep import upkeep
 from touchline.gateway.media.follower import Follower
 from touchline.gateway.rest.app import build_app
@@ -25,6 +26,7 @@ from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.periodic.runner import PeriodicRunner, Task
 from touchline.platform.postgres.database import Database
 from touchline.platform.retry import retried_forever
+from touchline.serve.scanner.service import Scanner
 
 from .planes import Planes, open_planes
 from .prepare import prepare
@@ -51,7 +53,9 @@ def _loops(planes: Planes, settings: Settings) -> list[Loop]:
     ground, clock = planes.ground, SystemClock()
     archive = Archive(ground.database, ground.objects, settings.events, clock)
     log = PostgresLog(ground.database, ground.wakeups, archive)
-    tasks = [*_tasks(ground.database, archive, settings), *planes.serve.tasks]
+    scanner = Scanner(ground.database, ground.objects, TenantOwners(ground.database), settings.serve, clock)
+    scan = Task("scan the bucket", settings.serve.scan_interval, scanner.run_pass)
+    tasks = [*_tasks(ground.database, archive, settings), *planes.serve.tasks, scan]
     return [
         Sequencer(ground.database, ground.wakeups, settings.events).run(),
         PeriodicRunner(ground.database, tasks, settings.periodic, process_name()).run(),

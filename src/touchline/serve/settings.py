@@ -44,6 +44,18 @@ class ServeSettings(Section):
     retry_delay: Duration = Field(default=5 * MINUTE, ge=SECOND)
     """When the owner looks again at an upload that it could not end."""
 
+    scan_interval: Duration = Field(default=5 * MINUTE, ge=SECOND)
+    """How often the bucket is compared with the tables."""
+
+    scan_settle: Duration = Field(default=5 * MINUTE, ge=timedelta(0))
+    """How long an object must have been as it is before the scanner touches it."""
+
+    scan_most: int = Field(default=1000, ge=1)
+    """How many objects one pass of the scanner takes in, and how many missing originals it reports."""
+
+    bucket_owner: str = ""
+    """The slug or id of the tenant that owns objects which name none. Without it: the oldest tenant."""
+
     node_heartbeat: Duration = Field(default=5 * SECOND, ge=SECOND)
     """How often a node has to report."""
 

@@ -7,7 +7,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.support.events import announce, new_tenant
-from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType, OriginalStored
+from touchline.contracts.events.artifacts import (
+    ArtifactLifecycle,
+    ArtifactType,
+    OriginalReturned,
+    OriginalStored,
+    OriginalVanished,
+)
 from touchline.kernel import SystemClock
 from touchline.kernel.trace import tracing
 from touchline.platform.events import queries
@@ -123,3 +129,18 @@ async def test_a_deleted_artifact_is_searched_no_more(world: World, consumer: Co
     await drain(world, consumer)
     rows = await world.execute("SELECT video_id FROM process.videos WHERE deleted_at IS NOT NULL")
     assert rows == [(video_id,)]
+
+
+async def test_a_missing_original_shows_on_its_video(world: World, consumer: Consumer) -> None:
+    video_id, now = uuid4(), SystemClock().now()
+    place = {"artifact_hash": video_id.hex, "original_key": original_path(video_id)}
+    missing = "SELECT original_missing_since FROM process.videos"
+    await announce(world.database, world.tenant_id, stored(video_id), OriginalVanished(**place, missing_since=now))
+    await drain(world, consumer)
+    assert await world.execute(missing) == [(now,)]
+    await announce(world.database, new_tenant(), OriginalReturned(**place))
+    await drain(world, consumer)
+    assert await world.execute(missing) == [(now,)], "another tenant cannot say so"
+    await announce(world.database, world.tenant_id, OriginalReturned(**place))
+    await drain(world, consumer)
+    assert await world.execute(missing) == [(None,)]

@@ -5,6 +5,7 @@ Invariant: a lifecycle event says all that is known at that revision; a field th
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar
 from uuid import UUID
@@ -66,4 +67,23 @@ class OriginalStored(ArtifactPayload):
     user_id: UUID | None = None
 
 
-PAYLOADS: tuple[type[Payload], ...] = (ArtifactRegistered, ArtifactLifecycle, OriginalStored)
+class OriginalVanished(ArtifactPayload):
+    """The object store no longer has it. What was made of it before stays."""
+
+    event_type: ClassVar[str] = "artifact.original_vanished"
+    original_key: str
+    missing_since: datetime
+
+
+class OriginalReturned(ArtifactPayload):
+    event_type: ClassVar[str] = "artifact.original_returned"
+    original_key: str
+
+
+PAYLOADS: tuple[type[Payload], ...] = (
+    ArtifactRegistered,
+    ArtifactLifecycle,
+    OriginalStored,
+    OriginalVanished,
+    OriginalReturned,
+)

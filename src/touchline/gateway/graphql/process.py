@@ -81,6 +81,9 @@ class Video:
     frame_width: int | None
     frame_height: int | None
     revision: int
+    original_missing_since: datetime | None = strawberry.field(
+        description="The object store does not have the original: what was made of it stays, and nothing new can be."
+    )
     stages: list[Stage]
 
     @strawberry.field(description="In the order of time.")
@@ -123,6 +126,7 @@ def video_of(artifact_hash: str, state: VideoState, jobs: Sequence[Job]) -> Vide
         frame_width=state.frame_width,
         frame_height=state.frame_height,
         revision=state.revision,
+        original_missing_since=state.original_missing_since,
         stages=[_stage(job_type, newest.get(job_type)) for job_type in STAGES],
     )
 

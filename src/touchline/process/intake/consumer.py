@@ -6,9 +6,10 @@ Invariant: once for each video, however often the event comes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from touchline.contracts.events import Event
-from touchline.contracts.events.artifacts import ArtifactLifecycle, OriginalStored
+from touchline.contracts.events.artifacts import ArtifactLifecycle, OriginalReturned, OriginalStored, OriginalVanished
 from touchline.kernel.ids import parse_artifact_hash, video_id
 from touchline.kernel.trace import tracing
 from touchline.platform.postgres.database import Transaction
@@ -23,7 +24,9 @@ DELETED = "deleted"  # as the lifecycle of artifacts says it
 
 class Intake:
     name = "process-intake"
-    types = frozenset({OriginalStored.event_type, ArtifactLifecycle.event_type})
+    types = frozenset(
+        payload.event_type for payload in (OriginalStored, ArtifactLifecycle, OriginalVanished, OriginalReturned)
+    )
 
     async def handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
         for event in events:
@@ -32,10 +35,18 @@ class Intake:
 
 
 async def take(transaction: Transaction, event: Event) -> None:
-    if event.type == OriginalStored.event_type:
-        await take_in(transaction, OriginalStored.model_validate(event.data))
-    elif event.data.get("status") == DELETED:
-        await forget(transaction, video_id(parse_artifact_hash(event.data["artifact_hash"])))
+    match event.type:
+        case OriginalStored.event_type:
+            await take_in(transaction, OriginalStored.model_validate(event.data))
+        case OriginalVanished.event_type:
+            vanished = OriginalVanished.model_validate(event.data)
+            await _miss(transaction, vanished.artifact_hash, vanished.missing_since)
+        case OriginalReturned.event_type:
+            await _miss(transaction, OriginalReturned.model_validate(event.data).artifact_hash, None)
+        case _ if event.data.get("status") == DELETED:
+            await forget(transaction, video_id(parse_artifact_hash(event.data["artifact_hash"])))
+        case _:
+            pass
 
 
 async def take_in(transaction: Transaction, stored: OriginalStored) -> None:
@@ -48,3 +59,8 @@ async def take_in(transaction: Transaction, stored: OriginalStored) -> None:
     )
     if await VideoStore(transaction.connection).add(video):
         await enqueue(transaction, TranscodePayload(video_id=video.video_id, s3_original_path=video.s3_original_path))
+
+
+async def _miss(transaction: Transaction, artifact_hash: str, since: datetime | None) -> None:
+    """Whoever looks at the video sees why a stage that reads the original cannot run again."""
+    await VideoStore(transaction.connection).original_missing(video_id(parse_artifact_hash(artifact_hash)), since)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import LiteralString
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from touchline.platform.postgres.rows import fetch_one
 
 FIND: LiteralString = """
 SELECT v.video_id, v.status, v.s3_proxy_path IS NOT NULL AS is_playable, v.duration_ms, v.revision,
+       v.original_missing_since,
        v.s3_storyboard_path IS NOT NULL AS has_storyboard, s.width AS frame_width,
        s.height AS frame_height
   FROM process.videos AS v
@@ -28,6 +30,7 @@ class VideoState:
     is_playable: bool
     duration_ms: int | None
     revision: int
+    original_missing_since: datetime | None
     has_storyboard: bool  # beside its playlist
     frame_width: int | None  # boxes of texts are in pixels of such a picture
     frame_height: int | None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -51,6 +51,11 @@ UPDATE process.videos
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
 RETURNING revision
 """
+ORIGINAL_MISSING: LiteralString = """
+UPDATE process.videos SET original_missing_since = %(since)s, updated_at = now(), revision = revision + 1
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
+   AND original_missing_since IS DISTINCT FROM %(since)s
+"""
 
 _POINTERS: LiteralString = "tenant_id, video_id, s3_proxy_path, s3_thumb_path"
 
@@ -91,6 +96,10 @@ class VideoStore:
 
     async def failed(self, video_id: UUID) -> int:
         return await self._revision(FAILED, video_id=video_id)
+
+    async def original_missing(self, video_id: UUID, since: datetime | None) -> None:
+        """None: it is there."""
+        await self._connection.execute(ORIGINAL_MISSING, {"video_id": video_id, "since": since})
 
     async def pointers(self, video_id: UUID) -> Pointers | None:
         """None when the fixed keys show the right ones."""

@@ -84,6 +84,11 @@ UPDATE serve.artifacts SET status = 'deleted', deleted_at = %(now)s, revision = 
  WHERE {THIS} AND status <> 'deleted'
 RETURNING {COLUMNS}
 """
+ORIGINAL_MISSING: LiteralString = f"""
+UPDATE serve.artifacts SET original_missing_since = %(since)s::timestamptz, revision = revision + 1
+ WHERE {THIS} AND status <> 'deleted' AND (original_missing_since IS NULL) <> (%(since)s::timestamptz IS NULL)
+RETURNING {COLUMNS}
+"""
 
 
 class ArtifactStore:
@@ -133,6 +138,10 @@ class ArtifactStore:
 
     async def republish(self, artifact_hash: ArtifactHash, made: Rendition) -> Artifact | None:
         return await self._one(REPUBLISH, artifact_hash, **asdict(made))
+
+    async def original_missing(self, artifact_hash: ArtifactHash, since: datetime | None) -> Artifact | None:
+        """None as the time: it is there again. Refused when that is known already."""
+        return await self._one(ORIGINAL_MISSING, artifact_hash, since=since)
 
     async def delete(self, artifact_hash: ArtifactHash, now: datetime) -> Artifact | None:
         return await self._one(DELETE, artifact_hash, now=now)

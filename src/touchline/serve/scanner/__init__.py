@@ -1,0 +1,1 @@
+"""What lies in the bucket against what the tables know."""

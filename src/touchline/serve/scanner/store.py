@@ -1,0 +1,52 @@
+"""All SQL of the scanner. It looks across tenants and changes nothing: that is done by the stores of each table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, LiteralString
+
+from psycopg import AsyncConnection
+
+from touchline.platform.postgres.rows import fetch_all
+
+from .model import Known
+
+KNOWN: LiteralString = """
+SELECT a.tenant_id, a.artifact_hash, a.original_key, a.original_missing_since
+  FROM unnest(%(hashes)s::text[]) AS wanted (artifact_hash)
+ CROSS JOIN LATERAL (
+   SELECT i.tenant_id FROM serve.identities AS i WHERE i.artifact_hash = wanted.artifact_hash LIMIT 1) AS i
+  JOIN serve.artifacts AS a ON a.tenant_id = i.tenant_id AND a.artifact_hash = wanted.artifact_hash
+"""
+EXPECTED: LiteralString = """
+-- Whose original should lie in the bucket, and is not known to be missing; a range of the index identities_hash.
+SELECT a.tenant_id, a.artifact_hash, a.original_key, a.original_missing_since
+  FROM serve.identities AS i
+  JOIN serve.artifacts AS a ON a.tenant_id = i.tenant_id AND a.artifact_hash = i.artifact_hash
+ WHERE i.artifact_hash > %(after)s AND i.artifact_hash <= %(until)s
+   AND a.synced AND a.status IN ('processing', 'ready', 'failed') AND a.original_missing_since IS NULL
+   AND starts_with(a.original_key, %(prefix)s)
+ ORDER BY i.artifact_hash
+ LIMIT %(limit)s
+"""
+MISSING: LiteralString = """
+SELECT count(*) FROM serve.artifacts WHERE original_missing_since IS NOT NULL AND status <> 'deleted'
+"""
+
+
+class ScannerStore:
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def known(self, hashes: Sequence[str]) -> dict[str, Known]:
+        found = await fetch_all(self._connection, Known, KNOWN, hashes=list(hashes))
+        return {each.artifact_hash: each for each in found}
+
+    async def expected(self, after: str, until: str, prefix: str, limit: int) -> Sequence[Known]:
+        """In the order of their hashes."""
+        values = {"after": after, "until": until, "prefix": prefix, "limit": limit}
+        return await fetch_all(self._connection, Known, EXPECTED, **values)
+
+    async def missing(self) -> int:
+        [(count,)] = await (await self._connection.execute(MISSING)).fetchall()
+        return count
