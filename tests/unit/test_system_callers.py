@@ -31,6 +31,7 @@ ALLOWED = {
         "record a failed periodic pass",
         "register periodic tasks",
     },
+    "process/purge/service.py": {"find videos to purge", "forget the history of finished jobs", "purge a video"},
     "process/queue/alerts/service.py": {
         "find alerts that the webhook has not heard of",
         "record what the webhook has heard",
@@ -40,6 +41,7 @@ ALLOWED = {
     "process/queue/queries.py": {"show the job queue's state"},
     "process/transcode/pointers.py": {"find fixed keys that nobody wrote"},
     "serve/registry/service.py": {"find registered uploads without an artifact"},
+    "serve/retention/service.py": {"find artifacts to purge"},
     "serve/scanner/absence.py": {"find artifacts whose original should be there"},
     "serve/scanner/service.py": {"count missing originals", "find artifacts of objects"},
     "serve/uploads/worker.py": {"find uploads that are due"},

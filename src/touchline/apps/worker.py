@@ -26,6 +26,7 @@ from touchline.platform.retry import retried_forever
 from touchline.process.intake.consumer import Intake
 from touchline.process.ocr.readers import Readers
 from touchline.process.ocr.worker import OcrWorker
+from touchline.process.purge.service import Purger
 from touchline.process.queue import queries
 from touchline.process.queue.alerts.service import Watch
 from touchline.process.queue.model import JobType
@@ -43,7 +44,7 @@ from .health import answering
 from .running import Loop, beside, on_stop_signal, process_name
 from .settings import Loaded, Settings
 
-MINUTE = timedelta(minutes=1)
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 OBSERVE_EVERY = timedelta(seconds=10)
 
 logger = logging.getLogger(__name__)
@@ -118,7 +119,10 @@ def _loops(parts: Parts, settings: Settings) -> list[Loop]:
     intake = Consumer(database, PostgresLog(database, parts.wakeups, archive), Intake(), settings.events)
     pointers = Task("write fixed keys", MINUTE, PointerWriter(database, parts.objects).run_pass)
     watch = Task("watch jobs", MINUTE, Watch(database, settings.alerts, clock).run_pass)
-    periodic = PeriodicRunner(database, [pointers, watch], settings.periodic, process_name())
+    purger = Purger(database, parts.objects, settings.process)
+    purge = Task("purge videos", MINUTE, purger.run_pass)
+    history = Task("forget the history of jobs", HOUR, purger.forget_history)
+    periodic = PeriodicRunner(database, [pointers, watch, purge, history], settings.periodic, process_name())
     return [intake.run(), periodic.run(), _observe(database)]
 
 

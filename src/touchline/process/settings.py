@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
-from touchline.contracts.settings import ByteSize, Field, Section
+from touchline.contracts.settings import ByteSize, Duration, Field, Section
 from touchline.media.engines.model import ReaderName
 
 GIB = 1024**3
@@ -19,6 +20,12 @@ class ProcessSettings(Section):
 
     uploads_at_once: int = Field(default=2, ge=1, le=32)
     """How many files of one job go to the object store at the same time."""
+
+    purge_second_look: Duration = Field(default=timedelta(minutes=10), ge=timedelta(0))
+    """When a purged video's objects are looked for once more. Longer than `worker.lease`: by then nobody writes any."""
+
+    history_kept: Duration = Field(default=timedelta(days=30), ge=timedelta(0))
+    """How long the history of a finished job is kept. The job itself stays as long as its video."""
 
     ocr_engine: ReaderName = ReaderName.RAPIDOCR
     """Who reads the text in pictures. RapidOCR needs nothing more; Tesseract needs the data of each language."""

@@ -22,11 +22,12 @@ from .nodes.service import NodeService
 from .playback.service import PlaybackService
 from .registry import rpc as registry_rpc
 from .registry.service import RegistryService
+from .retention.service import PurgeCaller
 from .uploads.completion import Completion
 from .uploads.service import UploadService
 from .uploads.worker import UploadOwner
 
-MINUTE = timedelta(minutes=1)
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ async def serve_parts(environment: Environment, client: RpcClient) -> AsyncGener
             tasks=(
                 Task("end uploads", MINUTE, owner.run_pass),
                 Task("end registered uploads without an artifact", MINUTE, registry.end_unplaced),
+                Task("call for purges", HOUR, PurgeCaller(database, settings, clock).run_pass),
                 Task("notice nodes that are gone", settings.node_gone_after, nodes.mark_gone),
             ),
         )

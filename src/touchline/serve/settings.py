@@ -44,6 +44,9 @@ class ServeSettings(Section):
     retry_delay: Duration = Field(default=5 * MINUTE, ge=SECOND)
     """When the owner looks again at an upload that it could not end."""
 
+    purge_after: Duration = Field(default=30 * DAY, ge=SECOND)
+    """How long a deleted artifact is kept before everything of it is deleted for good."""
+
     scan_interval: Duration = Field(default=5 * MINUTE, ge=SECOND)
     """How often the bucket is compared with the tables."""
 

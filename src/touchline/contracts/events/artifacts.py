@@ -80,10 +80,17 @@ class OriginalReturned(ArtifactPayload):
     original_key: str
 
 
+class PurgeDue(ArtifactPayload):
+    """It was deleted and will not come back: every plane deletes what it holds of it, and says when it has."""
+
+    event_type: ClassVar[str] = "artifact.purge_due"
+
+
 PAYLOADS: tuple[type[Payload], ...] = (
     ArtifactRegistered,
     ArtifactLifecycle,
     OriginalStored,
     OriginalVanished,
     OriginalReturned,
+    PurgeDue,
 )

@@ -56,6 +56,18 @@ class VideoFailed(VideoPayload):
     error_message: str
 
 
+class VideoPurged(Payload):
+    """Nothing of it is left in this plane: no rows, no objects but the original, which is not its own."""
+
+    event_type: ClassVar[str] = "video.purged"
+    artifact_hash: str
+    objects: int  # that were deleted
+
+    @property
+    def key(self) -> str:
+        return f"artifact:{self.artifact_hash}"
+
+
 class JobChanged(Payload):
     event_type: ClassVar[str] = "job.changed"
     job_id: UUID
@@ -94,6 +106,7 @@ PAYLOADS: tuple[type[Payload], ...] = (
     VideoTranscoded,
     VideoIndexed,
     VideoFailed,
+    VideoPurged,
     JobChanged,
     JobAlert,
 )

@@ -1,4 +1,4 @@
-"""An original that was stored becomes a video with its first job; one that was deleted is found no more.
+"""An original that was stored becomes a video with its first job; one that was deleted is found no more, then purged.
 
 Invariant: once for each video, however often the event comes.
 """
@@ -9,10 +9,17 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from touchline.contracts.events import Event
-from touchline.contracts.events.artifacts import ArtifactLifecycle, OriginalReturned, OriginalStored, OriginalVanished
+from touchline.contracts.events.artifacts import (
+    ArtifactLifecycle,
+    OriginalReturned,
+    OriginalStored,
+    OriginalVanished,
+    PurgeDue,
+)
 from touchline.kernel.ids import parse_artifact_hash, video_id
 from touchline.kernel.trace import tracing
 from touchline.platform.postgres.database import Transaction
+from touchline.process.purge import service as purge
 from touchline.process.queue.payloads import TranscodePayload
 from touchline.process.queue.service import enqueue
 from touchline.process.search.service import forget
@@ -25,7 +32,8 @@ DELETED = "deleted"  # as the lifecycle of artifacts says it
 class Intake:
     name = "process-intake"
     types = frozenset(
-        payload.event_type for payload in (OriginalStored, ArtifactLifecycle, OriginalVanished, OriginalReturned)
+        payload.event_type
+        for payload in (OriginalStored, ArtifactLifecycle, OriginalVanished, OriginalReturned, PurgeDue)
     )
 
     async def handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
@@ -43,6 +51,8 @@ async def take(transaction: Transaction, event: Event) -> None:
             await _miss(transaction, vanished.artifact_hash, vanished.missing_since)
         case OriginalReturned.event_type:
             await _miss(transaction, OriginalReturned.model_validate(event.data).artifact_hash, None)
+        case PurgeDue.event_type:
+            await purge.ask(transaction, video_id(parse_artifact_hash(event.data["artifact_hash"])))
         case _ if event.data.get("status") == DELETED:
             await forget(transaction, video_id(parse_artifact_hash(event.data["artifact_hash"])))
         case _:

@@ -1,0 +1,141 @@
+"""All SQL of purges. Runs across tenants, so every statement names the tenant; only asking runs inside it.
+
+Invariant: a batch is small; what is gone stays gone, and a pass that died is continued by the next one.
+"""
+
+# ruff: noqa: S608  what is put into the statements is a constant list of tables
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, LiteralString
+from uuid import UUID
+
+from psycopg import AsyncConnection
+
+from touchline.platform.postgres.rows import fetch_all, fetch_one
+from touchline.process.queue.store import COLUMNS, job
+
+from .model import Purge
+
+ASK: LiteralString = """
+INSERT INTO process.purges (tenant_id, video_id) VALUES (platform.current_tenant(), %(video_id)s) ON CONFLICT DO NOTHING
+"""
+ACTIVE: LiteralString = f"""
+SELECT {COLUMNS} FROM process.jobs
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s AND status IN ('queued', 'processing')
+ ORDER BY id
+"""
+
+# --- across tenants
+
+_PURGE: LiteralString = "p.tenant_id, p.video_id, p.rows_gone_at, p.job_ids, p.objects"
+CLAIM: LiteralString = f"""
+-- Until it is put off again or finished, the next try is when this one has surely ended.
+UPDATE process.purges AS p SET next_at = now() + %(patience)s
+  FROM (SELECT tenant_id, video_id FROM process.purges WHERE next_at <= now()
+         ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED) AS due
+ WHERE p.tenant_id = due.tenant_id AND p.video_id = due.video_id
+RETURNING {_PURGE}
+"""
+THIS: LiteralString = "tenant_id = %(tenant_id)s AND video_id = %(video_id)s"
+NOTE_JOBS: LiteralString = f"""
+-- Before their rows go: by these names their logs are found.
+UPDATE process.purges AS p
+   SET job_ids = ARRAY(SELECT unnest(p.job_ids) UNION SELECT j.id FROM process.jobs AS j
+                        WHERE j.tenant_id = p.tenant_id AND j.video_id = p.video_id)
+ WHERE p.{THIS}
+RETURNING {_PURGE}
+"""
+# Children before their parents. Their own children and the entries of search go with them.
+TABLES: tuple[LiteralString, ...] = (
+    "entities",
+    "segments",
+    "detections",
+    "readings",
+    "frames",
+    "samplings",
+    "video_labels",
+)
+FORGET_EVENTS: LiteralString = f"""
+DELETE FROM process.job_events AS e
+ WHERE e.tenant_id = %(tenant_id)s AND e.job_id = ANY (ARRAY(SELECT j.id FROM process.jobs AS j WHERE j.{THIS}))
+"""
+DELETE_JOBS: LiteralString = f"DELETE FROM process.jobs WHERE {THIS}"
+DELETE_VIDEO: LiteralString = f"DELETE FROM process.videos WHERE {THIS}"
+LOCK_VIDEO: LiteralString = f"SELECT revision FROM process.videos WHERE {THIS} FOR UPDATE"
+PUT_OFF: LiteralString = f"""
+UPDATE process.purges
+   SET rows_gone_at = coalesce(rows_gone_at, now()), objects = objects + %(objects)s, next_at = now() + %(delay)s
+ WHERE {THIS}
+"""
+FINISH: LiteralString = f"DELETE FROM process.purges WHERE {THIS} RETURNING objects"
+FORGET_HISTORY: LiteralString = """
+-- A few of the jobs that ended longest ago, behind the last one that was visited.
+WITH finished AS MATERIALIZED (
+  SELECT j.tenant_id, j.id, j.finished_at FROM process.jobs AS j, process.forgotten_history AS f
+   WHERE j.finished_at >= f.until_time AND j.finished_at < now() - %(kept)s
+     AND (j.finished_at, j.id) > (f.until_time, f.until_job)
+   ORDER BY j.finished_at, j.id
+   LIMIT %(most)s
+), forgotten AS (
+  DELETE FROM process.job_events AS e USING finished AS d WHERE e.tenant_id = d.tenant_id AND e.job_id = d.id
+), moved AS (
+  UPDATE process.forgotten_history SET until_time = d.finished_at, until_job = d.id
+    FROM (SELECT finished_at, id FROM finished ORDER BY finished_at DESC, id DESC LIMIT 1) AS d
+)
+SELECT count(*) FROM finished
+"""
+
+
+def delete_some(table: LiteralString) -> LiteralString:
+    return f"""
+DELETE FROM process.{table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM process.{table} WHERE {THIS} LIMIT %(most)s))
+"""
+
+
+class PurgeStore:
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def ask(self, video_id: UUID) -> None:
+        await self._connection.execute(ASK, {"video_id": video_id})
+
+    async def active_jobs(self, video_id: UUID) -> list[UUID]:
+        found = await fetch_all(self._connection, job, ACTIVE, video_id=video_id)
+        return [each.id for each in found]
+
+    async def claim(self, patience: timedelta) -> Purge | None:
+        return await fetch_one(self._connection, Purge, CLAIM, patience=patience)
+
+    async def note_jobs(self, purge: Purge) -> Purge:
+        noted = await fetch_one(self._connection, Purge, NOTE_JOBS, **_this(purge))
+        return noted or purge
+
+    async def delete_some(self, purge: Purge, table: LiteralString, most: int) -> int:
+        """How many there were, at most as many as that."""
+        cursor = await self._connection.execute(delete_some(table), {**_this(purge), "most": most})
+        return cursor.rowcount
+
+    async def delete_rest(self, purge: Purge) -> None:
+        """Nobody comes between: whoever would add a job waits for the video, and finds none."""
+        for statement in (LOCK_VIDEO, FORGET_EVENTS, DELETE_JOBS, DELETE_VIDEO):
+            await self._connection.execute(statement, _this(purge))
+
+    async def put_off(self, purge: Purge, objects: int, delay: timedelta) -> None:
+        await self._connection.execute(PUT_OFF, {**_this(purge), "objects": objects, "delay": delay})
+
+    async def finish(self, purge: Purge) -> int | None:
+        """How many objects there were; None when somebody else finished it."""
+        row = await (await self._connection.execute(FINISH, _this(purge))).fetchone()
+        return row[0] if row else None
+
+    async def forget_history(self, kept: timedelta, most: int) -> int:
+        """How many jobs were visited."""
+        cursor = await self._connection.execute(FORGET_HISTORY, {"kept": kept, "most": most})
+        [(count,)] = await cursor.fetchall()
+        return count
+
+
+def _this(purge: Purge) -> dict[str, Any]:
+    return {"tenant_id": purge.tenant_id, "video_id": purge.video_id}

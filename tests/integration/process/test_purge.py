@@ -1,0 +1,241 @@
+"""The end of a video, with everything real: rows, objects, and whoever is at work on it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from tests.support.events import new_tenant
+from touchline.contracts.events import Event
+from touchline.contracts.events.artifacts import PurgeDue
+from touchline.kernel import SystemClock, uuid7
+from touchline.kernel.errors import LeaseLost
+from touchline.media.engines.model import Box
+from touchline.platform.endpoints import PostgresEndpoint
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database
+from touchline.process.intake.consumer import take
+from touchline.process.ocr.model import Chunk, Request, Run
+from touchline.process.ocr.store import ReadingStore
+from touchline.process.purge import service
+from touchline.process.purge.service import Purger
+from touchline.process.purge.store import TABLES, PurgeStore
+from touchline.process.queue.model import JobStatus, JobType, Order
+from touchline.process.queue.payloads import SegmentIndexPayload
+from touchline.process.sampling.model import Sampling
+from touchline.process.sampling.store import FrameStore
+from touchline.process.segments.indexing import index
+from touchline.process.segments.model import Detection, Frame
+from touchline.process.segments.store import SegmentStore
+from touchline.process.settings import ProcessSettings
+
+from .conftest import World, original_path
+
+READ = Detection("goal by @saka #goal 2-1", Box(1, 2, 30, 4), 0.9)
+WITH_A_VIDEO = """
+SELECT c.relname FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'video_id'
+ WHERE c.relnamespace = 'process'::regnamespace AND c.relkind = 'r'
+"""
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    world: World
+    objects: ObjectStore
+
+    def purger(self, second_look: timedelta = timedelta(0), **settings: Any) -> Purger:
+        changed = ProcessSettings(purge_second_look=second_look, **settings)
+        return Purger(self.world.database, self.objects, changed)
+
+    async def processed(self) -> UUID:
+        """A video as the pipeline leaves it, its transcode waiting."""
+        world = self.world
+        job = await world.enqueue()
+        video_id = job.video_id
+        await world.enqueue(SegmentIndexPayload(video_id=video_id), order=Order(depends_on=job.id))
+        async with world.database.transaction(world.tenant_id) as transaction:
+            connection = transaction.connection
+            await FrameStore(connection).replace(video_id, Sampling(1, 100, 640, 360, 2000, 2), [0, 100])
+            await ReadingStore(connection).begin(video_id, Request("by hand", 1, None))
+            await ReadingStore(connection).add(video_id, 1, Chunk(0, 100, (Run(0, 0, READ),)))
+            await SegmentStore(connection).replace(video_id, index(video_id, [Frame(0, [READ])], 5000))
+            await connection.execute(
+                "INSERT INTO process.video_labels VALUES (platform.current_tenant(), %s, 'team', 'arsenal')",
+                (video_id,),
+            )
+        for key in (*keys_of(video_id), f"logs/pipeline/{job.id}.json"):
+            await self.objects.put_new(key, b"x")
+        return video_id
+
+    async def ask(self, video_id: UUID) -> None:
+        """As the log delivers it."""
+        now, due = SystemClock().now(), PurgeDue(artifact_hash=video_id.hex)
+        data, tenant_id = due.model_dump(mode="json"), self.world.tenant_id
+        event = Event(uuid7(now), due.event_type, 1, tenant_id, due.key, 1, now, None, data, 1)
+        async with self.world.database.transaction(tenant_id) as transaction:
+            await take(transaction, event)
+
+    async def rows(self, video_id: UUID) -> dict[str, int]:
+        """By table, those that have any."""
+        tables = [name for (name,) in await self.world.execute(WITH_A_VIDEO)]
+        found: dict[str, int] = {}
+        for table in tables:
+            question = f"SELECT count(*) FROM process.{table} WHERE video_id = %(video_id)s"  # noqa: S608
+            found[table] = (await self.world.execute(question, video_id=video_id))[0][0]
+        return {table: count for table, count in found.items() if count}
+
+    async def keys(self) -> set[str]:
+        return {each.key for each in (await self.objects.list("")).objects}
+
+    async def make_due(self) -> None:
+        """As if the time had passed."""
+        async with self.world.database.system("test: let time pass") as transaction:
+            await transaction.connection.execute("UPDATE process.purges SET next_at = now()")
+
+    async def told(self) -> list[str]:
+        return [data["artifact_hash"] for _, _, data in await self.world.events("video.purged")]
+
+
+def keys_of(video_id: UUID) -> list[str]:
+    return [
+        original_path(video_id),
+        f"videos/proxy/{video_id}/1/index.m3u8",
+        f"videos/proxy/{video_id}/index.m3u8",
+        f"thumbs/{video_id}/1/poster.jpg",
+        f"frames/{video_id}/1/0.jpg",
+        f"videos/clips/{video_id}/{uuid4()}.mp4",
+    ]
+
+
+@pytest.fixture
+async def place(postgres: PostgresEndpoint, objects: ObjectStore) -> AsyncGenerator[Place]:
+    async with Database(postgres.worker_url) as database:
+        yield Place(World(postgres, database, new_tenant()), objects)
+
+
+async def test_nothing_is_left_of_a_purged_video_and_everything_of_the_others(place: Place) -> None:
+    video_id, other = await place.processed(), await place.processed()
+    kept_rows, everything = await place.rows(other), await place.keys()
+    assert set(await place.rows(video_id)) == {*TABLES, "videos", "jobs", "search_entries"}, (
+        "a table with a video_id must be purged"
+    )
+    kept = {key for key in everything if str(other) in key} | {original_path(video_id)}
+    logs = await place.world.execute("SELECT id FROM process.jobs WHERE video_id = %(id)s AND result IS NULL", id=other)
+    kept |= {f"logs/pipeline/{log}.json" for (log,) in logs} & everything
+    await place.ask(video_id)
+    await place.ask(video_id)
+    assert await place.world.queue().claim([JobType.TRANSCODE], 5) != [], "the other's"
+    assert not await place.purger().run_pass()
+    assert await place.rows(video_id) == {}
+    assert await place.rows(other) == kept_rows
+    assert await place.keys() == kept
+    assert await place.told() == [video_id.hex]
+    [(_, _, told)] = await place.world.events("video.purged")
+    assert told["objects"] == 5
+    changes = [data for _, _, data in await place.world.events("job.changed") if data["video_id"] == str(video_id)]
+    assert {each["error_type"] for each in changes if each["status"] == "failed"} == {"Cancelled", "ParentFailed"}
+    assert await place.world.events("video.failed") == [], "it was not the video's fault"
+
+
+async def test_a_video_that_nobody_knows_is_purged_at_once(place: Place) -> None:
+    """Whoever waits for all planes must not wait for ever."""
+    video_id = uuid4()
+    await place.ask(video_id)
+    await place.purger().run_pass()
+    assert await place.told() == [video_id.hex]
+
+
+@pytest.mark.parametrize("step", ["note_jobs", "delete_some", "delete_rest", "put_off", "finish"])
+async def test_a_purge_that_was_killed_goes_on(place: Place, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    video_id = await place.processed()
+    await place.ask(video_id)
+    whole = getattr(PurgeStore, step)
+
+    async def dies(*arguments: Any) -> Any:
+        await whole(*arguments)
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(PurgeStore, step, dies)
+        await place.purger().run_pass()
+    assert await place.told() == []
+    await place.make_due()
+    await place.purger().run_pass()
+    assert await place.rows(video_id) == {}
+    assert await place.keys() == {original_path(video_id)}
+    assert await place.told() == [video_id.hex]
+
+
+async def test_a_worker_at_the_video_can_write_nothing_and_its_late_objects_go(place: Place) -> None:
+    video_id = await place.processed()
+    [held] = await place.world.queue().claim([JobType.TRANSCODE], 1)
+    await place.ask(video_id)
+    assert not await place.world.queue().heartbeat(held)
+    await place.purger(second_look=timedelta(hours=1)).run_pass()
+
+    async def effects(transaction: object) -> None:
+        raise AssertionError("it holds nothing")
+
+    with pytest.raises(LeaseLost):
+        await place.world.queue().complete(held, {}, effects)
+    late = f"videos/proxy/{video_id}/1/late.m4s"
+    await place.objects.put_new(late, b"x")
+    assert await place.told() == [], "not before the second look"
+    await place.make_due()
+    await place.purger(second_look=timedelta(hours=1)).run_pass()
+    assert late not in await place.keys()
+    assert await place.told() == [], "somebody was still writing"
+    await place.make_due()
+    await place.purger().run_pass()
+    assert await place.told() == [video_id.hex]
+
+
+async def test_one_that_cannot_be_purged_holds_up_nobody(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = await place.processed(), await place.processed()
+    await place.ask(first)
+    await place.ask(second)
+    whole = Purger._delete_objects  # pyright: ignore[reportPrivateUsage]
+
+    async def refuses(purger: Purger, purge: Any) -> int:
+        if purge.video_id == first:
+            raise RuntimeError("the store refuses")
+        return await whole(purger, purge)
+
+    monkeypatch.setattr(Purger, "_delete_objects", refuses)
+    await place.purger().run_pass()
+    assert await place.told() == [second.hex]
+
+
+async def test_the_history_of_jobs_that_ended_long_ago_is_forgotten(
+    world: World, objects: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "JOBS_AT_ONCE", 2)
+    ended = [await world.enqueue() for _ in range(5)]
+    for held in await world.queue().claim([JobType.TRANSCODE], 5):
+        await world.queue().complete(held, {}, no_effects)
+    waiting = await world.enqueue()
+    purger = Purger(world.database, objects, ProcessSettings(history_kept=timedelta(0)))
+    passes = [await purger.forget_history() for _ in range(4)]
+    assert passes == [True, True, False, False]
+    assert [await world.history(job.id) for job in ended] == [[]] * 5
+    assert (await world.job(ended[0].id)).status is JobStatus.DONE, "the job itself stays"
+    assert len(await world.history(waiting.id)) == 1
+
+    keeping = Purger(world.database, objects, ProcessSettings(history_kept=timedelta(days=1)))
+    [held] = await world.queue().claim([JobType.TRANSCODE], 1)
+    await world.queue().complete(held, {}, no_effects)
+    assert not await keeping.forget_history()
+    assert len(await world.history(waiting.id)) == 3
+
+
+async def no_effects(transaction: object) -> None:
+    """Only the completion."""
