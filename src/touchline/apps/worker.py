@@ -24,6 +24,7 @@ from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import retried_forever
 from touchline.process.intake.consumer import Intake
+from touchline.process.logs.consumer import PipelineLogs
 from touchline.process.ocr.readers import Readers
 from touchline.process.ocr.worker import OcrWorker
 from touchline.process.purge.service import Purger
@@ -41,6 +42,7 @@ from touchline.process.transcode.worker import Transcoder
 
 from . import wiring
 from .health import answering
+from .redaction import redact
 from .running import Loop, beside, on_stop_signal, process_name
 from .settings import Loaded, Settings
 
@@ -123,7 +125,11 @@ def _loops(parts: Parts, settings: Settings) -> list[Loop]:
     purge = Task("purge videos", MINUTE, purger.run_pass)
     history = Task("forget the history of jobs", HOUR, purger.forget_history)
     periodic = PeriodicRunner(database, [pointers, watch, purge, history], settings.periodic, process_name())
-    return [intake.run(), periodic.run(), _observe(database)]
+    loops = [intake.run(), periodic.run(), _observe(database)]
+    if settings.process.pipeline_logs:
+        logs = PipelineLogs(parts.objects, redact)
+        loops.append(Consumer(database, PostgresLog(database, parts.wakeups, archive), logs, settings.events).run())
+    return loops
 
 
 async def _observe(database: Database) -> None:

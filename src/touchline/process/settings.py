@@ -21,6 +21,9 @@ class ProcessSettings(Section):
     uploads_at_once: int = Field(default=2, ge=1, le=32)
     """How many files of one job go to the object store at the same time."""
 
+    pipeline_logs: bool = False
+    """Whether each job that ended is written to `logs/pipeline/{job_id}.json` in the bucket, with all its attempts."""
+
     purge_second_look: Duration = Field(default=timedelta(minutes=10), ge=timedelta(0))
     """When a purged video's objects are looked for once more. Longer than `worker.lease`: by then nobody writes any."""
 

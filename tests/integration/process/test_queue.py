@@ -14,6 +14,7 @@ from touchline.kernel.errors import LeaseLost
 from touchline.kernel.trace import tracing
 from touchline.platform.postgres.database import Transaction
 from touchline.process.queue import queries
+from touchline.process.queue.alerts.store import AlertStore
 from touchline.process.queue.model import Failure, Job, JobStatus, JobType, Order
 from touchline.process.queue.payloads import ClipGeneratePayload, SegmentIndexPayload, TranscodePayload
 from touchline.process.queue.service import Queue, enqueue
@@ -351,3 +352,16 @@ async def test_the_state_of_the_queue_has_every_type(world: World) -> None:
     assert (found["transcode"].queued, found["transcode"].processing) == (1, 1)
     assert found["transcode"].age_s > 0
     assert found["ocr"].age_s == 0
+
+
+async def test_a_long_queue_is_not_counted_by_everybody_who_asks(world: World) -> None:
+    """Beyond a limit it is what the watch has seen last."""
+    for _ in range(3):
+        await world.enqueue()
+    async with world.database.system("test: sample") as transaction:
+        await AlertStore(transaction.connection).sample()
+    await world.enqueue()
+    by_limit = {most: await queries.state(world.database, most) for most in (2, 4, 5)}
+    depths = {most: {each.job_type: each.queued for each in found}["transcode"] for most, found in by_limit.items()}
+    assert depths == {2: 3, 4: 3, 5: 4}
+    assert {each.job_type for each in by_limit[2]} == set(JobType)

@@ -11,8 +11,3 @@ FOLDERS = (("videos", "proxy"), ("videos", "clips"), ("frames",), ("thumbs",))  
 
 def prefixes(video_id: UUID) -> list[ObjectKey]:
     return [join_key(*folder, str(video_id)) for folder in FOLDERS]
-
-
-def log_key(job_id: UUID) -> ObjectKey:
-    """What a finished job left to read."""
-    return join_key("logs", "pipeline", f"{job_id}.json")

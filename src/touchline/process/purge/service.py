@@ -16,6 +16,7 @@ from touchline.contracts.events.videos import VideoPurged
 from touchline.kernel.ids import artifact_hash
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
+from touchline.process.logs.rules import log_key
 from touchline.process.queue.service import announce_change
 from touchline.process.queue.store import JobStore
 from touchline.process.search.service import forget
@@ -104,7 +105,7 @@ class Purger:
                 deleted = await self.objects.delete_prefix(prefix)
                 found, more = found + deleted.count, deleted.more
         for start in range(0, len(purge.job_ids), LOGS_AT_ONCE):
-            logs = [rules.log_key(job_id) for job_id in purge.job_ids[start : start + LOGS_AT_ONCE]]
+            logs = [log_key(job_id) for job_id in purge.job_ids[start : start + LOGS_AT_ONCE]]
             await asyncio.gather(*(self.objects.delete(key) for key in logs))
         return found
 

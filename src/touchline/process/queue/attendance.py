@@ -79,15 +79,19 @@ class Attendance:
 
     async def attend(self, run: Run) -> None:
         started, outcome = time.monotonic(), Outcome.LOST
+        if logger.isEnabledFor(logging.INFO):
+            logger.info("job begun", extra=labels(run.job))
         try:
             outcome = await self._settle(run)
         except LeaseLost:
             run.lease.lose()
         except Exception:
             logger.exception("job left to its lease", extra=labels(run.job))
-        metrics.DURATION.labels(run.job.job_type, outcome).observe(time.monotonic() - started)
-        after = {"status": STATUS_AFTER[outcome], "outcome": outcome}
-        logger.info("job ended", extra={**labels(run.job), **after})
+        took_s = time.monotonic() - started
+        metrics.DURATION.labels(run.job.job_type, outcome).observe(took_s)
+        if logger.isEnabledFor(logging.INFO):
+            after = {"status": STATUS_AFTER[outcome], "outcome": outcome, "duration_ms": round(took_s * 1000)}
+            logger.info("job ended", extra={**labels(run.job), **after})
 
     async def _settle(self, run: Run) -> Outcome:
         """The work, then what became of it."""
@@ -167,6 +171,8 @@ def labels(job: Job) -> dict[str, Any]:
         "video_id": str(job.video_id),
         "attempt": job.attempt,
         "status": job.status,
+        "tenant": str(job.tenant_id),
+        "trace": job.trace,
     }
 
 

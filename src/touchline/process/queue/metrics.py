@@ -1,4 +1,6 @@
-"""Metrics of the job queue. Depth and age are of the whole queue, the rest is of this process."""
+"""Metrics of the job queue. Depth and age are of the whole queue (of a long one as it was in the last minute), the rest
+is of this process.
+"""
 
 from __future__ import annotations
 

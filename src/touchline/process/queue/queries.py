@@ -20,6 +20,7 @@ from .model import Job, JobStatus, JobType
 from .store import COLUMNS, job
 
 MOST_JOBS = 100  # of one video: the newest
+MOST_COUNTED = 20_000
 
 OF_VIDEOS: LiteralString = f"""
 -- The newest jobs of each video, from the index jobs_video.
@@ -39,15 +40,28 @@ SELECT from_status, to_status, attempt, retry_count, actor, reason, occurred_at
  ORDER BY id
 """
 STATE: LiteralString = """
--- One row for every type that there is, so that an empty queue shows as empty.
-SELECT kind.job_type::text,
-       count(*) FILTER (WHERE j.status = 'queued') AS queued,
-       count(*) FILTER (WHERE j.status = 'processing') AS processing,
-       coalesce(extract(epoch FROM now() - min(j.run_at) FILTER (WHERE j.status = 'queued' AND j.run_at <= now())), 0)
-         ::float AS age_s
+-- One row for every type that there is, so that an empty queue shows as empty. Counted up to a limit, in the order of
+-- the index jobs_active; of a longer queue the last sample of the watch: every worker asks this every few seconds.
+WITH active AS MATERIALIZED (
+  SELECT job_type, status, run_at FROM process.jobs
+   WHERE status IN ('queued', 'processing') ORDER BY tenant_id, unique_key LIMIT %(most)s
+), few AS MATERIALIZED (
+  SELECT count(*) < %(most)s AS all_seen FROM active
+), seen AS (
+  SELECT job_type::text, count(*) FILTER (WHERE status = 'queued') AS queued,
+         count(*) FILTER (WHERE status = 'processing') AS processing,
+         extract(epoch FROM now() - min(run_at) FILTER (WHERE status = 'queued' AND run_at <= now())) AS age_s
+    FROM active WHERE (SELECT all_seen FROM few) GROUP BY job_type
+  UNION ALL
+  SELECT job_type, sum(queued), sum(processing), max(oldest_s)
+    FROM process.job_samples
+   WHERE NOT (SELECT all_seen FROM few) AND sampled_at = (SELECT max(sampled_at) FROM process.job_samples)
+   GROUP BY job_type
+)
+SELECT kind.job_type::text, coalesce(s.queued, 0)::bigint AS queued, coalesce(s.processing, 0)::bigint AS processing,
+       coalesce(s.age_s, 0)::float AS age_s
   FROM unnest(enum_range(NULL::process.job_type)) AS kind (job_type)
-  LEFT JOIN process.jobs AS j ON j.job_type = kind.job_type AND j.status IN ('queued', 'processing')
- GROUP BY kind.job_type
+  LEFT JOIN seen AS s ON s.job_type = kind.job_type::text
 """
 
 
@@ -85,10 +99,10 @@ async def history(transaction: Transaction, job_id: UUID) -> Sequence[Transition
         return await (await cursor.execute(HISTORY, {"id": job_id})).fetchall()
 
 
-async def state(database: Database) -> Sequence[QueueState]:
+async def state(database: Database, most: int = MOST_COUNTED) -> Sequence[QueueState]:
     async with database.system("show the job queue's state") as transaction:
         cursor = transaction.connection.cursor(row_factory=class_row(QueueState))
-        return await (await cursor.execute(STATE)).fetchall()
+        return await (await cursor.execute(STATE, {"most": most})).fetchall()
 
 
 async def observe(database: Database) -> None:
