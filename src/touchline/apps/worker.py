@@ -125,7 +125,7 @@ def _loops(parts: Parts, settings: Settings) -> list[Loop]:
     purge = Task("purge videos", MINUTE, purger.run_pass)
     history = Task("forget the history of jobs", HOUR, purger.forget_history)
     periodic = PeriodicRunner(database, [pointers, watch, purge, history], settings.periodic, process_name())
-    loops = [intake.run(), periodic.run(), _observe(database)]
+    loops: list[Loop] = [intake.run(), periodic.run(), _observe(database)]
     if settings.process.pipeline_logs:
         logs = PipelineLogs(parts.objects, redact)
         loops.append(Consumer(database, PostgresLog(database, parts.wakeups, archive), logs, settings.events).run())
