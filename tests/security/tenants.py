@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,12 +18,13 @@ from tests.integration.gateway.graphql.site import Needs, Person, Plan, Site, ru
 from tests.support.postgres import PostgresServer
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
 from touchline.contracts.events.videos import JobChanged
+from touchline.gateway.graphql.clips import CLIP
 from touchline.gateway.graphql.cursors import Cursors
 from touchline.gateway.graphql.live.vods import CURSOR
 from touchline.gateway.graphql.nodes import global_id
 from touchline.gateway.graphql.serve import VOD
 from touchline.gateway.graphql.settings import GraphqlSettings
-from touchline.gateway.graphql.vods import VODS, _place
+from touchline.gateway.graphql.vods import VODS, place_of
 from touchline.kernel import Role, Scope
 from touchline.kernel.ids import ArtifactHash, new_artifact_hash, new_internal_name, new_playback_id, video_id
 from touchline.process.queue.administration import JobAdministration
@@ -33,6 +34,8 @@ from touchline.process.queue.payloads import ClipGeneratePayload
 from touchline.process.queue.service import enqueue
 from touchline.process.search.store import TOP as PLACE
 from touchline.serve.artifacts import changes
+from touchline.serve.clips.model import NewClip
+from touchline.serve.registry.client import RegistryClient
 from touchline.serve.registry.model import Upload
 
 from .matrix import Ids, Sides
@@ -78,6 +81,7 @@ async def two_tenants(needs: Needs, server: PostgresServer) -> AsyncGenerator[Te
         mine = await site.ready(ada, "A title of one's own")
         theirs = [await _owned(site, eve, mine, state) for state in ("uploading", "ready", "deleted")]
         await QueueWatch(site.world.database, AlertSettings(dead_letters=0), site.world.clock).run_pass()
+        theirs = await _with_clips(site, eve, theirs)
         await site.settle()
         secrets = frozenset(value for ids in theirs for value in ids.values()) - {theirs[0]["own_media_token"]} | {
             MARK,
@@ -115,6 +119,18 @@ async def _dead_job(site: Site, eve: Person, upload: Upload) -> str:
     return str(job.id)
 
 
+async def _with_clips(site: Site, eve: Person, theirs: Sequence[Ids]) -> list[Ids]:
+    """A clip beside each upload, all of the one that plays; the last is deleted again."""
+    source, registry = ArtifactHash(theirs[1]["artifact_hash"]), RegistryClient(site.rpc)
+    hashes: list[ArtifactHash] = []
+    for number in range(len(theirs)):
+        new = NewClip(source, number, number + 1000, title=f"{MARK}: clip {number}", requested_params={"secret": MARK})
+        hashes.append((await registry.create_clip(eve.principal, new)).clip.artifact_hash)
+    await registry.delete_clip(eve.principal, hashes[-1])
+    named = [{**ids, "clip_hash": clip} for ids, clip in zip(theirs, hashes, strict=True)]
+    return [named[0] | {"global_id": global_id(CLIP, hashes[0])}, *named[1:]]
+
+
 def _ids(site: Site, eve: Person, upload: Upload, key: str, email: str, secret: str = SECRET) -> dict[str, str]:
     """All that an upload can be asked for by. Cursors of another secret look the same and lead nowhere."""
     cursors, tenant_id = Cursors(secret), eve.principal.tenant_id
@@ -123,12 +139,13 @@ def _ids(site: Site, eve: Person, upload: Upload, key: str, email: str, secret: 
         "playback_id": upload.playback_id,
         "internal_name": upload.internal_name,
         "global_id": global_id(VOD, upload.artifact_hash),
-        "list_cursor": cursors.of(tenant_id, VODS).seal(_place(upload)),
+        "list_cursor": cursors.of(tenant_id, VODS).seal(place_of(upload)),
         "video_id": str(video_id(upload.artifact_hash)),
         "search_cursor": cursors.of(tenant_id, "search relevance { __typename }").seal(PLACE.to_bytes()),
         "live_cursor": cursors.of(tenant_id, CURSOR).seal((1).to_bytes(8)),
         "idempotency_key": key,
         "email": email,
+        "clip_hash": new_artifact_hash(),
     }
 
 

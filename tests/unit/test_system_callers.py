@@ -40,6 +40,7 @@ ALLOWED = {
     "process/queue/listing/queries.py": {"list jobs of all tenants", "show a job and its history"},
     "process/queue/queries.py": {"show the job queue's state"},
     "process/transcode/pointers.py": {"find fixed keys that nobody wrote"},
+    "serve/clips/service.py": {"find clips that are over their time"},
     "serve/registry/service.py": {"find registered uploads without an artifact"},
     "serve/retention/service.py": {"find artifacts to purge"},
     "serve/scanner/absence.py": {"find artifacts whose original should be there"},

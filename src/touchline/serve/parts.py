@@ -16,6 +16,7 @@ from .artifacts import rpc as artifacts_rpc
 from .artifacts.client import ArtifactClient
 from .artifacts.consumer import VideoEvents
 from .artifacts.service import ArtifactService
+from .clips.service import ClipService
 from .environment import Environment
 from .nodes import rpc as nodes_rpc
 from .nodes.service import NodeService
@@ -33,6 +34,7 @@ MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 @dataclass(frozen=True, slots=True)
 class ServeParts:
     registry: RegistryService
+    clips: ClipService
     artifacts: ArtifactService
     uploads: UploadService
     owner: UploadOwner
@@ -47,12 +49,13 @@ async def serve_parts(environment: Environment, client: RpcClient) -> AsyncGener
     """`client` leads to the process that answers for the artifacts role, which may be this one."""
     database, settings, clock = environment.database, environment.settings, environment.clock
     registry = RegistryService(database, ArtifactClient(client), settings, clock)
-    nodes = NodeService(database, settings, clock)
+    clips, nodes = ClipService(database, settings, clock), NodeService(database, settings, clock)
     completion = Completion(environment)
     uploads, owner = UploadService(environment, completion), UploadOwner(environment, completion)
     try:
         yield ServeParts(
             registry=registry,
+            clips=clips,
             artifacts=ArtifactService(environment),
             uploads=uploads,
             owner=owner,
@@ -63,6 +66,7 @@ async def serve_parts(environment: Environment, client: RpcClient) -> AsyncGener
                 Task("end uploads", MINUTE, owner.run_pass),
                 Task("end registered uploads without an artifact", MINUTE, registry.end_unplaced),
                 Task("call for purges", HOUR, PurgeCaller(database, settings, clock).run_pass),
+                Task("delete expired clips", HOUR, clips.end_expired),
                 Task("notice nodes that are gone", settings.node_gone_after, nodes.mark_gone),
             ),
         )
@@ -72,6 +76,6 @@ async def serve_parts(environment: Environment, client: RpcClient) -> AsyncGener
 
 def add_services(server: RpcServer, parts: ServeParts) -> None:
     servicer = artifacts_rpc.ArtifactsServicer(parts.artifacts, parts.uploads, parts.playback)
-    server.add(registry_rpc.SERVICE, registry_rpc.RegistryServicer(parts.registry))
+    server.add(registry_rpc.SERVICE, registry_rpc.RegistryServicer(parts.registry, parts.clips))
     server.add(artifacts_rpc.SERVICE, servicer)
     server.add(nodes_rpc.SERVICE, nodes_rpc.NodesServicer(parts.nodes))

@@ -36,10 +36,19 @@ class ServeSettings(Section):
     """How many completed uploads a process looks at, at once. Each takes its size on the disk meanwhile."""
 
     retention: Duration = Field(default=30 * DAY, ge=SECOND)
-    """How long an artifact is kept, counted from when it is finished."""
+    """How long an artifact is kept, counted from when it is finished; a clip from when it is asked for."""
+
+    longest_clip: Duration = Field(default=10 * MINUTE, ge=SECOND)
+    """How long a clip may be, without its padding."""
+
+    clip_padding: Duration = Field(default=2 * SECOND, ge=timedelta())
+    """How much more a clip shows before and behind what was asked for, when nobody says."""
+
+    concurrent_clips: int = Field(default=100, ge=0)
+    """How many clips of one tenant may wait to be cut at once."""
 
     most_per_pass: int = Field(default=100, ge=1)
-    """How many overdue uploads one pass of their owner ends or continues."""
+    """How many overdue uploads one pass of their owner ends or continues, and how many clips one pass deletes."""
 
     retry_delay: Duration = Field(default=5 * MINUTE, ge=SECOND)
     """When the owner looks again at an upload that it could not end."""

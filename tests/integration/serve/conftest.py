@@ -26,6 +26,7 @@ from touchline.platform.rpc.settings import RpcSettings
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.artifacts.model import Artifact, Status
 from touchline.serve.artifacts.store import ArtifactStore
+from touchline.serve.clips.model import Clip
 from touchline.serve.environment import Environment
 from touchline.serve.parts import ServeParts, add_services, serve_parts
 from touchline.serve.registry.client import RegistryClient
@@ -117,7 +118,7 @@ class World:
         async with self.environment.database.transaction(tenant_id) as transaction:
             await handler.handle(transaction, [event])
 
-    async def events(self, upload: Upload, event_type: str = "artifact.lifecycle") -> list[dict[str, Any]]:
+    async def events(self, upload: Upload | Clip, event_type: str = "artifact.lifecycle") -> list[dict[str, Any]]:
         """What was announced of it, in order, with the revision."""
         async with self.environment.database.system("test: read events") as transaction:
             cursor = await transaction.connection.execute(EVENTS, (f"artifact:{upload.artifact_hash}", event_type))

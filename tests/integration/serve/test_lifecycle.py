@@ -9,6 +9,7 @@ import pytest
 from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoTranscoded
 from touchline.kernel.errors import Conflict, NotFound
 from touchline.serve.artifacts.model import Status
+from touchline.serve.clips.model import Clip
 from touchline.serve.registry.model import Upload
 
 from .conftest import World
@@ -16,7 +17,7 @@ from .conftest import World
 JOB = uuid4()
 
 
-def transcoded(upload: Upload, attempt: int = 1) -> VideoTranscoded:
+def transcoded(upload: Upload | Clip, attempt: int = 1) -> VideoTranscoded:
     return VideoTranscoded(
         artifact_hash=upload.artifact_hash,
         job_id=JOB,
@@ -29,7 +30,7 @@ def transcoded(upload: Upload, attempt: int = 1) -> VideoTranscoded:
     )
 
 
-def failed(upload: Upload) -> VideoFailed:
+def failed(upload: Upload | Clip) -> VideoFailed:
     return VideoFailed(
         artifact_hash=upload.artifact_hash,
         job_id=JOB,
@@ -40,7 +41,7 @@ def failed(upload: Upload) -> VideoFailed:
     )
 
 
-def progressed(upload: Upload, percent: int, attempt: int = 1) -> VideoProgressed:
+def progressed(upload: Upload | Clip, percent: int, attempt: int = 1) -> VideoProgressed:
     return VideoProgressed(
         artifact_hash=upload.artifact_hash,
         job_id=JOB,

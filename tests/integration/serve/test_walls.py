@@ -8,11 +8,18 @@ from uuid import uuid4
 import pytest
 
 from touchline.kernel.errors import TouchlineError
+from touchline.kernel.ids import ArtifactHash
 from touchline.serve.artifacts.model import Status
 from touchline.serve.artifacts.rpc import SERVICE as ARTIFACTS
+from touchline.serve.clips.model import ClipFilter, NewClip
 from touchline.serve.registry.rpc import SERVICE as REGISTRY
 
 from .conftest import World
+
+
+def clip_of(source: str) -> NewClip:
+    return NewClip(ArtifactHash(source), 0, 500, requested_params={"from": "here"})
+
 
 Asking = Callable[[World, str], Awaitable[object]]
 
@@ -20,6 +27,12 @@ Asking = Callable[[World, str], Awaitable[object]]
 BY_HASH: dict[str, Asking] = {
     "Registry.GetUploads": lambda world, one: world.registry.uploads(world.theirs, [one]),
     "Registry.DeleteUpload": lambda world, one: world.registry.delete_upload(world.theirs, one),
+    "Registry.CreateClip": lambda world, one: world.registry.create_clip(world.theirs, clip_of(one)),
+    "Registry.GetClips": lambda world, one: world.registry.clips(world.theirs, [one]),
+    "Registry.ListClips": lambda world, one: world.registry.listed_clips(
+        world.theirs, wanted=ClipFilter(ArtifactHash(one))
+    ),
+    "Registry.DeleteClip": lambda world, one: world.registry.delete_clip(world.theirs, one),
     "Artifacts.CreateUpload": lambda world, one: world.artifacts.create_upload(world.theirs, one, "match.mp4", 1000),
     "Artifacts.PresignParts": lambda world, one: world.artifacts.presign_parts(world.theirs, one, [1]),
     "Artifacts.ListParts": lambda world, one: world.artifacts.list_parts(world.theirs, one),

@@ -1,10 +1,11 @@
 """The events that cross planes: one envelope, typed payloads."""
 
-from . import access, artifacts, videos
+from . import access, artifacts, clips, videos
 from .envelope import Envelope, Event, Payload
 
 PAYLOADS: dict[str, type[Payload]] = {
-    payload.event_type: payload for payload in (*access.PAYLOADS, *artifacts.PAYLOADS, *videos.PAYLOADS)
+    payload.event_type: payload
+    for payload in (*access.PAYLOADS, *artifacts.PAYLOADS, *clips.PAYLOADS, *videos.PAYLOADS)
 }
 """Every payload by its event type. What is not in here has no schema snapshot and must not be announced."""
 

@@ -17,6 +17,7 @@ from strawberry.dataloader import DataLoader
 from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.kernel import Principal, TouchlineError
 from touchline.process.queue.queries import Transition
+from touchline.serve.clips.model import Clip
 from touchline.serve.registry.model import Upload
 
 from .pages import LARGEST_PAGE
@@ -33,6 +34,10 @@ class Lifecycle:
     known: bool
     state: ArtifactState | None = None
 
+    @property
+    def has_poster(self) -> bool:
+        return self.state is not None and bool(self.state.poster_key)
+
 
 UNKNOWN = Lifecycle(known=False)
 
@@ -47,6 +52,7 @@ class Loaders:
         self.job_histories: DataLoader[str, Sequence[Transition]] = DataLoader(
             self._job_histories, max_batch_size=LARGEST_PAGE
         )
+        self.clips: DataLoader[str, Clip | None] = DataLoader(self._clips, max_batch_size=LARGEST_PAGE)
         self.lifecycles: DataLoader[str, Lifecycle] = DataLoader(self._lifecycles, max_batch_size=LARGEST_PAGE)
 
     async def _uploads(self, hashes: list[str]) -> Sequence[Upload | None]:
@@ -57,6 +63,10 @@ class Loaders:
     async def _job_histories(self, job_ids: list[str]) -> Sequence[Sequence[Transition]]:
         found = await self._sources.jobs.histories(self._principal, [UUID(job_id) for job_id in job_ids])
         return [found.get(UUID(job_id), ()) for job_id in job_ids]
+    async def _clips(self, hashes: list[str]) -> Sequence[Clip | None]:
+        clips = await self._sources.registry.clips(self._principal, hashes)
+        found = {str(clip.artifact_hash): clip for clip in clips}
+        return [found.get(artifact_hash) for artifact_hash in hashes]
 
     async def _lifecycles(self, hashes: list[str]) -> Sequence[Lifecycle]:
         if self._lifecycle_is_away:

@@ -109,7 +109,7 @@ class ProcessQueries:
         context = info.context
         context.principal.require(Scope.READ)
         wanted = parse_artifact_hash(artifact_hash)
-        if await context.loaders.uploads.load(wanted) is None:
+        if await context.loaders.uploads.load(wanted) is None and await context.loaders.clips.load(wanted) is None:
             return None
         found = await context.parts.sources.process.video(context.principal, video_id(wanted))
         return found and video_of(wanted, *found)

@@ -14,6 +14,7 @@ from touchline.kernel.errors import InvalidInput
 from touchline.kernel.ids import parse_artifact_hash
 
 from .access import AccessQueries
+from .clips import CLIP, Clip, ClipMutations, ClipQueries, find_clip
 from .context import Info
 from .errors import TypedErrors, log
 from .guard import Guard
@@ -29,11 +30,12 @@ from .vods import VodMutations, VodQueries, find_vod
 
 FIND: dict[str, Callable[[Info, str], Awaitable[Node | None]]] = {
     VOD: lambda info, key: find_vod(info, parse_artifact_hash(key)),
+    CLIP: lambda info, key: find_clip(info, parse_artifact_hash(key)),
 }
 
 
 @strawberry.type
-class Query(AccessQueries, VodQueries, ProcessQueries, SearchQueries, JobQueries):
+class Query(AccessQueries, VodQueries, ClipQueries, ProcessQueries, SearchQueries, JobQueries):
     @strawberry.field
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:  # noqa: A002  its name in the schema
         info.context.principal.require(Scope.READ)
@@ -48,7 +50,7 @@ class Query(AccessQueries, VodQueries, ProcessQueries, SearchQueries, JobQueries
 
 
 @strawberry.type
-class Mutation(VodMutations, JobMutations):
+class Mutation(VodMutations, ClipMutations, JobMutations):
     pass
 
 
@@ -67,7 +69,7 @@ def build_schema(settings: GraphqlSettings) -> Schema:
         Query,
         Mutation,
         Subscription,
-        types=[Vod],
+        types=[Vod, Clip],
         extensions=[TypedErrors, lambda: Guard(settings)],
         config=StrawberryConfig(disable_field_suggestions=False),
     )

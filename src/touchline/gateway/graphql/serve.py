@@ -19,6 +19,7 @@ from .nodes import Node, global_id
 from .results import AuthError, ConflictError, NotFoundError, RateLimitError, UnavailableError, ValidationError
 
 VOD = "Vod"
+READY = "ready"
 
 
 @strawberry.type(
@@ -55,6 +56,7 @@ class Playback:
     manifest_url: str
     poster_url: str | None
     storyboard_url: str | None = strawberry.field(description="WebVTT that says which small picture belongs to a time.")
+    download_url: str | None = strawberry.field(description="A clip as an MP4 file; null for everything else.")
     duration_ms: int | None
     expires_at: datetime
 
@@ -136,6 +138,7 @@ LIFECYCLE_FIELDS = frozenset(
         "width",
         "height",
         "posterUrl",
+        "downloadUrl",
         "errorCode",
         "errorMessage",
         "storageLocation",
@@ -147,9 +150,7 @@ LIFECYCLE_FIELDS = frozenset(
 
 
 def vod_of(upload: Upload, lifecycle: Lifecycle, tenant_id: TenantId, links: MediaLinks) -> Vod:
-    state = lifecycle.state or ArtifactState()  # nothing is set in an empty one: all unknown
-    poster = links.poster(tenant_id, upload.playback_id, upload.artifact_hash) if state.poster_key else None
-    storage = _given(state, "synced"), _given(state, "local_copies")
+    poster = links.poster(tenant_id, upload.playback_id, upload.artifact_hash) if lifecycle.has_poster else None
     return Vod(
         id=global_id(VOD, upload.artifact_hash),
         artifact_hash=upload.artifact_hash,
@@ -158,20 +159,24 @@ def vod_of(upload: Upload, lifecycle: Lifecycle, tenant_id: TenantId, links: Med
         file_name=upload.file_name,
         created_at=upload.created_at,
         expires_at=upload.expires_at,
-        status=state.stage or None,
-        progress_percent=_given(state, "progress_percent"),
-        size_bytes=_given(state, "size_bytes"),
-        duration_ms=_given(state, "duration_ms"),
-        width=_given(state, "width"),
-        height=_given(state, "height"),
         poster_url=poster and poster.url,
-        error_code=_given(state, "error_code"),
-        error_message=_given(state, "error_message"),
-        storage_location=storage_location(*storage),
-        is_frozen=is_frozen(*storage),
-        revision=state.revision,
-        lifecycle_known=lifecycle.known,
+        **known_of(lifecycle),
     )
+
+
+def known_of(lifecycle: Lifecycle) -> dict[str, Any]:
+    """The lifecycle fields of an artifact of any kind."""
+    state = lifecycle.state or ArtifactState()  # nothing is set in an empty one: all unknown
+    storage = _given(state, "synced"), _given(state, "local_copies")
+    names = ("progress_percent", "size_bytes", "duration_ms", "width", "height", "error_code", "error_message")
+    return {
+        "status": state.stage or None,
+        **{name: _given(state, name) for name in names},
+        "storage_location": storage_location(*storage),
+        "is_frozen": is_frozen(*storage),
+        "revision": state.revision,
+        "lifecycle_known": lifecycle.known,
+    }
 
 
 def _given(state: ArtifactState, name: Any) -> Any:

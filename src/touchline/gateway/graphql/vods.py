@@ -17,12 +17,13 @@ from touchline.kernel.errors import Conflict, DeadlineExceeded, InvalidInput, No
 from touchline.kernel.ids import PlaybackId, parse_artifact_hash, parse_playback_id, video_id
 from touchline.media.model import STORYBOARD
 from touchline.serve.artifacts.model import Status
+from touchline.serve.clips.model import Clip
 from touchline.serve.playback.model import ViewerEndpoint
 from touchline.serve.registry.model import NewUpload, RowKey, Upload, Window
 from touchline.serve.uploads.model import State
 
 from .context import Context, Info
-from .loaders import UNKNOWN
+from .loaders import UNKNOWN, Lifecycle
 from .pages import Connection, PageInput, Rows, connection, window
 from .results import answered
 from .serve import (
@@ -63,12 +64,12 @@ class VodQueries:
         context.principal.require(Scope.READ)
         cursor = context.cursor(VODS)
         asked = window(page, cursor)
-        places = {"after": _row_key(asked.after), "before": _row_key(asked.before)}
+        places = {"after": row_key(asked.after), "before": row_key(asked.before)}
         found = await context.parts.sources.registry.listed(
             context.principal, Window(asked.size, from_the_end=asked.from_the_end, **places)
         )
         rows = Rows(found.uploads, found.has_next, found.has_previous, found.total_count)
-        return connection(rows, await _vods(info, found.uploads), _place, cursor)
+        return connection(rows, await _vods(info, found.uploads), place_of, cursor)
 
     @strawberry.field
     async def arrived_parts(self, info: Info, artifact_hash: str) -> ArrivedParts | None:
@@ -134,6 +135,7 @@ async def _playback(info: Info, playback_id: str) -> Playback:
         manifest_url=manifest.url,
         poster_url=media.links.poster(*ids).url if endpoint.poster_key else None,
         storyboard_url=f"{manifest.url.rpartition('/')[0]}/{STORYBOARD}" if has_storyboard else None,
+        download_url=media.links.clip(*ids).url if endpoint.clip_key else None,
         duration_ms=endpoint.duration_ms,
         expires_at=manifest.expires_at,
     )
@@ -223,14 +225,16 @@ async def _delete(info: Info, artifact_hash: str) -> DeletedVod:
 
 
 async def _vods(info: Info, uploads: Sequence[Upload]) -> list[Vod]:
-    """The lifecycle is asked for all rows at once, and only if somebody wants it."""
-    context = info.context
-    if _asks_for(LIFECYCLE_FIELDS, info.selected_fields):
-        lifecycles = await context.loaders.lifecycles.load_many([upload.artifact_hash for upload in uploads])
-    else:
-        lifecycles = [UNKNOWN] * len(uploads)
-    tenant_id, links = context.principal.tenant_id, context.parts.media.links
+    lifecycles = await lifecycles_of(info, [upload.artifact_hash for upload in uploads])
+    tenant_id, links = info.context.principal.tenant_id, info.context.parts.media.links
     return [vod_of(upload, life, tenant_id, links) for upload, life in zip(uploads, lifecycles, strict=True)]
+
+
+async def lifecycles_of(info: Info, hashes: Sequence[str]) -> Sequence[Lifecycle]:
+    """Asked for all rows at once, and only if somebody wants it."""
+    if _asks_for(LIFECYCLE_FIELDS, info.selected_fields):
+        return await info.context.loaders.lifecycles.load_many(list(hashes))
+    return [UNKNOWN] * len(hashes)
 
 
 def _asks_for(names: frozenset[str], selections: Iterable[Selection]) -> bool:
@@ -240,12 +244,12 @@ def _asks_for(names: frozenset[str], selections: Iterable[Selection]) -> bool:
     )
 
 
-def _place(upload: Upload) -> bytes:
+def place_of(record: Upload | Clip) -> bytes:
     """The registry's exact key of a row."""
-    return f"{upload.created_at.isoformat()} {upload.artifact_hash}".encode()
+    return f"{record.created_at.isoformat()} {record.artifact_hash}".encode()
 
 
-def _row_key(place: bytes | None) -> RowKey | None:
+def row_key(place: bytes | None) -> RowKey | None:
     if place is None:
         return None
     created_at, artifact_hash = place.decode().split(" ")

@@ -1,9 +1,11 @@
-"""The bytes of an artifact over HTTP: playlists, segments and the poster, whole or in ranges.
+"""The bytes of an artifact over HTTP: playlists, segments, the poster and the file of a clip, whole or in ranges.
 
 Invariant: an address is checked before anything is looked up, and names are matched as they were sent.
 """
 
 from __future__ import annotations
+
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
@@ -14,7 +16,7 @@ from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.platform.objects.model import ByteRange, ObjectInfo
 
 from .parts import Media
-from .rules import File, file_of, no_such_file, wanted_bytes
+from .rules import File, Keys, file_of, no_such_file, wanted_bytes
 
 router = APIRouter(tags=["media"], responses=RESPONSES)
 ADDRESS = "/media/{token}/{artifact_hash}/{name:path}"
@@ -31,7 +33,7 @@ async def media_file(request: Request, token: str, artifact_hash: str, name: str
     viewable = await media.places.find(grant.playback_id)
     if (viewable.artifact_hash, viewable.tenant_id) != (grant.artifact_hash, grant.tenant_id):
         raise no_such_file()
-    file = file_of(name, viewable.manifest_key, viewable.poster_key)
+    file = file_of(name, Keys(viewable.manifest_key, viewable.poster_key, viewable.clip_key), viewable.title)
     return await _answer(request, media, file)
 
 
@@ -53,12 +55,15 @@ async def _answer(request: Request, media: Media, file: File) -> Response:
 
 
 def _headers(file: File, info: ObjectInfo) -> dict[str, str]:
-    return {
+    headers = {
         "Content-Type": file.content_type,
         "Cache-Control": file.cache_control,
         "Accept-Ranges": "bytes",
         "ETag": f'"{info.etag}"',
     }
+    if file.download_name:  # RFC 6266: any script, and nothing that ends the header
+        headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(file.download_name, safe='')}"
+    return headers
 
 
 def _body(

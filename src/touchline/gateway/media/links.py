@@ -1,4 +1,4 @@
-"""Signed addresses of an artifact's playlist and poster."""
+"""Signed addresses of an artifact's playlist and poster, and of a clip's file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from touchline.kernel import Clock, TenantId
 from touchline.kernel.ids import ArtifactHash, PlaybackId
 
-from .rules import MANIFEST, POSTER
+from .rules import CLIP, MANIFEST, POSTER
 from .tokens import Grant, MediaTokens
 
 # An address stays the same for a while, so that a page that loads its list again does not load its pictures again.
@@ -33,6 +33,10 @@ class MediaLinks:
 
     def poster(self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash) -> Link:
         return self._link(tenant_id, playback_id, artifact_hash, POSTER)
+
+    def clip(self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash) -> Link:
+        """The file of a clip, to be taken away."""
+        return self._link(tenant_id, playback_id, artifact_hash, CLIP)
 
     def _link(self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash, name: str) -> Link:
         """Without a host: the page may be open under any of the gateway's names."""

@@ -13,6 +13,7 @@ from touchline.platform.objects.model import ByteRange
 
 MANIFEST = "index.m3u8"
 POSTER = "poster.jpg"
+CLIP = "clip.mp4"  # a clip as a whole; no rendition has a file of this name
 PLAYLIST_SUFFIX = ".m3u8"
 CONTENT_TYPES = {
     ".m3u8": "application/vnd.apple.mpegurl",
@@ -39,23 +40,33 @@ class File:
     key: str
     content_type: str
     cache_control: str
+    download_name: str = ""  # it is taken away, not shown
 
 
-def file_of(name: str, manifest_key: str, poster_key: str) -> File:
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Where the named parts of an artifact lie; all else lies beside its manifest."""
+
+    manifest: str
+    poster: str
+    clip: str = ""
+
+
+def file_of(name: str, keys: Keys, title: str = "") -> File:
     match = _NAME.fullmatch(name)
     content_type = CONTENT_TYPES.get(match[1]) if match else None
     if match is None or content_type is None:
         raise no_such_file()
     cache = PLAYLIST_CACHE if match[1] == PLAYLIST_SUFFIX else IMMUTABLE_CACHE
-    return File(_key(name, manifest_key, poster_key), content_type, cache)
+    return File(_key(name, keys), content_type, cache, f"{title or 'clip'}.mp4" if name == CLIP else "")
 
 
-def _key(name: str, manifest_key: str, poster_key: str) -> str:
-    if name == POSTER:
-        if not poster_key:
-            raise no_such_file()
-        return poster_key
-    return manifest_key if name == MANIFEST else f"{manifest_key.rpartition('/')[0]}/{name}"
+def _key(name: str, keys: Keys) -> str:
+    named = {MANIFEST: keys.manifest, POSTER: keys.poster, CLIP: keys.clip}
+    key = named.get(name, f"{keys.manifest.rpartition('/')[0]}/{name}")
+    if not key:
+        raise no_such_file()
+    return key
 
 
 def no_such_file() -> NotFound:

@@ -9,7 +9,7 @@ from touchline.gateway.graphql import http as graphql
 from touchline.gateway.media import files as media
 from touchline.gateway.page import routes as page
 
-from . import auth, health, parts, problems
+from . import auth, clips, health, parts, problems
 from .frame import Frame
 from .parts import GatewayParts
 
@@ -27,6 +27,7 @@ def build_app(gateway: GatewayParts) -> FastAPI:
     problems.install(app)
     for router in (
         auth.router,
+        clips.router,
         health.router,
         media.router,
         graphql.build_router(gateway.graphql, gateway.settings.origins),

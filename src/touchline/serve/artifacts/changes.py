@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from touchline.contracts.events.artifacts import ArtifactType
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.postgres.database import Transaction
+from touchline.serve.clips.model import MadeClip
+from touchline.serve.clips.store import ClipStore
 from touchline.serve.registry.store import RegistryStore
 
 from . import rules
@@ -36,10 +39,16 @@ async def move(
 async def store_original(transaction: Transaction, artifact_hash: ArtifactHash) -> Artifact | None:
     """From here on the original is safe, and whoever processes videos may begin."""
     changed = await ArtifactStore(transaction).store_original(artifact_hash)
+    return changed and _tell_stored(transaction, changed)
+
+
+async def store_clip(transaction: Transaction, artifact_hash: ArtifactHash, made: MadeClip) -> Artifact | None:
+    """A clip that was cut has an original from here on, as an upload has."""
+    changed = await ArtifactStore(transaction).store_clip(artifact_hash, made.size_bytes)
     if changed is None:
         return None
-    transaction.announce(rules.original_stored(changed), revision=changed.revision)
-    return tell(transaction, changed)
+    await ClipStore(transaction).cut(artifact_hash, made.shown)
+    return _tell_stored(transaction, changed)
 
 
 async def finish(
@@ -48,7 +57,8 @@ async def finish(
     changed = await ArtifactStore(transaction).finish(artifact_hash, made, until)
     if changed is None:
         return None
-    await RegistryStore(transaction).keep_until(artifact_hash, until)
+    if not _is_clip(changed):  # its time counts from when it was asked for
+        await RegistryStore(transaction).keep_until(artifact_hash, until)
     return tell(transaction, changed)
 
 
@@ -63,7 +73,10 @@ async def fail(
     changed = await ArtifactStore(transaction).fail(artifact_hash, reason, leaving, until)
     if changed is None:
         return None
-    await RegistryStore(transaction).keep_until(artifact_hash, until)
+    if _is_clip(changed):
+        await ClipStore(transaction).fail(artifact_hash, until)
+    else:
+        await RegistryStore(transaction).keep_until(artifact_hash, until)
     return tell(transaction, changed)
 
 
@@ -78,5 +91,15 @@ async def delete(transaction: Transaction, artifact_hash: ArtifactHash, now: dat
     changed = await ArtifactStore(transaction).delete(artifact_hash, now)
     if changed is None:
         return None
-    await RegistryStore(transaction).delete(artifact_hash, now)
+    record = ClipStore(transaction) if _is_clip(changed) else RegistryStore(transaction)
+    await record.delete(artifact_hash, now)
     return tell(transaction, changed)
+
+
+def _tell_stored(transaction: Transaction, artifact: Artifact) -> Artifact:
+    transaction.announce(rules.original_stored(artifact), revision=artifact.revision)
+    return tell(transaction, artifact)
+
+
+def _is_clip(artifact: Artifact) -> bool:
+    return artifact.artifact_type is ArtifactType.CLIP

@@ -79,4 +79,5 @@ class ArtifactClient:
             poster_key=answer.poster_key,
             title=answer.title,
             duration_ms=answer.duration_ms if answer.HasField("duration_ms") else None,
+            clip_key=answer.clip_key,
         )

@@ -41,7 +41,8 @@ class NewArtifact:
     user_id: UserId
     original_key: str
     content_type: str
-    size_bytes: int
+    size_bytes: int | None  # None: not known before it is made
+    retention_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Artifact:
     status: Status
     original_key: str
     content_type: str
-    size_bytes: int
+    size_bytes: int | None  # None: a clip that is not cut yet
     synced: bool
     progress_percent: int | None
     manifest_key: str | None

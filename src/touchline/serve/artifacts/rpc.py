@@ -71,4 +71,5 @@ class ArtifactsServicer:
             poster_key=found.poster_key,
             title=found.title,
             duration_ms=found.duration_ms,
+            clip_key=found.clip_key,
         )

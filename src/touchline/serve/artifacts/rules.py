@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchline.contracts.events.artifacts import ArtifactLifecycle, OriginalStored
-from touchline.kernel.errors import NotFound
+from touchline.kernel.errors import Defect, NotFound
 from touchline.kernel.ids import ArtifactHash
 
 from .model import Artifact, Status
@@ -48,6 +48,8 @@ def lifecycle(artifact: Artifact) -> ArtifactLifecycle:
 
 
 def original_stored(artifact: Artifact) -> OriginalStored:
+    if artifact.size_bytes is None:
+        raise Defect("an original is stored whose size nobody knows", why=artifact.artifact_hash)
     return OriginalStored(
         artifact_hash=artifact.artifact_hash,
         original_key=artifact.original_key,

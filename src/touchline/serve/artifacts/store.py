@@ -27,9 +27,9 @@ THIS: LiteralString = "tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s"
 
 ADD: LiteralString = f"""
 INSERT INTO serve.artifacts (tenant_id, artifact_hash, artifact_type, internal_name, user_id, status, original_key,
-                             content_type, size_bytes, created_at)
+                             content_type, size_bytes, created_at, retention_until)
 VALUES (%(tenant_id)s, %(hash)s, %(artifact_type)s, %(internal_name)s, %(user_id)s, 'requested', %(original_key)s,
-        %(content_type)s, %(size_bytes)s, %(now)s)
+        %(content_type)s, %(size_bytes)s, %(now)s, %(until)s)
 ON CONFLICT (tenant_id, artifact_hash) DO NOTHING
 RETURNING {COLUMNS}
 """
@@ -46,6 +46,14 @@ UPDATE serve.artifacts SET status = 'processing', synced = true, revision = revi
  WHERE {THIS} AND status = 'completing'
 RETURNING {COLUMNS}
 """
+STORE_CLIP: LiteralString = f"""
+-- The clip is cut; now it is processed as any original is, and the progress of that begins anew.
+UPDATE serve.artifacts
+   SET status = 'processing', synced = true, size_bytes = %(size_bytes)s, job_attempt = 0, progress_percent = NULL,
+       revision = revision + 1
+ WHERE {THIS} AND artifact_type = 'clip' AND NOT synced AND status IN ('requested', 'processing')
+RETURNING {COLUMNS}
+"""
 FAIL: LiteralString = f"""
 UPDATE serve.artifacts
    SET status = 'failed', error_code = %(code)s, error_message = %(message)s, retention_until = %(until)s,
@@ -54,18 +62,19 @@ UPDATE serve.artifacts
 RETURNING {COLUMNS}
 """
 PROGRESS: LiteralString = f"""
--- Later attempts begin anew; within one attempt nothing goes back, and the same report twice is one.
+-- Later attempts begin anew; within one attempt nothing goes back, and the same report twice is one. A clip that was
+-- only requested is processed from the first report on.
 UPDATE serve.artifacts
-   SET job_attempt = %(attempt)s, progress_percent = %(percent)s, revision = revision + 1
- WHERE {THIS} AND status = 'processing'
+   SET status = 'processing', job_attempt = %(attempt)s, progress_percent = %(percent)s, revision = revision + 1
+ WHERE {THIS} AND (status = 'processing' OR (status = 'requested' AND artifact_type = 'clip'))
    AND (job_attempt, coalesce(progress_percent, -1)) < (%(attempt)s, %(percent)s)
 RETURNING {COLUMNS}
 """
 FINISH: LiteralString = f"""
 UPDATE serve.artifacts
    SET status = 'ready', progress_percent = 100, manifest_key = %(manifest_key)s, poster_key = %(poster_key)s,
-       duration_ms = %(duration_ms)s, width = %(width)s, height = %(height)s, retention_until = %(until)s,
-       revision = revision + 1
+       duration_ms = %(duration_ms)s, width = %(width)s, height = %(height)s,
+       retention_until = coalesce(retention_until, %(until)s), revision = revision + 1
  WHERE {THIS} AND status = 'processing'
 RETURNING {COLUMNS}
 """
@@ -108,6 +117,7 @@ class ArtifactStore:
             content_type=new.content_type,
             size_bytes=new.size_bytes,
             now=now,
+            until=new.retention_until,
         )
 
     async def find(self, artifact_hash: ArtifactHash) -> Artifact | None:
@@ -124,6 +134,9 @@ class ArtifactStore:
 
     async def store_original(self, artifact_hash: ArtifactHash) -> Artifact | None:
         return await self._one(STORE_ORIGINAL, artifact_hash)
+
+    async def store_clip(self, artifact_hash: ArtifactHash, size_bytes: int) -> Artifact | None:
+        return await self._one(STORE_CLIP, artifact_hash, size_bytes=size_bytes)
 
     async def fail(
         self, artifact_hash: ArtifactHash, reason: Reason, leaving: Sequence[Status], until: datetime

@@ -17,3 +17,4 @@ class ViewerEndpoint:
     poster_key: str
     title: str
     duration_ms: int | None
+    clip_key: str = ""  # the file of a clip, to be taken away as a whole

@@ -5,6 +5,7 @@ Invariant: only what can be played now is answered; unknown and deleted are the 
 
 from __future__ import annotations
 
+from touchline.contracts.events.artifacts import ArtifactType
 from touchline.kernel.errors import Conflict, InvalidInput, NotFound, TouchlineError
 from touchline.kernel.ids import PlaybackId, parse_playback_id
 from touchline.platform.postgres.database import Database
@@ -31,10 +32,10 @@ class PlaybackService:
                 raise _nothing_behind()
             await transaction.enter_tenant(place.tenant_id)
             artifact = await ArtifactStore(transaction).find(place.artifact_hash)
-            record = await RegistryStore(transaction).by_hash(place.artifact_hash)
-        if artifact is None or record is None or record.deleted:
+            title = await RegistryStore(transaction).title(place.artifact_hash)
+        if artifact is None or title is None:
             raise _nothing_behind()
-        return _endpoint(playback_id, artifact, record.upload.title)
+        return _endpoint(playback_id, artifact, title)
 
 
 def _endpoint(playback_id: PlaybackId, artifact: Artifact, title: str) -> ViewerEndpoint:
@@ -48,6 +49,7 @@ def _endpoint(playback_id: PlaybackId, artifact: Artifact, title: str) -> Viewer
         poster_key=artifact.poster_key or "",
         title=title,
         duration_ms=artifact.duration_ms,
+        clip_key=artifact.original_key if artifact.artifact_type is ArtifactType.CLIP else "",
     )
 
 

@@ -98,3 +98,4 @@ class Usage:
 
     stored_bytes: int
     open_uploads: int
+    open_clips: int = 0

@@ -6,6 +6,8 @@ from touchline.contracts.rpc.v1 import registry_pb2 as pb
 from touchline.kernel import Scope
 from touchline.kernel.ids import parse_artifact_hash
 from touchline.platform.rpc.model import Call
+from touchline.serve.clips import messages as clip_messages
+from touchline.serve.clips.service import ClipService
 
 from . import messages
 from .model import NewUpload
@@ -15,8 +17,9 @@ SERVICE = pb.DESCRIPTOR.services_by_name["Registry"]
 
 
 class RegistryServicer:
-    def __init__(self, service: RegistryService) -> None:
+    def __init__(self, service: RegistryService, clips: ClipService) -> None:
         self._service = service
+        self._clips = clips
 
     async def create_upload(self, request: pb.CreateUploadRequest, call: Call) -> pb.CreateUploadResponse:
         new = NewUpload(
@@ -44,6 +47,23 @@ class RegistryServicer:
     async def delete_upload(self, request: pb.DeleteUploadRequest, call: Call) -> pb.DeleteUploadResponse:
         await self._service.delete_upload(call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash))
         return pb.DeleteUploadResponse()
+
+    async def create_clip(self, request: pb.CreateClipRequest, call: Call) -> pb.CreateClipResponse:
+        created = await self._clips.create(call.require(Scope.WRITE), clip_messages.from_request(request))
+        clip = clip_messages.to_clip(created.clip)
+        return pb.CreateClipResponse(clip=clip, status=created.status, revision=created.revision)
+
+    async def get_clips(self, request: pb.GetClipsRequest, call: Call) -> pb.GetClipsResponse:
+        found = await self._clips.clips(call.require(Scope.READ), request.artifact_hashes)
+        return pb.GetClipsResponse(clips=map(clip_messages.to_clip, found))
+
+    async def list_clips(self, request: pb.ListClipsRequest, call: Call) -> pb.ListClipsResponse:
+        window, wanted = messages.from_window(request.page), clip_messages.from_filter(request)
+        return clip_messages.to_page(await self._clips.listed(call.require(Scope.READ), window, wanted))
+
+    async def delete_clip(self, request: pb.DeleteClipRequest, call: Call) -> pb.DeleteClipResponse:
+        await self._clips.delete(call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash))
+        return pb.DeleteClipResponse()
 
     async def resolve_artifact_playback_id(
         self, request: pb.ResolveArtifactPlaybackIDRequest, call: Call

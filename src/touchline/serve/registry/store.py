@@ -80,9 +80,10 @@ UPDATE serve.uploads SET retention_until = %(until)s, revision = revision + 1 WH
 DELETE: LiteralString = f"UPDATE serve.uploads SET deleted_at = %(now)s, revision = revision + 1 WHERE {THIS}"
 USAGE: LiteralString = """
 -- Artifacts that hold bytes, and records whose artifact is still to come. In one statement: between two of them an
--- artifact could slip through.
-SELECT coalesce(sum(size_bytes), 0)::bigint AS stored_bytes, count(*) FILTER (WHERE open) AS open_uploads
-  FROM (SELECT size_bytes, status IN ('requested', 'uploading', 'completing') AS open
+-- artifact could slip through. What has no size yet is a clip that is not cut.
+SELECT coalesce(sum(size_bytes), 0)::bigint AS stored_bytes, count(*) FILTER (WHERE open) AS open_uploads,
+       count(*) FILTER (WHERE size_bytes IS NULL) AS open_clips
+  FROM (SELECT size_bytes, size_bytes IS NOT NULL AND status IN ('requested', 'uploading', 'completing') AS open
           FROM serve.artifacts
          WHERE tenant_id = %(tenant_id)s AND status <> 'deleted' AND (status <> 'failed' OR synced)
            AND artifact_hash <> %(besides)s
@@ -93,6 +94,12 @@ SELECT coalesce(sum(size_bytes), 0)::bigint AS stored_bytes, count(*) FILTER (WH
            AND u.artifact_hash <> %(besides)s
            AND NOT EXISTS (SELECT FROM serve.artifacts AS a
                             WHERE a.tenant_id = u.tenant_id AND a.artifact_hash = u.artifact_hash)) AS kept
+"""
+TITLE: LiteralString = """
+-- Of any kind, as long as it is not deleted.
+SELECT title FROM serve.uploads WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND deleted_at IS NULL
+ UNION ALL
+SELECT title FROM serve.clips WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND deleted_at IS NULL
 """
 IDENTITY: LiteralString = """
 SELECT tenant_id, artifact_hash, playback_id, internal_name, artifact_type, user_id
@@ -171,12 +178,12 @@ class RegistryStore:
 
     async def window(self, window: Window) -> list[Record]:
         query = LAST if window.from_the_end else FIRST
-        values = {"tenant_id": self._tenant_id, "size": window.size, **_after(window.after), **_before(window.before)}
+        values = {"tenant_id": self._tenant_id, "size": window.size, **after(window.after), **before(window.before)}
         found = list(await fetch_all(self._connection, _record, query, **values))
         return found[::-1] if window.from_the_end else found
 
     async def count(self, place: RowKey | None) -> Counted:
-        [counted] = await fetch_all(self._connection, Counted, COUNT, tenant_id=self._tenant_id, **_after(place))
+        [counted] = await fetch_all(self._connection, Counted, COUNT, tenant_id=self._tenant_id, **after(place))
         return counted
 
     async def placed(self, artifact_hash: ArtifactHash, now: datetime) -> None:
@@ -201,6 +208,11 @@ class RegistryStore:
         values = {"tenant_id": self._tenant_id, "besides": besides or ""}
         [usage] = await fetch_all(self._connection, Usage, USAGE, **values)
         return usage
+
+    async def title(self, artifact_hash: ArtifactHash) -> str | None:
+        values = {"tenant_id": self._tenant_id, "hash": artifact_hash}
+        rows = await (await self._connection.execute(TITLE, values)).fetchall()
+        return rows[0][0] if rows else None
 
     async def identity(self, artifact_hash: ArtifactHash) -> Identity | None:
         return await fetch_one(self._connection, _identity, IDENTITY, tenant_id=self._tenant_id, hash=artifact_hash)
@@ -230,9 +242,10 @@ def _identity(*, artifact_type: str, **columns: Any) -> Identity:
     return Identity(artifact_type=ArtifactType(artifact_type), **columns)
 
 
-def _after(place: RowKey | None) -> dict[str, Any]:
+def after(place: RowKey | None) -> dict[str, Any]:
+    """The values of a border."""
     return {"after_time": place.created_at if place else None, "after_hash": place.artifact_hash if place else ""}
 
 
-def _before(place: RowKey | None) -> dict[str, Any]:
+def before(place: RowKey | None) -> dict[str, Any]:
     return {"before_time": place.created_at if place else None, "before_hash": place.artifact_hash if place else ""}

@@ -48,7 +48,7 @@ class UploadService:
             raise rules.wrong_state(artifact)
         async with self._environment.database.transaction(caller) as transaction:
             multipart = await MultipartStore(transaction).find(artifact_hash)
-        plan = multipart.plan if multipart else part_plan(artifact.size_bytes)
+        plan = multipart.plan if multipart else part_plan(size_bytes)
         return Parts(plan.part_bytes, plan.count)
 
     async def presign(

@@ -4,12 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.gateway.media.rules import IMMUTABLE_CACHE, PLAYLIST_CACHE, File, file_of, wanted_bytes
+from touchline.gateway.media.rules import IMMUTABLE_CACHE, PLAYLIST_CACHE, File, Keys, file_of, wanted_bytes
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.platform.objects.model import ByteRange
 
 PREFIX = "videos/proxy/0199/3"
 MANIFEST, POSTER = f"{PREFIX}/index.m3u8", "thumbs/0199/3/poster.jpg"
+CLIP = "videos/clips/0199/0200.mp4"
+KEYS = Keys(MANIFEST, POSTER, CLIP)
 
 
 @pytest.mark.parametrize(
@@ -17,6 +19,7 @@ MANIFEST, POSTER = f"{PREFIX}/index.m3u8", "thumbs/0199/3/poster.jpg"
     [
         ("index.m3u8", File(MANIFEST, "application/vnd.apple.mpegurl", PLAYLIST_CACHE)),
         ("poster.jpg", File(POSTER, "image/jpeg", IMMUTABLE_CACHE)),
+        ("clip.mp4", File(CLIP, "video/mp4", IMMUTABLE_CACHE, "clip.mp4")),
         ("v0/index.m3u8", File(f"{PREFIX}/v0/index.m3u8", "application/vnd.apple.mpegurl", PLAYLIST_CACHE)),
         ("v0/init.mp4", File(f"{PREFIX}/v0/init.mp4", "video/mp4", IMMUTABLE_CACHE)),
         ("v0/segment-00001.m4s", File(f"{PREFIX}/v0/segment-00001.m4s", "video/iso.segment", IMMUTABLE_CACHE)),
@@ -24,7 +27,7 @@ MANIFEST, POSTER = f"{PREFIX}/index.m3u8", "thumbs/0199/3/poster.jpg"
     ],
 )
 def test_which_object_a_name_stands_for(name: str, expected: File) -> None:
-    assert file_of(name, MANIFEST, POSTER) == expected
+    assert file_of(name, KEYS) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,13 +59,13 @@ def test_which_object_a_name_stands_for(name: str, expected: File) -> None:
 )
 def test_every_other_name_is_a_name_of_nothing(name: str) -> None:
     with pytest.raises(NotFound):
-        file_of(name, MANIFEST, POSTER)
+        file_of(name, KEYS)
 
 
 @given(st.text(alphabet=st.sampled_from("ab./%\\\x00-_"), max_size=30).map(lambda text: text + ".ts"))
 def test_no_name_leaves_the_prefix(name: str) -> None:
     try:
-        key = file_of(name, MANIFEST, POSTER).key
+        key = file_of(name, KEYS).key
     except NotFound:
         return
     assert key == f"{PREFIX}/{name}"
@@ -70,9 +73,14 @@ def test_no_name_leaves_the_prefix(name: str) -> None:
     assert "%" not in key
 
 
-def test_without_a_poster_there_is_none() -> None:
+@pytest.mark.parametrize("name", ["poster.jpg", "clip.mp4"])
+def test_what_an_artifact_does_not_have_is_not_there(name: str) -> None:
     with pytest.raises(NotFound):
-        file_of("poster.jpg", MANIFEST, "")
+        file_of(name, Keys(MANIFEST, ""))
+
+
+def test_a_clip_is_taken_away_under_its_title() -> None:
+    assert file_of("clip.mp4", KEYS, "The goal").download_name == "The goal.mp4"
 
 
 @pytest.mark.parametrize(

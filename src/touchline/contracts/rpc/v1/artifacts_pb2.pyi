@@ -132,7 +132,7 @@ class ResolveViewerEndpointRequest(_message.Message):
     def __init__(self, playback_id: _Optional[str] = ...) -> None: ...
 
 class ResolveViewerEndpointResponse(_message.Message):
-    __slots__ = ("artifact_hash", "tenant_id", "manifest_key", "poster_key", "playback_id", "title", "duration_ms")
+    __slots__ = ("artifact_hash", "tenant_id", "manifest_key", "poster_key", "playback_id", "title", "duration_ms", "clip_key")
     ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_KEY_FIELD_NUMBER: _ClassVar[int]
@@ -140,6 +140,7 @@ class ResolveViewerEndpointResponse(_message.Message):
     PLAYBACK_ID_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    CLIP_KEY_FIELD_NUMBER: _ClassVar[int]
     artifact_hash: str
     tenant_id: str
     manifest_key: str
@@ -147,4 +148,5 @@ class ResolveViewerEndpointResponse(_message.Message):
     playback_id: str
     title: str
     duration_ms: int
-    def __init__(self, artifact_hash: _Optional[str] = ..., tenant_id: _Optional[str] = ..., manifest_key: _Optional[str] = ..., poster_key: _Optional[str] = ..., playback_id: _Optional[str] = ..., title: _Optional[str] = ..., duration_ms: _Optional[int] = ...) -> None: ...
+    clip_key: str
+    def __init__(self, artifact_hash: _Optional[str] = ..., tenant_id: _Optional[str] = ..., manifest_key: _Optional[str] = ..., poster_key: _Optional[str] = ..., playback_id: _Optional[str] = ..., title: _Optional[str] = ..., duration_ms: _Optional[int] = ..., clip_key: _Optional[str] = ...) -> None: ...

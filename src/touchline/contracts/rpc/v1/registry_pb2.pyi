@@ -98,6 +98,112 @@ class DeleteUploadResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
+class Clip(_message.Message):
+    __slots__ = ("id", "artifact_hash", "playback_id", "internal_name", "user_id", "source_hash", "title", "description", "start_ms", "end_ms", "padding_ms", "shown_start_ms", "shown_end_ms", "created_at", "expires_at", "revision", "stream_id")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
+    PLAYBACK_ID_FIELD_NUMBER: _ClassVar[int]
+    INTERNAL_NAME_FIELD_NUMBER: _ClassVar[int]
+    USER_ID_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_HASH_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    START_MS_FIELD_NUMBER: _ClassVar[int]
+    END_MS_FIELD_NUMBER: _ClassVar[int]
+    PADDING_MS_FIELD_NUMBER: _ClassVar[int]
+    SHOWN_START_MS_FIELD_NUMBER: _ClassVar[int]
+    SHOWN_END_MS_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    artifact_hash: str
+    playback_id: str
+    internal_name: str
+    user_id: str
+    source_hash: str
+    title: str
+    description: str
+    start_ms: int
+    end_ms: int
+    padding_ms: int
+    shown_start_ms: int
+    shown_end_ms: int
+    created_at: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    revision: int
+    stream_id: str
+    def __init__(self, id: _Optional[str] = ..., artifact_hash: _Optional[str] = ..., playback_id: _Optional[str] = ..., internal_name: _Optional[str] = ..., user_id: _Optional[str] = ..., source_hash: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., start_ms: _Optional[int] = ..., end_ms: _Optional[int] = ..., padding_ms: _Optional[int] = ..., shown_start_ms: _Optional[int] = ..., shown_end_ms: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., stream_id: _Optional[str] = ...) -> None: ...
+
+class CreateClipRequest(_message.Message):
+    __slots__ = ("artifact_hash", "start_ms", "end_ms", "padding_ms", "title", "description", "requested_params")
+    ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
+    START_MS_FIELD_NUMBER: _ClassVar[int]
+    END_MS_FIELD_NUMBER: _ClassVar[int]
+    PADDING_MS_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    REQUESTED_PARAMS_FIELD_NUMBER: _ClassVar[int]
+    artifact_hash: str
+    start_ms: int
+    end_ms: int
+    padding_ms: int
+    title: str
+    description: str
+    requested_params: str
+    def __init__(self, artifact_hash: _Optional[str] = ..., start_ms: _Optional[int] = ..., end_ms: _Optional[int] = ..., padding_ms: _Optional[int] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., requested_params: _Optional[str] = ...) -> None: ...
+
+class CreateClipResponse(_message.Message):
+    __slots__ = ("clip", "status", "revision")
+    CLIP_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    clip: Clip
+    status: str
+    revision: int
+    def __init__(self, clip: _Optional[_Union[Clip, _Mapping]] = ..., status: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class GetClipsRequest(_message.Message):
+    __slots__ = ("artifact_hashes",)
+    ARTIFACT_HASHES_FIELD_NUMBER: _ClassVar[int]
+    artifact_hashes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, artifact_hashes: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class GetClipsResponse(_message.Message):
+    __slots__ = ("clips",)
+    CLIPS_FIELD_NUMBER: _ClassVar[int]
+    clips: _containers.RepeatedCompositeFieldContainer[Clip]
+    def __init__(self, clips: _Optional[_Iterable[_Union[Clip, _Mapping]]] = ...) -> None: ...
+
+class ListClipsRequest(_message.Message):
+    __slots__ = ("page", "artifact_hash", "stream_id")
+    PAGE_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    page: _common_pb2.PageRequest
+    artifact_hash: str
+    stream_id: str
+    def __init__(self, page: _Optional[_Union[_common_pb2.PageRequest, _Mapping]] = ..., artifact_hash: _Optional[str] = ..., stream_id: _Optional[str] = ...) -> None: ...
+
+class ListClipsResponse(_message.Message):
+    __slots__ = ("clips", "page_info")
+    CLIPS_FIELD_NUMBER: _ClassVar[int]
+    PAGE_INFO_FIELD_NUMBER: _ClassVar[int]
+    clips: _containers.RepeatedCompositeFieldContainer[Clip]
+    page_info: _common_pb2.PageInfo
+    def __init__(self, clips: _Optional[_Iterable[_Union[Clip, _Mapping]]] = ..., page_info: _Optional[_Union[_common_pb2.PageInfo, _Mapping]] = ...) -> None: ...
+
+class DeleteClipRequest(_message.Message):
+    __slots__ = ("artifact_hash",)
+    ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
+    artifact_hash: str
+    def __init__(self, artifact_hash: _Optional[str] = ...) -> None: ...
+
+class DeleteClipResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
 class ResolveArtifactPlaybackIDRequest(_message.Message):
     __slots__ = ("playback_id",)
     PLAYBACK_ID_FIELD_NUMBER: _ClassVar[int]

@@ -1,0 +1,238 @@
+"""What people do with clips: make one of a video, list, look, delete.
+
+Invariant: seconds outside, milliseconds inside; the registry decides, and its errors name the fields of the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+import strawberry
+
+from touchline.gateway.clips import naming
+from touchline.gateway.media.links import MediaLinks
+from touchline.kernel import Scope, TenantId
+from touchline.kernel.errors import InvalidInput
+from touchline.kernel.ids import parse_artifact_hash
+from touchline.serve.clips.model import Clip as Record
+from touchline.serve.clips.model import ClipFilter, NewClip
+from touchline.serve.clips.rules import milliseconds
+from touchline.serve.registry.model import Window
+
+from .context import Info
+from .loaders import Lifecycle
+from .nodes import Node, global_id
+from .pages import Connection, PageInput, Rows, connection, window
+from .results import (
+    AuthError,
+    ConflictError,
+    NotFoundError,
+    RateLimitError,
+    UnavailableError,
+    ValidationError,
+    answered,
+)
+from .serve import READY, Vod, known_of
+from .vods import find_vod, lifecycles_of, place_of, row_key
+
+CLIP = "Clip"
+CLIPS = "clips"
+FIELDS = {
+    "source_hash": "artifact_hash",
+    "start_ms": "start_seconds",
+    "end_ms": "end_seconds",
+    "padding_ms": "padding_seconds",
+}
+
+
+@strawberry.type(
+    description="A part of a video, exact to the picture, and an artifact of its own. Business fields come from the "
+    "registry, lifecycle fields from the events; null is unknown."
+)
+class Clip(Node):
+    clip_hash: str
+    artifact_hash: str = strawberry.field(description="The same as clipHash.")
+    playback_id: str
+    stream_id: strawberry.ID | None = strawberry.field(description="Null for a clip of an uploaded video.")
+    source_hash: str = strawberry.field(description="The artifact that it was cut from.")
+    title: str
+    description: str
+    start_seconds: float = strawberry.field(description="As asked for, in the time of the source.")
+    end_seconds: float
+    padding_seconds: float
+    shown_start_seconds: float = strawberry.field(
+        description="With the padding, as far as the source goes; exact once it was cut."
+    )
+    shown_end_seconds: float
+    created_at: datetime
+    expires_at: datetime
+    status: str | None = strawberry.field(description="requested, processing, ready, failed or deleted.")
+    progress_percent: int | None
+    size_bytes: float | None
+    duration_ms: int | None
+    width: int | None
+    height: int | None
+    poster_url: str | None = strawberry.field(description="Signed; without a host.")
+    download_url: str | None = strawberry.field(description="The clip as an MP4 file, when it is ready. Signed.")
+    error_code: str | None
+    error_message: str | None
+    storage_location: str | None
+    is_frozen: bool | None
+    revision: int
+    lifecycle_known: bool = strawberry.field(description="False when the lifecycle service did not answer.")
+
+    @strawberry.field(description="The video that it was cut from; null when that was deleted, or is a clip itself.")
+    async def source(self, info: Info) -> Vod | None:
+        return await find_vod(info, parse_artifact_hash(self.source_hash))
+
+
+@strawberry.type
+class DeletedClip:
+    artifact_hash: str
+
+
+@strawberry.input
+class CreateClipInput:
+    artifact_hash: str
+    start_seconds: float
+    end_seconds: float
+    padding_seconds: float | None = None
+    title: str | None = None
+    description: str | None = None
+
+
+CreateClipResult = Annotated[
+    Clip | ValidationError | NotFoundError | AuthError | RateLimitError, strawberry.union("CreateClipResult")
+]
+DeleteClipResult = Annotated[
+    DeletedClip | NotFoundError | AuthError | ConflictError | UnavailableError, strawberry.union("DeleteClipResult")
+]
+
+
+@strawberry.type
+class ClipQueries:
+    @strawberry.field
+    async def clip(self, info: Info, artifact_hash: str) -> Clip | None:
+        info.context.principal.require(Scope.READ)
+        return await find_clip(info, parse_artifact_hash(artifact_hash))
+
+    @strawberry.field
+    async def clips_connection(
+        self,
+        info: Info,
+        stream_id: strawberry.ID | None = None,
+        artifact_hash: str | None = None,
+        page: PageInput | None = None,
+    ) -> Connection[Clip]:
+        """Newest first; all, or those of one stream or video."""
+        context = info.context
+        context.principal.require(Scope.READ)
+        cursor = context.cursor(CLIPS)
+        asked, wanted = window(page, cursor), _filter(stream_id, artifact_hash)
+        places = {"after": row_key(asked.after), "before": row_key(asked.before)}
+        found = await context.parts.sources.registry.listed_clips(
+            context.principal, Window(asked.size, from_the_end=asked.from_the_end, **places), wanted
+        )
+        rows = Rows(found.clips, found.has_next, found.has_previous, found.total_count)
+        return connection(rows, await _clips(info, found.clips), place_of, cursor)
+
+
+@strawberry.type
+class ClipMutations:
+    @strawberry.mutation(description="The same video, range and padding again answers the clip that exists.")
+    async def create_clip(self, info: Info, input: CreateClipInput) -> CreateClipResult:  # noqa: A002  its name in the schema
+        return await answered(CreateClipResult, _create(info, input))
+
+    @strawberry.mutation
+    async def delete_clip(self, info: Info, artifact_hash: str) -> DeleteClipResult:
+        return await answered(DeleteClipResult, _delete(info, artifact_hash))
+
+
+async def find_clip(info: Info, artifact_hash: str) -> Clip | None:
+    clip = await info.context.loaders.clips.load(artifact_hash)
+    return None if clip is None else (await _clips(info, [clip]))[0]
+
+
+async def _create(info: Info, new: CreateClipInput) -> Clip:
+    context = info.context
+    context.principal.require(Scope.WRITE)
+    request = NewClip(
+        source_hash=parse_artifact_hash(new.artifact_hash),
+        start_ms=milliseconds(new.start_seconds, "start_seconds"),
+        end_ms=milliseconds(new.end_seconds, "end_seconds"),
+        padding_ms=None if new.padding_seconds is None else milliseconds(new.padding_seconds, "padding_seconds"),
+        title=new.title or "",
+        description=new.description or "",
+        requested_params=_as_sent(new),
+    )
+    with naming(FIELDS):
+        created = await context.parts.sources.registry.create_clip(context.principal, request)
+    context.changed()
+    [clip] = await _clips(info, [created.clip])
+    if created.revision >= clip.revision:  # the events are not there yet, but this answer is
+        clip = replace(clip, status=created.status, revision=created.revision)
+    return clip
+
+
+async def _delete(info: Info, artifact_hash: str) -> DeletedClip:
+    context, wanted = info.context, parse_artifact_hash(artifact_hash)
+    context.principal.require(Scope.WRITE)
+    await context.parts.sources.registry.delete_clip(context.principal, wanted)
+    context.parts.media.places.forget(wanted)
+    context.changed()
+    return DeletedClip(artifact_hash=wanted)
+
+
+async def _clips(info: Info, records: Sequence[Record]) -> list[Clip]:
+    lifecycles = await lifecycles_of(info, [record.artifact_hash for record in records])
+    tenant_id, links = info.context.principal.tenant_id, info.context.parts.media.links
+    return [clip_of(record, life, tenant_id, links) for record, life in zip(records, lifecycles, strict=True)]
+
+
+def clip_of(record: Record, lifecycle: Lifecycle, tenant_id: TenantId, links: MediaLinks) -> Clip:
+    known = known_of(lifecycle)
+    ids = tenant_id, record.playback_id, record.artifact_hash
+    return Clip(
+        id=global_id(CLIP, record.artifact_hash),
+        clip_hash=record.artifact_hash,
+        artifact_hash=record.artifact_hash,
+        playback_id=record.playback_id,
+        stream_id=strawberry.ID(str(record.stream_id)) if record.stream_id else None,
+        source_hash=record.source_hash,
+        title=record.title,
+        description=record.description,
+        start_seconds=record.start_ms / 1000,
+        end_seconds=record.end_ms / 1000,
+        padding_seconds=record.padding_ms / 1000,
+        shown_start_seconds=record.shown.start_ms / 1000,
+        shown_end_seconds=record.shown.end_ms / 1000,
+        created_at=record.created_at,
+        expires_at=record.expires_at,
+        poster_url=links.poster(*ids).url if lifecycle.has_poster else None,
+        download_url=links.clip(*ids).url if known["status"] == READY else None,
+        **known,
+    )
+
+
+def _as_sent(new: CreateClipInput) -> dict[str, Any]:
+    named = {
+        "artifactHash": new.artifact_hash,
+        "startSeconds": new.start_seconds,
+        "endSeconds": new.end_seconds,
+        "paddingSeconds": new.padding_seconds,
+        "title": new.title,
+        "description": new.description,
+    }
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _filter(stream_id: str | None, artifact_hash: str | None) -> ClipFilter:
+    try:
+        stream = None if stream_id is None else UUID(stream_id)
+    except ValueError as error:
+        raise InvalidInput("not the id of a stream", field="stream_id", why="it is a UUID") from error
+    return ClipFilter(None if artifact_hash is None else parse_artifact_hash(artifact_hash), stream)

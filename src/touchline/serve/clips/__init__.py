@@ -1,0 +1,1 @@
+"""Clips: parts of videos that are artifacts of their own."""
