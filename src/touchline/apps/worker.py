@@ -23,6 +23,7 @@ from touchline.platform.periodic.runner import PeriodicRunner, Task
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import retried_forever
+from touchline.process.clips.worker import ClipCutter
 from touchline.process.intake.consumer import Intake
 from touchline.process.logs.consumer import PipelineLogs
 from touchline.process.ocr.readers import Readers
@@ -105,6 +106,7 @@ def _handlers(parts: Parts, settings: Settings) -> Handlers:
         JobType.SAMPLE: Sampler(objects, sandbox, scratch, process),
         JobType.OCR: OcrWorker(parts.database, objects, sandbox, scratch, parts.readers, process),
         JobType.SEGMENT_INDEX: SegmentIndexer(parts.database),
+        JobType.CLIP_GENERATE: ClipCutter(parts.database, objects, sandbox, scratch, process),
     }
 
 

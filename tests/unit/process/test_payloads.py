@@ -7,7 +7,7 @@ import pytest
 
 from touchline.kernel.errors import InvalidInput
 from touchline.process.queue.model import JobType
-from touchline.process.queue.payloads import PAYLOADS, parse_payload
+from touchline.process.queue.payloads import PAYLOADS, TranscodePayload, parse_payload
 
 VIDEO = "a1b2c3d4-e5f6-7890-abcd-ef1234567890"
 ORIGINAL = f"videos/original/{VIDEO}/master.mp4"
@@ -59,6 +59,7 @@ def test_an_unknown_field_and_a_missing_video_are_refused(job_type: JobType) -> 
     ("case", "job_type", "changes"),
     [
         ("another video's original", JobType.TRANSCODE, {"s3_original_path": f"videos/original/{VIDEO[::-1]}/x.mp4"}),
+        ("another clip's file", JobType.TRANSCODE, {"s3_original_path": f"videos/clips/{VIDEO}/{VIDEO[::-1]}.mp4"}),
         ("a path upwards", JobType.TRANSCODE, {"s3_original_path": f"videos/original/{VIDEO}/../x.mp4"}),
         ("no path at all", JobType.TRANSCODE, {"s3_original_path": ""}),
         ("a number for a path", JobType.TRANSCODE, {"s3_original_path": 7}),
@@ -73,6 +74,14 @@ def test_an_unknown_field_and_a_missing_video_are_refused(job_type: JobType) -> 
 def test_what_makes_no_sense_is_refused(case: str, job_type: JobType, changes: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         parse_payload(job_type, EXAMPLES[job_type] | changes)
+
+
+def test_the_original_of_a_clip_is_its_own_file() -> None:
+    clip = parse_payload(JobType.TRANSCODE, {"video_id": VIDEO, "s3_original_path": f"videos/clips/0a/{VIDEO}.mp4"})
+    upload = parse_payload(JobType.TRANSCODE, EXAMPLES[JobType.TRANSCODE])
+    assert isinstance(clip, TranscodePayload)
+    assert isinstance(upload, TranscodePayload)
+    assert (clip.is_clip, upload.is_clip) == (True, False)
 
 
 def test_the_defaults_of_the_contract() -> None:

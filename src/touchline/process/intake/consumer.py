@@ -1,24 +1,29 @@
-"""An original that was stored becomes a video with its first job; one that was deleted is found no more, then purged.
+"""An original that was stored becomes a video with its first job, a clip that was asked for becomes a job; what was
+deleted is found no more, nothing is cut for it, and then it is purged.
 
-Invariant: once for each video, however often the event comes.
+Invariant: once for each video and clip, however often the event comes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from touchline.contracts.events import Event
 from touchline.contracts.events.artifacts import (
     ArtifactLifecycle,
+    ArtifactType,
     OriginalReturned,
     OriginalStored,
     OriginalVanished,
     PurgeDue,
 )
+from touchline.contracts.events.clips import ClipRequested
 from touchline.kernel.ids import parse_artifact_hash, video_id
 from touchline.kernel.trace import tracing
 from touchline.platform.postgres.database import Transaction
+from touchline.process.clips.service import request, withdraw
 from touchline.process.purge import service as purge
 from touchline.process.queue.payloads import TranscodePayload
 from touchline.process.queue.service import enqueue
@@ -33,7 +38,7 @@ class Intake:
     name = "process-intake"
     types = frozenset(
         payload.event_type
-        for payload in (OriginalStored, ArtifactLifecycle, OriginalVanished, OriginalReturned, PurgeDue)
+        for payload in (OriginalStored, ClipRequested, ArtifactLifecycle, OriginalVanished, OriginalReturned, PurgeDue)
     )
 
     async def handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
@@ -46,6 +51,8 @@ async def take(transaction: Transaction, event: Event) -> None:
     match event.type:
         case OriginalStored.event_type:
             await take_in(transaction, OriginalStored.model_validate(event.data))
+        case ClipRequested.event_type:
+            await request(transaction, ClipRequested.model_validate(event.data))
         case OriginalVanished.event_type:
             vanished = OriginalVanished.model_validate(event.data)
             await _miss(transaction, vanished.artifact_hash, vanished.missing_since)
@@ -54,9 +61,16 @@ async def take(transaction: Transaction, event: Event) -> None:
         case PurgeDue.event_type:
             await purge.ask(transaction, video_id(parse_artifact_hash(event.data["artifact_hash"])))
         case _ if event.data.get("status") == DELETED:
-            await forget(transaction, video_id(parse_artifact_hash(event.data["artifact_hash"])))
+            await _forget(transaction, event.data)
         case _:
             pass
+
+
+async def _forget(transaction: Transaction, data: dict[str, Any]) -> None:
+    deleted = video_id(parse_artifact_hash(data["artifact_hash"]))
+    await forget(transaction, deleted)
+    if data.get("artifact_type") == ArtifactType.CLIP:
+        await withdraw(transaction, deleted)
 
 
 async def take_in(transaction: Transaction, stored: OriginalStored) -> None:

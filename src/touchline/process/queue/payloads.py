@@ -17,6 +17,7 @@ from touchline.platform.objects.keys import object_key
 from .model import JobType
 
 ORIGINALS = "videos/original"
+CLIPS = "videos/clips"
 
 
 def _checked_key(text: str) -> str:
@@ -45,9 +46,15 @@ class OriginalPayload(JobPayload):
 
     @model_validator(mode="after")
     def _own_original(self) -> OriginalPayload:
-        if not self.s3_original_path.startswith(f"{ORIGINALS}/{self.video_id}/"):
-            raise ValueError(f"s3_original_path is not under {ORIGINALS}/{self.video_id}/")
+        own_clip = self.is_clip and self.s3_original_path.endswith(f"/{self.video_id}.mp4")
+        if not (own_clip or self.s3_original_path.startswith(f"{ORIGINALS}/{self.video_id}/")):
+            raise ValueError(f"s3_original_path is not under {ORIGINALS}/{self.video_id}/, nor the file of this clip")
         return self
+
+    @property
+    def is_clip(self) -> bool:
+        """The original of a clip is what was cut; it lies with the other clips of its source."""
+        return self.s3_original_path.startswith(f"{CLIPS}/")
 
 
 class TranscodePayload(OriginalPayload):

@@ -11,11 +11,12 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from touchline.contracts.events.clips import ClipFailed
 from touchline.contracts.events.videos import JobChanged, VideoFailed, VideoProgressed
 from touchline.kernel import uuid7
 from touchline.kernel.clock import Clock, SystemClock
 from touchline.kernel.errors import LeaseLost
-from touchline.kernel.ids import artifact_hash
+from touchline.kernel.ids import ArtifactHash, artifact_hash
 from touchline.kernel.trace import current_trace, tracing
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.process.videos.store import VideoStore
@@ -84,8 +85,12 @@ async def settle_failures(transaction: Transaction, jobs: Sequence[Job]) -> None
     """Announces a job that failed, or is to be tried again, and whatever failed with it."""
     for job in jobs:
         announce_change(transaction, job)
+    final = [job for job in jobs if job.status is JobStatus.FAILED]
+    for job in final:
+        if job.job_type is JobType.CLIP_GENERATE:
+            transaction.announce(_clip_failed(job), revision=job.revision)
     # A clip that cannot be made says nothing about the video it was to be cut from.
-    final = [job for job in jobs if job.status is JobStatus.FAILED and job.job_type is not JobType.CLIP_GENERATE]
+    final = [job for job in final if job.job_type is not JobType.CLIP_GENERATE]
     for video_id, job in {job.video_id: job for job in reversed(final)}.items():  # the first of each video is the cause
         revision = await VideoStore(transaction.connection).failed(video_id)
         failed = VideoFailed(
@@ -97,6 +102,21 @@ async def settle_failures(transaction: Transaction, jobs: Sequence[Job]) -> None
             error_message=job.error.message if job.error else "",
         )
         transaction.announce(failed, revision=revision)
+
+
+def _clip_failed(job: Job) -> ClipFailed:
+    return ClipFailed(
+        artifact_hash=subject(job),
+        job_id=job.id,
+        attempt=job.attempt,
+        error_code=job.error.type if job.error else "",
+        error_message=job.error.message if job.error else "",
+    )
+
+
+def subject(job: Job) -> ArtifactHash:
+    """Whom it is about: a clip is an artifact of its own."""
+    return artifact_hash(UUID(job.payload["clip_id"]) if job.job_type is JobType.CLIP_GENERATE else job.video_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +163,7 @@ class Queue:
             job = _granted(await JobStore(transaction.connection).progress(held, percent), held)
             revision = await VideoStore(transaction.connection).raise_revision(job.video_id)
             progressed = VideoProgressed(
-                artifact_hash=artifact_hash(job.video_id),
+                artifact_hash=subject(job),
                 job_id=job.id,
                 attempt=job.attempt,
                 job_type=job.job_type,

@@ -92,6 +92,8 @@ class Transcoder:
     def _finished(self, job: Job, payload: TranscodePayload, rendition: Rendition) -> Finished:
         async def effects(transaction: Transaction) -> None:
             await announce(transaction, job, rendition)
+            if payload.is_clip:  # its text is found in the video that it was cut from
+                return
             sampled = SamplePayload(video_id=job.video_id, s3_original_path=payload.s3_original_path)
             await enqueue(transaction, sampled)
 

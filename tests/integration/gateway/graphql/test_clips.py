@@ -70,7 +70,7 @@ async def make(site: Site, person: Person, source: Upload, clip_hash: str) -> No
     folder = f"videos/proxy/{video_id(source.artifact_hash)}/1"
     done: dict[str, Any] = {"artifact_hash": clip_hash, "job_id": uuid4(), "attempt": 1, "width": 320, "height": 180}
     cut = ClipMade(**done, clip_key=key, size_bytes=len(FILM), cut_start_ms=0, cut_end_ms=5000, frames=125)
-    keys = {"manifest_key": f"{folder}/index.m3u8", "poster_key": f"{folder}/poster.jpg"}
+    keys: dict[str, Any] = {"manifest_key": f"{folder}/index.m3u8", "poster_key": f"{folder}/poster.jpg"}
     for event in (cut, VideoTranscoded(**done, **keys, duration_ms=5000)):
         async with site.world.database.transaction(person.principal) as transaction:
             transaction.announce(event)

@@ -1,0 +1,1 @@
+"""Clips: parts of originals, cut exactly and stored as files of their own."""

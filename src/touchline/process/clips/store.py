@@ -1,0 +1,69 @@
+"""All SQL of `process.clips`, inside the tenant."""
+
+from __future__ import annotations
+
+from typing import Any, LiteralString
+from uuid import UUID
+
+from psycopg import AsyncConnection
+
+from .model import MadeClip
+
+ADD: LiteralString = """
+INSERT INTO process.clips (tenant_id, clip_id, video_id, job_id)
+VALUES (platform.current_tenant(), %(clip_id)s, %(video_id)s, %(job_id)s)
+"""
+KNOWN: LiteralString = """
+SELECT job_id FROM process.clips
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND clip_id = %(clip_id)s
+"""
+MADE: LiteralString = """
+-- A job that somebody enqueued by hand has no row before.
+INSERT INTO process.clips AS c (tenant_id, clip_id, video_id, job_id, s3_clip_path, size_bytes, cut_start_ms,
+                                cut_end_ms, frames, method)
+VALUES (platform.current_tenant(), %(clip_id)s, %(video_id)s, %(job_id)s, %(s3_clip_path)s, %(size_bytes)s,
+        %(cut_start_ms)s, %(cut_end_ms)s, %(frames)s, %(method)s)
+ON CONFLICT (tenant_id, clip_id) DO UPDATE
+   SET job_id = excluded.job_id, s3_clip_path = excluded.s3_clip_path, size_bytes = excluded.size_bytes,
+       cut_start_ms = excluded.cut_start_ms, cut_end_ms = excluded.cut_end_ms, frames = excluded.frames,
+       method = excluded.method, revision = c.revision + 1
+RETURNING revision
+"""
+IS_DELETED: LiteralString = """
+SELECT deleted_at IS NOT NULL FROM process.videos
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
+"""
+
+
+class ClipStore:
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def add(self, clip_id: UUID, video_id: UUID, job_id: UUID) -> None:
+        await self._connection.execute(ADD, {"clip_id": clip_id, "video_id": video_id, "job_id": job_id})
+
+    async def job_of(self, clip_id: UUID) -> UUID | None:
+        """None when nobody has asked for the clip."""
+        return next(iter(await self._column(KNOWN, clip_id=clip_id)), None)
+
+    async def made(self, clip_id: UUID, video_id: UUID, job_id: UUID, made: MadeClip) -> int:
+        """Answers the revision."""
+        [revision] = await self._column(
+            MADE,
+            clip_id=clip_id,
+            video_id=video_id,
+            job_id=job_id,
+            s3_clip_path=made.s3_clip_path,
+            size_bytes=made.size_bytes,
+            cut_start_ms=made.cut.start_ms,
+            cut_end_ms=made.cut.end_ms,
+            frames=made.cut.frames,
+            method=made.cut.method,
+        )
+        return revision
+
+    async def is_source_deleted(self, video_id: UUID) -> bool:
+        return any(await self._column(IS_DELETED, video_id=video_id))
+
+    async def _column(self, query: LiteralString, **values: Any) -> list[Any]:
+        return [row[0] for row in await (await self._connection.execute(query, values)).fetchall()]

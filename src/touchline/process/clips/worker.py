@@ -1,0 +1,107 @@
+"""Cuts a clip: the original in, one MP4 file out, under the clip's own key.
+
+Invariant: the object appears as a whole or not at all, and is never written again. Nobody reads it before the row of a
+completed job names it; an attempt that comes later takes it as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from touchline.contracts.events.clips import ClipMade
+from touchline.kernel.errors import AlreadyExists, NotFound
+from touchline.kernel.ids import artifact_hash
+from touchline.media.clip import make_clip
+from touchline.media.clip_model import Clip, Range
+from touchline.media.sandbox import Sandbox
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database, Transaction
+from touchline.process.originals import OriginalMissing, fetch_original
+from touchline.process.queue.handler import Finished, Tell
+from touchline.process.queue.model import Job
+from touchline.process.queue.payloads import ClipGeneratePayload
+from touchline.process.scratch import Scratch
+from touchline.process.settings import ProcessSettings
+
+from . import rules
+from .model import MadeClip
+from .rules import Stage
+from .store import ClipStore
+
+
+class SourceDeleted(OriginalMissing):
+    next_step = "Make the clip of another video; this one was deleted."
+
+
+@dataclass(frozen=True, slots=True)
+class ClipCutter:
+    database: Database
+    objects: ObjectStore
+    sandbox: Sandbox
+    scratch: Scratch
+    settings: ProcessSettings
+
+    async def work(self, job: Job, payload: ClipGeneratePayload, tell: Tell) -> Finished:
+        await self._require_source(job)
+        key = rules.clip_key(payload.video_id, payload.clip_id)
+        made = await self._stored(key) or await self._make(payload, key, tell)
+        tell(Stage.STORED.percent(1.0))
+        return _finished(job, payload, made)
+
+    async def _require_source(self, job: Job) -> None:
+        """Its original stays for a while, but nothing new is made of a video that was deleted."""
+        async with self.database.transaction(job.tenant_id) as transaction:
+            if await ClipStore(transaction.connection).is_source_deleted(job.video_id):
+                raise SourceDeleted("the video was deleted", why=f"a clip of {job.video_id} was to be made")
+
+    async def _stored(self, key: str) -> MadeClip | None:
+        try:
+            info = await self.objects.head(key)
+        except NotFound:
+            return None
+        return MadeClip(key, info.size_bytes, rules.cut_of(info.metadata))
+
+    async def _make(self, payload: ClipGeneratePayload, key: str, tell: Tell) -> MadeClip:
+        async with self.scratch.folder() as folder:
+            clip, file = await self._cut(payload, folder, tell)
+            try:
+                metadata = rules.metadata_of(clip.cut)
+                await self.objects.put_new(key, file, content_type=rules.CONTENT_TYPE, metadata=metadata)
+            except AlreadyExists:  # another attempt was quicker
+                if stored := await self._stored(key):
+                    return stored
+                raise
+        return MadeClip(key, clip.size_bytes, clip.cut)
+
+    async def _cut(self, payload: ClipGeneratePayload, folder: Path, tell: Tell) -> tuple[Clip, Path]:
+        original, output = folder / "original", folder / "clip"
+        output.mkdir()
+        key, largest = payload.s3_original_path, self.settings.largest_original
+        await fetch_original(self.objects, key, original, largest, lambda share: tell(Stage.FETCH.percent(share)))
+        wanted = Range(payload.t_start, payload.t_end, payload.padding_ms)
+        clip = await make_clip(
+            self.sandbox, original, output, wanted, lambda percent: tell(Stage.CUT.percent(percent / 100))
+        )
+        return clip, output / clip.path
+
+
+def _finished(job: Job, payload: ClipGeneratePayload, made: MadeClip) -> Finished:
+    async def effects(transaction: Transaction) -> None:
+        clips = ClipStore(transaction.connection)
+        revision = await clips.made(payload.clip_id, payload.video_id, job.id, made)
+        event = ClipMade(
+            artifact_hash=artifact_hash(payload.clip_id),
+            job_id=job.id,
+            attempt=job.attempt,
+            clip_key=made.s3_clip_path,
+            size_bytes=made.size_bytes,
+            cut_start_ms=made.cut.start_ms,
+            cut_end_ms=made.cut.end_ms,
+            frames=made.cut.frames,
+            width=made.cut.width,
+            height=made.cut.height,
+        )
+        transaction.announce(event, revision=revision)
+
+    return Finished({"s3_clip_path": made.s3_clip_path, "size_bytes": made.size_bytes, **asdict(made.cut)}, effects)
