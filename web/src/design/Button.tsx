@@ -20,6 +20,22 @@ export function Button({ look = "quiet", icon, children, class: extra, ...rest }
   );
 }
 
+interface DownloadLinkProps {
+  readonly href: string;
+  readonly icon: IconName;
+  readonly children: string;
+}
+
+/** Looks like a button and leads to a file. */
+export function DownloadLink({ href, icon, children }: DownloadLinkProps) {
+  return (
+    <a href={href} download class={classes(styles.button, styles.quiet)}>
+      <Icon name={icon} size={18} />
+      <span>{children}</span>
+    </a>
+  );
+}
+
 interface IconButtonProps extends Attributes {
   readonly class?: string | undefined;
   readonly icon: IconName;

@@ -6,6 +6,7 @@ const PATHS = {
   check: "m5 12.5 4.5 4.5L19 7.5",
   close: "M6 6l12 12M18 6 6 18",
   chevron: "m6 9 6 6 6-6",
+  download: "M12 4.5V16M7 11.5l5 5 5-5M4.5 15.5v2.7a1.8 1.8 0 0 0 1.8 1.8h11.4a1.8 1.8 0 0 0 1.8-1.8v-2.7",
   film: "M4 5h16v14H4zM9 5v14M15 5v14M4 9.7h5M4 14.3h5M15 9.7h5M15 14.3h5",
   fullscreen: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
   fullscreenExit: "M9 4v5H4M15 4v5h5M9 20v-5H4M15 20v-5h5",

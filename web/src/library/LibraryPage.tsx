@@ -2,6 +2,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useCallback } from "preact/hooks";
 import { PageTitle } from "../app/PageTitle";
 import { useWorkspace } from "../app/workspace";
+import { ClipList } from "../clips/ClipList";
 import { ProblemNotice } from "../design/Notice";
 import { percentOf, plural } from "../kernel/format";
 import { DropArea } from "../uploads/DropArea";
@@ -27,6 +28,7 @@ export function LibraryPage() {
         {mayChange && count > 0 && <UploadButton />}
       </div>
       <Content />
+      <ClipList />
     </DropArea>
   );
 }

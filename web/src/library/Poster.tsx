@@ -4,7 +4,7 @@ import type { Video } from "./model";
 import styles from "./Poster.module.css";
 
 interface PosterProps {
-  readonly video: Video;
+  readonly video: Pick<Video, "posterUrl" | "durationMs">;
   readonly onError: () => void;
 }
 

@@ -22,7 +22,7 @@ const KNOWN = new Map<string, Pick<StateView, "label" | "tone">>([
 ]);
 
 /** `sentPercent`: this browser sends the file itself and knows better than the server how far it is. */
-export function stateView(video: Video, sentPercent: number | null): StateView {
+export function stateView(video: Pick<Video, "status" | "progressPercent">, sentPercent: number | null): StateView {
   const { status } = video;
   if (status === null) return { label: "State unknown", tone: "quiet", progress: null };
   const { label, tone } = KNOWN.get(status) ?? { label: status, tone: "quiet" as const };

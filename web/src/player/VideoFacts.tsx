@@ -1,7 +1,7 @@
 import { watchPath } from "../app/routes";
 import { tell, tellProblem } from "../app/messages";
 import { Age } from "../design/Age";
-import { Button } from "../design/Button";
+import { Button, DownloadLink } from "../design/Button";
 import { now } from "../kernel/clock";
 import { formatBytes, formatDate, formatDuration, formatUntil } from "../kernel/format";
 import { VideoStages } from "../jobs/VideoStages";
@@ -26,6 +26,11 @@ export function VideoFacts({ playback, video }: VideoFactsProps) {
         <Button icon="link" onClick={() => void copyLink(playback.playbackId)}>
           Copy link
         </Button>
+        {playback.downloadUrl !== null && (
+          <DownloadLink icon="download" href={playback.downloadUrl}>
+            Download clip
+          </DownloadLink>
+        )}
       </div>
       <VideoStages artifactHash={playback.artifactHash} />
       <details class={styles.shortcuts}>

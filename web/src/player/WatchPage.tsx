@@ -13,6 +13,8 @@ import { VideoFacts } from "./VideoFacts";
 import { createWatch, type Watch } from "./watch";
 import styles from "./WatchPage.module.css";
 
+const ASK_AGAIN_MS = 5000;
+
 export function WatchPage({ playbackId }: { readonly playbackId: string }) {
   const { request, library } = useWorkspace();
   const watch = useMemo(() => createWatch(request, playbackId), []);
@@ -20,6 +22,12 @@ export function WatchPage({ playbackId }: { readonly playbackId: string }) {
   useEffect(() => {
     if (watch.state.peek().kind !== "playable") void watch.load();
   }, [settled]); // asked again whenever some video has become ready, because this may be the one
+  const state = watch.state.value;
+  useEffect(() => {
+    if (state.kind !== "not-ready") return undefined;
+    const again = setTimeout(() => void watch.load(), ASK_AGAIN_MS);
+    return () => clearTimeout(again);
+  }, [state]); // no event tells of clips
   return (
     <>
       <nav class={styles.path} aria-label="Where you are">

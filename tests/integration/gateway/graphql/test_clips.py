@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
+from touchline.apps import cli
 from touchline.contracts.events.clips import ClipMade
 from touchline.contracts.events.videos import VideoTranscoded
 from touchline.kernel import Role, Scope
 from touchline.kernel.ids import ArtifactHash, video_id
 from touchline.serve.registry.model import Upload
 
+from .listening import listening
 from .site import Person, Site
 
 ERRORS = "... on Problem { code message hint } ... on ValidationError { field }"
@@ -189,3 +194,31 @@ async def test_rest_speaks_of_its_own_fields(site: Site) -> None:
     assert (refused["__typename"], refused["code"]) == ("AuthError", "forbidden")
     reader = await site.person(Role.EDITOR, None, Scope.READ)
     assert (await created(site, reader, source))["__typename"] == "AuthError"
+
+
+async def test_the_command(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ada, token = await site.person(), tmp_path / "token"
+    token.write_text(ada.token)
+    source = await site.ready(ada, "The final")
+    async with listening(site.app) as address:
+        access = ("--server", f"http://{address}", "--token-file", str(token), "--json")
+
+        async def run(*arguments: str, code: int = 0) -> dict[str, Any]:
+            left = await asyncio.to_thread(cli.run, ["clips", *arguments, *access])
+            output = capsys.readouterr()
+            assert left == code, output.err + output.out
+            return json.loads(output.out)
+
+        cut = (source.artifact_hash, "--from", "1.5", "--to", "0:03")
+        made, again = await run("create", *cut), await run("create", *cut, "--pad", "2")
+        assert made["clipHash"] == again["clipHash"]
+        assert made["url"] == f"http://{address}/watch/{made['playbackId']}"
+        other = await run("create", *cut, "--pad", "0", "--title", "Without", "--description", "more")
+        assert (other["shownStartSeconds"], other["title"], other["description"]) == (1.5, "Without", "more")
+        page = await run("list", "--of", source.artifact_hash, "--limit", "1")
+        rest = await run("list", "--after", page["next"])
+        assert {clip["clipHash"] for clip in page["clips"] + rest["clips"]} == {made["clipHash"], other["clipHash"]}
+        assert (await run("show", made["clipHash"]))["title"] == "The final 0:01.500-0:03"
+        assert (await run("show", uuid4().hex, code=3))["error"]["code"] == "not_found"
+        wrong = await run("create", source.artifact_hash, "--from", "3", "--to", "2", code=2)
+        assert wrong["error"]["code"] == "invalid_input"

@@ -1,0 +1,129 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { Link } from "../app/Link";
+import { tell, tellProblem } from "../app/messages";
+import { watchPath } from "../app/routes";
+import { useWorkspace } from "../app/workspace";
+import { Age } from "../design/Age";
+import { IconButton } from "../design/Button";
+import { ConfirmDialog } from "../design/ConfirmDialog";
+import { Phrase } from "../design/Phrase";
+import { plural } from "../kernel/format";
+import { problemOf } from "../kernel/problem";
+import { wait } from "../kernel/waiting";
+import { Poster } from "../library/Poster";
+import { StateChip } from "../library/StateChip";
+import { stateView } from "../library/states";
+import row from "../library/VideoRow.module.css";
+import styles from "./ClipList.module.css";
+import { deleteClip, followClips, NO_CLIPS, readClips, withoutClip, withoutPoster, type Clip } from "./clips";
+
+/** The newest clips below the videos; nothing at all where nobody has made one. */
+export function ClipList() {
+  const { request, library, mayChange } = useWorkspace();
+  const page = useSignal(NO_CLIPS);
+  const doomed = useSignal<Clip | null>(null);
+  const settled = library.settled.value;
+  useEffect(() => {
+    const life = new AbortController();
+    void followClips(page, { read: () => readClips(request), wait, random: Math.random }, life.signal);
+    return () => life.abort();
+  }, [settled]);
+  if (page.value.clips.length === 0) return null;
+  return (
+    <section class={styles.clips} aria-labelledby="clips">
+      <h2 id="clips">
+        Clips <span class={styles.count}>{plural(page.value.totalCount, "clip")}</span>
+      </h2>
+      <ul class={styles.rows}>
+        {page.value.clips.map((clip) => (
+          <ClipRow
+            key={clip.artifactHash}
+            clip={clip}
+            onDelete={mayChange ? () => (doomed.value = clip) : null}
+            onPosterError={() => (page.value = withoutPoster(page.peek(), clip))}
+          />
+        ))}
+      </ul>
+      {doomed.value && (
+        <DeleteClip
+          clip={doomed.value}
+          onDeleted={(clip) => (page.value = withoutClip(page.peek(), clip))}
+          onClose={() => (doomed.value = null)}
+        />
+      )}
+    </section>
+  );
+}
+
+interface ClipRowProps {
+  readonly clip: Clip;
+  readonly onDelete: (() => void) | null;
+  readonly onPosterError: () => void;
+}
+
+function ClipRow({ clip, onDelete, onPosterError }: ClipRowProps) {
+  return (
+    <li class={row.row}>
+      <Poster video={clip} onError={onPosterError} />
+      <div class={row.words}>
+        <Link to={watchPath(clip.playbackId)} class={row.title}>
+          {clip.title}
+        </Link>
+        <p class={row.facts}>
+          <span class={styles.chip}>Clip</span>
+          {clip.source && (
+            <span>
+              of{" "}
+              <Link to={watchPath(clip.source.playbackId)} class={styles.source}>
+                {clip.source.title}
+              </Link>
+            </span>
+          )}
+          <Age since={clip.createdAt} />
+        </p>
+        {clip.status === "failed" && (
+          <p class={row.failure}>
+            <Phrase text={clip.errorMessage ?? "It could not be made"} />
+          </p>
+        )}
+      </div>
+      <StateChip state={stateView(clip, null)} />
+      {onDelete && <IconButton icon="trash" label={`Delete ${clip.title}`} class={row.delete} onClick={onDelete} />}
+    </li>
+  );
+}
+
+interface DeleteClipProps {
+  readonly clip: Clip;
+  readonly onDeleted: (clip: Clip) => void;
+  readonly onClose: () => void;
+}
+
+function DeleteClip({ clip, onDeleted, onClose }: DeleteClipProps) {
+  const { request } = useWorkspace();
+  const busy = useSignal(false);
+  const confirm = async () => {
+    busy.value = true;
+    try {
+      await deleteClip(request, clip);
+      onDeleted(clip);
+      tell(`“${clip.title}” was deleted.`);
+      document.querySelector("h1")?.focus(); // the button that had the focus went with its row
+    } catch (error) {
+      tellProblem(problemOf(error));
+    }
+    onClose();
+  };
+  return (
+    <ConfirmDialog
+      title={`Delete “${clip.title}”?`}
+      confirmLabel="Delete clip"
+      busy={busy.value}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      Its link stops working for everybody. The video that it was cut from stays.
+    </ConfirmDialog>
+  );
+}
