@@ -178,9 +178,9 @@ async def test_a_clip_that_cannot_be_made_to_play_fails(world: World) -> None:
     assert (await artifact_of(world, clip)).status is Status.FAILED
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
+async def test_what_makes_no_sense_names_the_field_and_leaves_nothing(world: World) -> None:
+    source = await playable(world)
+    for change, field in (
         ({"start_ms": -1}, "start_ms"),
         ({"end_ms": 10_000}, "end_ms"),
         ({"start_ms": MINUTE_MS, "end_ms": MINUTE_MS + 1}, "start_ms"),
@@ -188,16 +188,11 @@ async def test_a_clip_that_cannot_be_made_to_play_fails(world: World) -> None:
         ({"padding_ms": -1}, "padding_ms"),
         ({"title": "x" * 300}, "title"),
         ({"description": "\0"}, "description"),
-    ],
-)
-async def test_what_makes_no_sense_names_the_field_and_leaves_nothing(
-    world: World, change: dict[str, Any], field: str
-) -> None:
-    source = await playable(world)
-    with pytest.raises(InvalidInput) as raised:
-        await world.registry.create_clip(world.ours, replace(wanted(source), **change))
-    assert raised.value.field == field
-    assert await world.rows("clips") == 0
+    ):
+        with pytest.raises(InvalidInput) as raised:
+            await world.registry.create_clip(world.ours, replace(wanted(source), **change))
+        assert raised.value.field == field
+    assert (await world.rows("clips"), await world.rows("identities")) == (0, 1)
 
 
 async def test_only_what_plays_can_be_clipped(world: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
@@ -13,6 +14,8 @@ from touchline.kernel import TenantId
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database, Transaction
+from touchline.serve.clips.model import ClipFilter, NewClip
+from touchline.serve.clips.store import ClipStore, overdue
 from touchline.serve.registry.model import RowKey, Window
 from touchline.serve.registry.store import Place, RegistryStore, find_internal_name, find_playback_id
 from touchline.serve.tenants import NOBODY
@@ -32,6 +35,19 @@ INSERT INTO serve.artifacts (tenant_id, artifact_hash, artifact_type, internal_n
 SELECT tenant_id, artifact_hash, 'upload', internal_name, user_id,
        CASE WHEN created_at < '2026-01-01 00:01' THEN 'uploading' ELSE 'failed' END, 'k', 'video/mp4', 1, created_at
   FROM serve.identities;
+INSERT INTO serve.identities (tenant_id, artifact_hash, playback_id, internal_name, artifact_type, user_id, created_at)
+SELECT platform.current_tenant(), md5('c' || n), left(md5('q' || n), 16), md5('j' || n), 'clip', md5('u')::uuid,
+       '2026-01-01'::timestamptz + n * interval '1 s'
+  FROM generate_series(1, 2000) AS n;
+INSERT INTO serve.clips (tenant_id, artifact_hash, id, source_hash, title, description, start_ms, end_ms, padding_ms,
+                         shown_start_ms, shown_end_ms, requested_params, created_at, retention_until)
+SELECT tenant_id, artifact_hash, artifact_hash::uuid, md5('h' || 1 + row_number() OVER () % 40), 'x', '',
+       row_number() OVER (), 10000, 0, 0, 1, '{}', created_at, created_at
+  FROM serve.identities WHERE artifact_type = 'clip';
+INSERT INTO serve.artifacts (tenant_id, artifact_hash, artifact_type, internal_name, user_id, status, original_key,
+                             content_type, size_bytes, created_at, retention_until)
+SELECT tenant_id, artifact_hash, 'clip', internal_name, user_id, 'failed', 'k', 'video/mp4', 1, created_at, created_at
+  FROM serve.identities WHERE artifact_type = 'clip';
 """
 TENANT = TenantId(UUID("00000000-0000-7000-8000-000000000001"))
 SCANS = """
@@ -45,7 +61,7 @@ async def full(postgres_server: PostgresServer, any_postgres: PostgresEndpoint) 
     async with await AsyncConnection.connect(any_postgres.app_url) as connection:
         await connection.execute(LOAD)
     async with await AsyncConnection.connect(any_postgres.owner_url, autocommit=True) as connection:
-        await connection.execute("VACUUM ANALYZE serve.identities, serve.uploads, serve.artifacts")
+        await connection.execute("VACUUM ANALYZE serve.identities, serve.uploads, serve.artifacts, serve.clips")
     return any_postgres
 
 
@@ -81,6 +97,21 @@ async def test_the_quota_is_answered_from_the_index(full: PostgresEndpoint) -> N
         assert usage.open_uploads == usage.stored_bytes == 59
         read = await rows_read(transaction)
         assert read["artifacts"] + read.get("uploads", 0) <= 100
+
+
+async def test_clips_are_listed_found_again_and_expired_by_their_indexes(full: PostgresEndpoint) -> None:
+    source = ArtifactHash(md5("h7"))
+    async with Database(full.app_url) as database:
+        async with database.transaction(TENANT) as transaction:
+            store = ClipStore(transaction)
+            assert len(await store.window(Window(size=50), ClipFilter())) == 50
+            assert len(await store.window(Window(size=50), ClipFilter(source))) == 50
+            assert await store.same(NewClip(source, 6, 10000, 0))
+            assert (await rows_read(transaction))["clips"] <= 150
+        async with database.system("test: find expired clips") as transaction:
+            soon = datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC)
+            assert len(await overdue(transaction.connection, soon, 100)) == 30
+            assert (await rows_read(transaction))["artifacts"] <= 60
 
 
 def md5(text: str) -> str:
