@@ -41,6 +41,14 @@ def corrections(query: Query, spelling: Spelling) -> tuple[Correction, ...]:
     return tuple(Correction(word, read_as) for word, read_as in found if read_as)
 
 
+def worded(made: Sequence[Correction], text: str, shown: Mapping[str, str]) -> tuple[Correction, ...]:
+    """As people read them: the word as it was typed, the others as they are written here."""
+    typed = {word.word: text[word.start : word.end] for word in places(text)}
+    return tuple(
+        Correction(typed.get(one.word, one.word), tuple(shown.get(word, word) for word in one.read_as)) for one in made
+    )
+
+
 def wanted(query: Query, corrected: Sequence[str], videos: Sequence[UUID] | None) -> Wanted:
     words = [term for term in query.terms if not term.prefix]
     loose = {term.word for term in words if term.near or term.word in corrected}

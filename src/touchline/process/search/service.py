@@ -79,7 +79,8 @@ async def _page(store: SearchStore, query: Query, question: Question) -> Page:
     hits = tuple(_hit(one, query, spelling) for one in found[: question.first])
     more = len(found) > question.first
     last = Place(hits[-1].rank, hits[-1].segment_id, rules.correction_mask(query, made)) if more else None
-    return Page(hits, last, made)
+    shown = await store.shown([word for one in made for word in one.read_as])
+    return Page(hits, last, rules.worded(made, question.text, shown))
 
 
 async def _videos(store: SearchStore, filters: Filters) -> Sequence[UUID] | None:

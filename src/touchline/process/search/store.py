@@ -53,6 +53,12 @@ SELECT l.video_id FROM process.video_labels AS l
  LIMIT %(most)s
 """
 SUGGEST: LiteralString = "SELECT shown, segments FROM process.search_suggestions(%(prefix)s, %(most)s)"
+SHOWN: LiteralString = """
+SELECT w.word, s.shown
+  FROM unnest(%(words)s::text[]) AS w (word)
+ CROSS JOIN LATERAL process.search_suggestions(w.word, 50) AS s
+ WHERE process.search_fold(s.shown) = w.word
+"""
 FORGET: LiteralString = "SELECT process.forget_video(%(video_id)s)"
 REFRESH: LiteralString = "SELECT process.refresh_search_materialized()"
 
@@ -90,6 +96,12 @@ class SearchStore:
 
     async def suggestions(self, prefix: str, most: int) -> list[tuple[str, int]]:
         return await (await self._connection.execute(SUGGEST, {"prefix": prefix, "most": most})).fetchall()
+
+    async def shown(self, words: Sequence[str]) -> dict[str, str]:
+        """Words as people write them. One that is the beginning of many others may be missing."""
+        if not words:
+            return {}
+        return dict(await (await self._connection.execute(SHOWN, {"words": list(words)})).fetchall())
 
     async def forget(self, video_id: UUID) -> None:
         await self._connection.execute(FORGET, {"video_id": video_id})

@@ -88,6 +88,12 @@ def test_only_unknown_words_are_corrected() -> None:
     assert rules.corrected_words(query, rules.correction_mask(query, made)) == ("unknwon",)
 
 
+def test_corrections_are_told_as_people_write() -> None:
+    made = (Correction("che1sae", ("che1sea", "che1se")), Correction("0ther", ("0thers",)))
+    told = rules.worded(made, 'Chélsae "full time"', {"che1sea": "chelsea"})
+    assert told == (Correction("Chélsae", ("chelsea", "che1se")), Correction("0ther", ("0thers",)))
+
+
 @given(st.integers(0, 2**63 - 1), st.uuids(), st.integers(0, 2**32 - 1))
 def test_a_place_survives_its_bytes(rank: int, segment_id: UUID, corrected: int) -> None:
     place = Place(rank, segment_id, corrected)
