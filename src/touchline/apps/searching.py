@@ -21,7 +21,7 @@ query ($query: String!, $sort: SearchSort!, $first: Int!, $after: String) {
     ... on SearchPage {
       edges { node {
         segmentId videoId artifactHash text fragments { text matched }
-        box { x y width height pictureWidth pictureHeight }
+        box { x y width height frameWidth frameHeight }
         startMs endMs confidence language videoCreatedAt vod { title playbackId }
       } }
       pageInfo { hasNextPage endCursor }
@@ -56,7 +56,7 @@ async def ask(access: Access, query: str, sort: str, first: int, after: str) -> 
 
 def _hit(node: dict[str, Any], server: str) -> dict[str, Any]:
     vod, start_ms = node["vod"], int(node["startMs"])
-    url = f"{server}/watch/{vod['playbackId']}?t={start_ms / 1000:.3f}" if vod else None
+    url = f"{server}/watch/{vod['playbackId']}?t={start_ms}" if vod else None
     return {
         "segment_id": node["segmentId"],
         "video_id": node["videoId"],

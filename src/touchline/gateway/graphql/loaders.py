@@ -18,6 +18,7 @@ from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.kernel import Principal, TouchlineError
 from touchline.process.queue.queries import Transition
 from touchline.serve.clips.model import Clip
+from touchline.process.sampling.queries import FrameName, Moment
 from touchline.serve.registry.model import Upload
 
 from .pages import LARGEST_PAGE
@@ -54,6 +55,7 @@ class Loaders:
         )
         self.clips: DataLoader[str, Clip | None] = DataLoader(self._clips, max_batch_size=LARGEST_PAGE)
         self.lifecycles: DataLoader[str, Lifecycle] = DataLoader(self._lifecycles, max_batch_size=LARGEST_PAGE)
+        self.frames: DataLoader[Moment, FrameName | None] = DataLoader(self._frames, max_batch_size=LARGEST_PAGE)
 
     async def _uploads(self, hashes: list[str]) -> Sequence[Upload | None]:
         uploads = await self._sources.registry.uploads(self._principal, hashes)
@@ -63,10 +65,15 @@ class Loaders:
     async def _job_histories(self, job_ids: list[str]) -> Sequence[Sequence[Transition]]:
         found = await self._sources.jobs.histories(self._principal, [UUID(job_id) for job_id in job_ids])
         return [found.get(UUID(job_id), ()) for job_id in job_ids]
+
     async def _clips(self, hashes: list[str]) -> Sequence[Clip | None]:
         clips = await self._sources.registry.clips(self._principal, hashes)
         found = {str(clip.artifact_hash): clip for clip in clips}
         return [found.get(artifact_hash) for artifact_hash in hashes]
+
+    async def _frames(self, moments: list[Moment]) -> Sequence[FrameName | None]:
+        found = await self._sources.process.frames(self._principal, moments)
+        return [found.get(moment) for moment in moments]
 
     async def _lifecycles(self, hashes: list[str]) -> Sequence[Lifecycle]:
         if self._lifecycle_is_away:

@@ -20,19 +20,12 @@ from touchline.process.videos.queries import VideoState
 
 from .context import Info
 from .cursors import Cursor
+from .frames import BoundingBox, frame_url
 from .pages import Connection, PageInput, Rows, connection, window
 
 STAGES = (JobType.TRANSCODE, JobType.SAMPLE, JobType.OCR, JobType.SEGMENT_INDEX)
 READY = "ready"
 Row = TypeVar("Row", SegmentRow, EntityRow)
-
-
-@strawberry.type(description="In pixels of a sampled picture; see frameWidth and frameHeight of the video.")
-class BoundingBox:
-    x: int
-    y: int
-    width: int
-    height: int
 
 
 @strawberry.type(description="A text in one place, from the first picture that shows it to the first that does not.")
@@ -45,6 +38,11 @@ class Segment:
     confidence: float
     bounding_box: BoundingBox
     language: str | None
+    artifact_hash: strawberry.Private[str]
+
+    @strawberry.field(description="The picture that shows it first, in which the box lies; signed, without a host.")
+    async def frame_url(self, info: Info) -> str | None:
+        return await frame_url(info, self.artifact_hash, self.t_start)
 
 
 @strawberry.type(description="What a text speaks of: a mention, hashtag, url, emoji or number.")
@@ -91,7 +89,7 @@ class Video:
         context, wanted = info.context, video_id(parse_artifact_hash(self.artifact_hash))
         cursor = context.cursor(f"segments {wanted}")
         found = await context.parts.sources.process.segments(context.principal, wanted, _asked(page, cursor))
-        return connection(_rows(found), [segment_of(row) for row in found.rows], _place, cursor)
+        return connection(_rows(found), [segment_of(row, self) for row in found.rows], _place, cursor)
 
     @strawberry.field(description="In the order of time.")
     async def entities_connection(self, info: Info, page: PageInput | None = None) -> Connection[Entity]:
@@ -146,7 +144,7 @@ def _stage(job_type: JobType, job: Job | None) -> Stage:
     )
 
 
-def segment_of(row: SegmentRow) -> Segment:
+def segment_of(row: SegmentRow, video: Video) -> Segment:
     return Segment(
         id=strawberry.ID(str(row.id)),
         text=row.text,
@@ -154,8 +152,9 @@ def segment_of(row: SegmentRow) -> Segment:
         t_start=row.t_start,
         t_end=row.t_end,
         confidence=row.confidence,
-        bounding_box=BoundingBox(**row.bounding_box),
+        bounding_box=BoundingBox(**row.bounding_box, frame_width=video.frame_width, frame_height=video.frame_height),
         language=row.language,
+        artifact_hash=video.artifact_hash,
     )
 
 

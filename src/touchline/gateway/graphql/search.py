@@ -17,6 +17,7 @@ from touchline.process.search.model import Filters, Hit, Place, Sort
 from touchline.process.search.service import PAGE_SIZE, Question
 
 from .context import Info
+from .frames import BoundingBox, frame_url
 from .pages import PageInfo
 from .results import AuthError, RateLimitError, ValidationError, answered
 from .serve import Vod
@@ -48,16 +49,6 @@ class SearchFilters:
     min_confidence: float | None = None
 
 
-@strawberry.type(description="In pixels of the sampled pictures, whose size is null where it is not known.")
-class TextBox:
-    x: int
-    y: int
-    width: int
-    height: int
-    picture_width: int | None
-    picture_height: int | None
-
-
 @strawberry.type
 class TextFragment:
     text: str
@@ -71,7 +62,7 @@ class SearchHit:
     artifact_hash: str
     text: str
     fragments: list[TextFragment] = strawberry.field(description="The text, cut where matches begin and end.")
-    box: TextBox
+    box: BoundingBox
     start_ms: float = strawberry.field(description="The first picture that shows it, and where to jump to.")
     end_ms: float
     confidence: float
@@ -81,6 +72,10 @@ class SearchHit:
     @strawberry.field(description="Null when it was deleted a moment ago.")
     async def vod(self, info: Info) -> Vod | None:
         return await find_vod(info, parse_artifact_hash(self.artifact_hash))
+
+    @strawberry.field(description="The picture that shows it first, in which the box lies; signed, without a host.")
+    async def frame_url(self, info: Info) -> str | None:
+        return await frame_url(info, self.artifact_hash, self.start_ms)
 
 
 @strawberry.type
@@ -166,7 +161,7 @@ def _node(hit: Hit) -> SearchHit:
         artifact_hash=hit.video_id.hex,
         text=hit.text,
         fragments=[TextFragment(text=part.text, matched=part.matched) for part in hit.fragments],
-        box=TextBox(**asdict(hit.box), picture_width=hit.picture_width, picture_height=hit.picture_height),
+        box=BoundingBox(**asdict(hit.box), frame_width=hit.picture_width, frame_height=hit.picture_height),
         start_ms=hit.start_ms,
         end_ms=hit.end_ms,
         confidence=hit.confidence,

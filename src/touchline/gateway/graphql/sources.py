@@ -5,7 +5,7 @@ Invariant: every call says for whom it is made, and comes back as an answer or a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from touchline.process.queue.administration import JobAdministration
 from touchline.process.queue.listing.service import JobReads
 from touchline.process.queue.model import Job
 from touchline.process.queue.queries import jobs_of_videos
+from touchline.process.sampling.queries import FrameName, Moment, frames_showing
 from touchline.process.search.service import Search
 from touchline.process.segments.queries import EntityRow, Found, SegmentRow, Window, entities_of, segments_of
 from touchline.process.videos.queries import VideoState, find_video
@@ -56,6 +57,10 @@ class ProcessReads:
     async def entities(self, caller: Principal, video_id: UUID, window: Window) -> Found[EntityRow]:
         async with self.database.transaction(caller) as transaction:
             return await entities_of(transaction, video_id, window)
+
+    async def frames(self, caller: Principal, moments: Sequence[Moment]) -> Mapping[Moment, FrameName]:
+        async with self.database.transaction(caller) as transaction:
+            return await frames_showing(transaction, moments)
 
 
 @dataclass(frozen=True, slots=True)

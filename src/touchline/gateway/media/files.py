@@ -1,4 +1,4 @@
-"""The bytes of an artifact over HTTP: playlists, segments, the poster and the file of a clip, whole or in ranges.
+"""The bytes of an artifact over HTTP: playlists, segments, pictures and the file of a clip, whole or in ranges.
 
 Invariant: an address is checked before anything is looked up, and names are matched as they were sent.
 """
@@ -16,7 +16,7 @@ from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.platform.objects.model import ByteRange, ObjectInfo
 
 from .parts import Media
-from .rules import File, Keys, file_of, no_such_file, wanted_bytes
+from .rules import File, Keys, file_of, frame_of, no_such_file, wanted_bytes
 
 router = APIRouter(tags=["media"], responses=RESPONSES)
 ADDRESS = "/media/{token}/{artifact_hash}/{name:path}"
@@ -33,7 +33,8 @@ async def media_file(request: Request, token: str, artifact_hash: str, name: str
     viewable = await media.places.find(grant.playback_id)
     if (viewable.artifact_hash, viewable.tenant_id) != (grant.artifact_hash, grant.tenant_id):
         raise no_such_file()
-    file = file_of(name, Keys(viewable.manifest_key, viewable.poster_key, viewable.clip_key), viewable.title)
+    keys = Keys(viewable.manifest_key, viewable.poster_key, viewable.clip_key)
+    file = frame_of(name, viewable.artifact_hash) or file_of(name, keys, viewable.title)
     return await _answer(request, media, file)
 
 

@@ -1,4 +1,4 @@
-"""Signed addresses of an artifact's playlist and poster, and of a clip's file."""
+"""Signed addresses of an artifact's playlist, poster and sampled pictures, and of a clip's file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from touchline.kernel import Clock, TenantId
 from touchline.kernel.ids import ArtifactHash, PlaybackId
+from touchline.process.sampling.queries import FrameName
 
-from .rules import CLIP, MANIFEST, POSTER
+from .rules import CLIP, MANIFEST, POSTER, frame_name
 from .tokens import Grant, MediaTokens
 
 # An address stays the same for a while, so that a page that loads its list again does not load its pictures again.
@@ -33,6 +34,11 @@ class MediaLinks:
 
     def poster(self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash) -> Link:
         return self._link(tenant_id, playback_id, artifact_hash, POSTER)
+
+    def frame(
+        self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash, frame: FrameName
+    ) -> Link:
+        return self._link(tenant_id, playback_id, artifact_hash, frame_name(frame))
 
     def clip(self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash) -> Link:
         """The file of a clip, to be taken away."""

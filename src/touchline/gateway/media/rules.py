@@ -9,7 +9,10 @@ import re
 from dataclasses import dataclass
 
 from touchline.kernel.errors import InvalidInput, NotFound
+from touchline.kernel.ids import ArtifactHash, video_id
 from touchline.platform.objects.model import ByteRange
+from touchline.process.sampling.queries import FrameName
+from touchline.process.sampling.rules import PICTURE_TYPE, frame_key
 
 MANIFEST = "index.m3u8"
 POSTER = "poster.jpg"
@@ -32,6 +35,7 @@ IMMUTABLE_CACHE = "private, max-age=31536000, immutable"
 
 _SEGMENT = r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}"
 _NAME = re.compile(rf"(?:{_SEGMENT}/){{0,2}}{_SEGMENT}(\.[a-z0-9]{{2,4}})", re.ASCII)
+_FRAME = re.compile(r"frames/(0|[1-9][0-9]{0,8})/((?:0|[1-9][0-9]{0,14})\.jpg)", re.ASCII)
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})", re.ASCII)
 
 
@@ -41,6 +45,17 @@ class File:
     content_type: str
     cache_control: str
     download_name: str = ""  # it is taken away, not shown
+
+
+def frame_name(frame: FrameName) -> str:
+    return f"frames/{frame.attempt}/{frame.timestamp_ms}.jpg"
+
+
+def frame_of(name: str, artifact_hash: ArtifactHash) -> File | None:
+    """A sampled picture of this artifact; None for the name of anything else."""
+    match = _FRAME.fullmatch(name)
+    key = match and frame_key(video_id(artifact_hash), int(match[1]), match[2])
+    return File(key, PICTURE_TYPE, IMMUTABLE_CACHE) if key else None
 
 
 @dataclass(frozen=True, slots=True)

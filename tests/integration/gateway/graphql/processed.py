@@ -9,6 +9,8 @@ from touchline.kernel.ids import video_id
 from touchline.media.engines.model import Box
 from touchline.process.queue.payloads import TranscodePayload
 from touchline.process.queue.service import enqueue
+from touchline.process.sampling.model import Sampling
+from touchline.process.sampling.store import FrameStore
 from touchline.process.segments.indexing import index
 from touchline.process.segments.model import Detection, Frame
 from touchline.process.segments.store import SegmentStore
@@ -32,6 +34,8 @@ async def processed(site: Site, person: Person, upload: Upload, texts: Sequence[
         await videos.add(NewVideo(wanted, person.principal.user_id, original, 1, "video/mp4"))
         await enqueue(transaction, TranscodePayload(video_id=wanted, s3_original_path=original))
         await videos.transcoded(wanted, RENDITION)
+        sampling = Sampling(1, STEP_MS, 640, 360, len(texts) * STEP_MS, len(texts))
+        await FrameStore(transaction.connection).replace(wanted, sampling, [frame.at_ms for frame in frames])
         await SegmentStore(transaction.connection).replace(wanted, index(wanted, frames, len(texts) * STEP_MS))
         await videos.indexed(wanted)
     return wanted

@@ -13,6 +13,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from .documents import LIST, VOD
+from .processed import processed
 from .site import Needs, Person, Plan, Site, running_site
 
 
@@ -65,6 +66,24 @@ async def test_a_page_of_any_size_costs_the_same(site: Site, monkeypatch: pytest
     found = (await site.data(ada, LIST))["vodsConnection"]
     assert len(found["edges"]) == 50
     assert all(edge["node"]["status"] == "uploading" for edge in found["edges"])
+
+
+HITS = """
+query ($first: Int!) { search(query: "goal*", first: $first) {
+  ... on SearchPage { edges { node { frameUrl vod { title } } } }
+} }
+"""
+
+
+async def test_a_page_of_hits_costs_the_same_with_its_pictures(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada = await site.person()
+    for title in ("first half", "second half"):
+        await processed(site, ada, await site.upload(ada, title), [f"goal {word}" for word in ("one", "two", "three")])
+    one, six = [await cost_of(site, ada, monkeypatch, HITS, first=first) for first in (1, 6)]
+    assert one == six
+    assert one.calls == {"GetUploads": 1}
+    found = (await site.data(ada, HITS, first=6))["search"]["edges"]
+    assert len({edge["node"]["frameUrl"] for edge in found}) == 6
 
 
 async def test_without_lifecycle_fields_the_lifecycle_is_not_asked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

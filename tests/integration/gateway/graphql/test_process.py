@@ -17,7 +17,7 @@ query($artifactHash: String!, $page: PageInput) { video(artifactHash: $artifactH
   segments: segmentsConnection(page: $page) {
     totalCount
     pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
-    edges { cursor node { text tStart tEnd confidence boundingBox { x y width height } } }
+    edges { cursor node { text tStart tEnd confidence boundingBox { x y width height frameWidth frameHeight } } }
   }
   entities: entitiesConnection { totalCount edges { node { entityType value normalizedValue numberKind tStart } } }
 } }
@@ -49,7 +49,7 @@ async def test_text_stages_and_both_kinds_of_ready(site: Site) -> None:
         "tStart": 2000,
         "tEnd": 4000,
         "confidence": 0.9,
-        "boundingBox": {"x": 1, "y": 2, "width": 30, "height": 4},
+        "boundingBox": {"x": 1, "y": 2, "width": 30, "height": 4, "frameWidth": 640, "frameHeight": 360},
     }
     assert [edge["node"]["value"] for edge in video["entities"]["edges"]] == ["1-0", "@NorthBank"]
     assert video["entities"]["edges"][0]["node"]["numberKind"] == "score"

@@ -4,9 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.gateway.media.rules import IMMUTABLE_CACHE, PLAYLIST_CACHE, File, Keys, file_of, wanted_bytes
+from touchline.gateway.media.rules import (
+    IMMUTABLE_CACHE,
+    PLAYLIST_CACHE,
+    File,
+    Keys,
+    file_of,
+    frame_name,
+    frame_of,
+    wanted_bytes,
+)
 from touchline.kernel.errors import InvalidInput, NotFound
+from touchline.kernel.ids import new_artifact_hash, video_id
 from touchline.platform.objects.model import ByteRange
+from touchline.process.sampling.queries import FrameName
 
 PREFIX = "videos/proxy/0199/3"
 MANIFEST, POSTER = f"{PREFIX}/index.m3u8", "thumbs/0199/3/poster.jpg"
@@ -71,6 +82,22 @@ def test_no_name_leaves_the_prefix(name: str) -> None:
     assert key == f"{PREFIX}/{name}"
     assert ".." not in key
     assert "%" not in key
+
+
+@given(st.integers(0, 10**9 - 1), st.integers(0, 10**15 - 1))
+def test_the_name_of_a_picture_leads_to_it(attempt: int, timestamp_ms: int) -> None:
+    artifact_hash = new_artifact_hash()
+    key = f"frames/{video_id(artifact_hash)}/{attempt}/{timestamp_ms}.jpg"
+    name = frame_name(FrameName(attempt, timestamp_ms))
+    assert frame_of(name, artifact_hash) == File(key, "image/jpeg", IMMUTABLE_CACHE)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["frames/1/a.jpg", "frames/1/1.png", "frames/-1/1.jpg", "frames/1/01.jpg", "frames/1.jpg", "frames/1/2/3.jpg", "x"],
+)
+def test_other_names_are_no_pictures(name: str) -> None:
+    assert frame_of(name, new_artifact_hash()) is None
 
 
 @pytest.mark.parametrize("name", ["poster.jpg", "clip.mp4"])
