@@ -7,6 +7,7 @@ import { JobPage } from "../jobs/JobPage";
 import { JobsPage } from "../jobs/JobsPage";
 import { LibraryPage } from "../library/LibraryPage";
 import { WatchPage } from "../player/WatchPage";
+import { SearchPage } from "../search/SearchPage";
 import type { Identity } from "../session/model";
 import type { Session } from "../session/session";
 import { SignInPage } from "../session/SignInPage";
@@ -77,9 +78,11 @@ function Page() {
     case "library":
       return <LibraryPage />;
     case "watch":
-      return <WatchPage key={value.playbackId} playbackId={value.playbackId} />;
+      return <WatchPage key={`${value.playbackId} ${value.startMs}`} {...value} />;
+    case "search":
+      return <SearchPage query={value.query} />;
     case "jobs":
-      return <JobsPage />;
+      return <JobsPage query={value.query} />;
     case "job":
       return <JobPage key={value.jobId} jobId={value.jobId} />;
     case "sign-in":

@@ -5,6 +5,7 @@ interface LinkProps {
   readonly to: string;
   readonly class?: string | undefined;
   readonly "aria-label"?: string;
+  readonly "aria-describedby"?: string;
   /** Whether it leads to where one is. */
   readonly current?: boolean;
   readonly children: ComponentChildren;

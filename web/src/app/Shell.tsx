@@ -3,16 +3,10 @@ import { Wordmark } from "../design/Wordmark";
 import { UploadDock } from "../uploads/UploadDock";
 import { Link } from "./Link";
 import { LiveIndicator } from "./LiveIndicator";
-import { route } from "./router";
-import type { Route } from "./routes";
+import { Navigation } from "./Navigation";
 import styles from "./Shell.module.css";
 import { ThemeToggle } from "./ThemeToggle";
 import { UserMenu } from "./UserMenu";
-
-const PAGES: readonly { readonly path: string; readonly name: string; readonly holds: readonly Route["page"][] }[] = [
-  { path: "/", name: "Library", holds: ["library", "watch"] },
-  { path: "/jobs", name: "Jobs", holds: ["jobs", "job"] },
-];
 
 interface ShellProps {
   readonly onSignOut: () => Promise<void>;
@@ -31,13 +25,7 @@ export function Shell({ onSignOut, children }: ShellProps) {
           <Link to="/" class={styles.home} aria-label="Touchline: Library">
             <Wordmark compact />
           </Link>
-          <nav class={styles.pages} aria-label="Pages">
-            {PAGES.map(({ path, name, holds }) => (
-              <Link key={path} to={path} class={styles.page} current={holds.includes(route.value.page)}>
-                {name}
-              </Link>
-            ))}
-          </nav>
+          <Navigation />
           <div class={styles.tools}>
             <LiveIndicator />
             <ThemeToggle />

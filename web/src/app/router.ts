@@ -1,16 +1,12 @@
 /** The address bar as a signal. Going back restores the place on the page, going on starts at the top. */
-import { batch, computed, signal, type ReadonlySignal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { routeOf, signInPath } from "./routes";
 
-const address = signal(location.pathname);
-const query = signal(location.search);
+const address = signal(here());
 const scrollPlaces = new Map<string, number>();
 let entry = entryOf(history.state);
 
 export const route = computed(() => routeOf(address.value));
-
-/** What stands behind the question mark, which pages use for their filters. */
-export const search: ReadonlySignal<string> = query;
 
 export function navigate(path: string, options: { readonly replace?: boolean } = {}): void {
   scrollPlaces.set(entry, scrollY);
@@ -20,14 +16,13 @@ export function navigate(path: string, options: { readonly replace?: boolean } =
     entry = String(Date.now() + Math.random());
     history.pushState({ entry }, "", path);
   }
-  follow();
+  address.value = here();
   scrollTo(0, 0);
 }
 
 /** What was wanted is kept in the address until somebody is signed in. */
 export function goToSignIn(): void {
-  const { pathname, search } = location;
-  if (pathname !== "/sign-in") navigate(signInPath(pathname + search), { replace: true });
+  if (location.pathname !== "/sign-in") navigate(signInPath(here()), { replace: true });
 }
 
 export function startRouter(): void {
@@ -35,17 +30,14 @@ export function startRouter(): void {
   addEventListener("popstate", ({ state }) => {
     scrollPlaces.set(entry, scrollY);
     entry = entryOf(state);
-    follow();
+    address.value = here();
     const place = scrollPlaces.get(entry) ?? 0;
     requestAnimationFrame(() => requestAnimationFrame(() => scrollTo(0, place)));
   });
 }
 
-function follow(): void {
-  batch(() => {
-    address.value = location.pathname;
-    query.value = location.search;
-  });
+function here(): string {
+  return location.pathname + location.search;
 }
 
 function entryOf(state: unknown): string {

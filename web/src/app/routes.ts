@@ -2,8 +2,9 @@
 
 export type Route =
   | { readonly page: "library" }
-  | { readonly page: "watch"; readonly playbackId: string }
-  | { readonly page: "jobs" }
+  | { readonly page: "search"; readonly query: string } // as it stands behind the question mark
+  | { readonly page: "watch"; readonly playbackId: string; readonly startMs: number }
+  | { readonly page: "jobs"; readonly query: string }
   | { readonly page: "job"; readonly jobId: string }
   | { readonly page: "sign-in" }
   | { readonly page: "unknown" };
@@ -11,19 +12,29 @@ export type Route =
 /** As the database has them; matched without case. */
 const PLAYBACK_ID = /^[a-z0-9]{16}$/;
 const JOB_ID = /^\/jobs\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+export const SEARCH_PATH = "/search";
 
-export function routeOf(path: string): Route {
+export function routeOf(address: string): Route {
+  const [path = "", query = ""] = address.split(/[?#]/, 2);
   if (path === "/") return { page: "library" };
   if (path === "/sign-in") return { page: "sign-in" };
-  if (path === "/jobs") return { page: "jobs" };
+  if (path === SEARCH_PATH) return { page: "search", query };
+  if (path === "/jobs") return { page: "jobs", query };
   const jobId = JOB_ID.exec(path)?.[1];
   if (jobId !== undefined) return { page: "job", jobId };
   const playbackId = /^\/watch\/([^/]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
-  return PLAYBACK_ID.test(playbackId) ? { page: "watch", playbackId } : { page: "unknown" };
+  return PLAYBACK_ID.test(playbackId) ? { page: "watch", playbackId, startMs: startOf(query) } : { page: "unknown" };
 }
 
-export function watchPath(playbackId: string): string {
-  return `/watch/${playbackId}`;
+/** Where a link wants the video to start; what is no number of milliseconds is the beginning. */
+function startOf(query: string): number {
+  const start = new URLSearchParams(query).get("t") ?? "";
+  return /^\d{1,10}$/.test(start) ? Number(start) : 0;
+}
+
+export function watchPath(playbackId: string, startMs = 0): string {
+  const start = Math.round(startMs);
+  return `/watch/${playbackId}${start > 0 ? `?t=${start}` : ""}`;
 }
 
 export function jobPath(jobId: string): string {

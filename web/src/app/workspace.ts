@@ -1,5 +1,5 @@
 /**
- * All that belongs to one person in one tenant: their library, their uploads, their live connection.
+ * All that belongs to one person in one tenant: their library, their search, their uploads, their live connection.
  * Invariant: it ends with them. Whoever signs in next gets a new one, with nothing of the old one in it.
  */
 import { createContext } from "preact";
@@ -13,6 +13,7 @@ import { createJobFeed, type JobFeed } from "../live/jobs";
 import { goLive } from "../live/live";
 import { mayChange, type Identity } from "../session/model";
 import type { Session } from "../session/session";
+import { createSearch, type Search } from "../search/search";
 import { createUploadDoor } from "../uploads/door";
 import { UploadRecords } from "../uploads/records";
 import { createUploads, type Uploads } from "../uploads/uploads";
@@ -22,6 +23,7 @@ export interface Workspace {
   readonly mayChange: boolean;
   readonly request: Request;
   readonly library: Library;
+  readonly search: Search;
   readonly uploads: Uploads;
   readonly live: ReadonlySignal<LiveState>;
   readonly jobFeed: JobFeed;
@@ -38,7 +40,7 @@ export function createWorkspace(session: Session, identity: Identity): Workspace
   const live = goLive(session, library, life.signal);
   void library.loadFirst();
   const jobFeed = createJobFeed(session, life.signal);
-  const parts = { request, library, uploads, live, jobFeed };
+  const parts = { request, library, search: createSearch(request), uploads, live, jobFeed };
   return { ...parts, identity, mayChange: mayChange(identity), end: () => life.abort() };
 }
 

@@ -1,5 +1,4 @@
 import { PageTitle } from "../app/PageTitle";
-import { search } from "../app/router";
 import { Notice, ProblemNotice } from "../design/Notice";
 import { JobAlerts } from "./JobAlerts";
 import { DepthCard } from "./DepthCard";
@@ -16,8 +15,8 @@ import { statusWords } from "./words";
 const SHORT_LIST = 10;
 const LONG_LIST = 50;
 
-export function JobsPage() {
-  const filters = filtersOf(search.value);
+export function JobsPage({ query }: { readonly query: string }) {
+  const filters = filtersOf(query);
   const overview = useFeed((request, ends) => createOverview(request, filters.jobType, ends), [filters.jobType]);
   return (
     <>

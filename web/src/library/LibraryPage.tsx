@@ -3,6 +3,7 @@ import { useCallback } from "preact/hooks";
 import { PageTitle } from "../app/PageTitle";
 import { useWorkspace } from "../app/workspace";
 import { ClipList } from "../clips/ClipList";
+import { MoreRows } from "../design/MoreRows";
 import { ProblemNotice } from "../design/Notice";
 import { percentOf, plural } from "../kernel/format";
 import { DropArea } from "../uploads/DropArea";
@@ -11,7 +12,6 @@ import { DeleteDialog } from "./DeleteDialog";
 import { EmptyLibrary } from "./EmptyLibrary";
 import styles from "./LibraryPage.module.css";
 import type { Video } from "./model";
-import { MoreRows } from "./MoreRows";
 import { SkeletonRows } from "./SkeletonRows";
 import { VideoRow } from "./VideoRow";
 
@@ -70,7 +70,12 @@ function Rows() {
           />
         ))}
       </ul>
-      <MoreRows />
+      <MoreRows
+        complete={library.complete.value}
+        count={library.videos.value.length}
+        more={library.more}
+        onMore={() => void library.loadMore()}
+      />
       {doomed.value && <DeleteDialog video={doomed.value} onClose={() => (doomed.value = null)} />}
     </>
   );

@@ -3,8 +3,9 @@ import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import { expectAnswer } from "../api/answers";
 import type { Request } from "../api/client";
 import { AbortUploadDocument, DeleteVideoDocument, VideoDocument, VideosDocument } from "../api/generated";
+import { attempt, type Loading } from "../kernel/loading";
 import { patiently } from "../kernel/patience";
-import { hasCode, problemOf, type Problem } from "../kernel/problem";
+import { hasCode } from "../kernel/problem";
 import { delayBefore, wait } from "../kernel/waiting";
 import type { LiveListener } from "../live/live";
 import type { LifecycleEvent } from "../live/socket";
@@ -12,9 +13,6 @@ import { addPage, addVideo, applyEvent, dropPoster, EMPTY, refreshPage, removeVi
 import type { Video, VideoPage } from "./model";
 import { createReader } from "./reader";
 import { isUnfinishedUpload } from "./rules";
-
-export type Loading =
-  { readonly kind: "loading" } | { readonly kind: "idle" } | { readonly kind: "failed"; readonly problem: Problem };
 
 export interface Library extends LiveListener {
   readonly videos: ReadonlySignal<readonly Video[]>;
@@ -129,16 +127,6 @@ export function createLibrary(request: Request, ends: AbortSignal): Library {
     // The list that is there already may be older than the stream: what happened between the two is in neither.
     onGap: () => void patiently(() => readPage(null), patience).then(() => (first.value = { kind: "idle" }), ignore),
   };
-}
-
-async function attempt(state: { value: Loading }, work: () => Promise<void>): Promise<void> {
-  state.value = { kind: "loading" };
-  try {
-    await work();
-    state.value = { kind: "idle" };
-  } catch (error) {
-    state.value = { kind: "failed", problem: problemOf(error) };
-  }
 }
 
 /** An upload that nobody finishes is aborted, which frees its parts; everything else is deleted. */

@@ -17,6 +17,8 @@ import type { Playback } from "./watch";
 
 interface PlayerProps {
   readonly playback: Playback;
+  /** Where to begin. */
+  readonly startMs: number;
   /** The signed addresses are too old: the owner fetches others, and the player goes on where it was. */
   readonly onExpired: () => void;
 }
@@ -26,7 +28,7 @@ export interface Machine {
   readonly remote: Remote;
 }
 
-export function Player({ playback, onExpired }: PlayerProps) {
+export function Player({ playback, startMs, onExpired }: PlayerProps) {
   const frame = useRef<HTMLDivElement>(null);
   const element = useRef<HTMLVideoElement>(null);
   const machine = useSignal<Machine | null>(null);
@@ -35,7 +37,7 @@ export function Player({ playback, onExpired }: PlayerProps) {
   const { idle, stir } = useIdle();
 
   useMachine(frame, element, machine);
-  useStream({ element, playback, problem, attempt: attempt.value, onExpired });
+  useStream({ element, playback, startMs, problem, attempt: attempt.value, onExpired });
 
   return (
     <div ref={frame} class={styles.frame} onPointerMove={stir} onFocusIn={stir}>

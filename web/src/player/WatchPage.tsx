@@ -10,12 +10,17 @@ import { StateChip } from "../library/StateChip";
 import { stateView } from "../library/states";
 import { Player } from "./Player";
 import { VideoFacts } from "./VideoFacts";
-import { createWatch, type Watch } from "./watch";
+import { createWatch, type Playback, type Watch } from "./watch";
 import styles from "./WatchPage.module.css";
 
 const ASK_AGAIN_MS = 5000;
 
-export function WatchPage({ playbackId }: { readonly playbackId: string }) {
+interface WatchPageProps {
+  readonly playbackId: string;
+  readonly startMs: number;
+}
+
+export function WatchPage({ playbackId, startMs }: WatchPageProps) {
   const { request, library } = useWorkspace();
   const watch = useMemo(() => createWatch(request, playbackId), []);
   const settled = library.settled.value;
@@ -33,12 +38,12 @@ export function WatchPage({ playbackId }: { readonly playbackId: string }) {
       <nav class={styles.path} aria-label="Where you are">
         <Link to="/">Library</Link>
       </nav>
-      <Stage watch={watch} playbackId={playbackId} />
+      <Stage watch={watch} playbackId={playbackId} startMs={startMs} />
     </>
   );
 }
 
-function Stage({ watch, playbackId }: { readonly watch: Watch; readonly playbackId: string }) {
+function Stage({ watch, playbackId, startMs }: WatchPageProps & { readonly watch: Watch }) {
   const state = watch.state.value;
   switch (state.kind) {
     case "loading":
@@ -49,7 +54,7 @@ function Stage({ watch, playbackId }: { readonly watch: Watch; readonly playback
         </>
       );
     case "playable":
-      return <Playable watch={watch} playback={state.playback} />;
+      return <Playable watch={watch} playback={state.playback} startMs={startMs} />;
     case "not-ready":
       return <NotReady playbackId={playbackId} message={state.problem.message} />;
     case "missing":
@@ -73,10 +78,11 @@ function Stage({ watch, playbackId }: { readonly watch: Watch; readonly playback
 
 interface PlayableProps {
   readonly watch: Watch;
-  readonly playback: Parameters<typeof Player>[0]["playback"];
+  readonly playback: Playback;
+  readonly startMs: number;
 }
 
-function Playable({ watch, playback }: PlayableProps) {
+function Playable({ watch, playback, startMs }: PlayableProps) {
   const { library } = useWorkspace();
   const video = library.video(playback.artifactHash);
   const isKnown = video !== undefined;
@@ -92,7 +98,7 @@ function Playable({ watch, playback }: PlayableProps) {
   }
   return (
     <>
-      <Player playback={playback} onExpired={() => void watch.load()} />
+      <Player playback={playback} startMs={startMs} onExpired={() => void watch.load()} />
       <PageTitle name={playback.title} class={styles.title} />
       <VideoFacts playback={playback} video={video} />
     </>

@@ -19,10 +19,18 @@ export async function attachSource(element: HTMLVideoElement, source: Source, en
   const module = await import("hls.js").catch(() => null);
   if (ends.aborted) return;
   const HlsPlayer = module?.default;
+  startThere(element, source, ends);
   if (HlsPlayer === undefined) source.onFailure("network");
   else if (HlsPlayer.isSupported()) attachHls(element, source, ends, HlsPlayer);
   else if (element.canPlayType("application/vnd.apple.mpegurl") !== "") attachNatively(element, source, ends);
   else source.onFailure("unsupported");
+}
+
+/** Before there is any picture, so that none of another moment is shown or played. */
+function startThere(element: HTMLVideoElement, { startAtSeconds }: Source, ends: AbortSignal): void {
+  if (startAtSeconds === 0) return;
+  const seek = () => (element.currentTime = startAtSeconds);
+  element.addEventListener("loadedmetadata", seek, { signal: ends, once: true });
 }
 
 function attachHls(element: HTMLVideoElement, source: Source, ends: AbortSignal, HlsPlayer: typeof Hls): void {
@@ -60,9 +68,7 @@ function attachHls(element: HTMLVideoElement, source: Source, ends: AbortSignal,
 
 function attachNatively(element: HTMLVideoElement, source: Source, ends: AbortSignal): void {
   const onError = () => source.onFailure(nativeFailure(element.error?.code));
-  const onMetadata = () => (element.currentTime = source.startAtSeconds);
   element.addEventListener("error", onError, { signal: ends });
-  if (source.startAtSeconds > 0) element.addEventListener("loadedmetadata", onMetadata, { signal: ends, once: true });
   element.src = source.manifestUrl;
   ends.addEventListener("abort", () => element.removeAttribute("src"), { once: true });
 }

@@ -4,12 +4,14 @@ import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Problem } from "../kernel/problem";
 import { PROBLEMS } from "./problems";
+import { startSeconds } from "./start";
 import { attachSource, type SourceFailure } from "./source";
 import type { Playback } from "./watch";
 
 export interface StreamUse {
   readonly element: RefObject<HTMLVideoElement | null>;
   readonly playback: Playback;
+  readonly startMs: number;
   readonly problem: Signal<Problem | null>;
   readonly attempt: number;
   readonly onExpired: () => void;
@@ -18,9 +20,9 @@ export interface StreamUse {
 const EXPIRY_PAUSE_MS = 30_000;
 
 /** Attaches the stream, again whenever its addresses are new or somebody tries again, at the place where it was. */
-export function useStream({ element, playback, problem, attempt, onExpired }: StreamUse): void {
+export function useStream({ element, playback, startMs, problem, attempt, onExpired }: StreamUse): void {
   const renewedAt = useRef(-Infinity);
-  const place = useRef<Place>({ seconds: 0, playing: true });
+  const place = useRef<Place>({ seconds: startSeconds(startMs, playback.durationMs), playing: true });
   useEffect(() => {
     const video = element.current;
     if (video === null) return undefined;

@@ -5,21 +5,33 @@ import { nextPath, routeOf, signInPath, watchPath } from "../../src/app/routes";
 test.each([
   ["/", { page: "library" }],
   ["/sign-in", { page: "sign-in" }],
-  ["/watch/abcdefgh01234567", { page: "watch", playbackId: "abcdefgh01234567" }],
-  ["/watch/ABCDEFGH01234567", { page: "watch", playbackId: "abcdefgh01234567" }],
+  ["/search", { page: "search", query: "" }],
+  ["/search?q=full+time&sort=recency", { page: "search", query: "q=full+time&sort=recency" }],
+  ["/search/more", { page: "unknown" }],
+  ["/watch/abcdefgh01234567", { page: "watch", playbackId: "abcdefgh01234567", startMs: 0 }],
+  ["/watch/ABCDEFGH01234567", { page: "watch", playbackId: "abcdefgh01234567", startMs: 0 }],
+  ["/watch/abcdefgh01234567?t=61234", { page: "watch", playbackId: "abcdefgh01234567", startMs: 61234 }],
+  ["/watch/abcdefgh01234567?t=-5", { page: "watch", playbackId: "abcdefgh01234567", startMs: 0 }],
+  ["/watch/abcdefgh01234567?t=1e3", { page: "watch", playbackId: "abcdefgh01234567", startMs: 0 }],
+  ["/watch/abcdefgh01234567?t=12345678901", { page: "watch", playbackId: "abcdefgh01234567", startMs: 0 }],
   ["/watch/short", { page: "unknown" }],
   ["/watch/abcdefgh01234567/more", { page: "unknown" }],
-  ["/jobs", { page: "jobs" }],
+  ["/jobs", { page: "jobs", query: "" }],
+  ["/jobs?status=failed", { page: "jobs", query: "status=failed" }],
   ["/jobs/01a1e088-94df-7496-b3aa-3bb3492eda3b", { page: "job", jobId: "01a1e088-94df-7496-b3aa-3bb3492eda3b" }],
   ["/jobs/1", { page: "unknown" }],
   ["/elsewhere", { page: "unknown" }],
 ])("%s", (path, route) => expect(routeOf(path)).toEqual(route));
 
 test("after signing in one goes on to where one wanted to go", () => {
-  const wanted = watchPath("abcdefgh01234567");
-  expect(nextPath(signInPath(wanted).replace("/sign-in", ""))).toBe(wanted);
-  expect(nextPath(signInPath("/jobs?status=failed").replace("/sign-in", ""))).toBe("/jobs?status=failed");
+  const wanted = [watchPath("abcdefgh01234567", 61_234), "/search?q=full%20time&team=a%26b", "/jobs?status=failed"];
+  for (const path of wanted) expect(nextPath(signInPath(path).replace("/sign-in", ""))).toBe(path);
   expect(signInPath("/")).toBe("/sign-in");
+});
+
+test("a link to a moment says it in whole milliseconds, and the beginning needs no saying", () => {
+  expect(watchPath("abcdefgh01234567", 1000.4)).toBe("/watch/abcdefgh01234567?t=1000");
+  expect(watchPath("abcdefgh01234567", 0)).toBe("/watch/abcdefgh01234567");
 });
 
 test.each([

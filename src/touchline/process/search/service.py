@@ -25,6 +25,7 @@ PAGE_SIZE = 20
 LARGEST_PAGE = 200
 MOST_SUGGESTIONS = 20
 MOST_FILTERS = 100
+SIGNS = "-#@"  # that may stand before a word and stay there when it is completed
 MOST_VIDEOS = 10_000  # that labels may stand for
 
 
@@ -60,7 +61,8 @@ class Search:
             return ()
         async with self._database.transaction(tenant) as transaction:
             found = await SearchStore(transaction.connection).suggestions(words[0], most)
-        return tuple(Suggestion(f"{before} {shown}".strip(), segments) for shown, segments in found)
+        signs = last[: len(last) - len(last.lstrip(SIGNS))]
+        return tuple(Suggestion(f"{before} {signs}{shown}".strip(), segments) for shown, segments in found)
 
 
 async def forget(transaction: Transaction, video_id: UUID) -> None:

@@ -1,0 +1,50 @@
+import { useEffect, useId, useRef } from "preact/hooks";
+import { Link } from "../app/Link";
+import { watchPath } from "../app/routes";
+import { Age } from "../design/Age";
+import { classes } from "../design/classes";
+import { HitFrame } from "./HitFrame";
+import styles from "./HitRow.module.css";
+import type { Hit } from "./model";
+import { languageName, percentName, shownFor } from "./words";
+
+interface HitRowProps {
+  readonly hit: Hit;
+  readonly selected: boolean;
+  readonly onSelect: () => void;
+}
+
+/** The whole row plays the video from where the text appears. */
+export function HitRow({ hit, selected, onSelect }: HitRowProps) {
+  const row = useRef<HTMLLIElement>(null);
+  const factsId = useId();
+  useEffect(() => {
+    if (selected) row.current?.scrollIntoView({ block: "nearest" });
+  }, [selected]);
+  return (
+    <li ref={row} class={classes(styles.row, selected && styles.selected)} onFocusIn={onSelect}>
+      <HitFrame hit={hit} />
+      <div class={styles.words}>
+        <p class={styles.text} dir="auto">
+          <Link to={watchPath(hit.vod.playbackId, hit.startMs)} aria-describedby={factsId}>
+            <Fragments fragments={hit.fragments} />
+          </Link>
+        </p>
+        <div id={factsId}>
+          <p class={styles.video}>{hit.vod.title}</p>
+          <p class={styles.facts}>
+            <span>{`on screen for ${shownFor(hit.startMs, hit.endMs)}`}</span>
+            <span>{`${percentName(hit.confidence)} sure`}</span>
+            {hit.language !== null && <span>{languageName(hit.language)}</span>}
+            <Age since={hit.videoCreatedAt} />
+          </p>
+        </div>
+      </div>
+    </li>
+  );
+}
+
+/** Put together again they are the text, whatever is in it: they are shown as text and as nothing else. */
+function Fragments({ fragments }: Pick<Hit, "fragments">) {
+  return fragments.map(({ text, matched }, index) => (matched ? <mark key={index}>{text}</mark> : text));
+}

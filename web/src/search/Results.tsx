@@ -1,0 +1,104 @@
+import type { RefObject } from "preact";
+import { useWorkspace } from "../app/workspace";
+import { Button } from "../design/Button";
+import { MoreRows } from "../design/MoreRows";
+import { Notice, ProblemNotice } from "../design/Notice";
+import { Phrase } from "../design/Phrase";
+import type { Problem } from "../kernel/problem";
+import { isEmpty, withoutFilters } from "./address";
+import { HitRow } from "./HitRow";
+import { Introduction } from "./Introduction";
+import type { Question } from "./model";
+import styles from "./Results.module.css";
+import { SkeletonHits } from "./SkeletonHits";
+import { correctionText } from "./words";
+
+interface ResultsProps {
+  readonly list: RefObject<HTMLOListElement | null>;
+  readonly question: Question;
+  readonly onChange: (question: Question) => void;
+}
+
+export function Results({ list, question, onChange }: ResultsProps) {
+  const { search } = useWorkspace();
+  if (isEmpty(question)) return <Introduction />;
+  const state = search.first.value;
+  if (!search.isOf(question) || state.kind === "loading") return <SkeletonHits count={4} />;
+  if (state.kind === "failed") {
+    return <Failure problem={state.problem} onRetry={() => void search.ask(question)} />;
+  }
+  return (
+    <>
+      <Corrections />
+      {search.hits.value.length === 0 && search.complete.value ? (
+        <NothingFound question={question} onChange={onChange} />
+      ) : (
+        <Hits list={list} />
+      )}
+    </>
+  );
+}
+
+function Hits({ list }: Pick<ResultsProps, "list">) {
+  const { search } = useWorkspace();
+  const hits = search.hits.value;
+  return (
+    <>
+      <ol ref={list} class={styles.rows} aria-label="Texts found">
+        {hits.map((hit, index) => (
+          <HitRow
+            key={hit.segmentId}
+            hit={hit}
+            selected={search.selected.value === index}
+            onSelect={() => search.select(index)}
+          />
+        ))}
+      </ol>
+      <MoreRows
+        complete={search.complete.value}
+        count={hits.length}
+        more={search.more}
+        onMore={() => void search.loadMore()}
+      />
+    </>
+  );
+}
+
+function Corrections() {
+  const { corrections } = useWorkspace().search;
+  if (corrections.value.length === 0) return null;
+  return (
+    <div class={styles.corrections} role="status">
+      {corrections.value.map((correction) => (
+        <p key={correction.word}>{correctionText(correction)}</p>
+      ))}
+    </div>
+  );
+}
+
+function NothingFound({ question, onChange }: Omit<ResultsProps, "list">) {
+  const hasFilters = Object.keys(question.filters).length > 0;
+  const title = question.text === "" ? "Nothing passes these filters" : `Nothing shows “${question.text}”`;
+  return (
+    <Notice
+      icon="search"
+      title={title}
+      actions={hasFilters && <Button onClick={() => onChange(withoutFilters(question))}>Search without filters</Button>}
+    >
+      Fewer words find more, and a word with a star finds all that begin so: <code>goal*</code>. Videos can be searched
+      as soon as their text was read.
+    </Notice>
+  );
+}
+
+/** What was asked wrongly stays wrong: trying again is no way out. */
+function Failure({ problem, onRetry }: { readonly problem: Problem; readonly onRetry: () => void }) {
+  if (problem.code !== "invalid_input") return <ProblemNotice problem={problem} onRetry={onRetry} />;
+  return (
+    <div role="alert">
+      <Notice icon="search" title="This cannot be searched">
+        <Phrase text={problem.message} />
+      </Notice>
+    </div>
+  );
+}

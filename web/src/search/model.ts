@@ -1,0 +1,22 @@
+/** A question, as it stands in the address, and what was found. */
+import type { HitFieldsFragment, SearchQuery } from "../api/generated";
+
+export const SORTS = ["relevance", "recency", "confidence"] as const;
+export type Sort = (typeof SORTS)[number];
+
+/** Named as in the language of search and in the address. */
+export const FILTERS = ["entity", "lang", "min", "after", "before", "match", "team", "player"] as const;
+export type FilterName = (typeof FILTERS)[number];
+export type Filters = Readonly<Partial<Record<FilterName, string>>>;
+
+export interface Question {
+  readonly text: string;
+  readonly sort: Sort;
+  readonly filters: Filters;
+}
+
+export type SearchPageAnswer = Extract<SearchQuery["search"], { readonly __typename: "SearchPage" }>;
+export type Correction = SearchPageAnswer["corrections"][number];
+export type Box = HitFieldsFragment["box"];
+/** With its video: one that was deleted a moment ago is no hit any more. */
+export type Hit = HitFieldsFragment & { readonly vod: NonNullable<HitFieldsFragment["vod"]> };
