@@ -181,6 +181,7 @@ class Packaged:
     renditions: tuple[Rendition, ...]
     sound: SoundRendition | None = None
     captions: tuple[Captions, ...] = ()
+    lead_s: float = 0.0  # before the first moment of the source: times in a file cannot be negative
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,18 @@ def read_segments(text: str) -> list[Segment]:
 
 
 def master_playlist(
-    renditions: Sequence[Rendition], sound: SoundRendition | None = None, captions: Sequence[Captions] = ()
+    renditions: Sequence[Rendition],
+    sound: SoundRendition | None = None,
+    captions: Sequence[Captions] = (),
+    lead_s: float = 0.0,
 ) -> str:
-    """Best first: players without a measurement of their own begin with the first."""
+    """Best first: players without a measurement of their own begin with the first.
+
+    Whoever wants a moment of the source finds it so much later as the playlist says it should be started.
+    """
     best_first = sorted(renditions, key=lambda rendition: rendition.peak_bits_per_second, reverse=True)
     lines = ["#EXTM3U", "#EXT-X-VERSION:7", "#EXT-X-INDEPENDENT-SEGMENTS"]
+    lines += [f"#EXT-X-START:TIME-OFFSET={lead_s:.6f},PRECISE=YES"] if lead_s else []
     lines += [_sound(sound)] if sound else []
     lines += [_captions(number, each) for number, each in enumerate(captions, 1)]
     groups = (',AUDIO="sound"' if sound else "") + (',SUBTITLES="captions"' if captions else "")

@@ -52,6 +52,25 @@ async def test_every_packet_is_the_same_at_the_same_time(
         assert ours.times_s == pytest.approx(theirs.times_s, abs=0.001)
 
 
+@pytest.mark.parametrize(
+    ("recipe", "lead_s", "first_s"),
+    [
+        (videos.MP4, 0.08, 0.0),
+        (videos.MATROSKA, 0.08, 0.0),
+        (videos.TRANSPORT_STREAM, 0.0587, 0.0213),  # its sound begins before its pictures
+        (videos.AVI, 0.0213, 0.0),
+    ],
+    ids=lambda value: value.name if isinstance(value, Recipe) else "",
+)
+async def test_players_are_told_where_the_first_moment_is(
+    recipe: Recipe, lead_s: float, first_s: float, studio: Studio, sandbox: Sandbox, output: Path
+) -> None:
+    package = await make_hls(sandbox, studio.make(recipe), output)
+    pictures = packets_of_rendition(output / package.renditions[0].playlist)[0]
+    [told] = re.findall(r"#EXT-X-START:TIME-OFFSET=([0-9.]+),PRECISE=YES", (output / package.master).read_text())
+    assert (float(told), float(pictures.times_s[0][0])) == pytest.approx((lead_s, lead_s + first_s), abs=0.001)
+
+
 async def test_what_was_cut_off_stays_cut_off(studio: Studio, sandbox: Sandbox, output: Path) -> None:
     path = studio.trimmed(videos.MP4, 1.6)
     package = await make_hls(sandbox, path, output)
@@ -96,7 +115,7 @@ async def test_the_master_playlist(studio: Studio, sandbox: Sandbox, output: Pat
     sizes = {file.path: file.size_bytes for file in package.files}
     segments = [size for path, size in sizes.items() if path.endswith(".m4s")]
     assert (output / package.master).read_text() == (
-        "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n"
+        "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-START:TIME-OFFSET=0.080000,PRECISE=YES\n"
         f"#EXT-X-STREAM-INF:BANDWIDTH={round(max(segments[0] * 8 / 4, segments[1] * 8 / 2))},"
         f'AVERAGE-BANDWIDTH={round(sum(segments) * 8 / 6)},CODECS="avc1.64000C,mp4a.40.2",'
         "RESOLUTION=320x180,FRAME-RATE=25.000\n180p/index.m3u8\n"

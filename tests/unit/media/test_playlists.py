@@ -46,6 +46,10 @@ def test_a_master_playlist_lists_the_best_first() -> None:
     )
 
 
+def test_a_lead_is_where_players_start() -> None:
+    assert "\n#EXT-X-START:TIME-OFFSET=0.080000,PRECISE=YES\n" in master_playlist([LOW], lead_s=0.08)
+
+
 def test_an_unknown_frame_rate_is_left_out() -> None:
     assert "FRAME-RATE" not in master_playlist([replace(HIGH, frame_rate=None)])
 

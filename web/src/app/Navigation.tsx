@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { Icon, type IconName } from "../design/Icon";
 import { focusOf } from "../player/shortcuts";
 import { Link } from "./Link";
@@ -36,7 +36,7 @@ export function Navigation() {
 
 /** A slash leads to the search from everywhere; on its page it is the page's own. */
 function useSearchKey(): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const hasModifier = event.altKey || event.ctrlKey || event.metaKey;
       if (event.key !== "/" || hasModifier || focusOf(event.target) === "field") return;

@@ -7,7 +7,10 @@ export type SourceFailure = "expired" | "network" | "media" | "unsupported";
 
 export interface Source {
   readonly manifestUrl: string;
+  /** In the time of the video, which begins with its first moment. */
   readonly startAtSeconds: number;
+  /** So much lies before that moment in the stream, as its playlist says. */
+  onLead(seconds: number): void;
   onFailure(failure: SourceFailure): void;
 }
 
@@ -19,7 +22,6 @@ export async function attachSource(element: HTMLVideoElement, source: Source, en
   const module = await import("hls.js").catch(() => null);
   if (ends.aborted) return;
   const HlsPlayer = module?.default;
-  startThere(element, source, ends);
   if (HlsPlayer === undefined) source.onFailure("network");
   else if (HlsPlayer.isSupported()) attachHls(element, source, ends, HlsPlayer);
   else if (element.canPlayType("application/vnd.apple.mpegurl") !== "") attachNatively(element, source, ends);
@@ -27,16 +29,16 @@ export async function attachSource(element: HTMLVideoElement, source: Source, en
 }
 
 /** Before there is any picture, so that none of another moment is shown or played. */
-function startThere(element: HTMLVideoElement, { startAtSeconds }: Source, ends: AbortSignal): void {
-  if (startAtSeconds === 0) return;
-  const seek = () => (element.currentTime = startAtSeconds);
+function startThere(element: HTMLVideoElement, seconds: number, ends: AbortSignal): void {
+  if (seconds === 0) return;
+  const seek = () => (element.currentTime = seconds);
   element.addEventListener("loadedmetadata", seek, { signal: ends, once: true });
 }
 
 function attachHls(element: HTMLVideoElement, source: Source, ends: AbortSignal, HlsPlayer: typeof Hls): void {
   const player = new HlsPlayer({
     workerPath, // a file of ours: the page's policy needs no room for scripts made at run time
-    startPosition: source.startAtSeconds,
+    autoStartLoad: false, // where to start is known when the playlist is
     capLevelToPlayerSize: true,
     backBufferLength: 90,
   });
@@ -61,12 +63,21 @@ function attachHls(element: HTMLVideoElement, source: Source, ends: AbortSignal,
       fail("media");
     }
   });
+  player.once(HlsPlayer.Events.MANIFEST_LOADED, (_name, { startTimeOffset }) => {
+    const lead = startTimeOffset ?? 0;
+    const start = lead + source.startAtSeconds;
+    source.onLead(lead);
+    startThere(element, start, ends);
+    // Its own listeners come first: what the playlist lists is known by now.
+    player.startLoad(start);
+  });
   player.loadSource(source.manifestUrl);
   player.attachMedia(element);
   ends.addEventListener("abort", () => player.destroy(), { once: true });
 }
 
 function attachNatively(element: HTMLVideoElement, source: Source, ends: AbortSignal): void {
+  startThere(element, source.startAtSeconds, ends);
   const onError = () => source.onFailure(nativeFailure(element.error?.code));
   element.addEventListener("error", onError, { signal: ends });
   element.src = source.manifestUrl;

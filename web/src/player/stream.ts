@@ -22,13 +22,14 @@ const EXPIRY_PAUSE_MS = 30_000;
 /** Attaches the stream, again whenever its addresses are new or somebody tries again, at the place where it was. */
 export function useStream({ element, playback, startMs, problem, attempt, onExpired }: StreamUse): void {
   const renewedAt = useRef(-Infinity);
+  const lead = useRef(0);
   const place = useRef<Place>({ seconds: startSeconds(startMs, playback.durationMs), playing: true });
   useEffect(() => {
     const video = element.current;
     if (video === null) return undefined;
     const life = new AbortController();
     const onFailure = (failure: SourceFailure) => {
-      place.current = placeOf(video, place.current); // taking the stream off sets it back to the beginning
+      place.current = placeOf(video, lead.current, place.current); // taking the stream off sets it back to the beginning
       // Fresh addresses that are refused at once will be refused again.
       if (failure === "expired" && performance.now() - renewedAt.current > EXPIRY_PAUSE_MS) {
         renewedAt.current = performance.now();
@@ -38,7 +39,8 @@ export function useStream({ element, playback, startMs, problem, attempt, onExpi
       }
     };
     problem.value = null;
-    const source = { manifestUrl: playback.manifestUrl, startAtSeconds: place.current.seconds, onFailure };
+    const onLead = (seconds: number) => (lead.current = seconds);
+    const source = { manifestUrl: playback.manifestUrl, startAtSeconds: place.current.seconds, onLead, onFailure };
     void attachSource(video, source, life.signal);
     // Browsers that want a click first refuse to start; then there is the button.
     const start = () => void video.play().catch(() => undefined);
@@ -53,7 +55,7 @@ interface Place {
 }
 
 /** Before anything was loaded, the element knows nothing of where it was to begin. */
-function placeOf(video: HTMLVideoElement, otherwise: Place): Place {
+function placeOf(video: HTMLVideoElement, lead: number, otherwise: Place): Place {
   if (video.readyState === HTMLMediaElement.HAVE_NOTHING) return otherwise;
-  return { seconds: video.currentTime, playing: !video.paused || video.played.length === 0 };
+  return { seconds: Math.max(0, video.currentTime - lead), playing: !video.paused || video.played.length === 0 };
 }

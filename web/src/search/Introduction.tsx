@@ -7,7 +7,7 @@ const EXAMPLES: readonly (readonly [write: string, find: string])[] = [
   ["saka goal", "both words, anywhere in a text"],
   ['"full time"', "these words beside each other"],
   ["goal*", "every word that begins so"],
-  ["-women", "texts without the word"],
+  ["goal -women", "without the second word"],
   ["#coyg", "a hashtag; @name finds a mention"],
   ["entity:score", "texts with a score"],
 ];

@@ -1,6 +1,6 @@
 /** Keys of the page of search at work: the selected hit has the focus, so that Enter is the link's own. */
 import type { RefObject } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { focusOf } from "../player/shortcuts";
 import { moved, searchKey, type SearchKey } from "./keys";
 import type { Search } from "./search";
@@ -31,7 +31,7 @@ export function useSearchKeys(
     else if (key.kind === "move") move(key.by);
     else if (key.kind === "play") selectedLink()?.click();
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const hasModifier = event.altKey || event.ctrlKey || event.metaKey;
       const key = searchKey({ key: event.key, hasModifier, focus: focusOf(event.target) });

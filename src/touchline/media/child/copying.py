@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from av.audio.stream import AudioStream
 from av.bitstream import BitStreamFilterContext
@@ -20,6 +21,10 @@ class CopiedTrack:
         rate = stream.average_rate if stream.type == "video" else None
         self._timeline = Timeline(tick_of(stream), rate, source.start)
         self._unwrap = _adts_remover(stream, self._target)
+
+    @property
+    def begins(self) -> Fraction:
+        return self._timeline.begins
 
     def take(self, packet: AnyPacket) -> Sequence[AnyPacket]:
         return self._addressed(self._timeline.take(packet))

@@ -33,6 +33,10 @@ class NewSound(ABC):
         self._encoder.bit_rate = BITS_PER_CHANNEL * self._encoder.channels
         self._timeline = Timeline(Fraction(1, self._rate), Fraction(self._rate, SAMPLES_PER_PACKET))
 
+    @property
+    def begins(self) -> Fraction:
+        return self._timeline.begins
+
     def take(self, packet: AnyPacket) -> Iterator[AnyPacket]:
         for sound in decode(self._decoder, packet):
             yield from self._encoded(self._converted(sound))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import chain, islice
 from typing import Any, Protocol
 
@@ -118,7 +119,7 @@ def _moved(work: Work, source: Source, first: Sequence[AnyPacket]) -> Packaged |
     folder = Folder(rules.rendition_name(*size), work.channel, kept=(PLAYLIST, HEADER))
     move(found, folder, work.channel, work.options)
     rendition = describe(Made(folder, size), work.facts, work.plan, None, has_sound=work.facts.audio is not None)
-    made = Packaged(work.facts, (rendition,))
+    made = Packaged(work.facts, (rendition,), lead_s=found.lead_s)
     _write_master(work.channel, MASTER, made)
     return made
 
@@ -137,7 +138,7 @@ def _packaged(work: Work, reading: AbstractContextManager[Reading]) -> Packaged:
     if others:
         _write_master(channel, FIRST_MASTER, made)
         renditions = _further_pass(work, others[0], Meter(channel, facts, *meters[1]), made.sound)
-        made = Packaged(facts, (*made.renditions, *renditions), made.sound, made.captions)
+        made = replace(made, renditions=(*made.renditions, *renditions))
     _write_master(channel, MASTER, made)
     return made
 
@@ -149,7 +150,7 @@ def _sizes(facts: Probe, plan: Plan) -> Sizes:
 
 def _write_master(channel: Channel, name: str, made: Packaged) -> None:
     with channel.create(name) as master:
-        master.write(master_playlist(made.renditions, made.sound, made.captions).encode())
+        master.write(master_playlist(made.renditions, made.sound, made.captions, made.lead_s).encode())
 
 
 def _first_pass(
@@ -169,7 +170,15 @@ def _first_pass(
         _pump(reading, tracks, meter)
     sound = describe_sound(aside, work.facts, work.plan) if aside else None
     rendition = describe(draft, work.facts, work.plan, sound, has_sound=work.facts.audio is not None and not aside)
-    return Packaged(work.facts, (rendition,), sound, _described(captions.values(), rendition))
+    described = _described(captions.values(), rendition)
+    return Packaged(work.facts, (rendition,), sound, described, _lead_s(tracks.values(), draft.output))
+
+
+def _lead_s(tracks: Iterable[Track], output: OutputContainer) -> float:
+    """The muxer moves all by what begins before zero."""
+    inside = [track.stream for track in tracks if isinstance(track, Into) and track.output is output]
+    leads = [-stream.begins for stream in inside if isinstance(stream, CopiedTrack | EncodedSound)]
+    return float(max([Fraction(0), *leads]))
 
 
 def _further_pass(work: Work, sizes: Sizes, meter: Meter, sound: SoundRendition | None) -> list[Rendition]:

@@ -40,6 +40,7 @@ class Track:
 class Straight:
     header: bytes
     tracks: Sequence[Track]  # the pictures first
+    lead_s: float  # before the first moment of the source
 
 
 def straight(source: Source, first: Sequence[AnyPacket]) -> Straight | None:
@@ -60,7 +61,7 @@ def straight(source: Source, first: Sequence[AnyPacket]) -> Straight | None:
         for samples, stream, scale in zip(known, source.tracks, scales, strict=True)
     ]
     is_plain = _begins_with_keys(known[0]) and all(_is_in_order(each.samples) for each in tracks)
-    return Straight(header, tracks) if is_plain else None
+    return Straight(header, tracks, float(max(source.start - begins, 0))) if is_plain else None
 
 
 def _checked(stream: AnyStream, samples: Samples | None, first: Sequence[AnyPacket]) -> Samples | None:

@@ -16,11 +16,18 @@ class Timeline:
     """Holds back what it cannot know yet: packets without a decoding time, and how long the last one lasts."""
 
     def __init__(self, tick: Fraction, rate: Fraction | None, start: Fraction = Fraction(0)) -> None:
+        self._tick = tick
         self._shift = int(start / tick)
         self._step = max(1, round(1 / rate / tick)) if rate else 1
         self._undated: list[AnyPacket] = []
         self._held: AnyPacket | None = None
         self._last = 0  # the decoding time of what is held
+        self._first: int | None = None
+
+    @property
+    def begins(self) -> Fraction:
+        """The first decoding time, in seconds: below zero where pictures are reordered or sound has a lead."""
+        return (self._first or 0) * self._tick
 
     def take(self, packet: AnyPacket) -> Sequence[AnyPacket]:
         """No generator: this is called for every packet of a file that is copied."""
@@ -59,6 +66,8 @@ class Timeline:
             decoded = max(decoded, self._last + 1)
             self._held.duration = decoded - self._last
             released = (self._held,)
+        elif self._first is None:
+            self._first = decoded
         shown = decoded if packet.pts is None else packet.pts - self._shift
         packet.dts, packet.pts = decoded, max(shown, decoded)
         self._held, self._last = packet, decoded

@@ -1,0 +1,112 @@
+"""From what a video shows to the moment it shows it, in a real browser."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Locator, Page, expect
+
+from tests.e2e.browsing import open_library
+from tests.e2e.product import Product
+from tests.integration.process.clips import make_captions
+from tests.support.waiting import eventually
+
+VIDEO = "query ($hash: String!) { video(artifactHash: $hash) { isSearchable } }"
+SIZE = (640, 360)
+CAPTION = (60, 250, 1000)  # left, top, and the millisecond from which on it is there
+# Where the player stood whenever it had come somewhere or had begun to play.
+NOTE_TIMES = """
+window.stood = [];
+for (const name of ["seeked", "playing", "timeupdate"]) {
+  addEventListener(name, ({ target }) => window.stood.push(target.currentTime), true);
+}
+"""
+STANDS = "() => window.stood.length > 0 && document.querySelector('video').readyState >= 2"
+# The caption is white on a dark ground: is it there, so much later than where the player came first?
+IS_SHOWN = """
+([left, top, later]) => new Promise((resolve) => {
+  const video = document.querySelector("video");
+  const look = () => {
+    const canvas = new OffscreenCanvas(640, 360).getContext("2d");
+    canvas.drawImage(video, 0, 0, 640, 360);
+    const pixels = canvas.getImageData(left, top, 200, 30).data;
+    resolve(Math.max(...pixels.filter((_, index) => index % 4 === 0)) > 200);
+  };
+  const painted = () => requestAnimationFrame(() => requestAnimationFrame(look));
+  video.pause();
+  video.addEventListener("seeked", painted, { once: true });
+  video.currentTime = window.stood[0] + later;
+})
+"""
+
+
+async def shown(product: Product, folder: Path) -> str:
+    """A video with captions, uploaded and read; its playback id."""
+    source = make_captions(folder / "captions.mp4")
+    code, done = await asyncio.to_thread(product.upload, str(source), "--title", "Derby")
+    assert code == 0, done
+
+    def is_searchable() -> bool:
+        found = product.graphql(VIDEO, hash=done["artifact_hash"])["video"]
+        return bool(found and found["isSearchable"])
+
+    await asyncio.to_thread(eventually, is_searchable)
+    return done["playback_id"]
+
+
+async def area(locator: Locator) -> dict[str, Any]:
+    found = await locator.bounding_box()
+    assert found
+    return dict(found)
+
+
+async def stands_where_it_appears(page: Page) -> None:
+    """To the picture: the one before does not show it yet. Where that is on its clock is the stream's own affair."""
+    await page.wait_for_function(STANDS)
+    left, top, _ = CAPTION
+    shown = [await page.evaluate(IS_SHOWN, [left, top, later]) for later in (-0.01, 0.0)]
+    assert shown == [False, True], await page.evaluate("() => window.stood")
+
+
+async def test_what_is_found_is_seen_and_played_from_its_millisecond(
+    product: Product, page: Page, tmp_path: Path
+) -> None:
+    playback_id = await shown(product, tmp_path)
+    await page.add_init_script(NOTE_TIMES)
+    await open_library(page)
+    await page.keyboard.press("/")
+    field = page.get_by_role("combobox", name="Search what videos show")
+    await expect(field).to_be_focused()
+    await page.keyboard.type("henr")
+    await page.get_by_role("option", name="henrik").wait_for()
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Enter")
+    await page.wait_for_url("**/search?q=henrik")
+
+    hit = page.get_by_role("list", name="Texts found").get_by_role("listitem")
+    await expect(hit).to_have_count(1)
+    await expect(hit.get_by_role("link", name="Henrik Dahl")).to_be_visible()
+    await expect(hit.locator("mark")).to_have_text("Henrik")
+    picture, box = hit.locator("img"), hit.locator("img + span")
+    assert await picture.evaluate("picture => picture.decode().then(() => picture.naturalWidth)") == SIZE[0]
+    frame, drawn = await area(picture), await area(box)
+    left, top = ((drawn[side] - frame[side]) / frame["width"] * SIZE[0] for side in "xy")
+    assert (abs(left - CAPTION[0]) < 12, abs(top - CAPTION[1]) < 20) == (True, True), (left, top)
+    assert 0.2 < drawn["width"] / frame["width"] < 0.5
+
+    await page.keyboard.press("ArrowDown")
+    await expect(hit.get_by_role("link")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await page.wait_for_url(f"**/watch/{playback_id}?t={CAPTION[2]}")
+    await stands_where_it_appears(page)
+    await page.reload()  # the address is all that is needed, and nobody has pressed anything here
+    await stands_where_it_appears(page)
+
+    await page.goto("/search?q=henirk&min=0.5")
+    await expect(page.get_by_text(re.compile("Nothing had “henirk”; looked for “henrik”"))).to_be_visible()
+    await page.get_by_role("button", name="Remove filter: At least 50 % sure").click()
+    await page.wait_for_url("**/search?q=henirk")
+    await expect(hit).to_have_count(1)
