@@ -41,6 +41,28 @@ export type PageInput = {
   readonly before?: string | null | undefined;
 };
 
+/** As the filters of the query itself, which may have more of them. */
+export type SearchFilters = {
+  /** Ids; one of them. */
+  readonly videos?: ReadonlyArray<string> | null | undefined;
+  /** One of them. */
+  readonly languages?: ReadonlyArray<string> | null | undefined;
+  /** All of them: `hashtag`, `score`, or with a value, `hashtag:coyg`. */
+  readonly entities?: ReadonlyArray<string> | null | undefined;
+  readonly match?: string | null | undefined;
+  readonly team?: string | null | undefined;
+  readonly player?: string | null | undefined;
+  /** When the video came. */
+  readonly after?: string | null | undefined;
+  readonly before?: string | null | undefined;
+  readonly minConfidence?: number | null | undefined;
+};
+
+export type SearchSort =
+  | 'RELEVANCE'
+  | 'RECENCY'
+  | 'CONFIDENCE';
+
 export type VideoFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean };
 
 export type VideosQueryVariables = Exact<{
@@ -63,7 +85,29 @@ export type PlaybackQueryVariables = Exact<{
 
 
 export type PlaybackQuery = { readonly playback:
-    | { readonly __typename: 'Playback', readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly manifestUrl: string, readonly posterUrl: string | null, readonly durationMs: number | null, readonly expiresAt: string }
+    | { readonly __typename: 'Playback', readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly manifestUrl: string, readonly posterUrl: string | null, readonly downloadUrl: string | null, readonly durationMs: number | null, readonly expiresAt: string }
+    | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'ConflictError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type ClipFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly status: string | null, readonly progressPercent: number | null, readonly durationMs: number | null, readonly posterUrl: string | null, readonly errorMessage: string | null, readonly source: { readonly title: string, readonly playbackId: string } | null };
+
+export type ClipsQueryVariables = Exact<{
+  first: number;
+}>;
+
+
+export type ClipsQuery = { readonly clipsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly status: string | null, readonly progressPercent: number | null, readonly durationMs: number | null, readonly posterUrl: string | null, readonly errorMessage: string | null, readonly source: { readonly title: string, readonly playbackId: string } | null } }> } };
+
+export type DeleteClipMutationVariables = Exact<{
+  artifactHash: string;
+}>;
+
+
+export type DeleteClipMutation = { readonly deleteClip:
+    | { readonly __typename: 'DeletedClip', readonly artifactHash: string }
     | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'ConflictError', readonly code: string, readonly message: string, readonly hint: string }
@@ -245,6 +289,32 @@ export type LiveJobsSubscriptionVariables = Exact<{
 
 export type LiveJobsSubscription = { readonly liveJobs: { readonly cursor: string, readonly occurredAt: string, readonly job: { readonly jobId: string, readonly jobType: string, readonly artifactHash: string, readonly status: string, readonly attempt: number, readonly progressPercent: number | null, readonly retryCount: number | null, readonly priority: number | null, readonly errorType: string | null, readonly errorMessage: string | null, readonly revision: number | null } | null, readonly alert: { readonly kind: string } | null } };
 
+export type HitFieldsFragment = { readonly segmentId: string, readonly artifactHash: string, readonly text: string, readonly startMs: number, readonly endMs: number, readonly confidence: number, readonly language: string | null, readonly videoCreatedAt: string, readonly frameUrl: string | null, readonly fragments: ReadonlyArray<{ readonly text: string, readonly matched: boolean }>, readonly box: { readonly x: number, readonly y: number, readonly width: number, readonly height: number, readonly frameWidth: number | null, readonly frameHeight: number | null }, readonly vod: { readonly title: string, readonly playbackId: string } | null };
+
+export type SearchQueryVariables = Exact<{
+  query: string;
+  filters: SearchFilters;
+  sort: SearchSort;
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type SearchQuery = { readonly search:
+    | { readonly __typename: 'SearchPage', readonly edges: ReadonlyArray<{ readonly node: { readonly segmentId: string, readonly artifactHash: string, readonly text: string, readonly startMs: number, readonly endMs: number, readonly confidence: number, readonly language: string | null, readonly videoCreatedAt: string, readonly frameUrl: string | null, readonly fragments: ReadonlyArray<{ readonly text: string, readonly matched: boolean }>, readonly box: { readonly x: number, readonly y: number, readonly width: number, readonly height: number, readonly frameWidth: number | null, readonly frameHeight: number | null }, readonly vod: { readonly title: string, readonly playbackId: string } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null }, readonly corrections: ReadonlyArray<{ readonly word: string, readonly readAs: ReadonlyArray<string> }> }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'RateLimitError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type SearchSuggestionsQueryVariables = Exact<{
+  prefix: string;
+  first: number;
+}>;
+
+
+export type SearchSuggestionsQuery = { readonly searchSuggestions: ReadonlyArray<{ readonly text: string, readonly segments: number }> };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -284,6 +354,23 @@ export const VideoFieldsFragmentDoc = new TypedDocumentString(`
   lifecycleKnown
 }
     `, {"fragmentName":"VideoFields"}) as unknown as TypedDocumentString<VideoFieldsFragment, unknown>;
+export const ClipFieldsFragmentDoc = new TypedDocumentString(`
+    fragment ClipFields on Clip {
+  artifactHash
+  playbackId
+  title
+  createdAt
+  status
+  progressPercent
+  durationMs
+  posterUrl
+  errorMessage
+  source {
+    title
+    playbackId
+  }
+}
+    `, {"fragmentName":"ClipFields"}) as unknown as TypedDocumentString<ClipFieldsFragment, unknown>;
 export const JobFieldsFragmentDoc = new TypedDocumentString(`
     fragment JobFields on Job {
   id
@@ -332,6 +419,35 @@ export const JobActsFieldsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"JobActsFields"}) as unknown as TypedDocumentString<JobActsFieldsFragment, unknown>;
+export const HitFieldsFragmentDoc = new TypedDocumentString(`
+    fragment HitFields on SearchHit {
+  segmentId
+  artifactHash
+  text
+  fragments {
+    text
+    matched
+  }
+  box {
+    x
+    y
+    width
+    height
+    frameWidth
+    frameHeight
+  }
+  startMs
+  endMs
+  confidence
+  language
+  videoCreatedAt
+  frameUrl
+  vod {
+    title
+    playbackId
+  }
+}
+    `, {"fragmentName":"HitFields"}) as unknown as TypedDocumentString<HitFieldsFragment, unknown>;
 export const VideosDocument = new TypedDocumentString(`
     query Videos($page: PageInput!) {
   vodsConnection(page: $page) {
@@ -401,6 +517,7 @@ export const PlaybackDocument = new TypedDocumentString(`
       title
       manifestUrl
       posterUrl
+      downloadUrl
       durationMs
       expiresAt
     }
@@ -412,6 +529,47 @@ export const PlaybackDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<PlaybackQuery, PlaybackQueryVariables>;
+export const ClipsDocument = new TypedDocumentString(`
+    query Clips($first: Int!) {
+  clipsConnection(page: {first: $first}) {
+    edges {
+      node {
+        ...ClipFields
+      }
+    }
+    totalCount
+  }
+}
+    fragment ClipFields on Clip {
+  artifactHash
+  playbackId
+  title
+  createdAt
+  status
+  progressPercent
+  durationMs
+  posterUrl
+  errorMessage
+  source {
+    title
+    playbackId
+  }
+}`) as unknown as TypedDocumentString<ClipsQuery, ClipsQueryVariables>;
+export const DeleteClipDocument = new TypedDocumentString(`
+    mutation DeleteClip($artifactHash: String!) {
+  deleteClip(artifactHash: $artifactHash) {
+    __typename
+    ... on DeletedClip {
+      artifactHash
+    }
+    ... on Problem {
+      code
+      message
+      hint
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteClipMutation, DeleteClipMutationVariables>;
 export const ArrivedPartsDocument = new TypedDocumentString(`
     query ArrivedParts($artifactHash: String!) {
   arrivedParts(artifactHash: $artifactHash) {
@@ -818,3 +976,70 @@ export const LiveJobsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<LiveJobsSubscription, LiveJobsSubscriptionVariables>;
+export const SearchDocument = new TypedDocumentString(`
+    query Search($query: String!, $filters: SearchFilters!, $sort: SearchSort!, $first: Int!, $after: String) {
+  search(
+    query: $query
+    filters: $filters
+    sort: $sort
+    first: $first
+    after: $after
+  ) {
+    __typename
+    ... on SearchPage {
+      edges {
+        node {
+          ...HitFields
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+      corrections {
+        word
+        readAs
+      }
+    }
+    ... on Problem {
+      code
+      message
+      hint
+    }
+  }
+}
+    fragment HitFields on SearchHit {
+  segmentId
+  artifactHash
+  text
+  fragments {
+    text
+    matched
+  }
+  box {
+    x
+    y
+    width
+    height
+    frameWidth
+    frameHeight
+  }
+  startMs
+  endMs
+  confidence
+  language
+  videoCreatedAt
+  frameUrl
+  vod {
+    title
+    playbackId
+  }
+}`) as unknown as TypedDocumentString<SearchQuery, SearchQueryVariables>;
+export const SearchSuggestionsDocument = new TypedDocumentString(`
+    query SearchSuggestions($prefix: String!, $first: Int!) {
+  searchSuggestions(prefix: $prefix, first: $first) {
+    text
+    segments
+  }
+}
+    `) as unknown as TypedDocumentString<SearchSuggestionsQuery, SearchSuggestionsQueryVariables>;

@@ -10,20 +10,31 @@ export type Route =
   | { readonly page: "unknown" };
 
 /** As the database has them; matched without case. */
-const PLAYBACK_ID = /^[a-z0-9]{16}$/;
+const PLAYBACK_ID = /^\/watch\/([a-z0-9]{16})$/i;
 const JOB_ID = /^\/jobs\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 export const SEARCH_PATH = "/search";
 
 export function routeOf(address: string): Route {
   const [path = "", query = ""] = address.split(/[?#]/, 2);
-  if (path === "/") return { page: "library" };
-  if (path === "/sign-in") return { page: "sign-in" };
-  if (path === SEARCH_PATH) return { page: "search", query };
-  if (path === "/jobs") return { page: "jobs", query };
+  switch (path) {
+    case "/":
+      return { page: "library" };
+    case "/sign-in":
+      return { page: "sign-in" };
+    case SEARCH_PATH:
+      return { page: "search", query };
+    case "/jobs":
+      return { page: "jobs", query };
+    default:
+      return thing(path, query);
+  }
+}
+
+function thing(path: string, query: string): Route {
+  const playbackId = PLAYBACK_ID.exec(path)?.[1];
+  if (playbackId !== undefined) return { page: "watch", playbackId: playbackId.toLowerCase(), startMs: startOf(query) };
   const jobId = JOB_ID.exec(path)?.[1];
-  if (jobId !== undefined) return { page: "job", jobId };
-  const playbackId = /^\/watch\/([^/]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
-  return PLAYBACK_ID.test(playbackId) ? { page: "watch", playbackId, startMs: startOf(query) } : { page: "unknown" };
+  return jobId === undefined ? { page: "unknown" } : { page: "job", jobId };
 }
 
 /** Where a link wants the video to start; what is no number of milliseconds is the beginning. */

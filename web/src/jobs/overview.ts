@@ -4,7 +4,7 @@ import type { Request } from "../api/client";
 import { JobOverviewDocument, type JobOverviewQuery } from "../api/generated";
 import { problemOf } from "../kernel/problem";
 import { wait } from "../kernel/waiting";
-import type { Loading } from "../library/library";
+import type { Loading } from "../kernel/loading";
 import type { JobListener } from "../live/jobs";
 import { createRefresh } from "./refresh";
 

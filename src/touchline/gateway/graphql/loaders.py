@@ -17,8 +17,8 @@ from strawberry.dataloader import DataLoader
 from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.kernel import Principal, TouchlineError
 from touchline.process.queue.queries import Transition
-from touchline.serve.clips.model import Clip
 from touchline.process.sampling.queries import FrameName, Moment
+from touchline.serve.clips.model import Clip
 from touchline.serve.registry.model import Upload
 
 from .pages import LARGEST_PAGE

@@ -6,7 +6,7 @@ Invariant: once for each video and clip, however often the event comes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -66,7 +66,7 @@ async def take(transaction: Transaction, event: Event) -> None:
             pass
 
 
-async def _forget(transaction: Transaction, data: dict[str, Any]) -> None:
+async def _forget(transaction: Transaction, data: Mapping[str, Any]) -> None:
     deleted = video_id(parse_artifact_hash(data["artifact_hash"]))
     await forget(transaction, deleted)
     if data.get("artifact_type") == ArtifactType.CLIP:

@@ -6,6 +6,7 @@ Invariant: the segments of a page are fetched one by one by their key, whatever 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
