@@ -16,7 +16,7 @@ interface DepthChartProps {
 
 const HEIGHT = 190;
 const COLOURS = [styles.first, styles.second, styles.third, styles.fourth, styles.fifth];
-const SECOND_STEPS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 14_400, 43_200, 86_400];
+const SECOND_STEPS = [1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14_400, 43_200, 86_400];
 const hourMinute = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 
 /** The figures stand beside it in words: of the moment that is pointed at, otherwise of now. */
