@@ -25,7 +25,7 @@ from .packets import decode
 from .pictures import Look, jpeg
 from .source import Source, identify, open_source, ready_to_decode, tick_of
 
-MOST_PACKETS = 3000  # in the closer look: about two minutes
+MOST_PACKETS, MOST_SEEN = 3000, 120  # in the closer look: about two minutes, and not hours of a sparse video
 
 
 def make_poster(options: dict[str, Any], channel: Channel) -> Chosen:
@@ -52,13 +52,15 @@ def _show_keyframes(jury: Jury, kind: Format, facts: Probe, options: Options) ->
 
 def _show_beginning(jury: Jury, kind: Format, facts: Probe, options: Options) -> None:
     step = min(Fraction(1), Fraction(facts.duration_ms, 1000 * rules.POSTER_CANDIDATES))
-    wanted = Fraction(0)
+    wanted, seen = Fraction(0), 0
     with open_source(kind, options) as source:
         ready_to_decode(source.video, options, options.threads)
         for picture in _pictures(source):
             if (time := _time(source, picture)) >= wanted:
                 jury.see(picture, time)
-                wanted = time + step
+                wanted, seen = time + step, seen + 1
+            if seen == MOST_SEEN:
+                return
 
 
 def _pictures(source: Source) -> Iterator[VideoFrame]:

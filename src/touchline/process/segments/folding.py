@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from functools import lru_cache
 
 # Letters that decomposition leaves whole.
 WHOLE = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "\u0131": "i"})
@@ -33,6 +34,7 @@ def fold(text: str) -> str:
     return normalize("".join(letter for letter in letters if not unicodedata.combining(letter)))
 
 
+@lru_cache(maxsize=4096)
 def shape(text: str) -> str:
     """As it looks to a reader of pictures: only letters and digits, and of those that look alike always the same."""
     return "".join(letter for letter in fold(text).translate(ALIKE) if letter.isalnum())

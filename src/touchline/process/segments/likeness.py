@@ -6,6 +6,7 @@ Invariant: symmetric, and every text is like itself.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
@@ -32,5 +33,6 @@ def likeness(one: str, other: str) -> float:
     return 0.0 if distance > allowed else 1 - distance / longest
 
 
-def numbers(text: str) -> list[str]:
-    return [found.translate(_DIGITS) for found in _NUMBERS.findall(fold(text))]
+@lru_cache(maxsize=4096)
+def numbers(text: str) -> tuple[str, ...]:
+    return tuple(found.translate(_DIGITS) for found in _NUMBERS.findall(fold(text)))

@@ -13,11 +13,13 @@ from typing import Any, TypeAlias
 
 from touchline.media.engines.model import Box
 
+from .folding import shape
 from .likeness import likeness
 from .model import Detection, Frame, Segment
 
 SAME_PLACE = 0.5  # of the smaller box
 CELL = 96  # pixels: only what lies near each other is compared
+CROWD, MOST_ALIKE = 64, 16  # texts in one cell; in a larger crowd only a few of the same shape are compared
 _Rank: TypeAlias = tuple[float, int, str, tuple[Any, ...]]
 
 
@@ -89,9 +91,9 @@ def _pairs(free: Mapping[int, _Standing], new: Mapping[int, Detection]) -> Itera
     """What may be the same, with a rank that does not depend on the order in which regions are listed."""
     if not new:
         return
-    near = _Neighbours({number: each.box for number, each in free.items()})
+    near = _Neighbours(free)
     for detected, detection in new.items():
-        for number in near.of(detection.box):
+        for number in near.of(detection):
             other = free[number]
             place = _same_place(other.box, detection.box)
             alike = likeness(other.last.text, detection.text) if place >= SAME_PLACE else 0.0
@@ -100,16 +102,31 @@ def _pairs(free: Mapping[int, _Standing], new: Mapping[int, Detection]) -> Itera
 
 
 class _Neighbours:
-    """Boxes by the cells of a grid that they touch: ten thousand on one picture are no reason to compare all."""
+    """Texts by the cells of a grid that they touch: ten thousand on one picture are no reason to compare all, also when
+    they stand on top of each other.
+    """
 
-    def __init__(self, boxes: Mapping[int, Box]) -> None:
+    def __init__(self, free: Mapping[int, _Standing]) -> None:
         self._cells: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for number, box in boxes.items():
-            for cell in _cells(box):
+        self._alike: dict[tuple[tuple[int, int], str], list[int]] = defaultdict(list)
+        for number in sorted(free, key=lambda number: _standing_order(free[number])):
+            for cell in _cells(free[number].box):
                 self._cells[cell].append(number)
+        for cell, numbers in self._cells.items():
+            for number in numbers if len(numbers) > CROWD else ():
+                self._alike[cell, shape(free[number].last.text)].append(number)
 
-    def of(self, box: Box) -> set[int]:
-        return {number for cell in _cells(box) for number in self._cells.get(cell, ())}
+    def of(self, detection: Detection) -> set[int]:
+        return {number for cell in _cells(detection.box) for number in self._in(cell, detection.text)}
+
+    def _in(self, cell: tuple[int, int], text: str) -> Sequence[int]:
+        numbers = self._cells.get(cell, ())
+        return numbers if len(numbers) <= CROWD else self._alike.get((cell, shape(text)), ())[:MOST_ALIKE]
+
+
+def _standing_order(standing: _Standing) -> tuple[Any, ...]:
+    """Whatever order they were listed in."""
+    return standing.start_ms, astuple(standing.box), standing.last.text
 
 
 def _cells(box: Box) -> Iterator[tuple[int, int]]:

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from touchline.media.engines.model import Box
+from touchline.process.segments import merging
+from touchline.process.segments.likeness import likeness
 from touchline.process.segments.merging import merge
 from touchline.process.segments.model import Detection, Frame, Segment
 
@@ -72,6 +74,25 @@ def test_ten_thousand_regions_are_followed() -> None:
     regions = [seen(f"word {number}", place) for number, place in enumerate(places)]
     moved = [seen(each.text, replace(each.box, x=each.box.x + 2)) for each in regions[:500]]
     assert len(list(merge(frames(regions, [*moved, *regions[500:]]), end_ms=1000, gap_ms=GAP_MS))) == 10_000
+
+
+@pytest.mark.parametrize("text", ["word {}", "word"])
+def test_thousands_of_texts_in_one_place_are_not_compared_each_with_each(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = 0
+
+    def counted(one: str, other: str) -> float:
+        nonlocal compared
+        compared += 1
+        return likeness(one, other)
+
+    monkeypatch.setattr(merging, "likeness", counted)
+    regions = [seen(text.format(number), Box(number % 90, 0, 50, 20)) for number in range(2_000)]
+    moved = [seen(each.text.upper(), replace(each.box, y=1)) for each in regions]
+    found = list(merge(frames(regions, moved), end_ms=1000, gap_ms=GAP_MS))
+    assert sum(each.pictures for each in found) == 4_000, "nothing is lost"
+    assert compared <= 2_000 * 2 * merging.CROWD
 
 
 BOXES = st.builds(Box, st.integers(0, 600), st.integers(0, 300), st.integers(1, 200), st.integers(1, 60))
