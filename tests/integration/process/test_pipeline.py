@@ -356,7 +356,9 @@ HOSTILE = [
 
 async def test_text_of_any_script_and_ten_thousand_regions_are_kept(line: Line) -> None:
     video_id = await line.kept([0, 100])
-    many = [Run(0, 0, Detection(f"word{n}", Box(n % 100 * 60, n // 100 * 30, 50, 20), 0.9)) for n in range(10_000)]
+    many = [
+        Run(0, 0, Detection(f"word{n % 100}", Box(n % 100 * 60, n // 100 * 30, 50, 20), 0.9)) for n in range(10_000)
+    ]
     odd = [Run(100, 100, Detection(text, Box(0, n * 40, 50, 20), 0.9)) for n, text in enumerate(HOSTILE)]
     async with line.world.database.transaction(line.world.tenant_id) as transaction:
         store = ReadingStore(transaction.connection)
