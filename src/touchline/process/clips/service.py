@@ -8,12 +8,14 @@ from __future__ import annotations
 from uuid import UUID
 
 from touchline.contracts.events.clips import ClipFailed, ClipRequested
+from touchline.kernel.errors import AlreadyExists
 from touchline.kernel.ids import parse_artifact_hash, video_id
 from touchline.platform.postgres.database import Transaction
 from touchline.process.queue.payloads import ClipGeneratePayload
 from touchline.process.queue.service import enqueue, settle_failures
 from touchline.process.queue.store import JobStore
 
+from .model import SourceDeleted
 from .store import ClipStore
 
 ACTOR = "intake"
@@ -32,17 +34,16 @@ async def request(transaction: Transaction, asked: ClipRequested) -> None:
     clips = ClipStore(transaction.connection)
     if await clips.job_of(payload.clip_id):
         return
-    if job := await enqueue(transaction, payload):
+    if not await clips.has_source(payload.video_id):
+        _refuse(transaction, asked, SourceDeleted.__name__, "the video was deleted before the clip was begun")
+    elif job := await enqueue(transaction, payload):
         await clips.add(payload.clip_id, payload.video_id, job.id)
-        return
-    # Serve asks once for each range: somebody revived, or enqueued by hand, the job of another clip.
-    failed = ClipFailed(
-        artifact_hash=asked.artifact_hash,
-        job_id=None,
-        attempt=0,
-        error_code="AlreadyExists",
-        error_message="another job cuts the same range just now",
-    )
+    else:  # serve asks once for each range: somebody revived the job of another clip, or enqueued one by hand
+        _refuse(transaction, asked, AlreadyExists.__name__, "another job cuts the same range just now")
+
+
+def _refuse(transaction: Transaction, asked: ClipRequested, code: str, why: str) -> None:
+    failed = ClipFailed(artifact_hash=asked.artifact_hash, job_id=None, attempt=0, error_code=code, error_message=why)
     transaction.announce(failed)
 
 

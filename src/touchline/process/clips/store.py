@@ -29,8 +29,8 @@ ON CONFLICT (tenant_id, clip_id) DO UPDATE
        method = excluded.method, revision = c.revision + 1
 RETURNING revision
 """
-IS_DELETED: LiteralString = """
-SELECT deleted_at IS NOT NULL FROM process.videos
+LIVES: LiteralString = """
+SELECT deleted_at IS NULL FROM process.videos
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
 """
 
@@ -62,8 +62,9 @@ class ClipStore:
         )
         return revision
 
-    async def is_source_deleted(self, video_id: UUID) -> bool:
-        return any(await self._column(IS_DELETED, video_id=video_id))
+    async def has_source(self, video_id: UUID) -> bool:
+        """False when it was deleted, or is not known here."""
+        return any(await self._column(LIVES, video_id=video_id))
 
     async def _column(self, query: LiteralString, **values: Any) -> list[Any]:
         return [row[0] for row in await (await self._connection.execute(query, values)).fetchall()]

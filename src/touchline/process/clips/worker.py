@@ -17,7 +17,7 @@ from touchline.media.clip_model import Clip, Range
 from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.process.originals import OriginalMissing, fetch_original
+from touchline.process.originals import fetch_original
 from touchline.process.queue.handler import Finished, Tell
 from touchline.process.queue.model import Job
 from touchline.process.queue.payloads import ClipGeneratePayload
@@ -25,13 +25,9 @@ from touchline.process.scratch import Scratch
 from touchline.process.settings import ProcessSettings
 
 from . import rules
-from .model import MadeClip
+from .model import MadeClip, SourceDeleted
 from .rules import Stage
 from .store import ClipStore
-
-
-class SourceDeleted(OriginalMissing):
-    next_step = "Make the clip of another video; this one was deleted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,7 @@ class ClipCutter:
     async def _require_source(self, job: Job) -> None:
         """Its original stays for a while, but nothing new is made of a video that was deleted."""
         async with self.database.transaction(job.tenant_id) as transaction:
-            if await ClipStore(transaction.connection).is_source_deleted(job.video_id):
+            if not await ClipStore(transaction.connection).has_source(job.video_id):
                 raise SourceDeleted("the video was deleted", why=f"a clip of {job.video_id} was to be made")
 
     async def _stored(self, key: str) -> MadeClip | None:
