@@ -145,6 +145,7 @@ def test_without_words_a_clip_is_named_after_its_video() -> None:
         ({"description": "a\x00b"}, "description"),
         ({"padding_ms": -1}, "padding_ms"),
         ({"padding_ms": 30_001}, "padding_ms"),
+        ({"padding_ms": 2**63 - 1}, "padding_ms"),
     ],
 )
 def test_words_and_padding_that_cannot_be_used(change: dict[str, object], field: str) -> None:

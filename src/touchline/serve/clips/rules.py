@@ -72,7 +72,7 @@ def valid_span(wanted: Span, duration_ms: int, longest: timedelta) -> Span:
     if wanted.end_ms > duration_ms + BEYOND_MS:
         raise InvalidInput("a clip cannot end there", field="end_ms", why=_lasts(duration_ms))
     span = Span(wanted.start_ms, min(wanted.end_ms, duration_ms))
-    if (span.end_ms - span.start_ms) * MILLISECOND > longest:
+    if span.end_ms - span.start_ms > longest // MILLISECOND:
         raise InvalidInput("the clip is too long", field="end_ms", why=f"it may last {longest}")
     return span
 
@@ -137,7 +137,7 @@ def requested(clip: Clip, source: Artifact) -> ClipRequested:
 def _valid_padding(padding_ms: int, longest: timedelta) -> int:
     if padding_ms < 0:
         raise InvalidInput("not a padding", field="padding_ms", why="it is negative")
-    if padding_ms * MILLISECOND > longest:
+    if padding_ms > longest // MILLISECOND:
         raise InvalidInput("the padding is too long", field="padding_ms", why=f"it may last {longest}")
     return padding_ms
 

@@ -18,7 +18,8 @@ from touchline.kernel.ids import ArtifactHash, video_id
 from touchline.serve.registry.model import Upload
 
 from .listening import listening
-from .site import Person, Site
+from .site import Needs, Person, Plan, Site, running_site
+from .test_calls import cost_of
 
 ERRORS = "... on Problem { code message hint } ... on ValidationError { field }"
 CREATE = f"""
@@ -150,6 +151,24 @@ async def test_the_query_of_the_registry_runs_word_by_word(site: Site) -> None:
     assert (await site.data(ada, GET_CLIPS, streamId=str(uuid4())))["clipsConnection"]["edges"] == []
     node = "query ($id: ID!) { node(id: $id) { __typename ... on Clip { title } } }"
     assert (await site.data(ada, node, id=clip["id"]))["node"]["__typename"] == "Clip"
+
+
+async def test_a_page_of_clips_is_one_call_to_each_service(needs: Needs, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running_site(needs) as site:
+        ada = await site.person()
+        source = await site.ready(ada)
+        for number in range(5):
+            await created(site, ada, source, startSeconds=number / 10)
+        await site.settle()
+        listed = await cost_of(site, ada, monkeypatch, GET_CLIPS)
+        assert listed.calls == {"ListClips": 1, "GetArtifactStates": 1}
+        query = "{ clipsConnection { edges { node { title source { title } } } } }"
+        assert (await cost_of(site, ada, monkeypatch, query)).calls == {"ListClips": 1, "GetUploads": 1}
+    async with running_site(needs, Plan(away=frozenset({"lifecycle"}))) as site:
+        query = "{ clipsConnection { edges { node { title status lifecycleKnown expiresAt } } } }"
+        edges = (await site.data(ada, query))["clipsConnection"]["edges"]
+        assert {(edge["node"]["status"], edge["node"]["lifecycleKnown"]) for edge in edges} == {(None, False)}
+        assert all(edge["node"]["expiresAt"] for edge in edges)
 
 
 async def test_wrong_requests_name_the_field(site: Site) -> None:
