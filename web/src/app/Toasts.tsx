@@ -3,6 +3,7 @@ import { IconButton } from "../design/Button";
 import { classes } from "../design/classes";
 import { Icon } from "../design/Icon";
 import { Phrase } from "../design/Phrase";
+import { Link } from "./Link";
 import { dismiss, shownForMs, toasts, type Toast } from "./messages";
 import styles from "./Toasts.module.css";
 
@@ -44,6 +45,7 @@ function ToastCard({ toast }: { readonly toast: Toast }) {
       <Icon name={isProblem ? "alert" : "check"} />
       <p class={styles.text}>
         <Phrase text={toast.text} /> {toast.hint !== "" && <Phrase text={toast.hint} />}
+        {toast.link && <Link to={toast.link.to}>{toast.link.label}</Link>}
       </p>
       <IconButton icon="close" label="Dismiss" onClick={() => dismiss(toast.id)} />
     </div>

@@ -7,6 +7,13 @@ export interface Toast {
   readonly kind: "news" | "problem";
   readonly text: string;
   readonly hint: string;
+  readonly link?: ToastLink | undefined;
+}
+
+/** Where to go on from here. */
+export interface ToastLink {
+  readonly to: string;
+  readonly label: string;
 }
 
 const MOST = 4;
@@ -14,8 +21,8 @@ let lastId = 0;
 
 export const toasts = signal<readonly Toast[]>([]);
 
-export function tell(text: string): void {
-  add({ kind: "news", text, hint: "" });
+export function tell(text: string, link?: ToastLink): void {
+  add({ kind: "news", text, hint: "", link });
 }
 
 export function tellProblem({ message, hint }: Problem): void {
@@ -26,9 +33,9 @@ export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
 }
 
-/** Problems have more to read. */
-export function shownForMs({ kind }: Toast): number {
-  return kind === "problem" ? 12_000 : 5_000;
+/** Problems have more to read, and a link wants to be reached. */
+export function shownForMs({ kind, link }: Toast): number {
+  return kind === "problem" || link !== undefined ? 12_000 : 5_000;
 }
 
 function add(toast: Omit<Toast, "id">): void {

@@ -7,16 +7,19 @@ import { useContext } from "preact/hooks";
 import type { ReadonlySignal } from "@preact/signals";
 import { createRequest, type Request } from "../api/client";
 import { post } from "../api/http";
+import { wait } from "../kernel/waiting";
 import { createLibrary, type Library } from "../library/library";
 import type { LiveState } from "../live/follow";
 import { createJobFeed, type JobFeed } from "../live/jobs";
 import { goLive } from "../live/live";
 import { mayChange, type Identity } from "../session/model";
 import type { Session } from "../session/session";
+import { createClipping, type Clipping } from "../search/clipping";
 import { createSearch, type Search } from "../search/search";
 import { createUploadDoor } from "../uploads/door";
 import { UploadRecords } from "../uploads/records";
 import { createUploads, type Uploads } from "../uploads/uploads";
+import { tell, tellProblem } from "./messages";
 
 export interface Workspace {
   readonly identity: Identity;
@@ -24,6 +27,7 @@ export interface Workspace {
   readonly request: Request;
   readonly library: Library;
   readonly search: Search;
+  readonly clipping: Clipping;
   readonly uploads: Uploads;
   readonly live: ReadonlySignal<LiveState>;
   readonly jobFeed: JobFeed;
@@ -40,7 +44,9 @@ export function createWorkspace(session: Session, identity: Identity): Workspace
   const live = goLive(session, library, life.signal);
   void library.loadFirst();
   const jobFeed = createJobFeed(session, life.signal);
-  const parts = { request, library, search: createSearch(request), uploads, live, jobFeed };
+  const search = createSearch(request);
+  const clipping = createClipping({ request, tell, tellProblem, wait, random: Math.random, ends: life.signal });
+  const parts = { request, library, search, clipping, uploads, live, jobFeed };
   return { ...parts, identity, mayChange: mayChange(identity), end: () => life.abort() };
 }
 

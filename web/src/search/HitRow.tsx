@@ -2,6 +2,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import { Link } from "../app/Link";
 import { watchPath } from "../app/routes";
 import { Age } from "../design/Age";
+import { Button } from "../design/Button";
 import { classes } from "../design/classes";
 import { HitFrame } from "./HitFrame";
 import styles from "./HitRow.module.css";
@@ -12,10 +13,11 @@ interface HitRowProps {
   readonly hit: Hit;
   readonly selected: boolean;
   readonly onSelect: () => void;
+  readonly onClip: ((hit: Hit) => void) | null;
 }
 
 /** The whole row plays the video from where the text appears. */
-export function HitRow({ hit, selected, onSelect }: HitRowProps) {
+export function HitRow({ hit, selected, onSelect, onClip }: HitRowProps) {
   const row = useRef<HTMLLIElement>(null);
   const factsId = useId();
   useEffect(() => {
@@ -40,6 +42,17 @@ export function HitRow({ hit, selected, onSelect }: HitRowProps) {
           </p>
         </div>
       </div>
+      {onClip && (
+        <Button
+          icon="scissors"
+          class={styles.clip}
+          title="Make a clip of it (C)"
+          aria-label={`Make a clip of ${hit.text}`}
+          onClick={() => onClip(hit)}
+        >
+          Clip
+        </Button>
+      )}
     </li>
   );
 }

@@ -16,6 +16,7 @@ const KEYS: readonly (readonly [key: string, meaning: string])[] = [
   ["/", "To the search"],
   ["↑ / ↓", "From text to text"],
   ["Enter", "Play from there"],
+  ["C", "Make a clip"],
 ];
 
 /** Before anything was asked: what can be. */

@@ -8,7 +8,7 @@ import type { Problem } from "../kernel/problem";
 import { isEmpty, withoutFilters } from "./address";
 import { HitRow } from "./HitRow";
 import { Introduction } from "./Introduction";
-import type { Question } from "./model";
+import type { Hit, Question } from "./model";
 import styles from "./Results.module.css";
 import { SkeletonHits } from "./SkeletonHits";
 import { correctionText } from "./words";
@@ -17,9 +17,11 @@ interface ResultsProps {
   readonly list: RefObject<HTMLOListElement | null>;
   readonly question: Question;
   readonly onChange: (question: Question) => void;
+  /** Null: whoever looks may not change anything. */
+  readonly onClip: ((hit: Hit) => void) | null;
 }
 
-export function Results({ list, question, onChange }: ResultsProps) {
+export function Results({ list, question, onChange, onClip }: ResultsProps) {
   const { search } = useWorkspace();
   if (isEmpty(question)) return <Introduction />;
   const state = search.first.value;
@@ -33,13 +35,13 @@ export function Results({ list, question, onChange }: ResultsProps) {
       {search.hits.value.length === 0 && search.complete.value ? (
         <NothingFound question={question} onChange={onChange} />
       ) : (
-        <Hits list={list} />
+        <Hits list={list} onClip={onClip} />
       )}
     </>
   );
 }
 
-function Hits({ list }: Pick<ResultsProps, "list">) {
+function Hits({ list, onClip }: Pick<ResultsProps, "list" | "onClip">) {
   const { search } = useWorkspace();
   const hits = search.hits.value;
   return (
@@ -51,6 +53,7 @@ function Hits({ list }: Pick<ResultsProps, "list">) {
             hit={hit}
             selected={search.selected.value === index}
             onSelect={() => search.select(index)}
+            onClip={onClip}
           />
         ))}
       </ol>
@@ -76,7 +79,7 @@ function Corrections() {
   );
 }
 
-function NothingFound({ question, onChange }: Omit<ResultsProps, "list">) {
+function NothingFound({ question, onChange }: Pick<ResultsProps, "question" | "onChange">) {
   const hasFilters = Object.keys(question.filters).length > 0;
   const title = question.text === "" ? "Nothing passes these filters" : `Nothing shows “${question.text}”`;
   return (

@@ -4,7 +4,7 @@ import { navigate } from "../app/router";
 import { useWorkspace } from "../app/workspace";
 import { isEmpty, questionOf, searchPath } from "./address";
 import { FilterBar } from "./FilterBar";
-import type { Question } from "./model";
+import type { Hit, Question } from "./model";
 import { Results } from "./Results";
 import { SearchBox } from "./SearchBox";
 import { useSearchKeys } from "./selection";
@@ -12,11 +12,14 @@ import { countText } from "./words";
 
 /** The address is the question: it can be shared, and going back goes to the one before. */
 export function SearchPage({ query }: { readonly query: string }) {
-  const { search } = useWorkspace();
+  const { search, clipping, mayChange } = useWorkspace();
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLOListElement>(null);
   const question = useMemo(() => questionOf(query), [query]);
-  const keys = useSearchKeys(search, field, list);
+  const makeClip = (hit: Hit) => {
+    if (mayChange) void clipping.make(hit);
+  };
+  const keys = useSearchKeys(search, field, list, makeClip);
   useEffect(() => void search.ask(question), [question]);
   useEffect(() => {
     if (isEmpty(question)) field.current?.focus();
@@ -37,7 +40,7 @@ export function SearchPage({ query }: { readonly query: string }) {
         onLeave={() => keys.move(1)}
       />
       <FilterBar question={question} count={count} onChange={go} />
-      <Results list={list} question={question} onChange={go} />
+      <Results list={list} question={question} onChange={go} onClip={mayChange ? makeClip : null} />
     </>
   );
 }

@@ -3,6 +3,7 @@ import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import { focusOf } from "../player/shortcuts";
 import { moved, searchKey, type SearchKey } from "./keys";
+import type { Hit } from "./model";
 import type { Search } from "./search";
 
 export interface SearchKeys {
@@ -13,6 +14,7 @@ export function useSearchKeys(
   search: Search,
   field: RefObject<HTMLInputElement | null>,
   list: RefObject<HTMLOListElement | null>,
+  onClip: (hit: Hit) => void,
 ): SearchKeys {
   const links = () => [...(list.current?.querySelectorAll<HTMLAnchorElement>("a[href]") ?? [])];
   const toField = () => {
@@ -26,10 +28,15 @@ export function useSearchKeys(
     else hits[next]?.focus({ preventScroll: true }); // the row comes into view as a whole
   };
   const selectedLink = () => links()[search.selected.peek() ?? -1];
+  const clip = () => {
+    const hit = search.hits.peek()[search.selected.peek() ?? -1];
+    if (hit !== undefined) onClip(hit);
+  };
   const press = (key: SearchKey) => {
     if (key.kind === "box") toField();
     else if (key.kind === "move") move(key.by);
     else if (key.kind === "play") selectedLink()?.click();
+    else clip();
   };
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {

@@ -9,7 +9,7 @@ test("the toggle goes through all themes and comes back", () => {
 test.each([null, "", "sepia"])("stored %j means: as the system", (stored) => expect(themeOf(stored)).toBe("system"));
 
 test("toasts are few, the oldest go first, problems stay longer", () => {
-  ["1", "2", "3", "4"].forEach(tell);
+  ["1", "2", "3", "4"].forEach((text) => tell(text));
   tellProblem({ code: "conflict", message: "it is busy", hint: "wait" });
   expect(toasts.value.map(({ text }) => text)).toEqual(["2", "3", "4", "It is busy."]);
   const [news, problem] = [toasts.value[0], toasts.value.at(-1)];
