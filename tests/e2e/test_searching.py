@@ -15,6 +15,7 @@ from tests.integration.process.clips import make_captions
 from tests.support.waiting import eventually
 
 VIDEO = "query ($hash: String!) { video(artifactHash: $hash) { isSearchable } }"
+CLIPS = "query { clipsConnection { edges { node { title startSeconds endSeconds } } } }"
 SIZE = (640, 360)
 CAPTION = (60, 250, 1000)  # left, top, and the millisecond from which on it is there
 # Where the player stood whenever it had come somewhere or had begun to play.
@@ -99,6 +100,10 @@ async def test_what_is_found_is_seen_and_played_from_its_millisecond(
 
     await page.keyboard.press("ArrowDown")
     await expect(hit.get_by_role("link")).to_be_focused()
+    await page.keyboard.press("c")
+    await expect(page.get_by_text("The clip “Henrik Dahl” is being made.")).to_be_visible()
+    [clip] = product.graphql(CLIPS)["clipsConnection"]["edges"]
+    assert clip["node"] == {"title": "Henrik Dahl", "startSeconds": 1.0, "endSeconds": 3.5}
     await page.keyboard.press("Enter")
     await page.wait_for_url(f"**/watch/{playback_id}?t={CAPTION[2]}")
     await stands_where_it_appears(page)

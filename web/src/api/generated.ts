@@ -4,6 +4,15 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+export type CreateClipInput = {
+  readonly artifactHash: string;
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+  readonly paddingSeconds?: number | null | undefined;
+  readonly title?: string | null | undefined;
+  readonly description?: string | null | undefined;
+};
+
 export type CreateVodUploadInput = {
   readonly idempotencyKey: string;
   readonly fileName: string;
@@ -314,6 +323,26 @@ export type SearchSuggestionsQueryVariables = Exact<{
 
 
 export type SearchSuggestionsQuery = { readonly searchSuggestions: ReadonlyArray<{ readonly text: string, readonly segments: number }> };
+
+export type CreateClipMutationVariables = Exact<{
+  input: CreateClipInput;
+}>;
+
+
+export type CreateClipMutation = { readonly createClip:
+    | { readonly __typename: 'Clip', readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly status: string | null }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'RateLimitError', readonly code: string, readonly message: string, readonly hint: string, readonly retryAfterSeconds: number | null }
+   };
+
+export type ClipStatusQueryVariables = Exact<{
+  artifactHash: string;
+}>;
+
+
+export type ClipStatusQuery = { readonly clip: { readonly status: string | null, readonly errorMessage: string | null } | null };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -1043,3 +1072,32 @@ export const SearchSuggestionsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<SearchSuggestionsQuery, SearchSuggestionsQueryVariables>;
+export const CreateClipDocument = new TypedDocumentString(`
+    mutation CreateClip($input: CreateClipInput!) {
+  createClip(input: $input) {
+    __typename
+    ... on Clip {
+      artifactHash
+      playbackId
+      title
+      status
+    }
+    ... on Problem {
+      code
+      message
+      hint
+    }
+    ... on RateLimitError {
+      retryAfterSeconds
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CreateClipMutation, CreateClipMutationVariables>;
+export const ClipStatusDocument = new TypedDocumentString(`
+    query ClipStatus($artifactHash: String!) {
+  clip(artifactHash: $artifactHash) {
+    status
+    errorMessage
+  }
+}
+    `) as unknown as TypedDocumentString<ClipStatusQuery, ClipStatusQueryVariables>;
