@@ -15,7 +15,11 @@ from tests.integration.process.clips import make_captions
 from tests.support.waiting import eventually
 
 VIDEO = "query ($hash: String!) { video(artifactHash: $hash) { isSearchable } }"
-CLIPS = "query { clipsConnection { edges { node { title startSeconds endSeconds } } } }"
+CLIPS = """
+query ($hash: String!) {
+  clipsConnection(artifactHash: $hash) { edges { node { title startSeconds endSeconds } } }
+}
+"""
 SIZE = (640, 360)
 CAPTION = (60, 250, 1000)  # left, top, and the millisecond from which on it is there
 # Where the player stood whenever it had come somewhere or had begun to play.
@@ -44,8 +48,8 @@ IS_SHOWN = """
 """
 
 
-async def shown(product: Product, folder: Path) -> str:
-    """A video with captions, uploaded and read; its playback id."""
+async def shown(product: Product, folder: Path) -> dict[str, str]:
+    """A video with captions, uploaded and read; its ids."""
     source = make_captions(folder / "captions.mp4")
     code, done = await asyncio.to_thread(product.upload, str(source), "--title", "Derby")
     assert code == 0, done
@@ -55,7 +59,7 @@ async def shown(product: Product, folder: Path) -> str:
         return bool(found and found["isSearchable"])
 
     await asyncio.to_thread(eventually, is_searchable)
-    return done["playback_id"]
+    return done
 
 
 async def area(locator: Locator) -> dict[str, Any]:
@@ -75,7 +79,7 @@ async def stands_where_it_appears(page: Page) -> None:
 async def test_what_is_found_is_seen_and_played_from_its_millisecond(
     product: Product, page: Page, tmp_path: Path
 ) -> None:
-    playback_id = await shown(product, tmp_path)
+    video = await shown(product, tmp_path)
     await page.add_init_script(NOTE_TIMES)
     await open_library(page)
     await page.keyboard.press("/")
@@ -102,10 +106,10 @@ async def test_what_is_found_is_seen_and_played_from_its_millisecond(
     await expect(hit.get_by_role("link")).to_be_focused()
     await page.keyboard.press("c")
     await expect(page.get_by_text("The clip “Henrik Dahl” is being made.")).to_be_visible()
-    [clip] = product.graphql(CLIPS)["clipsConnection"]["edges"]
+    [clip] = product.graphql(CLIPS, hash=video["artifact_hash"])["clipsConnection"]["edges"]
     assert clip["node"] == {"title": "Henrik Dahl", "startSeconds": 1.0, "endSeconds": 3.5}
     await page.keyboard.press("Enter")
-    await page.wait_for_url(f"**/watch/{playback_id}?t={CAPTION[2]}")
+    await page.wait_for_url(f"**/watch/{video['playback_id']}?t={CAPTION[2]}")
     await stands_where_it_appears(page)
     await page.reload()  # the address is all that is needed, and nobody has pressed anything here
     await stands_where_it_appears(page)
