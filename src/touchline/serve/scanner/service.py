@@ -46,7 +46,9 @@ class Scanner:
 
     async def run_pass(self) -> bool:
         """True when the pass stopped at a limit."""
-        return (await self.scan()).more
+        report = await self.scan()
+        _log(report)
+        return report.more
 
     async def scan(self) -> Report:
         report, until = Report(), time.monotonic() + LONGEST.total_seconds()
@@ -55,7 +57,7 @@ class Scanner:
             self._place = await self._look_at(page, report, until)
             if report.more or page.next_after is None:
                 break
-        await self._tell(report)
+        await self._count(report)
         return report
 
     async def _look_at(self, page: Page, report: Report, until: float) -> Place:
@@ -111,15 +113,22 @@ class Scanner:
         await self._absence.look(present, after, until, report)
         return Place(page.next_after, until) if page.next_after else Place("", FIRST_HASH)
 
-    async def _tell(self, report: Report) -> None:
+    async def _count(self, report: Report) -> None:
         async with self._database.system("count missing originals") as transaction:
             metrics.MISSING.set(await ScannerStore(transaction.connection).missing())
-        counts = {"known": report.known, "fresh": report.fresh, "taken": report.taken_count, **report.refused}
-        counts |= {"tidied": report.tidied, "vanished": report.vanished_count, "returned": report.returned}
-        for outcome, count in counts.items():
+        for outcome, count in _counts(report).items():
             metrics.OBJECTS.labels(outcome).inc(count)
-        if report.refused or report.vanished:
-            shown = {"refused": [repr(each.key)[:200] for each in report.refusals[:SHOWN]]}
-            logger.warning("the bucket differs", extra={**counts, **shown, "vanished_first": report.vanished[:SHOWN]})
-        else:
-            logger.info("the bucket was scanned", extra=counts)
+
+
+def _counts(report: Report) -> dict[str, int]:
+    counts = {"known": report.known, "fresh": report.fresh, "taken": report.taken_count, "tidied": report.tidied}
+    return {**counts, "vanished": report.vanished_count, "returned": report.returned, **report.refused}
+
+
+def _log(report: Report) -> None:
+    counts = _counts(report)
+    if report.refused or report.vanished:
+        shown = {"refused": [repr(each.key)[:200] for each in report.refusals[:SHOWN]]}
+        logger.warning("the bucket differs", extra={**counts, **shown, "vanished_first": report.vanished[:SHOWN]})
+    else:
+        logger.info("the bucket was scanned", extra=counts)
