@@ -47,7 +47,7 @@ SELECT platform.current_tenant(), gen_random_uuid(), %(video)s, t.text, t.text, 
        t.place * 1000 + 900, 0.6 + 0.4 * random(), '{"x": 1, "y": 1, "width": 1, "height": 1}', 'eng'
   FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS t (text, place)
 """
-THERE = "SELECT coalesce(max(segments), 0) FROM process.search_words WHERE tenant_id = %s AND word = ''"
+THERE = "SELECT count(*) FROM process.search_entries WHERE tenant_id = (SELECT platform.current_tenant())"
 SIZES = """
 SELECT c.relname, pg_relation_size(c.oid) FROM pg_class AS c
  WHERE c.relnamespace = 'process'::regnamespace AND c.relname ~ '^search_(entries|words)' AND c.relkind IN ('r', 'i')
@@ -68,10 +68,9 @@ async def write(database: Database, texts: Sequence[str], number: int) -> float:
 
 async def fill(where: PostgresEndpoint, texts: Sequence[str]) -> Figures:
     """What a folder that is kept lacks. How long it took: at the beginning and at the end."""
-    async with await AsyncConnection.connect(where.owner_url) as connection:
-        await connection.execute("SELECT set_config('request.jwt.claims', %s, true)", (f'{{"tenant_id": "{TENANT}"}}',))
-        [(there,)] = await (await connection.execute(THERE, (TENANT,))).fetchall()
     async with Database(where.app_url) as database:
+        async with database.transaction(TENANT) as transaction:
+            [(there,)] = await (await transaction.connection.execute(THERE)).fetchall()
         times = [
             await write(database, texts[start : start + A_VIDEO], start // A_VIDEO)
             for start in range(there, len(texts), A_VIDEO)
