@@ -19,6 +19,7 @@ from touchline.media.engines.model import Box
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+from touchline.process.clips.store import ClipStore
 from touchline.process.intake.consumer import take
 from touchline.process.ocr.model import Chunk, Request, Run
 from touchline.process.ocr.store import ReadingStore
@@ -72,6 +73,8 @@ class Place:
                 "INSERT INTO process.video_labels VALUES (platform.current_tenant(), %s, 'team', 'arsenal')",
                 (video_id,),
             )
+            await ClipStore(connection).add(uuid4(), video_id, job.id)  # one of it
+            await ClipStore(connection).add(video_id, video_id, job.id)  # and the one that it is
         for key in (*keys_of(video_id), f"logs/pipeline/{job.id}.json"):
             await self.objects.put_new(key, b"x")
         return video_id
@@ -125,7 +128,7 @@ async def place(postgres: PostgresEndpoint, objects: ObjectStore) -> AsyncGenera
 async def test_nothing_is_left_of_a_purged_video_and_everything_of_the_others(place: Place) -> None:
     video_id, other = await place.processed(), await place.processed()
     kept_rows, everything = await place.rows(other), await place.keys()
-    assert set(await place.rows(video_id)) == {*TABLES, "videos", "jobs", "search_entries"}, (
+    assert set(await place.rows(video_id)) == {*TABLES, "videos", "jobs", "search_entries", "clips"}, (
         "a table with a video_id must be purged"
     )
     kept = {key for key in everything if str(other) in key} | {original_path(video_id)}

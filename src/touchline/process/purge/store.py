@@ -61,6 +61,10 @@ FORGET_EVENTS: LiteralString = f"""
 DELETE FROM process.job_events AS e
  WHERE e.tenant_id = %(tenant_id)s AND e.job_id = ANY (ARRAY(SELECT j.id FROM process.jobs AS j WHERE j.{THIS}))
 """
+DELETE_CLIPS: LiteralString = """
+-- Those that were cut from it, and its own row if it is a clip itself.
+DELETE FROM process.clips WHERE tenant_id = %(tenant_id)s AND %(video_id)s IN (video_id, clip_id)
+"""
 DELETE_JOBS: LiteralString = f"DELETE FROM process.jobs WHERE {THIS}"
 DELETE_VIDEO: LiteralString = f"DELETE FROM process.videos WHERE {THIS}"
 LOCK_VIDEO: LiteralString = f"SELECT revision FROM process.videos WHERE {THIS} FOR UPDATE"
@@ -119,7 +123,7 @@ class PurgeStore:
 
     async def delete_rest(self, purge: Purge) -> None:
         """Nobody comes between: whoever would add a job waits for the video, and finds none."""
-        for statement in (LOCK_VIDEO, FORGET_EVENTS, DELETE_JOBS, DELETE_VIDEO):
+        for statement in (LOCK_VIDEO, DELETE_CLIPS, FORGET_EVENTS, DELETE_JOBS, DELETE_VIDEO):
             await self._connection.execute(statement, _this(purge))
 
     async def put_off(self, purge: Purge, objects: int, delay: timedelta) -> None:
