@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -60,6 +61,7 @@ async def main() -> None:
         queue = Queue(database, process_name(), SETTINGS.lease)
         worker = Worker(queue, {JobType.TRANSCODE: Light()}, wakeups, SETTINGS)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
+        os.write(sys.stdout.fileno(), b"ready\n")
         await worker.run()
 
 

@@ -42,16 +42,23 @@ class LightWorkers:
 
     def start(self) -> None:
         command = [sys.executable, "-m", "tests.chaos.queue_worker"]
-        self.running.append(
-            subprocess.Popen(
-                command, cwd=ROOT, env=self._environment, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
+        self.running.append(process)
 
     def end(self, number: int, how: signal.Signals) -> int:
-        process = self.running.pop(number)
-        process.send_signal(how)
-        return process.wait()
+        """Who is to stop by itself must have begun; who is killed may be anywhere."""
+        with self.running.pop(number) as process:
+            if how is signal.SIGTERM and process.stdout:
+                process.stdout.readline()
+            process.send_signal(how)
+            return process.wait()
 
 
 @contextmanager
