@@ -7,11 +7,15 @@ GRANT CREATE ON SCHEMA process TO touchline_definer;
 CREATE POLICY process_door ON platform.event_inbox FOR INSERT TO touchline_definer WITH CHECK (true);
 GRANT INSERT ON platform.event_inbox TO touchline_definer;
 
--- The first half of a UUIDv7, which all events of one statement may share: milliseconds and the version.
+-- The id of an event of a job: a UUIDv7 that is computed, not drawn. The end is the job's own, and between it and the
+-- milliseconds stands the revision: no two events of a job share one. Its first part serves a whole statement.
 CREATE FUNCTION process.event_prefix() RETURNS text
 LANGUAGE sql VOLATILE
 RETURN regexp_replace(lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0'),
                       '(.{8})(.{4})', '\1-\2-7');
+CREATE FUNCTION process.event_id(prefix text, job uuid, revision bigint) RETURNS uuid
+LANGUAGE sql IMMUTABLE
+RETURN (prefix || right(to_hex(revision + 4096), 3) || substr(job::text, 19))::uuid;
 
 -- The data of the event job.changed. A job that runs or is done keeps its last failure, but that is not its state.
 CREATE FUNCTION process.change(job process.jobs) RETURNS jsonb
@@ -54,6 +58,9 @@ BEGIN
                 THEN concat_ws(': ', n.payload #>> '{error,type}', n.payload #>> '{error,message}') END
       FROM new_jobs AS n JOIN old_jobs AS o ON o.tenant_id = n.tenant_id AND o.id = n.id
      WHERE o.status <> n.status OR o.priority <> n.priority;
+    INSERT INTO process.slips (tenant_id, job_id)
+    SELECT n.tenant_id, n.id FROM new_jobs AS n JOIN old_jobs AS o ON o.tenant_id = n.tenant_id AND o.id = n.id
+     WHERE n.status = 'processing' AND o.status = 'queued';
     IF EXISTS (SELECT 1 FROM new_jobs AS n CROSS JOIN LATERAL (
                  SELECT 1 FROM process.jobs AS c WHERE c.tenant_id = n.tenant_id AND c.depends_on = n.id LIMIT 1) AS child
                 WHERE n.status = 'done') THEN
@@ -61,7 +68,7 @@ BEGIN
        WHERE n.status = 'done' AND c.tenant_id = n.tenant_id AND c.depends_on = n.id AND c.parked = 'parent';
     END IF;
   END IF;
-  IF EXISTS (SELECT 1 FROM new_jobs AS n WHERE n.lane IS NOT NULL) THEN
+  IF EXISTS (SELECT 1 FROM new_jobs AS n WHERE n.status = 'queued' AND n.lane IS NOT NULL) THEN
     -- One wake-up in 5 ms is enough: whoever was woken looks once more shortly after.
     now_ms := extract(epoch FROM clock_timestamp()) * 1000;
     IF (SELECT s.last_value FROM process.woken_at_ms AS s) NOT BETWEEN now_ms - 4 AND now_ms THEN
@@ -141,7 +148,7 @@ BEGIN
          (tenant_id, id, video_id, job_type, payload, priority, trace, run_at, depends_on, max_retries)
   VALUES (platform.current_tenant(), new_id, video, kind, payload, priority, trace,
           coalesce(not_before, now()), parent, retries)
-  ON CONFLICT (tenant_id, unique_key) WHERE status IN ('queued', 'processing') DO NOTHING
+  ON CONFLICT (tenant_id, unique_key) WHERE lane IS NOT NULL OR parked IS NOT NULL DO NOTHING
   RETURNING j.* INTO made;
   IF made.id IS NULL THEN
     RETURN;
@@ -161,7 +168,7 @@ LANGUAGE sql VOLATILE AS $$
          coalesce(w.priority, 0), w.trace, coalesce(w.run_at, now()), w.depends_on
     FROM jsonb_to_recordset(wanted) AS w (
       id uuid, job_type process.job_type, payload jsonb, priority integer, trace text, run_at timestamptz, depends_on uuid)
-  ON CONFLICT (tenant_id, unique_key) WHERE status IN ('queued', 'processing') DO NOTHING
+  ON CONFLICT (tenant_id, unique_key) WHERE lane IS NOT NULL OR parked IS NOT NULL DO NOTHING
   RETURNING *
 $$;
 
@@ -296,8 +303,8 @@ BEGIN
     first := NULL;
     FOR taken IN
       WITH due AS MATERIALIZED (
-        SELECT j.tenant_id, j.id FROM process.jobs AS j
-         WHERE j.lane = at.id
+        SELECT j.ctid FROM process.jobs AS j
+         WHERE j.lane = at.id AND j.status = 'queued'
            AND (j.start_tag, j.place) >= (CASE WHEN thorough THEN -1 ELSE at.virtual_time END, at.place)
          ORDER BY j.start_tag, j.place
          LIMIT most
@@ -306,11 +313,11 @@ BEGIN
         UPDATE process.jobs AS j
            SET status = 'processing', locked_by = worker, locked_until = clock_timestamp() + lease
           FROM due
-         WHERE j.tenant_id = due.tenant_id AND j.id = due.id
+         WHERE j.ctid = due.ctid -- locked: it stays where it is
         RETURNING j.*
       ), told AS (
         INSERT INTO platform.event_inbox (id, tenant_id, type, version, key, revision, occurred_at, trace, data)
-        SELECT overlay(gen_random_uuid()::text PLACING prefix FROM 1 FOR 15)::uuid, t.tenant_id,
+        SELECT process.event_id(prefix, t.id, t.revision), t.tenant_id,
                'job.changed', 1, 'job:' || t.id, t.revision, clock_timestamp(), t.trace, process.change(t)
           FROM taken AS t
       )
@@ -367,7 +374,7 @@ BEGIN
       RETURNING j.*
     ), told AS (
       INSERT INTO platform.event_inbox (id, tenant_id, type, version, key, revision, occurred_at, trace, data)
-      SELECT overlay(gen_random_uuid()::text PLACING prefix FROM 1 FOR 15)::uuid, d.tenant_id,
+      SELECT process.event_id(prefix, d.id, d.revision), d.tenant_id,
              'job.changed', 1, 'job:' || d.id, d.revision, clock_timestamp(), d.trace, process.change(d)
         FROM done AS d
     )
@@ -383,20 +390,34 @@ BEGIN
 END
 $$;
 
--- Answers each job, then whatever failed with it.
+CREATE OR REPLACE FUNCTION process.held(worker text) RETURNS SETOF process.jobs
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+  SELECT j.* FROM (SELECT DISTINCT tenant_id, job_id FROM process.slips) AS s
+    JOIN process.jobs AS j ON j.tenant_id = s.tenant_id AND j.id = s.job_id
+   WHERE j.status = 'processing' AND j.locked_until > now() AND j.locked_by = worker
+$$;
+
+-- Answers each job, then whatever failed with it. Of the slips those that are still good stay.
 CREATE OR REPLACE FUNCTION process.reclaim(worker text, most integer) RETURNS SETOF process.jobs
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   lost   process.jobs;
   failed process.jobs;
 BEGIN
   PERFORM set_config('process.actor', worker, true);
+  DELETE FROM process.slips AS s
+   WHERE s.ctid IN (
+     SELECT x.ctid FROM process.slips AS x JOIN process.jobs AS j ON j.tenant_id = x.tenant_id AND j.id = x.job_id
+      WHERE j.status <> 'processing' FOR UPDATE OF x SKIP LOCKED);
   FOR lost IN
-    SELECT * FROM process.jobs
-     WHERE status = 'processing' AND locked_until <= now()
-     ORDER BY locked_until
+    SELECT j.* FROM (SELECT DISTINCT tenant_id, job_id FROM process.slips) AS s
+      JOIN process.jobs AS j ON j.tenant_id = s.tenant_id AND j.id = s.job_id
+     WHERE j.status = 'processing' AND j.locked_until <= now()
+     ORDER BY j.locked_until
      LIMIT most
-       FOR UPDATE SKIP LOCKED
+       FOR UPDATE OF j SKIP LOCKED
   LOOP
     UPDATE process.jobs AS j
        SET status = 'failed', locked_by = NULL, locked_until = NULL,

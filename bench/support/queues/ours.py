@@ -65,8 +65,8 @@ async def drain(url: str, batch: int) -> None:
         worker = Worker(queue, {JobType.TRANSCODE: NoOperation()}, Wakeups(url, []), settings)
         await go()
         running = asyncio.create_task(worker.run())
-        while await _left(database):
-            await asyncio.sleep(0.02)
+        while worker.in_hand or await _left(database):  # looking costs: only when it has nothing to do
+            await asyncio.sleep(0.01)
         say("done")
         worker.stop()
         await running
@@ -76,7 +76,6 @@ async def _left(database: Database) -> bool:
     async with database.transaction(TENANT) as transaction:
         found = await transaction.connection.execute(
             "SELECT EXISTS (SELECT 1 FROM process.jobs WHERE lane IS NOT NULL)"
-            " OR EXISTS (SELECT 1 FROM process.jobs WHERE status = 'processing')"
         )
         [(left,)] = await found.fetchall()
     return left

@@ -88,7 +88,7 @@ class Attendance:
         except Exception:
             logger.exception("job left to its lease", extra=labels(run.job))
         took_s = time.monotonic() - started
-        metrics.DURATION.labels(run.job.job_type, outcome).observe(took_s)
+        metrics.duration(run.job.job_type, outcome).observe(took_s)
         if logger.isEnabledFor(logging.INFO):
             after = {"status": STATUS_AFTER[outcome], "outcome": outcome, "duration_ms": round(took_s * 1000)}
             logger.info("job ended", extra={**labels(run.job), **after})

@@ -13,7 +13,6 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from uuid import UUID
 
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.settings import PostgresSettings
@@ -30,17 +29,17 @@ class Heart:
     def __init__(self, queue: Queue, settings: WorkerSettings) -> None:
         self._queue = queue
         self._settings = settings
-        self._leases: dict[tuple[UUID, int], Lease] = {}
+        self._leases: set[Lease] = set()
         self._stopping = False
         self._wakeup: Wakeup | None = None
         self._thread_loop: asyncio.AbstractEventLoop | None = None
 
     def hold(self, lease: Lease) -> None:
-        self._leases[lease.job.id, lease.job.attempt] = lease
+        self._leases.add(lease)
 
     def drop(self, lease: Lease) -> None:
         lease.close()
-        self._leases.pop((lease.job.id, lease.job.attempt), None)
+        self._leases.discard(lease)
 
     def beat_now(self) -> None:
         """Somebody may have taken a job from us. From any thread."""
@@ -74,7 +73,7 @@ class Heart:
                     await self._beat(queue, main)
 
     async def _beat(self, queue: Queue, main: asyncio.AbstractEventLoop) -> None:
-        held, asked = list(self._leases.values()), time.monotonic()
+        held, asked = list(self._leases), time.monotonic()
         try:
             async with asyncio.timeout(self._settings.heartbeat_interval.total_seconds()):
                 kept = await queue.heartbeats([lease.job for lease in held])

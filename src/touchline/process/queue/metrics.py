@@ -4,6 +4,8 @@ is of this process.
 
 from __future__ import annotations
 
+from functools import cache
+
 from prometheus_client import Counter, Gauge, Histogram
 
 DEPTH = Gauge("touchline_jobs_depth", "Jobs in the queue now.", ["job_type", "status"])
@@ -17,3 +19,9 @@ DURATION = Histogram(
 RETRIES = Counter("touchline_job_retries", "Runs that failed and will be tried again.", ["job_type"])
 ALERTS = Gauge("touchline_job_alerts", "Alerts that are raised now, of all tenants.", ["kind", "job_type"])
 FAILURES = Counter("touchline_job_failures", "Jobs that failed for good.", ["job_type"])
+
+
+@cache
+def duration(job_type: str, outcome: str) -> Histogram:
+    """Looking a label up costs more than counting."""
+    return DURATION.labels(job_type, outcome)

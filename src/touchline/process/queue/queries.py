@@ -44,7 +44,7 @@ STATE: LiteralString = """
 -- the index jobs_active; of a longer queue the last sample of the watch: every worker asks this every few seconds.
 WITH active AS MATERIALIZED (
   SELECT job_type, status, run_at FROM process.jobs
-   WHERE status IN ('queued', 'processing') ORDER BY tenant_id, unique_key LIMIT %(most)s
+   WHERE lane IS NOT NULL OR parked IS NOT NULL ORDER BY tenant_id, unique_key LIMIT %(most)s
 ), few AS MATERIALIZED (
   SELECT count(*) < %(most)s AS all_seen FROM active
 ), seen AS (

@@ -15,8 +15,11 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncConnection
-from psycopg.rows import kwargs_row
-from psycopg.types.json import Jsonb
+from psycopg.rows import args_row
+from psycopg.types.json import Jsonb, set_json_loads
+from pydantic_core import from_json
+
+from touchline.kernel import TenantId
 
 from .model import Done, Failure, Job, JobError, JobStatus, JobType, Order
 from .payloads import JobPayload
@@ -59,13 +62,21 @@ SELECT {COLUMNS} FROM process.jobs WHERE tenant_id = (SELECT platform.current_te
 """
 
 
+_TYPES = {each.value: each for each in JobType}
+_STATUSES = {each.value: each for each in JobStatus}
+
+
 def job(**columns: Any) -> Job:
     """A row as a value."""
-    columns["job_type"] = JobType(columns["job_type"])
-    columns["status"] = JobStatus(columns["status"])
-    if error := columns["error"]:
-        columns["error"] = JobError(**error | {"timestamp": datetime.fromisoformat(error["timestamp"])})
-    return Job(**columns)
+    return _job(*columns.values())
+
+
+def _job(  # noqa: PLR0913, PLR0917  the columns in their order, which is that of the fields
+    tenant_id: TenantId, job_id: UUID, video_id: UUID, job_type: str, status: str, payload: Any, error: Any, *rest: Any
+) -> Job:
+    if error:
+        error = JobError(**error | {"timestamp": datetime.fromisoformat(error["timestamp"])})
+    return Job(tenant_id, job_id, video_id, _TYPES[job_type], _STATUSES[status], payload, error, *rest)
 
 
 class JobStore:
@@ -145,11 +156,12 @@ class JobStore:
         return await self._one(FIND, id=job_id)
 
     async def _one(self, query: LiteralString, **values: Any) -> Job | None:
-        async with self._connection.cursor(row_factory=kwargs_row(job)) as cursor:
+        async with self._connection.cursor(row_factory=args_row(_job)) as cursor:
             return await (await cursor.execute(query, values)).fetchone()
 
     async def _all(self, query: LiteralString, **values: Any) -> Sequence[Job]:
-        async with self._connection.cursor(row_factory=kwargs_row(job)) as cursor:
+        async with self._connection.cursor(row_factory=args_row(_job)) as cursor:
+            set_json_loads(from_json, cursor)  # a payload a row: by the hundred this counts
             return await (await cursor.execute(query, values)).fetchall()
 
     async def _ids(self, query: LiteralString, **values: Any) -> frozenset[UUID]:

@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Any, Never
 
 from touchline.kernel.errors import LeaseLost
-from touchline.kernel.trace import tracing
+from touchline.kernel.trace import current_trace, tracing
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import delay_seconds, passes_by_itself, retried_forever
 
@@ -80,6 +80,8 @@ class Worker:
             try:
                 drained = await self._fill()
                 failures = 0
+                if not drained and self._free():
+                    continue
             except Exception as error:
                 if not passes_by_itself(error):
                     raise
@@ -88,20 +90,29 @@ class Worker:
                 failures += 1
             woken = await self._wakeup.wait(min(ECHO, pause) if woken and drained else pause)
 
+    @property
+    def in_hand(self) -> int:
+        """How many jobs it has and has not ended."""
+        return len(self._running)
+
+    def _free(self) -> int:
+        return self._settings.concurrency - self.in_hand
+
     async def _fill(self) -> bool:
-        """Claims as many jobs as there are free hands; answers whether there was nothing more."""
+        """Claims jobs for at most half of the hands, so that the next claim goes on while these are done and written
+        down; answers whether there was nothing more."""
         if self._in_doubt:
             await self._release_strangers()
-        free = self._settings.concurrency - len(self._running)
-        if free <= 0:
+        most = min(self._free(), (self._settings.concurrency + 1) // 2)
+        if most <= 0:
             return False
         self._types.rotate(-1)  # each type is asked for first in its turn
         self._in_doubt = True
-        jobs = await self._claim(free)
+        jobs = await self._claim(most)
         self._in_doubt = False
         for job in jobs:
             self._start(job)
-        return len(jobs) < free
+        return len(jobs) < most
 
     async def _claim(self, most: int) -> Sequence[Job]:
         begun = time.monotonic()
@@ -138,8 +149,11 @@ class Worker:
     def _start(self, job: Job) -> None:
         run = Run(job)
         self._heart.hold(run.lease)
-        with tracing(job.trace):  # the task keeps it
+        if job.trace == current_trace():
             run.task = asyncio.create_task(self._attendance.attend(run))
+        else:
+            with tracing(job.trace):  # the task keeps it
+                run.task = asyncio.create_task(self._attendance.attend(run))
         self._running[run.task] = run
         run.task.add_done_callback(self._ended)
 

@@ -26,13 +26,13 @@ MOST_COUNTED = 10_000
 _COUNTED: LiteralString = "LIMIT 10000"
 
 _OF_TENANT: LiteralString = "tenant_id = (SELECT platform.current_tenant())"
-_OF_ALL: LiteralString = "(%(tenant)s::uuid IS NULL OR tenant_id = %(tenant)s)"
+_OF_EACH: LiteralString = "tenant_id = tenants.tenant_id AND (%(tenant)s::uuid IS NULL OR tenant_id = %(tenant)s)"
 _STATES: dict[JobStatus | None, LiteralString] = {
     None: "",
-    JobStatus.QUEUED: "AND status = 'queued'",
-    JobStatus.PROCESSING: "AND status = 'processing'",
+    JobStatus.QUEUED: "AND status = 'queued' AND (lane IS NOT NULL OR parked IS NOT NULL)",
+    JobStatus.PROCESSING: "AND status = 'processing' AND id IN (SELECT job_id FROM process.slips)",
     JobStatus.DONE: "AND status = 'done'",
-    JobStatus.FAILED: "AND status = 'failed'",
+    JobStatus.FAILED: "AND status = 'failed' AND dead",
 }
 _WANTED: LiteralString = """
   AND (%(type)s::text IS NULL OR job_type::text = %(type)s)
@@ -52,7 +52,19 @@ SELECT newest.* FROM unnest(%(ids)s::uuid[]) AS wanted (id)
  ORDER BY newest.job_id, newest.id
 """
 NOW: LiteralString = "SELECT now()"
-OF_ANY: LiteralString = f"SELECT {COLUMNS} FROM process.jobs WHERE id = %(id)s"
+# Who has jobs at all: one step in the index a tenant. All are then looked at by the same index as one.
+_TENANTS: LiteralString = """
+WITH RECURSIVE tenants AS (
+  (SELECT tenant_id FROM process.jobs ORDER BY tenant_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT j.tenant_id FROM process.jobs AS j WHERE j.tenant_id > t.tenant_id ORDER BY j.tenant_id LIMIT 1)
+    FROM tenants AS t WHERE t.tenant_id IS NOT NULL
+)
+"""
+OF_ANY: LiteralString = f"""
+{_TENANTS}
+SELECT {COLUMNS} FROM process.jobs WHERE tenant_id IN (SELECT tenant_id FROM tenants) AND id = %(id)s
+"""
 HISTORY_OF_ANY: LiteralString = """
 SELECT from_status, to_status, attempt, retry_count, actor, reason, occurred_at
   FROM process.job_events
@@ -91,7 +103,7 @@ class JobPage:
 
 async def page_of_tenant(transaction: Transaction, wanted: JobFilter, window: JobWindow) -> JobPage:
     where = f"{_OF_TENANT} {_STATES[wanted.status]} {_WANTED}"
-    jobs = await _read(transaction, where, window, wanted.values())
+    jobs = await _read(transaction, _listing(where, window), window, wanted.values())
     async with transaction.connection.cursor(row_factory=scalar_row) as cursor:
         counting: LiteralString = f"SELECT count(*) FROM (SELECT 1 FROM process.jobs WHERE {where} {_COUNTED}) AS found"
         [total] = await (await cursor.execute(counting, wanted.values())).fetchall()
@@ -119,9 +131,11 @@ async def jobs_of_all(
     database: Database, wanted: JobFilter, window: JobWindow, tenant_id: UUID | None = None
 ) -> JobPage:
     """For operators. Not counted."""
-    where = f"{_OF_ALL} {_STATES[wanted.status]} {_WANTED}"
+    where = f"{_OF_EACH} {_STATES[wanted.status]} {_WANTED}"
     async with database.system("list jobs of all tenants") as transaction:
-        jobs = await _read(transaction, where, window, {**wanted.values(), "tenant": tenant_id})
+        of_each: LiteralString = f"CROSS JOIN LATERAL ({_listing(where, window)}) AS newest"
+        listing: LiteralString = f"{_TENANTS} SELECT newest.* FROM tenants {of_each} {_order(window)}"
+        jobs = await _read(transaction, listing, window, {**wanted.values(), "tenant": tenant_id})
     return JobPage(jobs[: window.size], len(jobs) > window.size, 0)
 
 
@@ -136,16 +150,21 @@ async def job_of_any(database: Database, job_id: UUID) -> tuple[Job, Sequence[Tr
     return (found, steps) if found else None
 
 
-async def _read(
-    transaction: Transaction, where: LiteralString, window: JobWindow, values: dict[str, Any]
-) -> Sequence[Job]:
-    """One more than the window has, to know whether there is more."""
-    direction: LiteralString = "ASC" if window.from_the_end else "DESC"
+def _listing(where: LiteralString, window: JobWindow) -> LiteralString:
     after: LiteralString = "AND id < %(after)s" if window.after else ""
     before: LiteralString = "AND id > %(before)s" if window.before else ""
-    listing = f"""
-    SELECT {COLUMNS} FROM process.jobs WHERE {where} {after} {before} ORDER BY id {direction} LIMIT %(size)s
-    """
+    return f"SELECT {COLUMNS} FROM process.jobs WHERE {where} {after} {before} {_order(window)}"
+
+
+def _order(window: JobWindow) -> LiteralString:
+    """One more than the window has, to know whether there is more."""
+    direction: LiteralString = "ASC" if window.from_the_end else "DESC"
+    return f"ORDER BY id {direction} LIMIT %(size)s"
+
+
+async def _read(
+    transaction: Transaction, listing: LiteralString, window: JobWindow, values: dict[str, Any]
+) -> Sequence[Job]:
     bounds = {"after": window.after, "before": window.before, "size": window.size + 1}
     async with transaction.connection.cursor(row_factory=kwargs_row(job)) as cursor:
         return await (await cursor.execute(listing, values | bounds)).fetchall()
