@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 from actor import PAUSE_S, go, run, say
 
-from touchline.apps.running import process_name
+from touchline.apps.running import keep_what_is_loaded, process_name
 from touchline.kernel import TenantId
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
@@ -63,6 +63,7 @@ async def drain(url: str, batch: int) -> None:
     async with Database(url) as database:
         queue = Queue(database, process_name(), settings.lease)
         worker = Worker(queue, {JobType.TRANSCODE: NoOperation()}, Wakeups(url, []), settings)
+        keep_what_is_loaded()
         await go()
         running = asyncio.create_task(worker.run())
         while worker.in_hand or await _left(database):  # looking costs: only when it has nothing to do
@@ -88,6 +89,7 @@ async def serve(url: str, _: int) -> None:
         worker = Worker(
             Queue(database, process_name(), settings.lease), {JobType.TRANSCODE: handler}, wakeups, settings
         )
+        keep_what_is_loaded()
         running = asyncio.create_task(worker.run())
         await go()
         worker.stop()

@@ -44,7 +44,7 @@ from touchline.process.transcode.worker import Transcoder
 from . import wiring
 from .health import answering
 from .redaction import redact
-from .running import Loop, beside, on_stop_signal, process_name
+from .running import Loop, beside, keep_what_is_loaded, on_stop_signal, process_name
 from .settings import Loaded, Settings
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -72,6 +72,7 @@ async def run_worker(loaded: Loaded) -> None:
         where = wiring.worker_settings(loaded)
         health = answering(where.host, where.port, lambda: queries.state(parts.database))
         async with health if where.port else nullcontext():
+            keep_what_is_loaded()
             await beside(worker.run(), _loops(parts, settings))
 
 

@@ -7,12 +7,13 @@ is set inside the transaction and ends with it. What a transaction announces com
 from __future__ import annotations
 
 import json
+import select
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, LiteralString, Self
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, sql
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from touchline.contracts.events import Envelope, Payload
@@ -25,15 +26,16 @@ from .settings import PostgresSettings
 
 SYSTEM_ROLE = "touchline_system"
 _ENTER: LiteralString = "SELECT set_config('role', %s, true), set_config('request.jwt.claims', %s, true)"
+_BEGIN = sql.SQL("BEGIN; SELECT set_config('role', {}, true), set_config('request.jwt.claims', {}, true)")  # in one go
 
 
 class Transaction:
     """One transaction behind one wall. `connection` is for the stores, `announce` for the services."""
 
-    def __init__(self, connection: AsyncConnection[Any], clock: Clock) -> None:
+    def __init__(self, connection: AsyncConnection[Any], clock: Clock, tenant_id: TenantId | None) -> None:
         self.connection = connection
         self._clock = clock
-        self._tenant_id: TenantId | None = None
+        self._tenant_id = tenant_id
         self.announced: list[Envelope] = []
 
     @property
@@ -61,7 +63,7 @@ class Transaction:
 
     async def enter_tenant(self, tenant_id: TenantId, claims: dict[str, str] | None = None) -> None:
         """Narrows this transaction to one tenant, as the role that logged in."""
-        await self.connection.execute(_ENTER, ("none", json.dumps({"tenant_id": str(tenant_id)} | (claims or {}))))
+        await self.connection.execute(_ENTER, ("none", _document(tenant_id, claims or {})))
         self._tenant_id = tenant_id
 
     async def enter_system(self) -> None:
@@ -86,8 +88,8 @@ class Database:
             min_size=1,
             max_size=settings.pool_size,
             timeout=settings.acquire_timeout.total_seconds(),
-            kwargs={"options": f"-c statement_timeout={milliseconds}"},
-            check=AsyncConnectionPool.check_connection,
+            kwargs={"options": f"-c statement_timeout={milliseconds}", "autocommit": True},  # we begin ourselves
+            check=_check,
             open=False,
         )
 
@@ -102,8 +104,7 @@ class Database:
     async def transaction(self, tenant: TenantId | Principal) -> AsyncGenerator[Transaction]:
         """A transaction that sees one tenant and nothing else."""
         tenant_id, claims = _claims(tenant)
-        async with self._begin() as transaction:
-            await transaction.enter_tenant(tenant_id, claims)
+        async with self._begin("none", _document(tenant_id, claims), tenant_id) as transaction:
             yield transaction
             await transaction.flush()
 
@@ -112,18 +113,18 @@ class Database:
         """A transaction across tenants. Every caller and its reason is listed in one test."""
         if not reason:
             raise Defect("a system transaction needs a reason")
-        async with self._begin() as transaction:
-            await transaction.enter_system()
+        async with self._begin(SYSTEM_ROLE, "", None) as transaction:
             yield transaction
             if transaction.announced:
                 await transaction.enter_system()  # a consumer may have ended in one tenant; its events are of many
                 await transaction.flush()
 
     @asynccontextmanager
-    async def _begin(self) -> AsyncGenerator[Transaction]:
+    async def _begin(self, role: str, claims: str, tenant_id: TenantId | None) -> AsyncGenerator[Transaction]:
         try:
-            async with self._pool.connection() as connection, connection.transaction():
-                yield Transaction(connection, self._clock)
+            async with self._pool.connection() as connection:  # which commits, or rolls back
+                await connection.execute(_BEGIN.format(role, claims))
+                yield Transaction(connection, self._clock, tenant_id)
         except PoolTimeout as error:
             raise Unavailable("the database did not answer", why="no connection became free in time") from error
         except psycopg.errors.QueryCanceled as error:
@@ -134,9 +135,21 @@ class Database:
             raise Unavailable("the database went away", why="whether the change was kept is not known") from error
 
 
+async def _check(connection: AsyncConnection[Any]) -> None:
+    """Before a connection is used. A server that hung up has said so: while nothing waits to be read, none is asked."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    if poll.poll(0):
+        await AsyncConnectionPool.check_connection(connection)
+
+
 def is_connection_lost(error: psycopg.OperationalError) -> bool:
     """Without an SQLSTATE nobody answered; class 08 and 57P say that the server hung up."""
     return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
+
+
+def _document(tenant_id: TenantId, claims: dict[str, str]) -> str:
+    return json.dumps({"tenant_id": str(tenant_id)} | claims)
 
 
 def _claims(tenant: TenantId | Principal) -> tuple[TenantId, dict[str, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -19,7 +19,7 @@ from touchline.kernel.errors import LeaseLost
 
 from . import metrics
 from .completions import Completions
-from .handler import Finished, Handler, no_effects
+from .handler import Finished, Handler, no_effects, nothing_more
 from .lease import Lease
 from .model import Done, Job, JobStatus, JobType
 from .payloads import parse_payload
@@ -112,7 +112,8 @@ class Attendance:
         try:
             return await self.handlers[job.job_type].work(job, payload, progress.reached)
         finally:
-            await progress.close()
+            if progress.is_telling:
+                await progress.close()
 
     async def _release(self, run: Run) -> Outcome:
         if run.lease.lost:
@@ -123,11 +124,10 @@ class Attendance:
     async def _complete(self, run: Run, finished: Finished) -> Outcome:
         job = run.job
 
-        async def complete() -> None:
+        def complete() -> Awaitable[None]:
             if finished.effects is no_effects:
-                await self.completions.complete(Done(job, finished.result))
-            else:
-                await self.queue.complete(job, finished.result, finished.effects)
+                return self.completions.complete(Done(job, finished.result))
+            return self.queue.complete(job, finished.result, finished.effects)
 
         try:
             await run.lease.insist(complete, self.retry_delay)
@@ -136,10 +136,11 @@ class Attendance:
         except Exception as error:
             return await self._fail(run, error)
         run.lease.close()
-        try:
-            await finished.afterwards()
-        except Exception:
-            logger.exception("left for later", extra=labels(job))
+        if finished.afterwards is not nothing_more:
+            try:
+                await finished.afterwards()
+            except Exception:
+                logger.exception("left for later", extra=labels(job))
         return Outcome.DONE
 
     async def _fail(self, run: Run, error: BaseException) -> Outcome:

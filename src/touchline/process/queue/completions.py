@@ -22,12 +22,13 @@ class Completions:
         self._waiting: list[tuple[Done, asyncio.Future[None]]] = []
         self._flushing: asyncio.Task[None] | None = None
 
-    async def complete(self, done: Done) -> None:
+    def complete(self, done: Done) -> asyncio.Future[None]:
+        """Ends when it is written down."""
         answer = asyncio.get_running_loop().create_future()
         self._waiting.append((done, answer))
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush())
-        await answer
+        return answer
 
     async def _flush(self) -> None:
         while self._waiting:

@@ -13,18 +13,25 @@ from . import rules
 class Progress:
     """Costs nothing until a job tells something."""
 
+    __slots__ = ("_moved", "_percent", "_report", "_started_at", "_telling")
+    _moved: asyncio.Event
+
     def __init__(self, report: Callable[[int], Awaitable[None]]) -> None:
         self._report = report
         self._percent = 0
-        self._moved = asyncio.Event()
         self._started_at = time.monotonic()
         self._telling: asyncio.Task[Never] | None = None
 
     def reached(self, percent: int) -> None:
         self._percent = max(self._percent, min(percent, 100))
-        self._moved.set()
         if self._telling is None:
+            self._moved = asyncio.Event()
             self._telling = asyncio.create_task(self._keep_telling())
+        self._moved.set()
+
+    @property
+    def is_telling(self) -> bool:
+        return self._telling is not None
 
     async def close(self) -> None:
         if self._telling:
