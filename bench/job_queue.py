@@ -1,10 +1,11 @@
 """No-op jobs per second and the time from adding to starting, beside other queues on the same PostgreSQL.
 
 Everything runs on the embedded server as the product starts it, durable, each queue in a database of its own, with 1
-and 2 worker processes, in turns. The others are installed into `build/bench-queue` on the first run. `pgqueuer` has
-the best batch size of those tried; ours has the whole contract on, and writes its events as the product does (nobody
-moves them on meanwhile). The floor is bare SQL in batches on one plain table. Claims are also timed alone, from a
-thousand waiting jobs to `--most`, with nothing analysed and with an old transaction open.
+and 2 worker processes, in turns; a ratio is that of neighbours in time, and the median of them is told. The others
+are installed into `build/bench-queue` on the first run. Each has the best batch size of those tried; ours has the
+whole contract on, and writes its events as the product does (nobody moves them on meanwhile). The floor is bare SQL in
+batches on one plain table. Claims are also timed alone, from a thousand waiting jobs to `--most`, with nothing
+analysed and with an old transaction open.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from support.report import percentile, report
 ROOT = Path(__file__).parents[1]
 ACTORS = Path(__file__).parent / "support" / "queues"
 PEERS = ROOT / "build" / "bench-queue"
-BATCHES = {"floor": (500,), "ours": (300,), "pgqueuer": (100, 500), "procrastinate": (50,)}
+BATCHES = {"floor": (500,), "pgqueuer": (100, 500, 1000), "ours": (500, 1000), "procrastinate": (50,), "dbos": (50,)}
+SHARES = {"procrastinate": 10, "dbos": 40}  # of the jobs: they take longer
 LATENCY_JOBS = 150
 TENANT = "00000000-0000-0000-0000-000000000007"
 Figures = dict[str, float | str]
@@ -40,7 +42,7 @@ WITH made AS (
 INSERT INTO process.jobs (tenant_id, video_id, job_type, payload)
 SELECT platform.current_tenant(), video_id, 'ocr', jsonb_build_object('video_id', video_id) FROM made
 """
-CLAIM = "SELECT id FROM process.claim('bench', ARRAY['ocr']::process.job_type[], 10, interval '5 min', false)"
+CLAIM = "SELECT id FROM process.claim('bench', ARRAY['ocr']::process.job_type[], 10, interval '5 min', {thorough})"
 
 
 def peers() -> str:
@@ -48,7 +50,7 @@ def peers() -> str:
     if not python.exists():
         uv = str(ROOT / ".venv" / "bin" / "uv")
         subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, str(PEERS)], check=True)
-        wanted = ["procrastinate", "pgqueuer", "asyncpg", "psycopg[binary,pool]"]
+        wanted = ["procrastinate", "pgqueuer", "dbos", "asyncpg", "psycopg[binary,pool]"]
         subprocess.run([uv, "pip", "install", "--quiet", "--python", str(python), *wanted], check=True)
     return str(python)
 
@@ -113,14 +115,15 @@ def speeds(queues: dict[str, Queue], count: int, rounds: int) -> Figures:
     for _ in range(rounds):
         for workers in (1, 2):
             for name, queue in queues.items():
-                jobs = count if name != "procrastinate" else count // 10
+                jobs = count // SHARES.get(name, 1)
                 best = max(queue.drain(jobs, workers, batch) for batch in BATCHES[name])
                 found.setdefault((name, workers), []).append(best)
     figures: Figures = {f"{name}, {n} workers: jobs/s": statistics.median(v) for (name, n), v in found.items()}
     for workers in (1, 2):
-        ours = statistics.median(found["ours", workers])
         for name in queues.keys() - {"ours"}:
-            figures[f"ratio ours : {name}, {workers} workers"] = ours / statistics.median(found[name, workers])
+            pairs = zip(found["ours", workers], found[name, workers], strict=True)
+            ratio = statistics.median(ours / other for ours, other in pairs)
+            figures[f"ratio ours : {name}, {workers} workers"] = ratio
     return figures
 
 
@@ -150,21 +153,22 @@ def flatness(url: str, most: int) -> Figures:
                 connection.commit()
                 waiting += step
             figures[f"claim of 10, {size:,} waiting: ms"] = _claim_ms(connection)
+            figures[f"thorough claim of 10, {size:,} waiting: ms"] = _claim_ms(connection, "true")
         old.commit()
         old.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         old.execute("SELECT count(*) FROM process.jobs")
-        for _ in range(200):
-            connection.execute(CLAIM)
-            connection.commit()
+        _claim_ms(connection, times=200)
         figures["claim of 10, old transaction open: ms"] = _claim_ms(connection)
+        figures["thorough claim of 10, old transaction open: ms"] = _claim_ms(connection, "true")
     return figures
 
 
-def _claim_ms(connection: psycopg.Connection) -> float:
+def _claim_ms(connection: psycopg.Connection, thorough: str = "false", times: int = 30) -> float:
     taken: list[float] = []
-    for _ in range(30):
+    claim = CLAIM.format(thorough=thorough).encode()
+    for _ in range(times):
         begun = time.monotonic()
-        connection.execute(CLAIM)
+        connection.execute(claim)
         taken.append((time.monotonic() - begun) * 1000)
         connection.commit()
     return statistics.median(taken)
@@ -174,12 +178,13 @@ async def measure(arguments: argparse.Namespace) -> Figures:
     async with embedded_postgres() as (where, superuser):
         queues: dict[str, Queue] = {}
         async with await psycopg.AsyncConnection.connect(superuser, autocommit=True) as connection:
-            for name in ("floor", "pgqueuer", "procrastinate"):
+            for name in BATCHES.keys() - {"ours"}:
                 await connection.execute(f"CREATE DATABASE bench_{name}".encode())
                 # asyncpg knows fewer of the words in an address
                 plain = superuser.replace("/postgres?", f"/bench_{name}?").replace("&gssencmode=disable", "")
                 queues[name] = Queue(name, plain)
         queues["ours"] = Queue("ours", where.worker_url)
+        queues = {name: queues[name] for name in BATCHES}
         figures: Figures = {"load average": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"}
         figures |= await asyncio.to_thread(speeds, queues, arguments.count, arguments.rounds)
         figures |= await asyncio.to_thread(latencies, queues)
@@ -189,7 +194,7 @@ async def measure(arguments: argparse.Namespace) -> Figures:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20_000, help="jobs of one run; procrastinate gets a tenth")
+    parser.add_argument("--count", type=int, default=20_000, help="jobs of one run; the slow ones get a share of them")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--most", type=int, default=1_000_000, help="how many wait at most while claims are timed")
     report("queue", asyncio.run(measure(parser.parse_args())))

@@ -19,11 +19,13 @@ from touchline.process.queue.payloads import TranscodePayload
 from touchline.process.queue.service import Queue, enqueue, enqueue_all
 from touchline.process.queue.settings import WorkerSettings
 from touchline.process.queue.worker import CHANNELS, Worker
-from touchline.process.videos.model import NewVideo
-from touchline.process.videos.store import VideoStore
 
 TENANT = TenantId(UUID(int=7))
 CHUNK = 500
+VIDEOS = """
+INSERT INTO process.videos (tenant_id, video_id, s3_original_path, size_bytes, content_type)
+SELECT platform.current_tenant(), id, 'x', 1, 'video/mp4' FROM unnest(%s::uuid[]) AS id
+"""
 
 
 def path(video_id: UUID) -> str:
@@ -31,13 +33,10 @@ def path(video_id: UUID) -> str:
 
 
 async def add_videos(database: Database, count: int) -> list[TranscodePayload]:
-    payloads: list[TranscodePayload] = []
+    ids = [uuid4() for _ in range(count)]
     async with database.transaction(TENANT) as transaction:
-        for _ in range(count):
-            video_id = uuid4()
-            await VideoStore(transaction.connection).add(NewVideo(video_id, None, path(video_id), 1, "video/mp4"))
-            payloads.append(TranscodePayload(video_id=video_id, s3_original_path=path(video_id)))
-    return payloads
+        await transaction.connection.execute(VIDEOS, [ids])
+    return [TranscodePayload(video_id=video_id, s3_original_path=path(video_id)) for video_id in ids]
 
 
 async def fill(url: str, count: int) -> None:
