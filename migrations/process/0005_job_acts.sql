@@ -129,10 +129,10 @@ BEGIN
   RETURN NULL;
 END
 $$;
-ALTER FUNCTION process.fail_children_at_commit() OWNER TO touchline_definer;
-REVOKE EXECUTE ON FUNCTION process.fail_children_at_commit() FROM PUBLIC;
 CREATE CONSTRAINT TRIGGER fail_children AFTER UPDATE ON process.jobs DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW WHEN (NEW.status = 'failed' AND OLD.status <> 'failed') EXECUTE FUNCTION process.fail_children_at_commit();
+REVOKE EXECUTE ON FUNCTION process.fail_children_at_commit() FROM PUBLIC;
+ALTER FUNCTION process.fail_children_at_commit() OWNER TO touchline_definer;
 
 DROP FUNCTION process.enqueue(uuid, process.job_type, uuid, jsonb, integer, text);
 CREATE FUNCTION process.enqueue(

@@ -75,15 +75,25 @@ CASES = {
     "process.held": Case(("living",), {"process.jobs"}, 3, WORKERS),
     "process.reclaim": Case(("worker", 2), {"process.jobs"}, 2, WORKERS),
 }
-# They are fired, not called: nobody may execute them.
-TRIGGERS = {"process.record_transitions", "process.search_entities", "process.search_segments"}
+# They are fired, or called by those that are: nobody may execute them.
+TRIGGERS = {
+    "process.fail_children_at_commit",
+    "process.lane_of",
+    "process.place_job",
+    "process.record_transitions",
+    "process.search_entities",
+    "process.search_segments",
+}
+# A worker's jobs in one statement; tests/integration/process has their cases.
+BATCHES = dict.fromkeys(("process.complete_all", "process.heartbeats", "process.wake_due"), WORKERS)
 # Those of other planes, for the application as well; their cases are in the tests of these planes.
 ELSEWHERE = {"serve.find_internal_name", "serve.find_playback_id"}
 # They stay in the tenant of the transaction; tests/integration/process/search has their cases.
 SEARCH = dict.fromkeys(
     ("process.search", "process.search_spelling", "process.search_suggestions"), WORKERS | {"touchline_readonly"}
 ) | dict.fromkeys(("process.forget_video", "process.refresh_search_materialized"), WORKERS | {"touchline_system"})
-PLANS = {"enable_seqscan=off", "jit=off"}
+WAYS = ("bitmapscan", "hashjoin", "mergejoin", "nestloop", "seqscan", "sort")
+PLANS = {"enable_hashjoin=on", "jit=off"} | {f"enable_{way}=off" for way in WAYS}
 DEFINERS = """
 SELECT p.oid::regproc::text, p.proowner::regrole::text, p.proconfig,
        ARRAY(SELECT r.rolname::text FROM pg_roles AS r
@@ -111,7 +121,7 @@ async def execute(url: str, *statements: str) -> list[tuple[Any, ...]]:
 async def test_every_function_over_the_wall_has_its_case_here(any_postgres: PostgresEndpoint) -> None:
     found = await execute(any_postgres.app_url, DEFINERS)
     expected = dict.fromkeys(ELSEWHERE, APPLICATION) | dict.fromkeys(TRIGGERS, frozenset[str]())
-    expected |= SEARCH | {name: case.callers for name, case in CASES.items()}
+    expected |= SEARCH | BATCHES | {name: case.callers for name, case in CASES.items()}
     assert {name: frozenset(callers) for name, *_, callers in found} == expected
     for name, owner, configuration, _ in found:
         assert owner == "touchline_definer", name
