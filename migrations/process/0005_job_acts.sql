@@ -390,34 +390,45 @@ BEGIN
 END
 $$;
 
+-- The slips are few and what they name is found by its key: the other way round would go through all jobs, and which
+-- way is left to nobody's statistics.
 CREATE OR REPLACE FUNCTION process.held(worker text) RETURNS SETOF process.jobs
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-  SELECT j.* FROM (SELECT DISTINCT tenant_id, job_id FROM process.slips) AS s
-    JOIN process.jobs AS j ON j.tenant_id = s.tenant_id AND j.id = s.job_id
-   WHERE j.status = 'processing' AND j.locked_until > now() AND j.locked_by = worker
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+  SELECT job.* FROM (SELECT DISTINCT tenant_id, job_id FROM process.slips) AS s CROSS JOIN LATERAL (
+    SELECT * FROM process.jobs AS j
+     WHERE j.tenant_id = s.tenant_id AND j.id = s.job_id
+       AND j.status = 'processing' AND j.locked_until > now() AND j.locked_by = worker OFFSET 0) AS job
 $$;
 
 -- Answers each job, then whatever failed with it. Of the slips those that are still good stay.
 CREATE OR REPLACE FUNCTION process.reclaim(worker text, most integer) RETURNS SETOF process.jobs
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
   lost   process.jobs;
   failed process.jobs;
 BEGIN
   PERFORM set_config('process.actor', worker, true);
-  DELETE FROM process.slips AS s
-   WHERE s.ctid IN (
-     SELECT x.ctid FROM process.slips AS x JOIN process.jobs AS j ON j.tenant_id = x.tenant_id AND j.id = x.job_id
-      WHERE j.status <> 'processing' FOR UPDATE OF x SKIP LOCKED);
+  WITH ended AS MATERIALIZED (
+    SELECT s.ctid FROM process.slips AS s CROSS JOIN LATERAL (
+      SELECT 1 FROM process.jobs AS j
+       WHERE j.tenant_id = s.tenant_id AND j.id = s.job_id AND j.status <> 'processing' OFFSET 0) AS job
+     LIMIT 20000 FOR UPDATE OF s SKIP LOCKED
+  )
+  DELETE FROM process.slips AS s USING ended WHERE s.ctid = ended.ctid;
   FOR lost IN
-    SELECT j.* FROM (SELECT DISTINCT tenant_id, job_id FROM process.slips) AS s
-      JOIN process.jobs AS j ON j.tenant_id = s.tenant_id AND j.id = s.job_id
-     WHERE j.status = 'processing' AND j.locked_until <= now()
-     ORDER BY j.locked_until
+    WITH expired AS MATERIALIZED (
+      SELECT s.tenant_id, s.job_id FROM process.slips AS s CROSS JOIN LATERAL (
+        SELECT j.locked_until FROM process.jobs AS j
+         WHERE j.tenant_id = s.tenant_id AND j.id = s.job_id AND j.status = 'processing' AND j.locked_until <= now()
+        OFFSET 0) AS job
+       GROUP BY s.tenant_id, s.job_id
+       ORDER BY min(job.locked_until)
+    )
+    SELECT job.* FROM expired AS e CROSS JOIN LATERAL (
+      SELECT * FROM process.jobs AS j
+       WHERE j.tenant_id = e.tenant_id AND j.id = e.job_id AND j.status = 'processing' AND j.locked_until <= now()
+         FOR UPDATE SKIP LOCKED) AS job
      LIMIT most
-       FOR UPDATE OF j SKIP LOCKED
   LOOP
     UPDATE process.jobs AS j
        SET status = 'failed', locked_by = NULL, locked_until = NULL,

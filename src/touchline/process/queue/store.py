@@ -62,8 +62,9 @@ SELECT {COLUMNS} FROM process.jobs WHERE tenant_id = (SELECT platform.current_te
 """
 
 
-_TYPES = {each.value: each for each in JobType}
-_STATUSES = {each.value: each for each in JobStatus}
+# An enum of the database comes as text, or as bytes where rows come in binary.
+_TYPES = {form: each for each in JobType for form in (each.value, each.value.encode())}
+_STATUSES = {form: each for each in JobStatus for form in (each.value, each.value.encode())}
 
 
 def job(**columns: Any) -> Job:
@@ -72,7 +73,14 @@ def job(**columns: Any) -> Job:
 
 
 def _job(  # noqa: PLR0913, PLR0917  the columns in their order, which is that of the fields
-    tenant_id: TenantId, job_id: UUID, video_id: UUID, job_type: str, status: str, payload: Any, error: Any, *rest: Any
+    tenant_id: TenantId,
+    job_id: UUID,
+    video_id: UUID,
+    job_type: str | bytes,
+    status: str | bytes,
+    payload: Any,
+    error: Any,
+    *rest: Any,
 ) -> Job:
     if error:
         error = JobError(**error | {"timestamp": datetime.fromisoformat(error["timestamp"])})
@@ -160,8 +168,8 @@ class JobStore:
             return await (await cursor.execute(query, values)).fetchone()
 
     async def _all(self, query: LiteralString, **values: Any) -> Sequence[Job]:
-        async with self._connection.cursor(row_factory=args_row(_job)) as cursor:
-            set_json_loads(from_json, cursor)  # a payload a row: by the hundred this counts
+        async with self._connection.cursor(row_factory=args_row(_job), binary=True) as cursor:
+            set_json_loads(from_json, cursor)  # a payload a row: by the hundred this counts, as does binary
             return await (await cursor.execute(query, values)).fetchall()
 
     async def _ids(self, query: LiteralString, **values: Any) -> frozenset[UUID]:
