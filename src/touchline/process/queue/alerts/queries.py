@@ -25,9 +25,9 @@ SELECT job_type, to_timestamp(floor(extract(epoch FROM sampled_at) / %(step_s)s)
 UNION ALL
 SELECT job_type::text, now(),
        count(*) FILTER (WHERE status = 'queued'), count(*) FILTER (WHERE status = 'processing'),
-       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE lane IS NOT NULL)), 0)
+       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE status = 'queued' AND lane IS NOT NULL)), 0)
   FROM process.jobs
- WHERE tenant_id = (SELECT platform.current_tenant()) AND status IN ('queued', 'processing')
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND (lane IS NOT NULL OR parked IS NOT NULL)
  GROUP BY 1
  ORDER BY 1, 2
 """

@@ -26,7 +26,7 @@ SELECT job_type, error_type, count(*) AS count, max(finished_at) AS latest_at,
   FROM (SELECT id, job_type::text, finished_at, coalesce(payload #>> '{error,type}', '') AS error_type,
                coalesce(payload #>> '{error,message}', '') AS message
           FROM process.jobs
-         WHERE tenant_id = (SELECT platform.current_tenant()) AND status = 'failed'
+         WHERE tenant_id = (SELECT platform.current_tenant()) AND dead
          ORDER BY id DESC
          LIMIT %(most)s) AS dead
  GROUP BY job_type, error_type
@@ -34,7 +34,7 @@ SELECT job_type, error_type, count(*) AS count, max(finished_at) AS latest_at,
 """
 DEAD: LiteralString = """
 SELECT id FROM process.jobs
- WHERE tenant_id = (SELECT platform.current_tenant()) AND status = 'failed'
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND dead
    AND job_type::text = %(job_type)s AND coalesce(payload #>> '{error,type}', '') = %(error_type)s
    AND (%(after)s::uuid IS NULL OR id > %(after)s)
  ORDER BY id
@@ -43,7 +43,7 @@ SELECT id FROM process.jobs
 ALIVE: LiteralString = """
 -- Those that failed and are to be tried again.
 SELECT id FROM process.jobs
- WHERE tenant_id = (SELECT platform.current_tenant()) AND status IN ('queued', 'processing')
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND (lane IS NOT NULL OR parked IS NOT NULL)
    AND job_type::text = %(job_type)s AND payload #>> '{error,type}' = %(error_type)s
    AND (%(after)s::uuid IS NULL OR id > %(after)s)
  ORDER BY id
