@@ -41,6 +41,8 @@ def begin(concurrency: int) -> None:
 async def fill(url: str, count: int) -> None:
     def add() -> None:
         launch(url)  # makes the tables
+        if DBOS.retrieve_queue("nothing"):
+            DBOS.delete_queue("nothing")  # or workers would begin before they are told to
         DBOS.destroy()
         client = DBOSClient(system_database_url=url)
         for _ in range(count):
