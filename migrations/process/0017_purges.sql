@@ -18,7 +18,8 @@ GRANT SELECT ON process.purges TO touchline_readonly;
 GRANT SELECT, UPDATE, DELETE ON process.purges TO touchline_system;
 
 GRANT DELETE ON process.videos, process.jobs, process.job_events, process.samplings, process.frames, process.readings,
-  process.detections, process.segments, process.entities, process.video_labels, process.clips TO touchline_system;
+  process.detections, process.segments, process.entities, process.video_labels TO touchline_system;
+GRANT SELECT, DELETE ON process.clips TO touchline_system;
 GRANT UPDATE (deleted_at) ON process.videos TO touchline_system; -- to lock the row
 
 -- Up to when the history of finished jobs has been forgotten: each is visited once, in the order of the index jobs_finished.

@@ -87,8 +87,7 @@ async def settle_failures(transaction: Transaction, jobs: Sequence[Job]) -> None
         announce_change(transaction, job)
     final = [job for job in jobs if job.status is JobStatus.FAILED]
     for job in final:
-        if job.job_type is JobType.CLIP_GENERATE:
-            transaction.announce(_clip_failed(job), revision=job.revision)
+        _tell_clip_failed(transaction, job)
     # A clip that cannot be made says nothing about the video it was to be cut from.
     final = [job for job in final if job.job_type is not JobType.CLIP_GENERATE]
     for video_id, job in {job.video_id: job for job in reversed(final)}.items():  # the first of each video is the cause
@@ -104,19 +103,27 @@ async def settle_failures(transaction: Transaction, jobs: Sequence[Job]) -> None
         transaction.announce(failed, revision=revision)
 
 
-def _clip_failed(job: Job) -> ClipFailed:
-    return ClipFailed(
-        artifact_hash=subject(job),
+def _tell_clip_failed(transaction: Transaction, job: Job) -> None:
+    if job.job_type is not JobType.CLIP_GENERATE or (clip := subject(job)) is None:
+        return
+    failed = ClipFailed(
+        artifact_hash=clip,
         job_id=job.id,
         attempt=job.attempt,
         error_code=job.error.type if job.error else "",
         error_message=job.error.message if job.error else "",
     )
+    transaction.announce(failed, revision=job.revision)
 
 
-def subject(job: Job) -> ArtifactHash:
-    """Whom it is about: a clip is an artifact of its own."""
-    return artifact_hash(UUID(job.payload["clip_id"]) if job.job_type is JobType.CLIP_GENERATE else job.video_id)
+def subject(job: Job) -> ArtifactHash | None:
+    """Whom it is about: a clip is an artifact of its own. None when a stranger's payload names no clip."""
+    if job.job_type is not JobType.CLIP_GENERATE:
+        return artifact_hash(job.video_id)
+    try:
+        return artifact_hash(UUID(str(job.payload.get("clip_id"))))
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +170,7 @@ class Queue:
             job = _granted(await JobStore(transaction.connection).progress(held, percent), held)
             revision = await VideoStore(transaction.connection).raise_revision(job.video_id)
             progressed = VideoProgressed(
-                artifact_hash=subject(job),
+                artifact_hash=subject(job) or artifact_hash(job.video_id),
                 job_id=job.id,
                 attempt=job.attempt,
                 job_type=job.job_type,
