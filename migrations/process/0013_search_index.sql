@@ -76,14 +76,16 @@ DECLARE
   relevances bigint[];
 BEGIN
   PERFORM process.search_count(tenant, NULL, 0);
-  SELECT array_agg(s.id) INTO wanted
-    FROM process.segments AS s
-    JOIN process.videos AS v ON v.tenant_id = s.tenant_id AND v.video_id = s.video_id AND v.deleted_at IS NULL
-   WHERE s.tenant_id = tenant AND s.id = ANY (added)
-     AND s.id <> ALL (ARRAY(
-       SELECT e.segment_id FROM process.search_entries AS e
-        WHERE e.tenant_id = tenant AND e.video_id IN (
-          SELECT o.video_id FROM process.segments AS o WHERE o.tenant_id = tenant AND o.id = ANY (added))));
+  -- Thousands at once are told apart by hashing, never each with each.
+  SELECT array_agg(missing.id) INTO wanted FROM (
+    SELECT s.id FROM process.segments AS s
+      JOIN process.videos AS v ON v.tenant_id = s.tenant_id AND v.video_id = s.video_id AND v.deleted_at IS NULL
+     WHERE s.tenant_id = tenant AND s.id = ANY (added)
+    EXCEPT
+    SELECT e.segment_id FROM process.search_entries AS e
+     WHERE e.tenant_id = tenant AND e.video_id IN (
+       SELECT o.video_id FROM process.segments AS o WHERE o.tenant_id = tenant AND o.id = ANY (added))
+  ) AS missing;
   WITH split AS MATERIALIZED (
     SELECT s.id, w.place, w.shown, w.word FROM process.segments AS s, process.search_split(s.normalized_text) AS w
      WHERE s.tenant_id = tenant AND s.id = ANY (wanted)
@@ -129,7 +131,7 @@ BEGIN
   PERFORM process.search_count(tenant, NULL, 0);
   WITH removed AS (
     DELETE FROM process.search_entries AS e
-     WHERE e.tenant_id = tenant AND e.video_id = video AND (wanted IS NULL OR e.segment_id = ANY (wanted))
+     WHERE e.tenant_id = tenant AND e.video_id = video AND (wanted IS NULL OR e.segment_id IN (SELECT unnest(wanted)))
     RETURNING e.segment_id, e.relevance, e.words
   ), lost AS (
     SELECT w.id, count(DISTINCT r.segment_id)::integer AS segments FROM removed AS r, unnest(r.words) AS w (id) GROUP BY w.id
