@@ -30,7 +30,7 @@ TABLE = "CREATE TABLE kept (id UInt64) ENGINE = ReplacingMergeTree ORDER BY id"
 COUNT = "SELECT count() AS it FROM kept"
 ENDLESS = "SELECT count() FROM numbers_mt(1e12) WHERE NOT ignore(number)"
 RUNNING = "SELECT count() FROM system.processes WHERE Settings['log_comment'] = {query_id:String}"
-IDLE_BYTES = 350 * MIB
+IDLE_BYTES = 200 * MIB  # of its own: how much of the library's file lies in memory is the system's affair
 
 
 async def insert(owner: RunningOwner, first: int, count: int) -> None:
@@ -139,7 +139,8 @@ async def test_it_is_small_and_private(tmp_path: Path) -> None:
             await analytics.command(TABLE)
             await analytics.ping()
         process = psutil.Process(owner.process.pid)
-        assert process.memory_info().rss < IDLE_BYTES
+        memory = process.memory_info()
+        assert memory.rss - memory.shared < IDLE_BYTES
         assert owner.password not in " ".join(process.cmdline())
         assert {connection.laddr.ip for connection in process.net_connections() if connection.status == "LISTEN"} == {
             "127.0.0.1"
