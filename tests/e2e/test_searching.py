@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.async_api import Locator, Page, expect
 
 from tests.e2e.browsing import open_library
@@ -20,6 +21,7 @@ query ($hash: String!) {
   clipsConnection(artifactHash: $hash) { edges { node { title startSeconds endSeconds } } }
 }
 """
+READ_WITHIN_S = 180.0  # the videos of other tests are read before it
 SIZE = (640, 360)
 CAPTION = (60, 250, 1000)  # left, top, and the millisecond from which on it is there
 # Where the player stood whenever it had come somewhere or had begun to play.
@@ -58,7 +60,7 @@ async def shown(product: Product, folder: Path) -> dict[str, str]:
         found = product.graphql(VIDEO, hash=done["artifact_hash"])["video"]
         return bool(found and found["isSearchable"])
 
-    await asyncio.to_thread(eventually, is_searchable)
+    await asyncio.to_thread(eventually, is_searchable, READ_WITHIN_S)
     return done
 
 
@@ -76,6 +78,7 @@ async def stands_where_it_appears(page: Page) -> None:
     assert shown == [False, True], await page.evaluate("() => window.stood")
 
 
+@pytest.mark.timeout(2 * READ_WITHIN_S)
 async def test_what_is_found_is_seen_and_played_from_its_millisecond(
     product: Product, page: Page, tmp_path: Path
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from itertools import pairwise
@@ -19,7 +19,7 @@ from touchline.platform.postgres.wakeups import Wakeups
 from touchline.process.queue.administration import JobAdministration
 from touchline.process.queue.handler import Finished, Tell
 from touchline.process.queue.model import Job, JobStatus, JobType, Order
-from touchline.process.queue.payloads import SegmentIndexPayload, TranscodePayload
+from touchline.process.queue.payloads import OcrPayload, SegmentIndexPayload, TranscodePayload
 from touchline.process.queue.service import Queue
 from touchline.process.queue.settings import WorkerSettings
 from touchline.process.queue.worker import CHANNELS, Worker
@@ -65,10 +65,14 @@ async def at_once(job: Job, tell: Tell) -> None:
 
 @asynccontextmanager
 async def working(
-    world: World, errand: Errand, settings: WorkerSettings = SETTINGS, name: str = "worker"
+    world: World,
+    errand: Errand,
+    settings: WorkerSettings = SETTINGS,
+    name: str = "worker",
+    types: Sequence[JobType] = (JobType.TRANSCODE,),
 ) -> AsyncGenerator[Worker]:
     wakeups = Wakeups(world.postgres.worker_url, CHANNELS)
-    handlers = {JobType.TRANSCODE: errand}
+    handlers = dict.fromkeys(types, errand)
     worker = Worker(world.queue(name, settings.lease), handlers, wakeups, settings)
     async with wakeups.listening():
         running = asyncio.create_task(worker.run())
@@ -129,6 +133,21 @@ async def test_other_types_are_left_alone(world: World) -> None:
         index = await world.enqueue(SegmentIndexPayload(video_id=job.video_id))
         await until(lambda: is_(world, job, JobStatus.DONE))
         assert await is_(world, index, JobStatus.QUEUED)
+
+
+async def test_a_video_is_made_playable_while_others_are_read(world: World) -> None:
+    errand, videos = Errand(), [await world.video() for _ in range(3)]
+    for video in videos:
+        await world.enqueue(OcrPayload(video_id=video, frame_paths=(f"frames/{video}/1",)))
+    async with working(world, errand, types=(JobType.OCR, JobType.TRANSCODE)):
+
+        async def reading() -> bool:
+            return len(errand.begun) == 1
+
+        await until(reading)
+        job = await world.enqueue()
+        await until(lambda: is_(world, job, JobStatus.PROCESSING))
+        assert [each.job_type for each in errand.begun] == [JobType.OCR, JobType.TRANSCODE]
 
 
 async def test_a_clean_stop_gives_the_job_back_and_costs_no_attempt(world: World) -> None:

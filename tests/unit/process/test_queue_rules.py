@@ -21,7 +21,8 @@ from touchline.kernel.errors import (
 )
 from touchline.media.errors import MediaLimitExceeded, NotAVideo
 from touchline.process.originals import OriginalMissing
-from touchline.process.queue.rules import LONGEST_MESSAGE, failure_of, is_worth_telling, remaining_s
+from touchline.process.queue.model import JobType
+from touchline.process.queue.rules import LONGEST_MESSAGE, failure_of, is_worth_telling, next_claim, remaining_s
 
 
 @pytest.mark.parametrize(
@@ -106,3 +107,25 @@ def test_it_takes_less_the_further_it_is_and_longer_the_slower_it_was(percent: i
     assert 0 <= further < left < slower
     # If it goes on like this, what it has taken and what it still takes are the whole.
     assert elapsed_s / (elapsed_s + left) == pytest.approx(percent / 100)
+
+
+ALL = (JobType.OCR, JobType.TRANSCODE, JobType.SAMPLE)
+
+
+@pytest.mark.parametrize(
+    ("types", "held", "most", "hands", "asked"),
+    [
+        (ALL, (), 1, 2, (ALL, 1)),
+        (ALL, (JobType.OCR,), 1, 2, ((JobType.TRANSCODE,), 1)),
+        (ALL, (JobType.TRANSCODE,), 1, 2, (ALL, 1)),
+        (ALL, (JobType.OCR, JobType.SAMPLE), 2, 4, (ALL, 1)),
+        (ALL, (), 1, 1, (ALL, 1)),
+        ((JobType.OCR,), (JobType.OCR,), 1, 2, ((JobType.OCR,), 1)),
+        ((JobType.TRANSCODE,), (JobType.TRANSCODE,), 250, 500, ((JobType.TRANSCODE,), 250)),
+    ],
+)
+def test_one_hand_stays_free_of_what_takes_long(
+    types: tuple[JobType, ...], held: tuple[JobType, ...], most: int, hands: int, asked: tuple[tuple[JobType, ...], int]
+) -> None:
+    wanted, count = next_claim(types, held, most, hands)
+    assert (tuple(wanted), count) == asked

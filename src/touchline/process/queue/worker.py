@@ -20,6 +20,7 @@ from touchline.kernel.trace import current_trace, tracing
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import delay_seconds, passes_by_itself, retried_forever
 
+from . import rules
 from .attendance import Attendance, Run, labels
 from .completions import Completions
 from .handler import Handler
@@ -107,17 +108,19 @@ class Worker:
         if most <= 0:
             return False
         self._types.rotate(-1)  # each type is asked for first in its turn
+        held = [run.job.job_type for run in self._running.values()]
+        types, most = rules.next_claim(list(self._types), held, most, self._settings.concurrency)
         self._in_doubt = True
-        jobs = await self._claim(most)
+        jobs = await self._claim(types, most)
         self._in_doubt = False
         for job in jobs:
             self._start(job)
         return len(jobs) < most
 
-    async def _claim(self, most: int) -> Sequence[Job]:
+    async def _claim(self, types: Sequence[JobType], most: int) -> Sequence[Job]:
         begun = time.monotonic()
         thorough = begun >= self._next_look
-        jobs = await self._queue.claim(list(self._types), most, thorough=thorough)
+        jobs = await self._queue.claim(types, most, thorough=thorough)
         if thorough:
             now = time.monotonic()
             self._next_look = now + max(SHORTEST_LOOK_S, LOOK_SHARE * (now - begun))
