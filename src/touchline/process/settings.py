@@ -30,6 +30,9 @@ class ProcessSettings(Section):
     history_kept: Duration = Field(default=timedelta(days=30), ge=timedelta(0))
     """How long the history of a finished job is kept. The job itself stays as long as its video."""
 
+    sample_fps: float = Field(default=10, gt=0, le=240)
+    """How many pictures of a second of video are looked at for text. Fewer cost less, and times become coarser."""
+
     ocr_engine: ReaderName = ReaderName.RAPIDOCR
     """Who reads the text in pictures. RapidOCR needs nothing more; Tesseract needs the data of each language."""
 

@@ -44,6 +44,7 @@ from touchline.process.transcode.worker import Transcoder
 from .clips import make_captions, make_clip
 from .conftest import World, original_path
 
+AS_INSTALLED = ProcessSettings()
 STAGES = [JobType.TRANSCODE, JobType.SAMPLE, JobType.OCR, JobType.SEGMENT_INDEX]
 SEGMENTS = """
 SELECT text, t_start, t_end, owner_id, team_id = tenant_id, language, bounding_box ->> 'y' FROM process.segments
@@ -67,8 +68,8 @@ class Line:
     readers: Readers
     clip: Path
 
-    def handlers(self) -> Handlers:
-        database, settings = self.world.database, ProcessSettings()
+    def handlers(self, settings: ProcessSettings = AS_INSTALLED) -> Handlers:
+        database = self.world.database
         publisher = Publisher(database, PointerWriter(database, self.objects))
         return {
             JobType.TRANSCODE: Transcoder(self.objects, self.sandbox, self.scratch, publisher, settings),
@@ -181,6 +182,13 @@ async def done(line: Line) -> Done:
         jobs.append(held)
         await line.complete(held, told=told if held.job_type is JobType.OCR else None)
     return Done(video_id, owner, jobs, told)
+
+
+async def test_the_settings_say_how_many_pictures_are_looked_at(line: Line) -> None:
+    await line.upload(line.clip)
+    transcoder = line.handlers(ProcessSettings(sample_fps=2))[JobType.TRANSCODE]
+    await line.complete(await line.claim(JobType.TRANSCODE), transcoder)
+    assert (await line.claim(JobType.SAMPLE)).payload["target_fps"] == 2
 
 
 async def test_each_stage_leads_to_the_next_until_the_video_is_ready(line: Line, done: Done) -> None:

@@ -94,7 +94,9 @@ class Transcoder:
             await announce(transaction, job, rendition)
             if payload.is_clip:  # its text is found in the video that it was cut from
                 return
-            sampled = SamplePayload(video_id=job.video_id, s3_original_path=payload.s3_original_path)
+            sampled = SamplePayload(
+                video_id=job.video_id, s3_original_path=payload.s3_original_path, target_fps=self.settings.sample_fps
+            )
             await enqueue(transaction, sampled)
 
         async def afterwards() -> None:
