@@ -34,6 +34,7 @@ from touchline.process.queue.alerts.settings import AlertSettings
 from touchline.process.queue.settings import WorkerSettings
 from touchline.process.settings import ProcessSettings
 from touchline.serve.settings import ServeSettings
+from touchline.watch.settings import WatchSettings
 
 from .logging import LogSettings
 from .redaction import redact
@@ -76,6 +77,7 @@ class Settings(Section):
     worker: WorkerSettings = WorkerSettings()
     alerts: AlertSettings = AlertSettings()
     serve: ServeSettings = ServeSettings()
+    watch: WatchSettings = WatchSettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()
     media_links: MediaLinkSettings = MediaLinkSettings()

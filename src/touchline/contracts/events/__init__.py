@@ -1,11 +1,17 @@
 """The events that cross planes: one envelope, typed payloads."""
 
-from . import access, artifacts, clips, videos
+from . import access, artifacts, clips, videos, watch
 from .envelope import Envelope, Event, Payload
 
 PAYLOADS: dict[str, type[Payload]] = {
     payload.event_type: payload
-    for payload in (*access.PAYLOADS, *artifacts.PAYLOADS, *clips.PAYLOADS, *videos.PAYLOADS)
+    for payload in (
+        *access.PAYLOADS,
+        *artifacts.PAYLOADS,
+        *clips.PAYLOADS,
+        *videos.PAYLOADS,
+        *watch.PAYLOADS,
+    )
 }
 """Every payload by its event type. What is not in here has no schema snapshot and must not be announced."""
 

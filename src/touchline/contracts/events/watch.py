@@ -1,0 +1,74 @@
+"""What happens to matches, goals and their videos. Written by watch, read by serve, measure and the page."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from .envelope import Payload
+
+
+class FixtureChanged(Payload):
+    """The feed told something new of a match, or it went to another stage."""
+
+    event_type: ClassVar[str] = "fixture.changed"
+    fixture_id: int
+    stage: str
+    status: str
+    home_goals: int | None = None
+    away_goals: int | None = None
+
+    @property
+    def key(self) -> str:
+        return f"fixture:{self.fixture_id}"
+
+
+class GoalChanged(Payload):
+    """A goal was seen, became stable, was searched for, ended or was taken away."""
+
+    event_type: ClassVar[str] = "goal.changed"
+    event_id: str
+    generation: int
+    fixture_id: int
+    what: str  # seen, stable, searching, searched, complete, removed, moved
+    attempt: int | None = None
+    outcome: str | None = None
+    moved_to: str | None = None
+
+    @property
+    def key(self) -> str:
+        return f"goal:{self.event_id}:{self.generation}"
+
+
+class GoalVideoPayload(Payload):
+    artifact_hash: str
+    event_id: str
+    generation: int
+    fixture_id: int
+
+    @property
+    def key(self) -> str:
+        return f"artifact:{self.artifact_hash}"
+
+
+class GoalVideoKept(GoalVideoPayload):
+    """A goal's video lies in the archive: it is to become an artifact of this tenant."""
+
+    event_type: ClassVar[str] = "goal.video_kept"
+    object_key: str  # the whole file, immutable
+    size_bytes: int
+    content_type: str
+    file_name: str
+    title: str
+    retention_until: datetime
+
+
+class GoalVideoDropped(GoalVideoPayload):
+    """The video is no longer kept: its goal was annulled, or a better copy took its place. Not to be undone."""
+
+    event_type: ClassVar[str] = "goal.video_dropped"
+    why: str  # annulled, replaced or expired
+    replaced_by: str | None = None  # another artifact
+
+
+PAYLOADS: tuple[type[Payload], ...] = (FixtureChanged, GoalChanged, GoalVideoKept, GoalVideoDropped)

@@ -1,0 +1,1 @@
+"""Watches live football: matches, their goals, every goal's videos, and the best copy of each."""
