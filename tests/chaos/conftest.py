@@ -32,7 +32,14 @@ def pytest_report_header() -> str:
     return f"chaos: {configured()}"
 
 
+SAMPLE_WITHIN_S = 300  # what hangs is said soon; in full size a test says itself how long it may take
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not configured().full:
+        for item in items:
+            if item.get_closest_marker("chaos"):
+                item.add_marker(pytest.mark.timeout(SAMPLE_WITHIN_S), append=False)
     number, _, shards = os.environ.get("TOUCHLINE_CHAOS_SHARD", "1/1").partition("/")
     chosen, others = [], []
     for place, item in enumerate(item for item in items if item.get_closest_marker("chaos")):

@@ -6,6 +6,7 @@ is set inside the transaction and ends with it. What a transaction announces com
 
 from __future__ import annotations
 
+import asyncio
 import json
 import select
 from collections.abc import AsyncGenerator
@@ -121,8 +122,11 @@ class Database:
 
     @asynccontextmanager
     async def _begin(self, role: str, claims: str, tenant_id: TenantId | None) -> AsyncGenerator[Transaction]:
+        asked = _cancel_requests()
         try:
             async with self._pool.connection() as connection:  # which commits, or rolls back
+                if _cancel_requests() > asked:
+                    raise asyncio.CancelledError  # the pool takes a cancellation for one of its own troubles
                 await connection.execute(_BEGIN.format(role, claims))
                 yield Transaction(connection, self._clock, tenant_id)
         except PoolTimeout as error:
@@ -133,6 +137,11 @@ class Database:
             if not is_connection_lost(error):
                 raise
             raise Unavailable("the database went away", why="whether the change was kept is not known") from error
+
+
+def _cancel_requests() -> int:
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
 
 
 async def _check(connection: AsyncConnection[Any]) -> None:
