@@ -31,8 +31,9 @@ WITH failed AS (UPDATE process.jobs SET status = 'failed', locked_by = NULL, loc
                        payload = process.failed_payload(payload, 'ToolBroke', 'the tool broke', 0)
                  WHERE id = %s RETURNING *)
 INSERT INTO platform.event_inbox (id, tenant_id, type, version, key, revision, occurred_at, data)
-SELECT gen_random_uuid(), f.tenant_id, 'job.changed', 1, 'job:' || f.id, f.revision, now(), process.change(f)
-  FROM failed AS f
+SELECT e.id, f.tenant_id, 'job.changed', 1, e.key, e.revision, now(), e.data
+  FROM failed AS f CROSS JOIN LATERAL jsonb_to_record(process.change_text(process.event_prefix(), f)::jsonb)
+    AS e (id uuid, key text, revision bigint, data jsonb)
 RETURNING id
 """
 JOB = "SELECT status, payload #>> '{error,type}' AS error FROM process.jobs WHERE id = %s"

@@ -44,8 +44,8 @@ class World:
         """What was announced about one thing, in order."""
         async with self.database.system("test: read events") as transaction:
             cursor = await transaction.connection.execute(
-                "SELECT type, revision, data FROM platform.event_inbox WHERE key = %(key)s OR %(key)s = ''"
-                " ORDER BY sequence",
+                "SELECT type, revision, data FROM platform.waiting_events WHERE key = %(key)s OR %(key)s = ''"
+                " ORDER BY sequence, number",
                 {"key": key},
             )
             return await cursor.fetchall()

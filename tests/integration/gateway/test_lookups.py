@@ -80,6 +80,7 @@ TRIGGERS = {
     "process.fail_children_at_commit",
     "process.lane_of",
     "process.place_job",
+    "process.record_priority",
     "process.record_transitions",
     "process.search_entities",
     "process.search_segments",

@@ -87,8 +87,8 @@ class World:
     async def events(self, event_type: str = "") -> list[tuple[str, int, dict[str, Any]]]:
         async with self.database.system("test: read events") as transaction:
             cursor = await transaction.connection.execute(
-                "SELECT type, revision, data FROM platform.event_inbox WHERE type = %(type)s OR %(type)s = ''"
-                " ORDER BY sequence",
+                "SELECT type, revision, data FROM platform.waiting_events WHERE type = %(type)s OR %(type)s = ''"
+                " ORDER BY sequence, number",
                 {"type": event_type},
             )
             return await cursor.fetchall()

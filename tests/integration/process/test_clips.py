@@ -49,8 +49,8 @@ SIZE = (320, 180)
 STEP_MS = 40  # 6 s with 25 pictures a second, each with its number in it
 GOOD_DB = 35.0
 EVENTS = """
-SELECT id, type, version, key, revision, occurred_at, trace, data, sequence FROM platform.event_inbox
- WHERE sequence > %s AND tenant_id = %s ORDER BY sequence
+SELECT id, type, version, key, revision, occurred_at, trace, data, sequence FROM platform.waiting_events
+ WHERE sequence > %s AND tenant_id = %s ORDER BY sequence, number
 """
 
 

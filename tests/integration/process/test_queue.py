@@ -15,7 +15,7 @@ from touchline.kernel.trace import tracing
 from touchline.platform.postgres.database import Transaction
 from touchline.process.queue import queries
 from touchline.process.queue.alerts.store import AlertStore
-from touchline.process.queue.model import Failure, Job, JobStatus, JobType, Order
+from touchline.process.queue.model import Done, Failure, Job, JobStatus, JobType, Order
 from touchline.process.queue.payloads import ClipGeneratePayload, SegmentIndexPayload, TranscodePayload
 from touchline.process.queue.service import Queue, enqueue
 
@@ -44,6 +44,33 @@ async def test_a_claimed_job_is_nobody_elses(world: World) -> None:
     job = await world.job(taken[0])
     assert (job.status, job.attempt, job.retry_count) == (JobStatus.PROCESSING, 1, 0)
     assert (job.locked_by or "").startswith("worker-")
+
+
+async def test_events_of_one_claim_and_of_one_completion_are_of_their_jobs_and_their_tenants(world: World) -> None:
+    worlds = [world, world.of(new_tenant())]
+    jobs = {job.id: job for each in worlds for job in [await each.enqueue(), await each.enqueue()]}
+    held = await world.queue().claim(TRANSCODE, 4)
+    assert await world.queue().complete_all([Done(job, {}) for job in held]) == frozenset()
+    async with world.database.system("test: read events") as transaction:
+        found = await transaction.connection.execute(
+            "SELECT key, tenant_id, revision, data ->> 'status', id FROM platform.waiting_events"
+            " ORDER BY sequence, number"
+        )
+        events = await found.fetchall()
+    assert len({event_id for *_, event_id in events}) == len(events)
+    for job in jobs.values():
+        steps = [event[1:4] for event in events if event[0] == f"job:{job.id}"]
+        assert steps == [(job.tenant_id, n, status) for n, status in enumerate(("queued", "processing", "done"), 1)]
+
+
+async def test_only_what_another_attempt_holds_is_refused_among_many_completions(world: World) -> None:
+    for _ in range(3):
+        await world.enqueue()
+    kept, stale, again = await world.queue().claim(TRANSCODE, 3)
+    await world.queue().release(stale, "tried elsewhere")
+    assert await world.queue().complete_all([Done(again, {})]) == frozenset()
+    refused = await world.queue().complete_all([Done(job, {}) for job in (kept, stale, again)])
+    assert refused == {stale.id}, "what this attempt has done already is as good"
 
 
 async def test_priority_first_then_whoever_waits_longest_and_nothing_before_its_time(world: World) -> None:
@@ -325,7 +352,7 @@ async def test_events_carry_growing_revisions_and_the_trace_of_the_story(world: 
     assert progress == [(2, 10), (3, 20)]
     async with world.database.system("test: read traces") as transaction:
         cursor = await transaction.connection.execute(
-            "SELECT trace FROM platform.event_inbox WHERE type = 'job.changed' ORDER BY sequence LIMIT 2"
+            "SELECT trace FROM platform.waiting_events WHERE type = 'job.changed' ORDER BY sequence LIMIT 2"
         )
         assert await cursor.fetchall() == [("story",), ("story",)]
 

@@ -73,6 +73,18 @@ async def test_the_fence_is_not_the_writers_to_set(world: World) -> None:
     assert (after.attempt, after.revision) == (job.attempt, job.revision + 1)
 
 
+async def test_neither_its_place_nor_what_it_was_is_the_writers_to_set(world: World) -> None:
+    job, books = (
+        await world.enqueue(),
+        "SELECT attempt, lane, parked, start_tag, place FROM process.jobs WHERE id = %(id)s",
+    )
+    [before] = await world.execute(books, id=job.id)
+    forged = "attempt = 7, lane = NULL, parked = 'time', start_tag = 7, place = 7, was = 'failed'"
+    await world.execute(f"UPDATE process.jobs SET status = 'processing', {LOCK}, {forged} WHERE id = %(id)s", id=job.id)
+    assert await world.execute(books, id=job.id) == [(before[0] + 1, *before[1:])]
+    assert [step[:2] for step in await world.history(job.id)] == [(None, "queued"), ("queued", "processing")]
+
+
 CHANGES = [
     "video_id = gen_random_uuid()",
     "job_type = 'sample'",
@@ -110,6 +122,7 @@ async def test_a_dead_letter_comes_back_only_by_a_retry_that_starts_at_zero(worl
 
 
 BIRTHS = [
+    {"was": "'queued'"},
     {"status": "'done'"},
     {"retry_count": "1"},
     {"payload": '\'{"video_id": "00000000-0000-0000-0000-000000000000"}\''},

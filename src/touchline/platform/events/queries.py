@@ -15,7 +15,7 @@ from . import metrics
 
 LOG = """
 SELECT head.position AS head, head.oldest,
-       (SELECT count(*) FROM platform.event_inbox) AS inbox,
+       (SELECT coalesce(sum(events), 0) FROM platform.event_inbox)::bigint AS inbox,
        (SELECT count(*) FROM platform.event_archives) AS archives
   FROM platform.event_head AS head
 """

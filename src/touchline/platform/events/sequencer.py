@@ -28,7 +28,7 @@ class Sequencer:
         await retried_forever(self._turn, self._settings.retry_delay, logger)
 
     async def _turn(self) -> None:
-        while await self.step() == self._settings.sequence_batch:
+        while await self.step() >= self._settings.sequence_batch:
             pass
         await self._wakeup.wait(self._settings.poll_interval)
 

@@ -12,7 +12,7 @@ class EventSettings(Section):
     """How long the sequencer and consumers wait for a wake-up before they look for themselves."""
 
     sequence_batch: int = Field(default=1000, ge=1)
-    """The most events that get their positions in one transaction."""
+    """How many events get their positions in one transaction; some more when the last ones were written together."""
 
     consume_batch: int = Field(default=200, ge=1)
     """The most events that a consumer takes in one transaction."""

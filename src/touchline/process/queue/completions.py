@@ -34,17 +34,17 @@ class Completions:
         while self._waiting:
             batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
             try:
-                completed = await self._queue.complete_all([done for done, _ in batch])
+                refused = await self._queue.complete_all([done for done, _ in batch])
             except Exception as error:
                 _answer_all(batch, error)
                 continue
             for done, answer in batch:
                 if answer.done():
                     continue
-                if done.job.id in completed:
-                    answer.set_result(None)
-                else:
+                if refused and done.job.id in refused:
                     answer.set_exception(LeaseLost(f"attempt {done.job.attempt} no longer holds job {done.job.id}"))
+                else:
+                    answer.set_result(None)
 
 
 def _answer_all(batch: list[tuple[Done, asyncio.Future[None]]], error: Exception) -> None:

@@ -46,10 +46,10 @@ class OriginalPayload(JobPayload):
 
     @model_validator(mode="after")
     def _own_original(self) -> OriginalPayload:
-        own_clip = self.is_clip and self.s3_original_path.endswith(f"/{self.video_id}.mp4")
-        if not (own_clip or self.s3_original_path.startswith(f"{ORIGINALS}/{self.video_id}/")):
-            raise ValueError(f"s3_original_path is not under {ORIGINALS}/{self.video_id}/, nor the file of this clip")
-        return self
+        path, video = self.s3_original_path, str(self.video_id)
+        if path.startswith(f"{ORIGINALS}/{video}/") or (self.is_clip and path.endswith(f"/{video}.mp4")):
+            return self
+        raise ValueError(f"s3_original_path is not under {ORIGINALS}/{video}/, nor the file of this clip")
 
     @property
     def is_clip(self) -> bool:

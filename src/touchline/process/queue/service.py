@@ -34,10 +34,7 @@ async def enqueue(
 ) -> Job | None:
     """None when one like it waits or runs already. A job whose parent has failed has failed, too."""
     new_id = uuid7((clock or SystemClock()).now())
-    job = await JobStore(transaction.connection).enqueue(new_id, payload, order, current_trace())
-    if job:
-        announce_change(transaction, job)
-    return job
+    return await JobStore(transaction.connection).enqueue(new_id, payload, order, current_trace())
 
 
 async def enqueue_all(
@@ -57,10 +54,7 @@ async def enqueue_all(
         }
         for payload in payloads
     ]
-    jobs = await JobStore(transaction.connection).enqueue_all(documents)
-    for job in jobs:
-        announce_change(transaction, job)
-    return jobs
+    return await JobStore(transaction.connection).enqueue_all(documents)
 
 
 def announce_change(transaction: Transaction, job: Job) -> None:
@@ -136,14 +130,13 @@ class Queue:
 
     async def claim(self, types: Sequence[JobType], most: int, *, thorough: bool = True) -> Sequence[Job]:
         """The database announces these itself. A thorough claim costs more and finds what came in behind, too."""
-        async with self.database.transaction(NO_TENANT) as transaction:
-            store = JobStore(transaction.connection)
-            return await store.claim(self.worker, types, most, self.lease, thorough=thorough)
+        async with self.database.nobody() as connection:
+            return await JobStore(connection).claim(self.worker, types, most, self.lease, thorough=thorough)
 
     async def held(self) -> Sequence[Job]:
         """What this worker holds by the book: a claim whose answer was lost counts."""
-        async with self.database.transaction(NO_TENANT) as transaction:
-            return await JobStore(transaction.connection).held(self.worker)
+        async with self.database.nobody() as connection:
+            return await JobStore(connection).held(self.worker)
 
     async def reclaim(self) -> Job | None:
         """Takes one job from whoever let its lease run out; None when there is none."""
@@ -158,8 +151,8 @@ class Queue:
 
     async def heartbeats(self, held: Sequence[Job]) -> frozenset[UUID]:
         """Those whose lease is not lost."""
-        async with self.database.transaction(NO_TENANT) as transaction:
-            return await JobStore(transaction.connection).heartbeats(self.worker, held, self.lease)
+        async with self.database.nobody() as connection:
+            return await JobStore(connection).heartbeats(self.worker, held, self.lease)
 
     async def heartbeat(self, held: Job) -> bool:
         """False when the lease is lost."""
@@ -191,9 +184,9 @@ class Queue:
             await effects(transaction)
 
     async def complete_all(self, done: Sequence[Done]) -> frozenset[UUID]:
-        """Completions without effects, of any tenants, in one transaction. What is not in the answer was refused."""
-        async with self.database.transaction(NO_TENANT) as transaction:
-            return await JobStore(transaction.connection).complete_all(self.worker, done)
+        """Completions without effects, of any tenants, in one transaction. Answers those that were refused."""
+        async with self.database.nobody() as connection:
+            return await JobStore(connection).complete_all(self.worker, done)
 
     async def fail(self, held: Job, failure: Failure) -> Job:
         async with self.database.transaction(held.tenant_id) as transaction:

@@ -153,16 +153,21 @@ class Worker:
         run = Run(job)
         self._heart.hold(run.lease)
         if job.trace == current_trace():
-            run.task = asyncio.create_task(self._attendance.attend(run))
+            task = asyncio.create_task(self._attend(run))
         else:
             with tracing(job.trace):  # the task keeps it
-                run.task = asyncio.create_task(self._attendance.attend(run))
-        self._running[run.task] = run
-        run.task.add_done_callback(self._ended)
+                task = asyncio.create_task(self._attend(run))
+        run.task = task
+        self._running[task] = run
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._heart.drop(self._running.pop(task).lease)
-        self._wakeup.wake()
+    async def _attend(self, run: Run) -> None:
+        try:
+            await self._attendance.attend(run)
+        finally:
+            if run.task:
+                del self._running[run.task]
+            self._heart.drop(run.lease)
+            self._wakeup.wake()
 
     async def _give_back(self) -> None:
         await asyncio.sleep(0)  # a task that never began could not give anything back

@@ -1,17 +1,32 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
+
+import pytest
+from psycopg.errors import InsufficientPrivilege
 
 from tests.support.events import Noted, announce, new_tenant
 from touchline.platform.endpoints import PostgresEndpoint
+from touchline.platform.events import queries
 from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.events.settings import EventSettings
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 
 SETTINGS = EventSettings(sequence_batch=100)
+MANY = """
+INSERT INTO platform.event_inbox (id, tenant_id, type, version, key, revision, occurred_at, data, events, many)
+VALUES (gen_random_uuid(), %s, 'test.noted', 1, '', 0, now(), '{}', 3, %s)
+"""
+
+
+def one(key: str, number: int) -> str:
+    event = {"id": str(uuid4()), "key": key, "revision": number, "trace": "story", "data": {"number": number}}
+    return json.dumps(event)
 
 
 def sequencer(database: Database, settings: EventSettings = SETTINGS) -> Sequencer:
@@ -36,6 +51,29 @@ async def test_positions_follow_commits_not_inserts(database: Database) -> None:
         assert await sequencer(database).step() == 1
     assert await sequencer(database).step() == 1
     assert await log(database) == [(1, "late", 0), (2, "early", 0)]
+
+
+async def test_events_that_were_written_together_get_a_position_each(database: Database) -> None:
+    tenant = new_tenant()
+    await announce(database, tenant, Noted(name="before"))
+    async with database.system("test: write many at once") as transaction:
+        await transaction.connection.execute(MANY, [tenant, f"{one('x', 1)},{one('y', 2)},{one('x', 3)}"])
+    await announce(database, tenant, Noted(name="after"))
+    log_status, _ = await queries.status(database)
+    assert log_status.inbox == 5
+    few = EventSettings(sequence_batch=2)
+    assert [await sequencer(database, few).step() for _ in range(3)] == [4, 1, 0]
+    assert await log(database) == [(1, "before", 0), (2, "x", 1), (3, "y", 2), (4, "x", 3), (5, "after", 0)]
+    async with database.transaction(tenant) as transaction:
+        found = await transaction.connection.execute("SELECT count(DISTINCT id), count(trace) FROM platform.events")
+        assert await found.fetchone() == (5, 3)
+
+
+async def test_only_the_databases_own_functions_write_many_at_once(database: Database) -> None:
+    tenant = new_tenant()
+    with pytest.raises(InsufficientPrivilege):
+        async with database.transaction(tenant) as transaction:
+            await transaction.connection.execute(MANY, [tenant, "not what a sequencer can read"])
 
 
 async def test_a_transaction_that_rolls_back_leaves_no_gap(database: Database) -> None:
