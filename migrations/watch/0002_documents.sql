@@ -1,6 +1,8 @@
 -- Matches, goals and words for teams as documents, under the names and with the fields that people know them by.
 -- A goal that was taken away is in none of them.
 
+ALTER TABLE watch.fixtures ADD COLUMN applied_run text; -- the monitor run whose goals were compared last
+
 CREATE VIEW watch.goal_documents WITH (security_invoker = true) AS
 SELECT g.tenant_id, g.fixture_id, g.event_id, g.generation, g.minute, g.extra, g.home_score + g.away_score AS scored,
        g.raw || jsonb_build_object(

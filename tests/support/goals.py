@@ -90,6 +90,7 @@ class Memory:
         for written in decision.written:
             assert written.is_new is (written.goal.ref not in self.goals), "ids collide"
             self.goals[written.goal.ref] = written.goal
+        if decision.written:
             ids = [goal.ref.event_id for goal in self.living]
             assert len(ids) == len(set(ids)), "two living goals share an id"
         gone = {goal.ref for goal in decision.removed}

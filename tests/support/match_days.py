@@ -116,7 +116,7 @@ def random_day(seed: int) -> Day:
     day = Day(goals, order=Random(seed))
     if dice.random() < 0.3:
         day.unanswered = set(dice.sample(range(LAST_QUIRK), dice.randint(1, 6)))
-    if dice.random() < 0.15 and all(goal.blinked is NEVER for goal in goals):
+    if dice.random() < 0.15:
         day.empty = _span(dice, 0, 6)
     if dice.random() < 0.1:
         day.uncounted = _span(dice, 0, 4)
@@ -145,7 +145,8 @@ def _goal(dice: Random, key: int, slot: int) -> RealGoal:
 
 
 def _late_totals(dice: Random, goal: RealGoal) -> None:
-    goal.totals_lag = dice.randint(-3, 4)
+    """Late for less than what makes a goal go: longer, and one that the list has lost looks annulled."""
+    goal.totals_lag = dice.randint(-3, TRUSTED - 1)
 
 
 def _late_name(dice: Random, goal: RealGoal) -> None:
@@ -157,13 +158,10 @@ def _annulled(dice: Random, goal: RealGoal) -> None:
 
 
 def _vanishes(dice: Random, goal: RealGoal) -> None:
-    if goal.blinked is NEVER:
-        goal.vanished = _span(dice, goal.told, 8)
+    goal.vanished = _span(dice, goal.told, 8)
 
 
 def _blinks(dice: Random, goal: RealGoal) -> None:
-    """Not after the list alone had lost it: then it may be gone at once."""
-    goal.vanished = NEVER
     goal.blinked = _span(dice, goal.told + 1, TRUSTED - 1)
 
 

@@ -6,12 +6,13 @@ until it is dropped, so that a gap in the list changes nobody else's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import combinations
 from typing import TypeAlias
 
 from .matching import Item, Side
 from .moments import Moment, distance, is_near, nothing_between
-from .naming import same_player
+from .naming import identity, same_player
 
 Group: TypeAlias = list[Item]  # one goal
 
@@ -19,7 +20,7 @@ Group: TypeAlias = list[Item]  # one goal
 def group(items: Sequence[Item], side: Side) -> list[Group]:
     """In the order in which they were scored: the place is the side's part of the running score."""
     groups: list[Group] = [[item] for item in items]
-    pairs = list(_possible_pairs(items, side))
+    pairs = _possible_pairs(items, side)
     for one, other in pairs:
         if not (one.is_seen and other.is_seen):
             _join(groups, one, other, side, most_seen=1)
@@ -29,17 +30,25 @@ def group(items: Sequence[Item], side: Side) -> list[Group]:
     return sorted(groups, key=lambda each: _order(each, side))
 
 
-def _possible_pairs(items: Sequence[Item], side: Side) -> Iterator[tuple[Item, Item]]:
-    """Nearest first: the same side, nearly the same minute, nobody scored between, and another scorer."""
+def _possible_pairs(items: Sequence[Item], side: Side) -> list[tuple[Item, Item]]:
+    """The same side, nearly the same minute, nobody scored between, and another scorer. First those that were one
+    before, then the nearest."""
     pairs = [
-        (distance(one.moment, other.moment), place, one, other)
-        for place, one in enumerate(items)
-        for other in items[place + 1 :]
+        (one, other)
+        for one, other in combinations(sorted(items, key=_place), 2)
         if is_near(one.moment, other.moment)
         and nothing_between(one.moment, other.moment, side.moments)
         and not same_player(one.told, other.told)
     ]
-    return ((one, other) for _, _, one, other in sorted(pairs, key=lambda pair: pair[:2]))
+    return sorted(pairs, key=lambda pair: (not _were_one(*pair, side), distance(pair[0].moment, pair[1].moment)))
+
+
+def _place(item: Item) -> tuple[Moment, str]:
+    return item.moment, str(identity(item.told))
+
+
+def _were_one(one: Item, other: Item, side: Side) -> bool:
+    return bool(one.stored and other.stored and side.rank(one.stored) == side.rank(other.stored))
 
 
 def _is_one_too_many(groups: Sequence[Group], one: Item, other: Item, side: Side) -> bool:

@@ -62,9 +62,14 @@ class Side:
 def match(side: Side) -> list[Item]:
     matched, left = _paired(side)
     items = [_known_again(stored, matched.get(stored.ref.event_id)) for stored in side.stored]
-    for entry in sorted(left, key=lambda each: (identity(each) is None, moment(each))):
+    for entry in sorted(left, key=lambda each: (not _is_alone(each, side), identity(each) is None, moment(each))):
         items = _with(items, entry, side)
     return items
+
+
+def _is_alone(entry: FeedGoal, side: Side) -> bool:
+    """Whether it cannot be a goal that is listed twice. Those that can come last, when the others are counted."""
+    return not any(is_near(moment(entry), moment(other)) for other in side.entries if other is not entry)
 
 
 def _known_again(stored: StoredGoal, entry: FeedGoal | None) -> Item:

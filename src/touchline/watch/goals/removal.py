@@ -1,7 +1,7 @@
 """Which goals go, and where what was found of them goes.
 
-Invariant: a goal goes only when it was missed by enough distinct runs and the feed's totals do not count it any more.
-One whose place another scorer has taken loses nothing: what was found of it moves.
+Invariant: a goal goes only when enough distinct runs have neither listed nor counted it: one that the feed's totals
+still count was lost by the list alone. When another scorer takes its place, what was found of it moves.
 """
 
 from __future__ import annotations
@@ -23,24 +23,48 @@ class Going:
     successor: Item | None = None
 
 
-def going(groups: Sequence[Group], side: Side, event_type: str, run_id: str, polls: int) -> Iterator[Going]:
-    seen = [each for each in groups if any(item.is_seen for item in each)]
-    missing = _missing(side, event_type, len(seen))
-    for each in groups:
-        absent = [item.stored for item in each if item.stored and not item.is_seen]
-        due = [goal for goal in absent if len({*goal.absent_workflows, run_id}) >= polls]
-        if each in seen:
-            if missing <= len(groups) - len(seen):  # else it may be a goal of its own that is counted and not listed
-                yield from (_replaced(goal, each) for goal in absent if goal in due or identity(goal.told) is None)
-        elif missing == 0 and due == absent:  # as long as one of them may come back, it is this goal
-            yield from (_dropped(goal, seen) for goal in absent)
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """The goals that are not listed, told apart by what the totals say."""
+
+    missed: Sequence[Item]  # the poll speaks against them
+    counted: Sequence[Item]  # or one of them is: the list alone has lost it
 
 
-def _missing(side: Side, event_type: str, seen: int) -> int:
-    """How many goals the totals count that are not listed. Totals that are not told could count any."""
+def unseen(groups: Sequence[Group], side: Side, event_type: str) -> Unseen:
+    listed = [each for each in groups if any(item.is_seen for item in each)]
+    unlisted = [each for each in groups if each not in listed]
+    hidden = _hidden(side, event_type, len(listed))
+    if hidden is None:
+        return Unseen(_absent(listed), ())
+    replaced, kept = (_absent(listed), []) if hidden <= len(unlisted) else ([], _absent(listed))
+    lost = _absent(unlisted)
+    return Unseen([*replaced, *lost], kept) if hidden == 0 else Unseen(replaced, [*kept, *lost])
+
+
+def _hidden(side: Side, event_type: str, listed: int) -> int | None:
+    """How many goals the totals count that are not listed; None when they are not told."""
     if event_type != GOAL_TYPE:
         return 0
-    return 1 if side.total is None else max(side.total - seen, 0)
+    return None if side.total is None else max(side.total - listed, 0)
+
+
+def _absent(groups: Sequence[Group]) -> list[Item]:
+    return [item for each in groups for item in each if not item.is_seen]
+
+
+def going(groups: Sequence[Group], missed: Sequence[Item], run_id: str, polls: int) -> Iterator[Going]:
+    """Of those that were missed now, the ones that were missed often enough."""
+    due = [item for item in missed if item.stored and len({*item.stored.absent_workflows, run_id}) >= polls]
+    staying = [item for each in groups for item in each if item not in due]
+    for each in groups:
+        is_listed = any(item.is_seen for item in each)
+        may_return = any(item in staying for item in each)  # as long as one does, it is this goal
+        for item in each:
+            if item.stored and is_listed and item in missed and (item in due or identity(item.told) is None):
+                yield _replaced(item.stored, each)
+            elif item.stored and not is_listed and not may_return:
+                yield _dropped(item.stored, staying)
 
 
 def _replaced(goal: StoredGoal, of_one_goal: Group) -> Going:
@@ -50,12 +74,9 @@ def _replaced(goal: StoredGoal, of_one_goal: Group) -> Going:
     return Going(goal, Removal.IDENTIFIED if identity(goal.told) is None else Removal.REATTRIBUTED, successor)
 
 
-def _dropped(goal: StoredGoal, seen: Sequence[Group]) -> Going:
+def _dropped(goal: StoredGoal, staying: Sequence[Item]) -> Going:
     """Of one scorer at one moment nobody can tell two goals apart: what was found shows the one that stays."""
-    for each in seen:
-        for item in each:
-            told = item.told
-            is_same_moment = (told.minute, told.extra) == (goal.told.minute, goal.told.extra)
-            if item.is_seen and is_same_moment and same_player(told, goal.told):
-                return Going(goal, Removal.DOUBLED, item)
+    for item in staying:
+        if item.moment == moment(goal.told) and same_player(item.told, goal.told):
+            return Going(goal, Removal.DOUBLED, item)
     return Going(goal, Removal.ANNULLED)

@@ -17,9 +17,9 @@ from touchline.watch.settings import WatchSettings
 from .counting import Group, group, scored_before
 from .matching import Item, Side, Sight, match
 from .model import GOAL_TYPE, Decision, Said, Score, StoredGoal, Triggered, Written
-from .moments import moment
+from .moments import Moment, moment
 from .naming import identity, is_known, label, next_name, workflow_id
-from .removal import Going, going
+from .removal import Going, going, unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ class Counted:
 
     item: Item
     score: Score
+    is_missed: bool = False
+    is_hidden: bool = False  # not listed, and counted all the same
 
 
 def decide(
@@ -53,25 +55,35 @@ def decide(
     changed = [each for each in kept if each is not None]
     written = (*moved, *added, *changed)
     after = {each.goal.ref: each.goal for each in written}
-    seen = [after.get(each.item.stored.ref, each.item.stored) for each in counted if each.item.stored]
-    return Decision(written, tuple(_triggered([*seen, *(each.goal for each in added)])))
+    listed = [each.item.stored for each in counted if each.item.stored and each.item.is_seen]
+    now_there = [*(after.get(each.ref, each) for each in listed), *(each.goal for each in added)]
+    return Decision(written, tuple(to_search(now_there)))
 
 
 def _compared(stored: Sequence[StoredGoal], fixture: FeedFixture, poll: Poll) -> tuple[list[Counted], list[Going]]:
-    living = [each for each in stored if each.lives]
+    living = sorted((each for each in stored if each.lives), key=lambda each: each.ref.event_id)
     of_match = {fixture.home.id, fixture.away.id}
-    entries = [each for each in fixture.goals or () if each.team.id in of_match]
+    entries = sorted((each for each in fixture.goals or () if each.team.id in of_match), key=_in_no_order)
     types = sorted({each.type for each in entries} | {each.told.type for each in living})
     counted, leaving = list[Counted](), list[Going]()
     for event_type in types:
         sides = [_side(fixture, is_home, event_type, living, entries) for is_home in (True, False)]
         groups = [group(match(side), side) for side in sides]
+        missed, hidden = set[Item](), set[Item]()
         for side, each in zip(sides, groups, strict=True):
-            leaving += going(each, side, event_type, poll.run_id, poll.polls_to_trust)
+            absent = unseen(each, side, event_type)
+            leaving += going(each, absent.missed, poll.run_id, poll.polls_to_trust)
+            missed |= {*absent.missed}
+            hidden |= {*absent.counted}
         gone = {each.goal.ref for each in leaving}
         home, away = ([_staying(each, gone) for each in of_side if _staying(each, gone)] for of_side in groups)
-        counted += [Counted(item, Score(*score)) for item, score in _scores(home, away)]
+        counted += [Counted(item, Score(*score), item in missed, item in hidden) for item, score in _scores(home, away)]
     return counted, leaving
+
+
+def _in_no_order(entry: FeedGoal) -> tuple[Moment, str, str]:
+    """The feed's own order means nothing, so it must not decide anything."""
+    return moment(entry), str(identity(entry)), entry.detail
 
 
 def _side(
@@ -103,7 +115,7 @@ def _scores(home: Sequence[Group], away: Sequence[Group]) -> Iterable[tuple[Item
 def _kept(before: StoredGoal, counted: Counted, poll: Poll) -> Written | None:
     """A stored goal that stays; None when nothing about it has changed."""
     after = before if before.score == counted.score else replace(before, score=counted.score)
-    after = _seen(after, counted.item, poll) if counted.item.is_seen else _missed(after, poll)
+    after = _seen(after, counted.item, poll) if counted.item.is_seen else _unseen(after, counted, poll)
     if after is before or after == before:
         return None
     if after.stable_at and not before.stable_at:
@@ -146,10 +158,11 @@ def _trusted(goal: StoredGoal, poll: Poll) -> StoredGoal:
     )
 
 
-def _missed(goal: StoredGoal, poll: Poll) -> StoredGoal:
-    runs = goal.absent_workflows
-    if poll.run_id not in runs and len(runs) < poll.polls_to_trust:  # it may stay away long, while the totals count it
-        goal = replace(goal, absent_workflows=(*runs, poll.run_id))
+def _unseen(goal: StoredGoal, counted: Counted, poll: Poll) -> StoredGoal:
+    if counted.is_hidden and goal.absent_workflows:
+        goal = replace(goal, absent_workflows=())
+    if counted.is_missed and poll.run_id not in goal.absent_workflows:
+        goal = replace(goal, absent_workflows=(*goal.absent_workflows, poll.run_id))
     return replace(goal, monitor_workflows=()) if goal.monitor_workflows and not goal.stable_at else goal
 
 
@@ -182,9 +195,9 @@ def _added(
     return names, added
 
 
-def _triggered(seen: Iterable[StoredGoal]) -> Iterable[Triggered]:
+def to_search(listed: Iterable[StoredGoal]) -> Iterable[Triggered]:
     """Also those whose search was to start after an earlier poll, and did not."""
-    for goal in seen:
+    for goal in listed:
         is_open = goal.lives and not goal.monitor_complete and not goal.download_complete
-        if is_open and not goal.absent_workflows and goal.workflow_id and goal.label:
+        if is_open and goal.workflow_id and goal.label:
             yield Triggered(goal.ref, goal.workflow_id, goal.label)

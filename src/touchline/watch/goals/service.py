@@ -17,7 +17,7 @@ from touchline.watch.settings import WatchSettings
 
 from .deadlines import overdue
 from .model import Applied, Said, StoredGoal, Written
-from .rules import decide
+from .rules import decide, to_search
 from .store import GoalStore
 
 __all__ = ["apply_poll", "close_overdue"]
@@ -30,10 +30,13 @@ async def apply_poll(
 ) -> Applied:
     """Once for each match and each run that the feed answered."""
     store = GoalStore(transaction.connection)
-    stored = await store.hold_match(fixture.id)
-    if stored is None:
+    held = await store.hold_match(fixture.id)
+    if held is None or fixture.goals is None:
         return Applied()
-    decision = decide(stored, fixture, run_id, now, settings)
+    if held.applied_run == run_id:  # again, after its answer was lost
+        return Applied(tuple(to_search(goal for goal in held.goals if not goal.absent_workflows)))
+    await store.applied(fixture.id, run_id)
+    decision = decide(held.goals, fixture, run_id, now, settings)
     for written in decision.written:
         await _write(transaction, store, written)
     removed, moved = tuple(goal.ref for goal in decision.removed), tuple(decision.moved)
@@ -47,7 +50,8 @@ async def apply_poll(
 async def close_overdue(transaction: Transaction, fixture_id: int, now: datetime, settings: WatchSettings) -> None:
     """Ends the goals that nobody waits for any longer, each with an outcome that says why."""
     store = GoalStore(transaction.connection)
-    for goal in overdue(await store.hold_match(fixture_id) or (), now, settings):
+    held = await store.hold_match(fixture_id)
+    for goal in overdue(held.goals if held else (), now, settings):
         revision = await store.close(goal, now)
         transaction.announce(_changed(goal, Said.COMPLETE), revision=revision)
         log.warning("[MONITOR] goal ended without its search", extra={"goal": goal.ref.name, "outcome": goal.outcome})

@@ -7,6 +7,7 @@ writes the feed's columns and the watching of them, never what searches and uplo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
 
@@ -21,7 +22,7 @@ from .model import Removal, Score, StoredGoal
 
 HOLD_FIXTURE: LiteralString = """
 -- Only while it is followed: what is completed does not change any more.
-SELECT id FROM watch.fixtures
+SELECT applied_run FROM watch.fixtures
  WHERE tenant_id = (SELECT platform.current_tenant()) AND id = %(fixture_id)s AND stage <> 'completed'
    FOR NO KEY UPDATE
 """
@@ -35,6 +36,10 @@ SELECT event_id, generation, fixture_id, team_id, team_name, player_id, player_n
  WHERE tenant_id = (SELECT platform.current_tenant()) AND fixture_id = %(fixture_id)s
  ORDER BY event_id, generation
    FOR UPDATE
+"""
+APPLY: LiteralString = """
+UPDATE watch.fixtures SET applied_run = %(run_id)s
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND id = %(fixture_id)s
 """
 ADD: LiteralString = """
 INSERT INTO watch.goals (tenant_id, event_id, generation, fixture_id, team_id, team_name, player_id, player_name, type,
@@ -83,16 +88,26 @@ SELECT fixture_id, event_id, generation FROM watch.goals
 """
 
 
+@dataclass(frozen=True, slots=True)
+class HeldMatch:
+    applied_run: str | None  # the monitor run whose answer was compared last
+    goals: Sequence[StoredGoal]  # living or not
+
+
 class GoalStore:
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def hold_match(self, fixture_id: int) -> Sequence[StoredGoal] | None:
-        """All goals of a match, living or not, until the transaction ends; None when it is not followed."""
+    async def hold_match(self, fixture_id: int) -> HeldMatch | None:
+        """A match and all its goals until the transaction ends; None when it is not followed."""
         values = {"fixture_id": fixture_id}
-        if not await (await self._connection.execute(HOLD_FIXTURE, values)).fetchone():
+        row = await (await self._connection.execute(HOLD_FIXTURE, values)).fetchone()
+        if row is None:
             return None
-        return await fetch_all(self._connection, _stored, HOLD_GOALS, **values)
+        return HeldMatch(row[0], await fetch_all(self._connection, _stored, HOLD_GOALS, **values))
+
+    async def applied(self, fixture_id: int, run_id: str) -> None:
+        await self._connection.execute(APPLY, {"fixture_id": fixture_id, "run_id": run_id})
 
     async def add(self, goal: StoredGoal) -> int:
         return await self._revision(ADD, _columns(goal))

@@ -68,15 +68,14 @@ class Simulation:
                 self.memory.change(triggered.goal, monitor_complete=True, search_started_at=self.memory.now)
 
     def find_videos(self, poll: int) -> None:
-        for goal in self.memory.living:
-            if goal.monitor_complete and self.dice.random() < 0.3:
+        for goal in (goal for goal in self.memory.living if goal.monitor_complete):
+            if self.dice.random() < 0.3:
                 name = f"video-{len(self.videos)}"
                 self.videos[name] = Video(truth_of(goal), goal.ref, poll + self.dice.randint(0, 6))
-            if goal.monitor_complete and self.dice.random() < 0.05:
+            if self.dice.random() < 0.05:
                 self.memory.change(goal.ref, download_complete=True, outcome="found")
         for name, video in self.videos.items():
-            living = self.memory.living_goal(video.searched_for)
-            if video.lands == poll and living:
+            if video.lands == poll and (living := self.memory.living_goal(video.searched_for)):
                 self.memory.videos[name] = living.ref
                 video.has_landed = True
 
