@@ -60,6 +60,8 @@ class Side:
 
 
 def match(side: Side) -> list[Item]:
+    if not side.stored and not side.entries:
+        return []
     matched, left = _paired(side)
     items = [_known_again(stored, matched.get(stored.ref.event_id)) for stored in side.stored]
     for entry in sorted(left, key=lambda each: (not _is_alone(each, side), identity(each) is None, moment(each))):
