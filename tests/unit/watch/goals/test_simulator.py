@@ -113,6 +113,7 @@ def check_end(simulation: Simulation) -> None:
     assert all(goal.download_complete and goal.outcome for goal in memory.living), "every goal ends"
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_match_days(part: int) -> None:
     for seed in range(FIRST_SEED + part, FIRST_SEED + part + PARTS * DAYS, PARTS):
