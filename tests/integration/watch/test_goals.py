@@ -34,7 +34,7 @@ VALUES (platform.current_tenant(), %(id)s, 'active', '1H', %(now)s, %(home_id)s,
 ADD_VIDEO = """
 INSERT INTO watch.videos (tenant_id, artifact_hash, event_id, generation, object_key, md5, size_bytes, duration_ms,
                           width, height, fingerprint, verified, source_url, rank, archived_at)
-SELECT platform.current_tenant(), %(hash)s, %(event_id)s, %(generation)s, 'watch/a.mp4', 'md5', 1000, 9000, 640, 360,
+SELECT platform.current_tenant(), %(hash)s, %(event_id)s, %(generation)s, 'watch/a.mp4', %(hash)s, 1000, 9000, 640, 360,
        'dense:0.25:', true, 'https://x.com/a/status/1', 1 + count(*), %(now)s
   FROM watch.videos WHERE event_id = %(event_id)s AND generation = %(generation)s AND state = 'kept'
 """
