@@ -123,14 +123,19 @@ def random_day(seed: int) -> Day:
     if dice.random() < 0.5:
         _add_close_pair(dice, day)
     if any(goal.wrong_until > (goal.corrected or POLLS) for goal in goals):
-        _hold_totals_back(goals)
+        _keep_totals_behind(day)
     return day
 
 
-def _hold_totals_back(goals: list[RealGoal]) -> None:
+def _keep_totals_behind(day: Day) -> None:
     """Totals that are ahead of the list count both scorers of one goal, when both are listed: nobody could tell."""
-    for goal in goals:
+    for goal in day.goals:
+        first_seen = range(goal.told, goal.told + TRUSTED)
         goal.totals_lag = max(goal.totals_lag, 0)
+        if goal.vanished.first in first_seen:
+            goal.vanished = NEVER
+        if any(poll in day.empty for poll in first_seen):
+            day.empty = NEVER
 
 
 def _goal(dice: Random, key: int, slot: int) -> RealGoal:

@@ -64,14 +64,17 @@ def match(side: Side) -> list[Item]:
         return []
     matched, left = _paired(side)
     items = [_known_again(stored, matched.get(stored.ref.event_id)) for stored in side.stored]
-    for entry in sorted(left, key=lambda each: (not _is_alone(each, side), identity(each) is None, moment(each))):
+    for entry in sorted(left, key=lambda each: (_doubt(each, side), identity(each) is None, moment(each))):
         items = _with(items, entry, side)
     return items
 
 
-def _is_alone(entry: FeedGoal, side: Side) -> bool:
-    """Whether it cannot be a goal that is listed twice. Those that can come last, when the others are counted."""
-    return not any(is_near(moment(entry), moment(other)) for other in side.entries if other is not entry)
+def _doubt(entry: FeedGoal, side: Side) -> int:
+    """Whether it may be a goal that is listed twice. Those that may come last, when the others are counted."""
+    others = [other for other in side.entries if other is not entry]
+    if any(_says_the_same(entry, other) for other in others):
+        return 2
+    return int(any(is_near(moment(entry), moment(other)) for other in others))
 
 
 def _known_again(stored: StoredGoal, entry: FeedGoal | None) -> Item:
@@ -106,7 +109,8 @@ def _best_pairs(
     for number, entry in entries.items():
         for event_id, goal in stored.items():
             if (off := fits(entry, goal, side)) is not None:
-                costs.append(((off, ranks[number] != side.rank(goal)), number, event_id))
+                # Of one scorer at one moment no score tells two apart: the older one is meant, today and tomorrow.
+                costs.append(((off, off > 0 and ranks[number] != side.rank(goal)), number, event_id))
     used_entries, used_goals = set[int](), set[str]()
     for _, number, event_id in sorted(costs):
         if number not in used_entries and event_id not in used_goals:
