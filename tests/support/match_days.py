@@ -12,8 +12,8 @@ from random import Random
 from tests.support.goals import AWAY, HOME, match
 from touchline.watch.feed.model import FeedFixture, FeedGoal
 
-LAST_QUIRK = 24  # polls; from then on the feed is right
-POLLS = LAST_QUIRK + 6
+LAST_QUIRK = 21  # polls; from then on the feed is right
+POLLS = LAST_QUIRK + 5
 TRUSTED = 3
 SQUAD = 4
 FIRST_MINUTES = ((3, 0), (12, 0), (21, 0), (30, 0), (39, 0), (45, 2), (54, 0), (63, 0), (72, 0), (81, 0), (90, 1))
@@ -182,7 +182,8 @@ def _corrected(dice: Random, goal: RealGoal) -> None:
     """One scorer instead of another: at once, side by side for a while, or with a gap between."""
     goal.corrected = goal.told + dice.randint(1, 8)
     goal.wrong_scorer = goal.scorer // 100 * 100 + 50 + dice.randrange(SQUAD)
-    goal.wrong_until = max(goal.corrected + dice.choice((0, 0, -2, -1, 2, 5)), goal.told + 1)
+    overlap = dice.choice((0, 0, -2, -1, 2, 5))
+    goal.wrong_until = min(max(goal.corrected + overlap, goal.told + 1), LAST_QUIRK)
     goal.minute_off = dice.choice((0, 0, 1, 2))
     if dice.random() < 0.2:
         goal.returned = _span(dice, max(goal.corrected, goal.wrong_until), 5)

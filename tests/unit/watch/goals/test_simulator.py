@@ -53,7 +53,7 @@ class Simulation:
                 decision = self.memory.poll(answer, run_id)
                 self.check_debounce(decision)
                 self.search(decision)
-                if self.dice.random() < 0.25:
+                if self.dice.random() < 0.1:
                     self.check_again(answer, run_id)
             self.find_videos(poll)
             self.check_videos()
