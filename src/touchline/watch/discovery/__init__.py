@@ -1,0 +1,1 @@
+"""Finds the videos of a goal: what to search for, where, and what was found."""
