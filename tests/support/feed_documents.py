@@ -50,7 +50,9 @@ JUNK: st.SearchStrategy[Any] = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(),
-    st.sampled_from([2**63, -1, 10**30, 0, "", "  ", "x\x00y", "\ud800", "１２", "TBD", [], {}, [None], {"id": {}}]),
+    st.sampled_from(
+        [2**63, -1, 10**30, 0, "", "  ", "x\x00y", "\ud800", "\uff11\uff12", "TBD", [], {}, [None], {"id": {}}]
+    ),
     st.floats(),
     st.text(st.characters(), max_size=20),
     st.lists(st.none() | st.integers() | st.text(max_size=5), max_size=3),

@@ -114,7 +114,17 @@ def test_a_broken_match_never_hides_a_good_one(bad: Any) -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(7, 7), ("7", 7), (True, None), (7.0, None), (-1, None), ("７", None), ("", None), ("7 ", None), (10**9, None)],
+    [
+        (7, 7),
+        ("7", 7),
+        (True, None),
+        (7.0, None),
+        (-1, None),
+        ("\uff17", None),
+        ("", None),
+        ("7 ", None),
+        (10**9, None),
+    ],
 )
 def test_whole_numbers(value: Any, expected: int | None) -> None:
     assert whole(value) == expected

@@ -137,9 +137,15 @@ def test_completion(case: str, status: str, goals: list[GoalFacts], verdict: Com
 
 @pytest.mark.parametrize(
     ("runs", "winner", "complete"),
-    [([], 40, False), (["a"], 40, True), (["a", "b"], None, False), (["a", "b", "b"], None, False), ("abc", None, True)],
+    [
+        ([], 40, False),
+        (["a"], 40, True),
+        (["a", "b"], None, False),
+        (["a", "b", "b"], None, False),
+        ("abc", None, True),
+    ],
 )
-def test_enough_looks_or_a_winner(runs: list[str], winner: int | None, complete: bool) -> None:
+def test_enough_looks_or_a_winner(runs: str, winner: int | None, complete: bool) -> None:
     assert rules.is_complete(runs, winner, SETTINGS) is complete
 
 

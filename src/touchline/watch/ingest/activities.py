@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -35,6 +35,14 @@ class IngestActivities:
     teams: TrackedTeams
     settings: FixtureSettings
     retention: timedelta
+
+    def all(self) -> Sequence[Callable[..., Any]]:
+        """For a worker."""
+        return (
+            self.fetch_todays_fixtures,
+            self.categorize_and_store_fixtures,
+            self.remove_old_fixtures,
+        )
 
     @activity.defn(name="fetch_todays_fixtures")
     async def fetch_todays_fixtures(self, wanted: Wanted) -> Fetched:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from temporalio import activity
 
@@ -42,6 +42,19 @@ class MonitorActivities:
     settings: FixtureSettings
     watch: WatchSettings
     attributes: bool = False  # whether the server knows our search attributes
+
+    def all(self) -> Sequence[Callable[..., Any]]:
+        """For a worker."""
+        return (
+            self.list_monitored_fixtures,
+            self.fetch_staging_fixtures,
+            self.fetch_active_fixtures,
+            self.process_staging_fixtures,
+            self.activate_pending_fixtures,
+            self.store_and_compare,
+            self.process_fixture_events,
+            self.complete_fixture_if_ready,
+        )
 
     @activity.defn(name="list_monitored_fixtures")
     async def list_monitored_fixtures(self, run_id: str) -> Monitored:
