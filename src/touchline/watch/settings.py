@@ -32,5 +32,15 @@ class WatchSettings(Section):
     search_rest: Duration = Field(default=timedelta(seconds=10), ge=timedelta(0))
     """How long a goal is left alone at least between two searches."""
 
+    unidentified_after: Duration = Field(default=timedelta(hours=2), gt=timedelta(0))
+    """When a goal whose scorer nobody names, or that never stays in the feed, ends without a search."""
+
+    unsearched_after: Duration = Field(default=timedelta(hours=1), gt=timedelta(0))
+    """When a goal whose search could not be started ends without one."""
+
+    lost_after: Duration = Field(default=timedelta(hours=26), gt=timedelta(0))
+    """When a goal whose search has begun ends though its workflow never said so. Longer than a video may wait to be
+    validated."""
+
     retention: Duration = Field(default=timedelta(days=14), ge=timedelta(days=1))
     """How long matches and the videos of their goals are kept."""

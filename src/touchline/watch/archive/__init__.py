@@ -1,0 +1,1 @@
+"""The archive: each goal's videos, the best copy of each, ranked."""

@@ -1,0 +1,76 @@
+"""A poll's effect on the goals of a match: what the rules decide, written and announced in the poll's transaction.
+
+Invariant: applied twice with one run, it changes nothing the second time. What is written of a goal and of its videos
+commits together: nobody sees a half-removed goal.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+
+from touchline.contracts.events.watch import GoalChanged
+from touchline.platform.postgres.database import Transaction
+from touchline.watch.archive.service import drop_all, move_all
+from touchline.watch.feed.model import FeedFixture
+from touchline.watch.settings import WatchSettings
+
+from .deadlines import overdue
+from .model import Applied, Said, StoredGoal, Written
+from .rules import decide
+from .store import GoalStore
+
+__all__ = ["apply_poll", "close_overdue"]
+
+log = logging.getLogger(__name__)
+
+
+async def apply_poll(
+    transaction: Transaction, fixture: FeedFixture, run_id: str, now: datetime, settings: WatchSettings
+) -> Applied:
+    """Once for each match and each run that the feed answered."""
+    store = GoalStore(transaction.connection)
+    stored = await store.hold_match(fixture.id)
+    if stored is None:
+        return Applied()
+    decision = decide(stored, fixture, run_id, now, settings)
+    for written in decision.written:
+        await _write(transaction, store, written)
+    removed, moved = tuple(goal.ref for goal in decision.removed), tuple(decision.moved)
+    for goal in removed:
+        await drop_all(transaction, goal, now)
+    for old, new in moved:
+        await move_all(transaction, old, new, now)
+    return Applied(decision.triggered, removed, moved)
+
+
+async def close_overdue(transaction: Transaction, fixture_id: int, now: datetime, settings: WatchSettings) -> None:
+    """Ends the goals that nobody waits for any longer, each with an outcome that says why."""
+    store = GoalStore(transaction.connection)
+    for goal in overdue(await store.hold_match(fixture_id) or (), now, settings):
+        revision = await store.close(goal, now)
+        transaction.announce(_changed(goal, Said.COMPLETE), revision=revision)
+        log.warning("[MONITOR] goal ended without its search", extra={"goal": goal.ref.name, "outcome": goal.outcome})
+
+
+async def _write(transaction: Transaction, store: GoalStore, written: Written) -> None:
+    goal = written.goal
+    if written.reopened:
+        await store.reopen(goal.ref)
+    is_visible = written.said is not None
+    revision = await (store.add(goal) if written.is_new else store.save(goal, visible=is_visible))
+    if written.said:
+        transaction.announce(_changed(goal, written.said), revision=revision)
+    if written.said and written.said is not Said.SEEN:
+        log.info("[MONITOR] goal %s", written.said, extra={"goal": goal.ref.name, "removal": goal.removal})
+
+
+def _changed(goal: StoredGoal, what: Said) -> GoalChanged:
+    return GoalChanged(
+        event_id=goal.ref.event_id,
+        generation=goal.ref.generation,
+        fixture_id=goal.ref.fixture_id,
+        what=what,
+        outcome=goal.outcome if what is Said.COMPLETE else None,
+        moved_to=goal.moved_to.event_id if goal.moved_to else None,
+    )
