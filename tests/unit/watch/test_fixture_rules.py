@@ -10,7 +10,7 @@ from touchline.watch.fixtures import rules
 from touchline.watch.fixtures.model import Failed, Followed, GoalFacts, Stage
 from touchline.watch.fixtures.rules import Completion
 from touchline.watch.fixtures.settings import FixtureSettings
-from touchline.watch.monitor.names import monitor_run_id
+from touchline.watch.monitor.names import name_of_run
 
 SETTINGS = FixtureSettings()
 KICK_OFF = datetime(2026, 3, 14, 15, tzinfo=UTC)
@@ -183,11 +183,19 @@ def test_the_summary_of_a_match() -> None:
 @given(st.lists(st.floats(0, 1e6), min_size=1))
 def test_a_percentile_was_measured_and_grows(values: list[float]) -> None:
     ascending = sorted(values)
-    found = [rules.percentile(ascending, percent) for percent in (0, 50, 95, 100)]
+    found = [rules.percentile(ascending, percent) or 0.0 for percent in (0, 50, 95, 100)]
     assert all(each in ascending for each in found)
     assert found == sorted(found)
     assert (found[0], found[-1]) == (ascending[0], ascending[-1])
 
 
-def test_the_readable_id_of_a_run() -> None:
-    assert monitor_run_id(datetime(2024, 12, 5, 15, 23, 30, 999, tzinfo=UTC)) == "monitor-05_12_2024-15:23:30"
+@pytest.mark.parametrize(
+    ("workflow_id", "scheduled", "name"),
+    [
+        ("monitor-2024-12-05T15:23:30Z", datetime(2024, 12, 5, 15, 23, 30, tzinfo=UTC), "monitor-05_12_2024-15:23:30"),
+        ("monitor-05_12_2024-15:00:00", None, "monitor-05_12_2024-15:00:00"),
+        ("by-hand", None, "monitor-06_12_2024-00:00:01"),
+    ],
+)
+def test_the_readable_id_of_a_run(workflow_id: str, scheduled: datetime | None, name: str) -> None:
+    assert name_of_run(workflow_id, scheduled, datetime(2024, 12, 6, 0, 0, 1, 999, tzinfo=UTC)) == name

@@ -121,7 +121,7 @@ class MonitorActivities:
             try:
                 found = await self.feed.of_ids(look.fixture_ids)
             except TouchlineError as error:
-                await self._fail(look.fixture_ids, error.code, answered=False)
+                await self._fail(look.fixture_ids, error.code)
                 raise
         known = {each.id: each for each in found.fixtures}
         reasons = {each.fixture_id: str(each.reason) for each in found.left_out}
@@ -129,7 +129,7 @@ class MonitorActivities:
         async def lay(fixture_id: int) -> FixtureOutcome:
             if fixture_id not in known:
                 what = reasons.get(fixture_id, MISSING)
-                await self._fail([fixture_id], what, answered=True)
+                await self._fail_answered(fixture_id, what)
                 return FixtureOutcome(fixture_id, what, ok=False)
             async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
                 await FixtureStore(transaction).lay(fixture_id, dict(known[fixture_id].raw), look.run_id)
@@ -171,12 +171,17 @@ class MonitorActivities:
             )
             for outcome in outcomes:
                 if not outcome.ok and outcome.what not in (STALE, MISSING):
-                    await self._fail([outcome.fixture_id], outcome.what, answered=False)
+                    await self._fail([outcome.fixture_id], outcome.what)
             return outcomes
 
-    async def _fail(self, ids: Sequence[int], code: str, *, answered: bool) -> None:
+    async def _fail(self, ids: Sequence[int], code: str) -> None:
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
-            await service.fail(transaction, ids, code, self.ground.clock.now(), answered=answered)
+            await service.fail(transaction, ids, code)
+
+    async def _fail_answered(self, fixture_id: int, what: str) -> None:
+        now = self.ground.clock.now()
+        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            await service.fail_answered(transaction, fixture_id, what, now, self.settings)
 
     async def _sweep(self, fixture_id: int) -> None:
         """What downloads have left behind: nobody needs it now."""

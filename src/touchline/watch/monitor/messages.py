@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from touchline.watch.discovery.messages import TwitterInput
 from touchline.watch.outcomes import FixtureOutcome
 
-COMPLETED = "completed"
+ACTIVE, COMPLETED = "active", "completed"  # of an outcome: the stage that the match is in now
 
 
 @dataclass(frozen=True, slots=True)

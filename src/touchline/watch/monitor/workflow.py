@@ -19,8 +19,8 @@ with workflow.unsafe.imports_passed_through():
     from touchline.watch.outcomes import FixtureOutcome
 
     from . import calls
-    from .messages import COMPLETED, Look, MonitorInput, MonitorResult, Search
-    from .names import monitor_run_id
+    from .messages import ACTIVE, COMPLETED, Look, MonitorInput, MonitorResult, Search
+    from .names import name_of_run
 
 
 @workflow.defn(name="MonitorWorkflow")
@@ -29,6 +29,7 @@ class MonitorWorkflow:
         self._run_id = ""
         self._has_attributes = False
         self._outcomes: list[FixtureOutcome] = []
+        self._activated: list[int] = []
         self._searches = self._completed = self._chunks = self._failed_chunks = 0
 
     @workflow.run
@@ -40,15 +41,15 @@ class MonitorWorkflow:
         if plan.attributes:
             workflow.upsert_search_attributes([attributes.MONITOR_ID.value_set(self._run_id)])  # pyright: ignore[reportUnknownMemberType]
         await self._in_chunks(plan.staging, size, self._look_at_staging)
-        activated = await calls.ACTIVATE_PENDING_FIXTURES(self._run_id)
-        active = [*plan.active, *activated]
+        self._activated += await calls.ACTIVATE_PENDING_FIXTURES(self._run_id)
+        active = [*plan.active, *self._activated]
         await self._in_chunks(active, size, self._look_at_active)
-        return self._told(len(plan.staging), len(activated), len(active))
+        return self._told(len(plan.staging), len(active))
 
     def _name_itself(self) -> None:
         info = workflow.info()
         scheduled = info.typed_search_attributes.get(attributes.SCHEDULED_START)
-        self._run_id = monitor_run_id(scheduled or info.workflow_start_time)
+        self._run_id = name_of_run(info.workflow_id, scheduled, info.workflow_start_time)
         workflow.upsert_memo({"monitor": self._run_id})
         workflow.set_current_details(self._run_id)
 
@@ -69,7 +70,9 @@ class MonitorWorkflow:
     async def _look_at_staging(self, part: Look) -> None:
         fetched = self._good(await calls.FETCH_STAGING_FIXTURES(part))
         if fetched:
-            self._good(await calls.PROCESS_STAGING_FIXTURES(Look(self._run_id, fetched)))
+            outcomes = await calls.PROCESS_STAGING_FIXTURES(Look(self._run_id, fetched))
+            self._good(outcomes)
+            self._activated += [each.fixture_id for each in outcomes if each.ok and each.what == ACTIVE]
 
     async def _look_at_active(self, part: Look) -> None:
         fetched = self._good(await calls.FETCH_ACTIVE_FIXTURES(part))
@@ -108,10 +111,16 @@ class MonitorWorkflow:
         self._outcomes += [each for each in outcomes if not each.ok]
         return [each.fixture_id for each in outcomes if each.ok]
 
-    def _told(self, staging: int, activated: int, active: int) -> MonitorResult:
+    def _told(self, staging: int, active: int) -> MonitorResult:
         failures = Counter(each.what for each in self._outcomes)
         result = MonitorResult(
-            self._run_id, staging, activated, active, self._searches, self._completed, dict(sorted(failures.items()))
+            run_id=self._run_id,
+            staging=staging,
+            activated=len(self._activated),
+            active=active,
+            searches=self._searches,
+            completed=self._completed,
+            failures=dict(sorted(failures.items())),
         )
         workflow.set_current_details(result.told())
         if self._chunks and self._failed_chunks == self._chunks:
