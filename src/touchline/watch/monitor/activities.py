@@ -18,7 +18,7 @@ from touchline.watch.feed.client import FeedClient
 from touchline.watch.feed.documents import Unreadable, read_fixture
 from touchline.watch.feed.model import FeedFixture
 from touchline.watch.fixtures import rules, service
-from touchline.watch.fixtures.model import Stage
+from touchline.watch.fixtures.model import Live, Stage
 from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.fixtures.store import FixtureStore
 from touchline.watch.ground import Ground
@@ -141,10 +141,10 @@ class MonitorActivities:
         finished: list[int] = []
 
         async def record(fixture_id: int) -> FixtureOutcome:
-            found = await self._laid(fixture_id, look.run_id)
-            if found is None:
-                return FixtureOutcome(fixture_id, STALE, ok=False)
             async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+                found = self._read(await FixtureStore(transaction).live(fixture_id), look.run_id)
+                if found is None:
+                    return FixtureOutcome(fixture_id, STALE, ok=False)
                 recorded = await service.refresh(transaction, found, self.ground.clock.now(), self.settings)
             if found.status in rules.FINISHED:
                 finished.append(fixture_id)
@@ -152,9 +152,7 @@ class MonitorActivities:
 
         return Compared(await self._each(look.fixture_ids, record, call), finished)
 
-    async def _laid(self, fixture_id: int, run_id: str) -> FeedFixture | None:
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
-            live = await FixtureStore(transaction).live(fixture_id)
+    def _read(self, live: Live | None, run_id: str) -> FeedFixture | None:
         if live is None or live.live_run != run_id:
             return None
         try:
