@@ -33,6 +33,11 @@ def members(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
+def names(value: Any) -> list[str] | None:
+    """Of an object's fields; None: it is no object."""
+    return [str(each) for each in value] if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
 def whole(value: Any, least: int = 0, most: int = LARGEST_COUNT) -> int | None:
     """A whole number, also one that came as text."""
     if isinstance(value, str) and DIGITS.fullmatch(value):

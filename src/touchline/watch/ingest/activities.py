@@ -10,7 +10,6 @@ from typing import Any
 
 from temporalio import activity
 
-from touchline.kernel.errors import InvalidInput
 from touchline.watch.failures import told_to_temporal
 from touchline.watch.feed.client import FeedClient
 from touchline.watch.feed.documents import Unreadable, read_fixture
@@ -49,7 +48,7 @@ class IngestActivities:
         with told_to_temporal():
             if wanted.day is None:
                 return await self._by_ids(wanted.fixture_ids)
-            return await self._of_day(_date(wanted.day))
+            return await self._of_day(date.fromisoformat(wanted.day))
 
     @activity.defn(name="categorize_and_store_fixtures")
     async def categorize_and_store_fixtures(self, fetched: Fetched) -> Stored:
@@ -101,14 +100,6 @@ class IngestActivities:
 def _document(found: FeedFixture) -> dict[str, Any]:
     """Through a workflow's history goes no more than is needed."""
     return {name: value for name, value in found.raw.items() if name != "events"}
-
-
-def _date(written: str) -> date:
-    try:
-        return date.fromisoformat(written)
-    except ValueError as error:
-        hint = 'Write it like {"target_date": "2025-12-26"}.'
-        raise InvalidInput("this is no date", field="target_date", why=written[:40], hint=hint) from error
 
 
 def teams_of(fixtures: list[FeedFixture]) -> list[TeamRef]:

@@ -1,4 +1,4 @@
-"""What IngestWorkflow and its activities say to each other. People type the input by hand in Temporal's page."""
+"""What IngestWorkflow and its activities say to each other."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import date
+from typing import Any
 
 from temporalio import workflow
 from temporalio.common import WorkflowIDReusePolicy
@@ -15,11 +16,13 @@ from temporalio.exceptions import ChildWorkflowError, WorkflowAlreadyStartedErro
 
 with workflow.unsafe.imports_passed_through():
     from touchline.watch.aliases.messages import RAGInput
+    from touchline.watch.failures import told_to_temporal
     from touchline.watch.feed.chunks import MOST_IDS, chunks
     from touchline.watch.fixtures.rules import days_ahead, days_to_ingest
 
     from . import calls
-    from .messages import Fetched, IngestInput, IngestResult, Stored, TeamRef, Wanted
+    from .inputs import read_input
+    from .messages import Fetched, IngestResult, Stored, TeamRef, Wanted
 
 
 @workflow.defn(name="IngestWorkflow")
@@ -29,8 +32,9 @@ class IngestWorkflow:
         self._stored: list[Stored] = []
 
     @workflow.run
-    async def run(self, given: IngestInput | None = None) -> IngestResult:
-        given = given or IngestInput()
+    async def run(self, document: Any = None) -> IngestResult:
+        with told_to_temporal():
+            given = read_input(document)
         if given.fixture_ids:
             await self._ingest_ids(given.fixture_ids)
         elif given.target_date:

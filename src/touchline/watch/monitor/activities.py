@@ -17,7 +17,7 @@ from touchline.watch.failures import told_to_temporal
 from touchline.watch.feed.client import FeedClient
 from touchline.watch.feed.documents import Unreadable, read_fixture
 from touchline.watch.feed.model import FeedFixture
-from touchline.watch.fixtures import rules, service
+from touchline.watch.fixtures import metrics, rules, service
 from touchline.watch.fixtures.model import Live, Stage
 from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.fixtures.store import FixtureStore
@@ -64,6 +64,8 @@ class MonitorActivities:
                 store = FixtureStore(transaction)
                 staging = await store.in_stage(Stage.STAGING, service.MOST_AT_ONCE)
                 active = await store.in_stage(Stage.ACTIVE, service.MOST_AT_ONCE)
+        metrics.STAGES.labels(Stage.STAGING).set(len(staging))
+        metrics.STAGES.labels(Stage.ACTIVE).set(len(active))
         due = [each.id for each in staging if rules.is_due(each.last_monitor, now, self.settings)]
         return Monitored(due, [each.id for each in active], self.attributes)
 
@@ -173,10 +175,12 @@ class MonitorActivities:
             return outcomes
 
     async def _fail(self, ids: Sequence[int], code: str) -> None:
+        metrics.FAILURES.labels(code).inc(len(ids))
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             await service.fail(transaction, ids, code)
 
     async def _fail_answered(self, fixture_id: int, what: str) -> None:
+        metrics.FAILURES.labels(what).inc()
         now = self.ground.clock.now()
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             await service.fail_answered(transaction, fixture_id, what, now, self.settings)

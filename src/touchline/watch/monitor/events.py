@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from touchline.platform.postgres.database import Transaction
 from touchline.watch.discovery.messages import TwitterInput
 from touchline.watch.feed.documents import Tracked, read_fixture
-from touchline.watch.fixtures import service
+from touchline.watch.fixtures import metrics, service
 from touchline.watch.fixtures.model import Stage
 from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.fixtures.store import FixtureStore
@@ -50,7 +50,10 @@ class Events:
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             await goals.close_overdue(transaction, fixture_id, now, self.settings)
             polls = self.settings.polls_to_trust
-            return await service.complete_if_ready(transaction, fixture_id, run_id, now, settings, polls)
+            ended = await service.complete_if_ready(transaction, fixture_id, run_id, now, settings, polls)
+        if ended.summary:
+            metrics.count(ended.summary)
+        return ended.is_complete
 
     async def _searches(self, transaction: Transaction, triggered: Sequence[Triggered]) -> list[Search]:
         facts = await search_facts(transaction, [each.goal for each in triggered]) if triggered else {}

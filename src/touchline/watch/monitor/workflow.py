@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from temporalio import workflow
 from temporalio.common import WorkflowIDReusePolicy
@@ -15,11 +16,12 @@ from temporalio.exceptions import ActivityError, ApplicationError, WorkflowAlrea
 
 with workflow.unsafe.imports_passed_through():
     from touchline.watch import attributes
-    from touchline.watch.feed.chunks import chunks
+    from touchline.watch.feed.chunks import MOST_IDS, chunks
+    from touchline.watch.feed.values import field, whole
     from touchline.watch.outcomes import FixtureOutcome
 
     from . import calls
-    from .messages import ACTIVE, COMPLETED, Look, MonitorInput, MonitorResult, Search
+    from .messages import ACTIVE, COMPLETED, Look, MonitorResult, Search
     from .names import name_of_run
 
 
@@ -33,8 +35,8 @@ class MonitorWorkflow:
         self._searches = self._completed = self._chunks = self._failed_chunks = 0
 
     @workflow.run
-    async def run(self, given: MonitorInput | None = None) -> MonitorResult:
-        size = (given or MonitorInput()).chunk
+    async def run(self, document: Any = None) -> MonitorResult:
+        size = whole(field(document, "chunk"), 1, MOST_IDS) or MOST_IDS
         self._name_itself()
         plan = await calls.LIST_MONITORED_FIXTURES(self._run_id)
         self._has_attributes = plan.attributes
