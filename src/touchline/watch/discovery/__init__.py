@@ -1,1 +1,1 @@
-"""Finds the videos of a goal: what to search for, where, and what was found."""
+"""Finds videos of a goal on the social network: words, searches, what was found, and what is tried next."""
