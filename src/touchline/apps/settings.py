@@ -34,6 +34,8 @@ from touchline.process.queue.alerts.settings import AlertSettings
 from touchline.process.queue.settings import WorkerSettings
 from touchline.process.settings import ProcessSettings
 from touchline.serve.settings import ServeSettings
+from touchline.watch.feed.settings import FeedSettings
+from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.settings import WatchSettings
 
 from .logging import LogSettings
@@ -78,6 +80,8 @@ class Settings(Section):
     alerts: AlertSettings = AlertSettings()
     serve: ServeSettings = ServeSettings()
     watch: WatchSettings = WatchSettings()
+    feed: FeedSettings = FeedSettings()
+    fixtures: FixtureSettings = FixtureSettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()
     media_links: MediaLinkSettings = MediaLinkSettings()
