@@ -34,6 +34,7 @@ from touchline.process.queue.alerts.settings import AlertSettings
 from touchline.process.queue.settings import WorkerSettings
 from touchline.process.settings import ProcessSettings
 from touchline.serve.settings import ServeSettings
+from touchline.watch.aliases.settings import AliasSettings
 from touchline.watch.language_model.settings import ModelSettings
 from touchline.watch.settings import WatchSettings
 
@@ -79,6 +80,7 @@ class Settings(Section):
     alerts: AlertSettings = AlertSettings()
     serve: ServeSettings = ServeSettings()
     watch: WatchSettings = WatchSettings()
+    aliases: AliasSettings = AliasSettings()
     model: ModelSettings = ModelSettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()
