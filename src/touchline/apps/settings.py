@@ -35,6 +35,7 @@ from touchline.process.queue.settings import WorkerSettings
 from touchline.process.settings import ProcessSettings
 from touchline.serve.settings import ServeSettings
 from touchline.watch.aliases.settings import AliasSettings
+from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.language_model.settings import ModelSettings
 from touchline.watch.settings import WatchSettings
 
@@ -82,6 +83,7 @@ class Settings(Section):
     watch: WatchSettings = WatchSettings()
     aliases: AliasSettings = AliasSettings()
     model: ModelSettings = ModelSettings()
+    discovery: DiscoverySettings = DiscoverySettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()
     media_links: MediaLinkSettings = MediaLinkSettings()
