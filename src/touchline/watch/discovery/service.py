@@ -1,4 +1,4 @@
-"""The steps of a goal's search on its rows. Each asks first who the goal is now; of one that was taken away none is done.
+"""The steps of a goal's search on its rows. Each asks first who the goal is now; one that was taken away has none.
 
 Invariant: doing a step twice is doing it once; what changed and its event are one transaction.
 """
@@ -113,7 +113,7 @@ class Discovery:
 
 
 def is_ours(found: SearchedGoal, goal: GoalRef, run_id: str) -> bool:
-    """A goal that has another id since the feed named another scorer may have a search of its own: then it ends ours."""
+    """A goal that has another id since the feed named another scorer may have its own search: then ours ends."""
     is_same = found.ref == goal
     return is_same or found.search_started_at is None or found.workflow_id in (None, run_id)
 

@@ -35,7 +35,6 @@ with workflow.unsafe.imports_passed_through():
     from touchline.watch.downloads.messages import DownloadInput
 
 LONGEST_FAILURE = 300
-BY_HAND = "by hand"
 # How long a database may be away before a search is given up.
 PAUSE, ROUNDS = timedelta(seconds=15), 80
 
@@ -49,8 +48,8 @@ class TwitterWorkflow:
     @workflow.run
     async def run(self, given: TwitterInput) -> TwitterResult:
         self._at_once = asyncio.Semaphore(given.downloads_at_once)
-        if not workflow.info().typed_search_attributes:  # started by hand
-            workflow.upsert_search_attributes(attributes.of_search(given, BY_HAND))
+        if not workflow.info().typed_search_attributes:
+            _name_yourself(given)
         begun = await surely(calls.SET_MONITOR_COMPLETE, given.goal)
         lives = begun.lives
         if lives:
@@ -164,6 +163,18 @@ async def surely(call: Call[Answer], *arguments: Any) -> Answer:
             workflow.logger.warning("[TWITTER] Waiting", extra={"activity": call.name, "reason": _reason(error)})
             await workflow.sleep(PAUSE)
     return await call(*arguments)
+
+
+def _name_yourself(given: TwitterInput) -> None:
+    """A run that was started by hand is found on Temporal's page like any other."""
+    workflow.upsert_search_attributes(  # pyright: ignore[reportUnknownMemberType] - the library's own types
+        [
+            attributes.TEAM.value_set(given.team_name),
+            attributes.PLAYER.value_set(given.player_name),
+            attributes.FIXTURE.value_set(given.goal.fixture_id),
+            attributes.EVENT_ID.value_set(given.goal.name),
+        ]
+    )
 
 
 def _reason(error: BaseException) -> str:
