@@ -18,7 +18,7 @@ from .nationalities import is_nationality, nationalities_of
 
 SHORTEST, LONGEST = 2, 20
 MOST_OFFERED = 60  # a model's attention, and our prompt, are limited
-_PIECES = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+_PIECES = re.compile(r"[^\W_]+")
 
 
 def words_of_names(names: Iterable[str]) -> list[str]:

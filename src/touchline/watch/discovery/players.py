@@ -1,6 +1,6 @@
 """The word by which people call a player, and the queries that are made of it. Pure.
 
-Invariant: there is always a word; it is one word, without accents, and no initial when there is anything else.
+Invariant: a name that is not empty has a word; it is one word, without accents, and no initial when there is anything else.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def player_word(name: str) -> str:
     """The last one: the family name, in most of the world. A generation is not it."""
     words = player_words(name)
     families = [word for word in words if word.casefold() not in SUFFIXES]
-    return (families or words or [name.strip()])[-1]
+    return (families or words or fold(name).split() or [""])[-1]
 
 
 def queries(player: str, words: Sequence[str], form: str, attempt: int = 1) -> list[str]:
