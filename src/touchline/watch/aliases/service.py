@@ -33,8 +33,8 @@ PROMPT = """\
 People post videos of goals and name the team in one word: a short name, a nickname or a code.
 The team is {name}{where}. Choose at most {most} of the words below that such posts use for this team, the most common \
 first. Leave out words that fit many other teams. {people}
-Words: {words}
-Answer with JSON only: {{"words": ["...", "..."]}}"""
+Answer with JSON only: an object with the key "words" and the list of them.
+Words: {words}"""
 
 
 @dataclass(frozen=True, slots=True)
