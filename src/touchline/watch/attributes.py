@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
 from .discovery.messages import TwitterInput
 
-TEAM = SearchAttributeKey.for_text("Team")
-PLAYER = SearchAttributeKey.for_text("Player")
+TEAM = SearchAttributeKey.for_keyword("Team")
+PLAYER = SearchAttributeKey.for_keyword("Player")
 FIXTURE = SearchAttributeKey.for_int("Fixture")
 EVENT_ID = SearchAttributeKey.for_keyword("EventId")
 MONITOR_ID = SearchAttributeKey.for_keyword("MonitorId")
-ALL = (TEAM, PLAYER, FIXTURE, EVENT_ID, MONITOR_ID)
+KINDS = {
+    TEAM.name: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+    PLAYER.name: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+    FIXTURE.name: IndexedValueType.INDEXED_VALUE_TYPE_INT,
+    EVENT_ID.name: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+    MONITOR_ID.name: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+}
 SCHEDULED_START = SearchAttributeKey.for_datetime("TemporalScheduledStartTime")  # the server's own
 
 

@@ -180,5 +180,6 @@ def _name_yourself(given: TwitterInput) -> None:
 def _reason(error: BaseException) -> str:
     """Its code and what it says, of what lies behind Temporal's own."""
     cause = error.__cause__ or error
-    kind = cause.type if isinstance(cause, ApplicationError) and cause.type else type(cause).__name__
-    return f"{kind}: {cause}"[:LONGEST_FAILURE]
+    if isinstance(cause, ApplicationError):
+        return f"{cause.type or 'failed'}: {cause.message}"[:LONGEST_FAILURE]
+    return f"{type(cause).__name__}: {cause}"[:LONGEST_FAILURE]

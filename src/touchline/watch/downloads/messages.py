@@ -65,7 +65,7 @@ class SameFile:
 class Judged:
     outcome: Outcome
     why: str = ""
-    pause_s: float = 60.0  # of one that waits: when to ask again
+    pause_s: float = 5.0  # of one that waits: when to ask again
     patience_s: float = 86_400.0  # and for how long
 
 
