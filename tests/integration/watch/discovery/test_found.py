@@ -32,7 +32,7 @@ SELECT post_id, state, tries, coalesce(last_try, ''), coalesce(why, ''), attempt
  WHERE event_id = %(event_id)s ORDER BY post_id, video_index
 """
 EVENTS = """
-SELECT data ->> 'what', (data ->> 'attempt')::integer FROM platform.events
+SELECT data ->> 'what', (data ->> 'attempt')::integer FROM platform.event_inbox
  WHERE type = 'goal.changed' ORDER BY occurred_at, id
 """
 
@@ -137,7 +137,7 @@ async def test_every_step_is_announced_once(ground: Ground) -> None:
         await searching.begin(goal, workflow_id(goal))
         await searching.count_attempt(Attempt(goal, 1))
     await searching.keep_found(attempt(goal, 1, video(1)))
-    async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+    async with ground.database.system("test: what was announced") as transaction:
         told = await (await transaction.connection.execute(EVENTS)).fetchall()
     assert told == [("searching", None), ("searching", 1), ("searched", 1)]
 
