@@ -1,6 +1,6 @@
 """The word by which people call a player, and the queries that are made of it. Pure.
 
-Invariant: a name that is not empty has a word; it is one word, without accents, and no initial when there is anything else.
+Invariant: a name that is not empty has a word: one, without accents, and no initial when there is anything else.
 """
 
 from __future__ import annotations
