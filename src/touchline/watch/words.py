@@ -20,7 +20,8 @@ _WORD = re.compile(r"\w+")
 
 def fold(text: str) -> str:
     """Without accents, in the same case."""
-    plain = unicodedata.normalize("NFC", text).replace(_SHARP_S, "SS").translate(_PLAIN)
+    whole = text.encode("utf-8", "ignore").decode()  # halves of letters, which JSON can carry, are none
+    plain = unicodedata.normalize("NFC", whole).replace(_SHARP_S, "SS").translate(_PLAIN)
     return "".join(_bare(letter) for letter in plain)
 
 

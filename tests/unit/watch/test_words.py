@@ -19,6 +19,7 @@ from touchline.watch.words import fold, tokens
         ("Çalhanoğlu İlkay \u0131s\u0131", "Calhanoglu Ilkay isi"),
         ("Nun\u0303ez", "Nunez"),
         ("손흥민 がんばれ", "손흥민 がんばれ"),
+        ("Sal\ud800ah", "Salah"),
     ],
 )
 def test_letters_that_people_write_plainly(text: str, folded: str) -> None:

@@ -126,8 +126,9 @@ def _retry_after(reply: Reply) -> timedelta | None:
 
 
 def _text(entry: dict[str, Any], name: str) -> str:
+    """Without what the database does not take: zeros, and halves of letters."""
     value = entry.get(name)
-    return value.replace("\x00", "") if isinstance(value, str) else ""  # the database takes no zeros
+    return value.replace("\x00", "").encode("utf-8", "ignore").decode() if isinstance(value, str) else ""
 
 
 def _whole(entry: dict[str, Any], name: str) -> int | None:
