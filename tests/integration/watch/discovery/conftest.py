@@ -20,6 +20,7 @@ from temporalio.worker import Worker
 
 from tests.support.download_runs import LongDownload, Registering
 from tests.support.grounds import new_ground
+from tests.support.histories import keep
 from touchline.kernel.errors import Unavailable
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
@@ -56,18 +57,39 @@ class Bench:
     ground: Ground
     queue: str
 
-    async def history(self, handle: WorkflowHandle[TwitterWorkflow, object]) -> list[HistoryEvent]:
-        return list((await handle.fetch_history()).events)
+    async def history(self, handle: WorkflowHandle[Any, Any], name: str = "") -> list[HistoryEvent]:
+        """With a name it is one that may be kept."""
+        history = await handle.fetch_history()
+        if name:
+            keep(history, name)
+        return list(history.events)
 
 
-def scheduled(events: list[HistoryEvent], activity: str) -> list[float]:
-    """When an activity was called, in seconds from the workflow's start."""
-    wanted = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
-    return [
-        (event.event_time.ToDatetime() - events[0].event_time.ToDatetime()).total_seconds()
-        for event in events
-        if event.event_type == wanted and event.activity_task_scheduled_event_attributes.activity_type.name == activity
-    ]
+def calls(events: list[HistoryEvent], activity: str) -> int:
+    """How often an activity was called."""
+    return sum(_is_call(event, activity) for event in events)
+
+
+def rests(events: list[HistoryEvent]) -> list[tuple[float, float]]:
+    """Of each attempt but the last: how long it took, and how long the workflow then slept. Both by its own clock."""
+    now = began = 0.0
+    found = list[tuple[float, float]]()
+    for event in events:
+        if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED:
+            now = event.event_time.ToNanoseconds() / 1e9
+        elif _is_call(event, "check_event_exists"):
+            began = now
+        elif event.event_type == EventType.EVENT_TYPE_TIMER_STARTED:
+            timer = event.timer_started_event_attributes.start_to_fire_timeout
+            found.append((now - began, timer.ToNanoseconds() / 1e9))
+    return found
+
+
+def _is_call(event: HistoryEvent, activity: str) -> bool:
+    return (
+        event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
+        and event.activity_task_scheduled_event_attributes.activity_type.name == activity
+    )
 
 
 @pytest.fixture(scope="module")

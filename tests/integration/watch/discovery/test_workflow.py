@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHandle
 
-from tests.integration.watch.discovery.conftest import ATTEMPTS, Bench, scheduled
+from tests.integration.watch.discovery.conftest import ATTEMPTS, Bench, calls, rests
 from tests.support.download_runs import BREAKS_OFF
 from tests.support.grounds import add_goal, annul, move, named, workflow_id
 from touchline.watch.aliases.messages import RAGInput, rag_workflow_id
@@ -25,7 +25,7 @@ from touchline.watch.ground import Ground
 from touchline.watch.model import GoalRef
 
 INTERVAL_S, REST_S = 60.0, 10.0
-FAILING_S = 25.0  # three tries of a search that cannot be made, with their pauses
+FAILING_S = 24.9  # three tries of a search that cannot be made, with their pauses
 ROW = """
 SELECT monitor_complete, search_started_at, twitter_aliases, twitter_attempt, searched_at, search_failure,
        download_started, download_workflows, download_complete, outcome
@@ -76,9 +76,8 @@ async def test_attempts_come_a_minute_apart_though_no_search_works(bench: Bench)
     handle = await start(bench, told(goal))
     assert await handle.result() == TwitterResult(attempts=10, found=0, selected=0, failed_searches=10)
     events = await bench.history(handle)
-    began = scheduled(events, "check_event_exists")
-    assert [round(later - earlier) for earlier, later in pairwise(began)] == [60] * 9
-    assert len(scheduled(events, "execute_twitter_search")) == 10, "one query shows that nobody searches"
+    assert [took + slept for took, slept in rests(events)] == pytest.approx([INTERVAL_S] * 9, abs=0.01)
+    assert calls(events, "execute_twitter_search") == 10, "one query shows that nobody searches"
     assert len(events) < 500
 
     found = await row(bench.ground, goal)
@@ -95,8 +94,9 @@ async def test_a_slow_attempt_leaves_a_rest(bench: Bench) -> None:
     goal = await add_goal(bench.ground)
     handle = await start(bench, told(goal, attempts=3, interval_s=30.0))
     await handle.result()
-    began = scheduled(await bench.history(handle), "check_event_exists")
-    assert [round(later - earlier) for earlier, later in pairwise(began)] == [round(FAILING_S + REST_S)] * 2
+    found = rests(await bench.history(handle, "twitter-unavailable"))
+    assert all(took > FAILING_S for took, _ in found)
+    assert [slept for _, slept in found] == [REST_S] * 2
 
 
 async def test_no_search_waits_for_a_download_and_two_run_at_once(bench: Bench) -> None:
@@ -105,9 +105,8 @@ async def test_no_search_waits_for_a_download_and_two_run_at_once(bench: Bench) 
     handle = await start(bench, told(goal))
     result = await handle.result()
     assert (result.attempts, result.selected) == (10, 28), "those of the run that broke off got another try"
-    events = await bench.history(handle)
-    began = scheduled(events, "check_event_exists")
-    assert [round(later - earlier) for earlier, later in pairwise(began)] == [60] * 9
+    events = await bench.history(handle, "twitter-downloads")
+    assert [took + slept for took, slept in rests(events)] == pytest.approx([INTERVAL_S] * 9, abs=0.01)
     steps = [STEPS[event.event_type] for event in events if event.event_type in STEPS]
     running = list(accumulate(steps))
     assert (steps.count(1), max(running), running[-1]) == (6, 2, 0)
@@ -144,6 +143,7 @@ async def test_a_goal_that_is_taken_away_ends_its_search(bench: Bench) -> None:
         await annul(bench.ground, goal)
     result = await handle.result()
     assert (result.attempts, result.over) == (1, True)
+    await bench.history(handle, "twitter-annulled")
     assert (await row(bench.ground, goal))["download_complete"] is False
 
 
@@ -166,14 +166,16 @@ async def test_a_goal_with_another_scorer_is_searched_for_once(bench: Bench, has
 async def test_an_own_goal_is_searched_with_the_words_of_both(bench: Bench) -> None:
     goal = await add_goal(bench.ground)
     client = bench.environment.client
-    words = await client.execute_workflow(
+    made = await client.start_workflow(
         RAGWorkflow.run, RAGInput(41, "Göteryd BK"), id=rag_workflow_id(41, datetime.now(UTC)), task_queue=bench.queue
     )
-    assert words == ["Göteryd"]
+    assert await made.result() == ["Göteryd"]
+    await bench.history(made, "rag-made")
     handle = await start(bench, told(goal, attempts=1, own_goal=True))
     await handle.result()
     assert (await row(bench.ground, goal))["twitter_aliases"] == ["Northport", "Göteryd"]
-    assert len(scheduled(await bench.history(handle), "get_team_aliases")) == 1, "those of the other were kept"
+    events = await bench.history(handle, "twitter-own-goal")
+    assert calls(events, "get_team_aliases") == 1, "those of the other were kept"
 
 
 async def until_attempt(ground: Ground, goal: GoalRef, number: int) -> None:
