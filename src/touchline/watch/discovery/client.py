@@ -21,7 +21,7 @@ from .errors import LoginExpired
 from .messages import SearchOrder
 from .metrics import SEARCHES
 from .model import FoundVideo
-from .posts import each_video, is_post_id, read_link
+from .posts import each_video, is_post_id, read_link, stranger
 from .settings import DiscoverySettings
 
 SERVICE = "the browser role"
@@ -64,12 +64,23 @@ def read_videos(document: Any, query: str, hosts: Sequence[str]) -> list[FoundVi
     listed = cast("dict[str, Any]", document).get("videos") if isinstance(document, dict) else None
     if not isinstance(listed, list):
         raise Unavailable("the browser role's answer cannot be read", why="it lists no videos")
-    return list(each_video(_read(cast("list[Any]", listed), query, hosts)))[:MOST_VIDEOS]
+    entries = [cast("dict[str, Any]", each) for each in cast("list[Any]", listed) if isinstance(each, dict)]
+    found = list(each_video(_read(entries, query, hosts)))[:MOST_VIDEOS]
+    if not found:
+        _require_known_hosts(entries, hosts)
+    return found
 
 
-def _read(listed: list[Any], query: str, hosts: Sequence[str]) -> Iterator[tuple[FoundVideo, int]]:
-    for each in listed:
-        entry = cast("dict[str, Any]", each) if isinstance(each, dict) else {}
+def _require_known_hosts(entries: list[dict[str, Any]], hosts: Sequence[str]) -> None:
+    """Else a network that nobody named looks like one without goals."""
+    strangers = {host for entry in entries if (host := stranger(_text(entry, "url"), hosts))}
+    if strangers:
+        hint = "Add it to `discovery.hosts`."
+        raise Misconfigured("the search finds posts of another host", why=", ".join(sorted(strangers)), hint=hint)
+
+
+def _read(entries: list[dict[str, Any]], query: str, hosts: Sequence[str]) -> Iterator[tuple[FoundVideo, int]]:
+    for entry in entries:
         url, named = _text(entry, "url"), _text(entry, "post_id")
         link = read_link(url, hosts)
         if link is None or (named and (not is_post_id(named) or named != link.post_id)):

@@ -30,16 +30,27 @@ def is_post_id(text: str) -> bool:
 
 def read_link(url: str, hosts: Sequence[str]) -> PostLink | None:
     """With `/video/2`, `?s=20` and the like behind it; None for everything that is not a post of these hosts."""
+    host, link = _read(url)
+    return link if host in hosts else None
+
+
+def stranger(url: str, hosts: Sequence[str]) -> str | None:
+    """The host of a link that would be one to a post, if only the host were known."""
+    host, link = _read(url)
+    return host if link and host not in hosts else None
+
+
+def _read(url: str) -> tuple[str, PostLink | None]:
     try:
         parts = urlsplit(url.strip())
-        host = parts.netloc.rpartition("@")[2].lower()
+        host = _bare(parts.netloc.rpartition("@")[2].lower())
     except ValueError:
-        return None
+        return "", None
     match = _PATH.search(parts.path)
-    if parts.scheme not in {"http", "https"} or _bare(host) not in hosts or not match or not is_post_id(match[1]):
-        return None
+    if parts.scheme not in {"http", "https"} or not match or not is_post_id(match[1]):
+        return host, None
     index = int(match[2]) if match[2] else None
-    return PostLink(match[1], index if index is None or 1 <= index <= MOST_VIDEOS else None)
+    return host, PostLink(match[1], index if index is None or 1 <= index <= MOST_VIDEOS else None)
 
 
 def each_video(found: Iterable[tuple[FoundVideo, int]]) -> Iterator[FoundVideo]:

@@ -56,6 +56,7 @@ class Bench:
     environment: WorkflowEnvironment
     ground: Ground
     queue: str
+    registering: Registering
 
     async def history(self, handle: WorkflowHandle[Any, Any], name: str = "") -> list[HistoryEvent]:
         """With a name it is one that may be kept."""
@@ -112,7 +113,7 @@ async def bench(environment: WorkflowEnvironment, ground: Ground) -> AsyncGenera
         parts = NoFeed(), WikidataClient(nobody, http), ModelClient(ModelSettings(), http)
         aliases = AliasActivities(ground, AliasMaker(*parts, nobody, ground.clock))
         searching = DiscoveryActivities(Discovery(ground, AWAY), SearchClient(AWAY, http))
-        queue = f"found-footy-{token_hex(4)}"
+        queue, registering = f"found-footy-{token_hex(4)}", Registering(ground, ATTEMPTS)
         worker = Worker(
             environment.client,
             task_queue=queue,
@@ -120,11 +121,11 @@ async def bench(environment: WorkflowEnvironment, ground: Ground) -> AsyncGenera
             activities=[
                 *activities_of(aliases),
                 *activities_of(searching),
-                *activities_of(Registering(ground, ATTEMPTS)),
+                *activities_of(registering),
             ],
         )
         async with worker:
-            yield Bench(environment, ground, queue)
+            yield Bench(environment, ground, queue, registering)
 
 
 def activities_of(part: object) -> list[Callable[..., Any]]:

@@ -178,6 +178,16 @@ async def test_an_own_goal_is_searched_with_the_words_of_both(bench: Bench) -> N
     assert calls(events, "get_team_aliases") == 1, "those of the other were kept"
 
 
+async def test_a_database_that_is_away_for_a_while_loses_nothing(bench: Bench) -> None:
+    goal = await add_goal(bench.ground)
+    bench.registering.away = 12  # more than two calls with all their tries
+    handle = await start(bench, told(goal, attempts=1))
+    assert (await handle.result()).attempts == 1
+    events = await bench.history(handle, "twitter-waiting")
+    assert calls(events, "register_download") == 3
+    assert len((await row(bench.ground, goal))["download_workflows"]) == 1
+
+
 async def until_attempt(ground: Ground, goal: GoalRef, number: int) -> None:
     async with asyncio.timeout(30):
         while (await row(ground, goal))["twitter_attempt"] < number:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchline.kernel.errors import Unavailable
+from touchline.kernel.errors import Misconfigured, Unavailable
 from touchline.watch.discovery.client import LONGEST_TEXT, MOST_VIDEOS, read_videos
 from touchline.watch.discovery.posts import is_post_id
 
@@ -102,6 +102,12 @@ def test_there_is_an_end() -> None:
 def test_an_answer_without_a_list_is_not_nothing_found(document: Any) -> None:
     with pytest.raises(Unavailable):
         read_videos(document, "q", HOSTS)
+
+
+def test_a_host_that_nobody_named_is_not_nothing_found() -> None:
+    elsewhere = ENTRY | {"url": f"http://127.0.0.1:8080/social/fan/status/{ID}"}
+    with pytest.raises(Misconfigured, match=r"127\.0\.0\.1:8080"):
+        read(elsewhere)
 
 
 anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers())
