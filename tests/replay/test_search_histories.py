@@ -21,4 +21,4 @@ def test_there_is_one_of_each() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 async def test_it_replays(path: Path) -> None:
-    await Replayer(workflows=[*WORKFLOWS.values()]).replay_workflow(read(path))
+    await Replayer(workflows=[*WORKFLOWS.values()], build_id="test").replay_workflow(read(path))

@@ -118,6 +118,7 @@ async def bench(environment: WorkflowEnvironment, ground: Ground) -> AsyncGenera
             environment.client,
             task_queue=queue,
             workflows=[TwitterWorkflow, RAGWorkflow, LongDownload],
+            build_id="test",  # without one, all that was imported is read again to make one up
             activities=[
                 *activities_of(aliases),
                 *activities_of(searching),
