@@ -55,7 +55,7 @@ class SearchClient:
         }
         request = self.http.build_request("POST", f"{self.settings.browser_url}/search", json=body)
         reply = await ask(self.http, Question(SERVICE, request, self.settings.timeout))
-        _refuse(reply)
+        check(reply)
         return read_videos(_document(reply), order.query, self.settings.hosts)
 
 
@@ -98,7 +98,8 @@ def _read(entries: list[dict[str, Any]], query: str, hosts: Sequence[str]) -> It
         yield video, _whole(entry, "video_count") or 1
 
 
-def _refuse(reply: Reply) -> None:
+def check(reply: Reply) -> None:
+    """Raises what the role's problem document says, unless it found something, or nothing."""
     if reply.status == 200:
         return
     problem = _problem(reply)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchline.kernel.errors import Misconfigured, Unavailable
-from touchline.watch.discovery.client import LONGEST_TEXT, MOST_VIDEOS, read_videos
+from touchline.kernel import TouchlineError
+from touchline.kernel.errors import Defect, Misconfigured, RateLimited, Unavailable
+from touchline.watch.asking import Reply
+from touchline.watch.discovery.client import LONGEST_TEXT, MOST_VIDEOS, check, read_videos
+from touchline.watch.discovery.errors import LoginExpired
 from touchline.watch.discovery.posts import is_post_id
 
 HOSTS = ("x.com",)
@@ -108,6 +114,43 @@ def test_a_host_that_nobody_named_is_not_nothing_found() -> None:
     elsewhere = ENTRY | {"url": f"http://127.0.0.1:8080/social/fan/status/{ID}"}
     with pytest.raises(Misconfigured, match=r"127\.0\.0\.1:8080"):
         read(elsewhere)
+
+
+def reply(status: int, document: object, **headers: str) -> Reply:
+    return Reply(status, httpx.Headers(headers), json.dumps(document).encode())
+
+
+PROBLEM = {"code": "unavailable", "title": "it failed", "detail": "because", "next": "Do this.", "retryable": True}
+
+
+@pytest.mark.parametrize(
+    ("case", "answer", "failure"),
+    [
+        ("a login", reply(503, PROBLEM | {"reason": "login_needed"}), LoginExpired),
+        ("anything else", reply(503, PROBLEM | {"reason": "browser_gone"}), Unavailable),
+        ("a time-out", reply(504, PROBLEM), Unavailable),
+        ("no document", reply(502, "Bad Gateway"), Unavailable),
+        ("too many", reply(429, PROBLEM), RateLimited),
+        ("no Chromium", reply(500, PROBLEM | {"retryable": False}), Misconfigured),
+        ("our mistake", reply(400, PROBLEM), Defect),
+        ("another service", reply(404, {}), Defect),
+        ("a redirect", reply(302, {}), Unavailable),
+    ],
+)
+def test_what_went_wrong(case: str, answer: Reply, failure: type[TouchlineError]) -> None:
+    with pytest.raises(failure) as caught:
+        check(answer)
+    assert type(caught.value) is failure, case
+
+
+def test_what_to_do_is_passed_on() -> None:
+    with pytest.raises(LoginExpired) as login:
+        check(reply(503, PROBLEM | {"reason": "login_needed"}))
+    assert (login.value.what, login.value.why, login.value.hint) == ("it failed", "because", "Do this.")
+    assert not login.value.retryable, "trying again does not help"
+    with pytest.raises(RateLimited) as limited:
+        check(reply(429, PROBLEM, **{"Retry-After": "7"}))
+    assert limited.value.retry_after == timedelta(seconds=7)
 
 
 anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers())
