@@ -17,7 +17,7 @@ from touchline.kernel import TouchlineError
 from touchline.kernel.errors import Defect, Misconfigured, RateLimited, Unavailable
 from touchline.watch.asking import Question, Reply, ask
 
-from .errors import LoginExpired
+from .errors import LeftAlone, LoginExpired
 from .messages import SearchOrder
 from .metrics import SEARCHES
 from .model import FoundVideo
@@ -27,6 +27,7 @@ from .settings import DiscoverySettings
 SERVICE = "the browser role"
 LOGIN_NEEDED = "login_needed"
 MOST_VIDEOS = 40  # of one query: what a workflow's history has room for
+LONGEST_PAUSE = timedelta(seconds=20)  # that an attempt waits for
 LONGEST_TEXT = 280
 LONGEST_AUTHOR = 50
 
@@ -109,7 +110,9 @@ def check(reply: Reply) -> None:
     if problem.get("reason") == LOGIN_NEEDED:
         raise LoginExpired(what, why=why, hint=hint)
     if reply.status == 429:
-        raise RateLimited(what, why=why, hint=hint, retry_after=_retry_after(reply))
+        pause = _retry_after(reply)
+        kind = LeftAlone if pause and pause > LONGEST_PAUSE else RateLimited
+        raise kind(what, why=why, hint=hint, retry_after=pause)
     if reply.status in {400, 404, 405, 413, 422}:
         raise Defect("the browser role does not understand us", why=f"{what}: {why}")
     if problem.get("retryable") is False:

@@ -6,9 +6,14 @@ Unavailable
 
 from __future__ import annotations
 
-from touchline.kernel.errors import Unavailable
+from touchline.kernel.errors import RateLimited, Unavailable
 
 
 class LoginExpired(Unavailable):
     retryable = False
     next_step = "Sign in again with the session of your own browser; `touchline status` shows the login."
+
+
+class LeftAlone(RateLimited):
+    retryable = False
+    next_step = "Search less often: raise `watch.search_interval`, or have fewer words in `aliases.words`."

@@ -16,7 +16,7 @@ from touchline.kernel import TouchlineError
 from touchline.kernel.errors import Defect, Misconfigured, RateLimited, Unavailable
 from touchline.watch.asking import Reply
 from touchline.watch.discovery.client import LONGEST_TEXT, MOST_VIDEOS, check, read_videos
-from touchline.watch.discovery.errors import LoginExpired
+from touchline.watch.discovery.errors import LeftAlone, LoginExpired
 from touchline.watch.discovery.posts import is_post_id
 
 HOSTS = ("x.com",)
@@ -131,6 +131,8 @@ PROBLEM = {"code": "unavailable", "title": "it failed", "detail": "because", "ne
         ("a time-out", reply(504, PROBLEM), Unavailable),
         ("no document", reply(502, "Bad Gateway"), Unavailable),
         ("too many", reply(429, PROBLEM), RateLimited),
+        ("too many for a moment", reply(429, PROBLEM, **{"Retry-After": "5"}), RateLimited),
+        ("too many for a while", reply(429, PROBLEM, **{"Retry-After": "900"}), LeftAlone),
         ("no Chromium", reply(500, PROBLEM | {"retryable": False}), Misconfigured),
         ("our mistake", reply(400, PROBLEM), Defect),
         ("another service", reply(404, {}), Defect),
