@@ -7,6 +7,7 @@ the workflow ends only when all downloads have ended. Every attempt is registere
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -23,6 +24,7 @@ with workflow.unsafe.imports_passed_through():
     from touchline.watch.discovery.messages import (
         Attempt,
         Discovered,
+        SearchData,
         SearchNeed,
         SearchOrder,
         Selection,
@@ -37,6 +39,15 @@ with workflow.unsafe.imports_passed_through():
 LONGEST_FAILURE = 300
 # How long a database may be away before a search is given up.
 PAUSE, ROUNDS = timedelta(seconds=15), 80
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What the queries of one attempt brought."""
+
+    videos: list[FoundVideo] = field(default_factory=list[FoundVideo])
+    answered: int = 0
+    failure: str | None = None
 
 
 @workflow.defn(name="TwitterWorkflow")
@@ -81,19 +92,9 @@ class TwitterWorkflow:
         began = workflow.now()
         await surely(calls.UPDATE_TWITTER_ATTEMPT, Attempt(given.goal, number))
         data = await surely(calls.GET_TWITTER_SEARCH_DATA, SearchNeed(given.goal, number, given.player_name, words))
-        videos, answered, failure = list[FoundVideo](), 0, None
-        excluded = list(data.exclude_urls)
-        for query in data.queries:
-            try:
-                found = await calls.EXECUTE_TWITTER_SEARCH(SearchOrder(query, excluded, data.max_age_minutes))
-            except ActivityError as error:
-                failure = _reason(error)  # the next attempt looks further back, and begins with another word
-                break
-            answered += 1
-            videos += found
-            excluded = list(dict.fromkeys([*excluded, *(video.url for video in found)]))
-        self._found += len(videos)
-        self._failed += bool(data.queries) and not answered
+        asked = await self._ask(data)
+        self._found += len(asked.videos)
+        self._failed += bool(data.queries) and not asked.answered
         selection = await surely(
             calls.SAVE_DISCOVERED_VIDEOS,
             Discovered(
@@ -103,12 +104,25 @@ class TwitterWorkflow:
                 player_name=given.player_name,
                 words=words,
                 began_at=began.isoformat(),
-                videos=videos,
-                failure=failure,
-                answered=answered,
+                videos=asked.videos,
+                failure=asked.failure,
+                answered=asked.answered,
             ),
         )
         await self._hand_over(given, number, selection)
+
+    async def _ask(self, data: SearchData) -> _Asked:
+        asked, excluded = _Asked(), list(data.exclude_urls)
+        for query in data.queries:
+            try:
+                found = await calls.EXECUTE_TWITTER_SEARCH(SearchOrder(query, excluded, data.max_age_minutes))
+            except ActivityError as error:
+                asked.failure = _reason(error)  # the next attempt looks further back, and begins with another word
+                break
+            asked.answered += 1
+            asked.videos += found
+            excluded = list(dict.fromkeys([*excluded, *(video.url for video in found)]))
+        return asked
 
     async def _hand_over(self, given: TwitterInput, number: int, selection: Selection) -> None:
         download = DownloadInput(given.goal, number, given.label, selection.videos)
