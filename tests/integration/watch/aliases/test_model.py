@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
@@ -28,11 +29,15 @@ async def http() -> AsyncGenerator[httpx.AsyncClient]:
         yield client
 
 
-async def ask(http: httpx.AsyncClient, folder: pytest.TempPathFactory, trouble: Trouble | None, key: str = "sk-world"):  # noqa: ANN201
+async def ask(
+    http: httpx.AsyncClient, folder: pytest.TempPathFactory, trouble: Trouble | None, key: str = "sk-world"
+) -> Any:
     faults = [Fault(Service.MODEL, trouble, 0, 10**9)] if trouble else []
     world, _ = world_of(day_of([], faults), folder.mktemp("model"))
     async with served(build_app(world)) as url:
-        settings = ModelSettings(url=f"{url}/model/v1", key=SecretStr(key), timeout=SECOND)
+        settings = ModelSettings(
+            url=f"{url}/model/v1", key=SecretStr(key), timeout=SECOND if trouble is Trouble.HANGS else 20 * SECOND
+        )
         return await ModelClient(settings, http).ask(ASKED, schema=SCHEMA)
 
 
