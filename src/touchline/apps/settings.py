@@ -34,9 +34,15 @@ from touchline.process.queue.alerts.settings import AlertSettings
 from touchline.process.queue.settings import WorkerSettings
 from touchline.process.settings import ProcessSettings
 from touchline.serve.settings import ServeSettings
+from touchline.watch.aliases.settings import AliasSettings
+from touchline.watch.browser.settings import BrowserSettings
+from touchline.watch.discovery.settings import DiscoverySettings
+from touchline.watch.downloads.settings import DownloadSettings
 from touchline.watch.feed.settings import FeedSettings
 from touchline.watch.fixtures.settings import FixtureSettings
+from touchline.watch.language_model.settings import ModelSettings
 from touchline.watch.settings import WatchSettings
+from touchline.watch.validation.settings import ValidationSettings
 
 from .logging import LogSettings
 from .redaction import redact
@@ -82,6 +88,12 @@ class Settings(Section):
     watch: WatchSettings = WatchSettings()
     feed: FeedSettings = FeedSettings()
     fixtures: FixtureSettings = FixtureSettings()
+    aliases: AliasSettings = AliasSettings()
+    model: ModelSettings = ModelSettings()
+    discovery: DiscoverySettings = DiscoverySettings()
+    browser: BrowserSettings = BrowserSettings()
+    validation: ValidationSettings = ValidationSettings()
+    downloads: DownloadSettings = DownloadSettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()
     media_links: MediaLinkSettings = MediaLinkSettings()

@@ -1,0 +1,45 @@
+"""The activities of the words for teams."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from temporalio import activity
+
+from touchline.watch.failures import told_to_temporal
+from touchline.watch.ground import Ground
+
+from .messages import RAGInput
+from .model import CachedAliases
+from .service import AliasMaker
+from .store import AliasStore
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class AliasActivities:
+    ground: Ground
+    maker: AliasMaker
+
+    @activity.defn(name="get_cached_team_aliases")
+    async def get_cached_team_aliases(self, team_id: int) -> CachedAliases:
+        """What the table has, unless it is over its time."""
+        with told_to_temporal():
+            async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+                return await AliasStore(transaction.connection).cached(team_id, self.ground.clock.now())
+
+    @activity.defn(name="get_team_aliases")
+    async def get_team_aliases(self, asked: RAGInput) -> list[str]:
+        """Makes the words and keeps them. Making them again gives the same ones, or better."""
+        with told_to_temporal():
+            made = await self.maker.make(asked)
+            async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+                store = AliasStore(transaction.connection)
+                await store.keep(made)
+                kept = await store.cached(asked.team_id, made.made_at)
+        words = kept.words or list(made.words)
+        told = {"team": asked.team_name, "team_id": asked.team_id, "words": words, "source": made.source}
+        logger.info("[RAG] Words for a team", extra=told)
+        return words

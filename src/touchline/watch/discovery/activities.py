@@ -1,0 +1,96 @@
+"""The activities of TwitterWorkflow."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from temporalio import activity
+
+from touchline.watch.failures import told_to_temporal
+from touchline.watch.model import GoalRef
+
+from .client import SearchClient
+from .messages import Attempt, Discovered, SearchData, SearchNeed, SearchOrder, Selection, Standing, TeamWords
+from .model import FoundVideo
+from .service import Discovery
+
+logger = logging.getLogger(__name__)
+
+HEARTBEAT_S = 15.0
+
+
+@dataclass(frozen=True)
+class DiscoveryActivities:
+    discovery: Discovery
+    client: SearchClient
+
+    @activity.defn(name="set_monitor_complete")
+    async def set_monitor_complete(self, goal: GoalRef) -> Standing:
+        with told_to_temporal():
+            return await self.discovery.begin(goal, _run_id())
+
+    @activity.defn(name="check_event_exists")
+    async def check_event_exists(self, goal: GoalRef) -> Standing:
+        with told_to_temporal():
+            return await self.discovery.standing(goal, _run_id())
+
+    @activity.defn(name="save_team_aliases")
+    async def save_team_aliases(self, told: TeamWords) -> None:
+        with told_to_temporal():
+            await self.discovery.keep_words(told)
+
+    @activity.defn(name="update_twitter_attempt")
+    async def update_twitter_attempt(self, attempt: Attempt) -> None:
+        with told_to_temporal():
+            await self.discovery.count_attempt(attempt)
+
+    @activity.defn(name="get_twitter_search_data")
+    async def get_twitter_search_data(self, need: SearchNeed) -> SearchData:
+        with told_to_temporal():
+            return await self.discovery.search_data(need)
+
+    @activity.defn(name="execute_twitter_search")
+    async def execute_twitter_search(self, order: SearchOrder) -> list[FoundVideo]:
+        """Searching twice finds the same again."""
+        with told_to_temporal():
+            async with _heartbeats():
+                found = await self.client.find(order)
+        logger.info("[TWITTER] Search complete", extra={"query": order.query, "found": len(found)})
+        return found
+
+    @activity.defn(name="save_discovered_videos")
+    async def save_discovered_videos(self, told: Discovered) -> Selection:
+        with told_to_temporal():
+            selection = await self.discovery.keep_found(told)
+        extra = {"event": told.goal.name, "attempt": told.number, "found": len(told.videos)}
+        logger.info("[TWITTER] Attempt saved", extra={**extra, "selected": len(selection.videos)})
+        if told.failure:
+            logger.warning("[TWITTER] Search failed", extra={**extra, "reason": told.failure})
+        return selection
+
+
+@asynccontextmanager
+async def _heartbeats() -> AsyncGenerator[None]:
+    """While the work inside lasts."""
+    beating = asyncio.create_task(_beat())
+    try:
+        yield
+    finally:
+        beating.cancel()
+
+
+async def _beat() -> None:
+    passed = 0.0
+    while True:
+        activity.heartbeat(f"searching for {passed:g} s")
+        await asyncio.sleep(HEARTBEAT_S)
+        passed += HEARTBEAT_S
+
+
+def _run_id() -> str:
+    """Of the workflow that asks."""
+    return activity.info().workflow_id or ""

@@ -1,0 +1,31 @@
+"""How TwitterWorkflow calls its activities."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from types import NoneType
+
+from touchline.watch.calls import Call
+from touchline.watch.downloads.messages import Registered
+
+from .messages import SearchData, Selection, Standing
+from .model import FoundVideo
+
+_SOON = timedelta(seconds=30)
+
+SET_MONITOR_COMPLETE = Call("set_monitor_complete", Standing, _SOON, attempts=5)
+CHECK_EVENT_EXISTS = Call("check_event_exists", Standing, _SOON, attempts=3)
+SAVE_TEAM_ALIASES = Call("save_team_aliases", NoneType, timedelta(seconds=10), attempts=2)
+UPDATE_TWITTER_ATTEMPT = Call("update_twitter_attempt", NoneType, _SOON, attempts=3)
+GET_TWITTER_SEARCH_DATA = Call("get_twitter_search_data", SearchData, _SOON, attempts=3)
+EXECUTE_TWITTER_SEARCH = Call(
+    "execute_twitter_search",
+    list[FoundVideo],
+    timedelta(seconds=180),
+    attempts=3,
+    first_pause=timedelta(seconds=10),
+    backoff=1.5,
+    heartbeat=timedelta(seconds=60),
+)
+SAVE_DISCOVERED_VIDEOS = Call("save_discovered_videos", Selection, _SOON, attempts=3, first_pause=timedelta(seconds=2))
+REGISTER_DOWNLOAD = Call("register_download", Registered, _SOON, attempts=5)

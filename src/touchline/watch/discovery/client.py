@@ -1,0 +1,164 @@
+"""Asks the browser role to search.
+
+Invariant: a search that could not be made raises and is never "nothing found"; a login that expired has its own error,
+because trying again does not help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import httpx
+
+from touchline.kernel import TouchlineError
+from touchline.kernel.errors import Defect, Misconfigured, RateLimited, Unavailable
+from touchline.watch.asking import Question, Reply, ask
+
+from .errors import LeftAlone, LoginExpired
+from .messages import SearchOrder
+from .metrics import SEARCHES
+from .model import FoundVideo
+from .posts import each_video, is_post_id, read_link, stranger
+from .settings import DiscoverySettings
+
+SERVICE = "the browser role"
+LOGIN_NEEDED = "login_needed"
+MOST_VIDEOS = 40  # of one query: what a workflow's history has room for
+LONGEST_PAUSE = timedelta(seconds=20)  # that an attempt waits for
+LONGEST_TEXT = 280
+LONGEST_AUTHOR = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SearchClient:
+    settings: DiscoverySettings
+    http: httpx.AsyncClient
+
+    async def find(self, order: SearchOrder) -> list[FoundVideo]:
+        try:
+            found = await self._find(order)
+        except TouchlineError as error:
+            SEARCHES.labels(type(error).__name__).inc()
+            raise
+        SEARCHES.labels("answered").inc()
+        return found
+
+    async def _find(self, order: SearchOrder) -> list[FoundVideo]:
+        if not self.settings.browser_url:
+            raise Misconfigured("nobody searches", why="discovery.browser_url is empty")
+        body = {
+            "search_query": order.query,
+            "exclude_urls": order.exclude_urls,
+            "max_age_minutes": order.max_age_minutes,
+        }
+        request = self.http.build_request("POST", f"{self.settings.browser_url}/search", json=body)
+        reply = await ask(self.http, Question(SERVICE, request, self.settings.timeout))
+        check(reply)
+        return read_videos(_document(reply), order.query, self.settings.hosts)
+
+
+def read_videos(document: Any, query: str, hosts: Sequence[str]) -> list[FoundVideo]:
+    """Every video of every post, bounded; entries that name no post are left out."""
+    listed = cast("dict[str, Any]", document).get("videos") if isinstance(document, dict) else None
+    if not isinstance(listed, list):
+        raise Unavailable("the browser role's answer cannot be read", why="it lists no videos")
+    entries = [cast("dict[str, Any]", each) for each in cast("list[Any]", listed) if isinstance(each, dict)]
+    found = list(each_video(_read(entries, query, hosts)))[:MOST_VIDEOS]
+    if not found:
+        _require_known_hosts(entries, hosts)
+    return found
+
+
+def _require_known_hosts(entries: list[dict[str, Any]], hosts: Sequence[str]) -> None:
+    """Else a network that nobody named looks like one without goals."""
+    strangers = {host for entry in entries if (host := stranger(_text(entry, "url"), hosts))}
+    if strangers:
+        hint = "Add it to `discovery.hosts`."
+        raise Misconfigured("the search finds posts of another host", why=", ".join(sorted(strangers)), hint=hint)
+
+
+def _read(entries: list[dict[str, Any]], query: str, hosts: Sequence[str]) -> Iterator[tuple[FoundVideo, int]]:
+    for entry in entries:
+        url, named = _text(entry, "url"), _text(entry, "post_id")
+        link = read_link(url, hosts)
+        if link is None or (named and (not is_post_id(named) or named != link.post_id)):
+            continue
+        video = FoundVideo(
+            url=url,
+            post_id=link.post_id,
+            video_index=_whole(entry, "video_index") or link.video_index or 1,
+            author=_text(entry, "author")[:LONGEST_AUTHOR],
+            text=_text(entry, "text")[:LONGEST_TEXT],
+            posted_at=_moment(_text(entry, "posted_at")),
+            duration_s=_seconds(entry.get("duration_s")),
+            query=query,
+        )
+        yield video, _whole(entry, "video_count") or 1
+
+
+def check(reply: Reply) -> None:
+    """Raises what the role's problem document says, unless it found something, or nothing."""
+    if reply.status == 200:
+        return
+    problem = _problem(reply)
+    what, why, hint = (_text(problem, name) for name in ("title", "detail", "next"))
+    what = what or "the search failed"
+    why = why or f"status {reply.status}"
+    if problem.get("reason") == LOGIN_NEEDED:
+        raise LoginExpired(what, why=why, hint=hint)
+    if reply.status == 429:
+        pause = _retry_after(reply)
+        kind = LeftAlone if pause and pause > LONGEST_PAUSE else RateLimited
+        raise kind(what, why=why, hint=hint, retry_after=pause)
+    if reply.status in {400, 404, 405, 413, 422}:
+        raise Defect("the browser role does not understand us", why=f"{what}: {why}")
+    if problem.get("retryable") is False:
+        raise Misconfigured(what, why=why, hint=hint)
+    raise Unavailable(what, why=why, hint=hint)
+
+
+def _document(reply: Reply) -> Any:
+    try:
+        return reply.document()
+    except ValueError as error:
+        raise Unavailable("the browser role's answer cannot be read", why=str(error)) from error
+
+
+def _problem(reply: Reply) -> dict[str, Any]:
+    try:
+        document = reply.document()
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+
+
+def _retry_after(reply: Reply) -> timedelta | None:
+    value = reply.headers.get("retry-after", "")
+    return timedelta(seconds=int(value)) if value.isascii() and value.isdecimal() and len(value) <= 4 else None
+
+
+def _text(entry: dict[str, Any], name: str) -> str:
+    """Without what the database does not take: zeros, and halves of letters."""
+    value = entry.get(name)
+    return value.replace("\x00", "").encode("utf-8", "ignore").decode() if isinstance(value, str) else ""
+
+
+def _whole(entry: dict[str, Any], name: str) -> int | None:
+    value = entry.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10 else None
+
+
+def _seconds(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 86_400 else None
+
+
+def _moment(text: str) -> str | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)).isoformat()

@@ -1,0 +1,137 @@
+"""The steps of a goal's search on its rows. Each asks first who the goal is now; one that was taken away has none.
+
+Invariant: doing a step twice is doing it once; what changed and its event are one transaction.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from touchline.contracts.events.watch import GoalChanged
+from touchline.platform.postgres.database import Transaction
+from touchline.watch.downloads.messages import DownloadInput
+from touchline.watch.ground import Ground
+from touchline.watch.model import FoundRef, GoalRef
+
+from .candidates import Aim, age_minutes, choose
+from .messages import Attempt, Discovered, SearchData, SearchNeed, Selection, Standing, TeamWords
+from .metrics import FOUND, SELECTED
+from .model import FoundVideo, SearchedGoal
+from .players import player_word, queries
+from .promotion import promotion
+from .settings import DiscoverySettings
+from .store import DiscoveryStore, Seen
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    ground: Ground
+    settings: DiscoverySettings
+
+    async def begin(self, goal: GoalRef, run_id: str) -> Standing:
+        """`run_id`: of the workflow that searches. From now on nobody needs to start it."""
+        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            store = DiscoveryStore(transaction.connection)
+            found = await store.living(goal)
+            if found is None or not is_ours(found, goal, run_id):
+                return Standing(lives=False, goal=goal)
+            _announce(transaction, found.ref, await store.begin(found.ref, self.ground.clock.now()), "searching")
+            return Standing(lives=True, goal=found.ref)
+
+    async def standing(self, goal: GoalRef, run_id: str) -> Standing:
+        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            found = await DiscoveryStore(transaction.connection).living(goal)
+        if found is None or not is_ours(found, goal, run_id):
+            return Standing(lives=False, goal=goal)
+        return Standing(lives=True, goal=found.ref)
+
+    async def keep_words(self, told: TeamWords) -> None:
+        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            store = DiscoveryStore(transaction.connection)
+            if found := await store.living(told.goal):
+                _announce(transaction, found.ref, await store.set_words(found.ref, told.words), "searching")
+
+    async def count_attempt(self, attempt: Attempt) -> None:
+        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            store = DiscoveryStore(transaction.connection)
+            if found := await store.living(attempt.goal):
+                revision = await store.set_attempt(found.ref, attempt.number)
+                _announce(transaction, found.ref, revision, "searching", attempt.number)
+
+    async def search_data(self, need: SearchNeed) -> SearchData:
+        """The feed may call the scorer otherwise by now: the row is asked first."""
+        now = self.ground.clock.now()
+        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            store = DiscoveryStore(transaction.connection)
+            found = await store.living(need.goal)
+            if found is None:
+                return SearchData([], [], self.settings.max_age_minutes)
+            age = age_minutes(found, self.settings.max_age_minutes, now)
+            known = await store.known_urls(found.ref, now - timedelta(minutes=age))
+        name = found.player_name or need.player_name
+        return SearchData(queries(name, need.words, self.settings.queries, need.number), known, age)
+
+    async def keep_found(self, told: Discovered) -> Selection:
+        """Keeps what an attempt found, and chooses what its download run fetches."""
+        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            store = DiscoveryStore(transaction.connection)
+            found = await store.living(told.goal)
+            if found is None:
+                return Selection()
+            new = await store.keep(found.ref, self._seen(told, found), told.number, self.ground.clock.now())
+            revision = await store.set_searched(found.ref, _searched_at(told), _failure(told))
+            chosen = await self._choose(store, told, found)
+            _announce(transaction, found.ref, revision, "searched", told.number)
+        FOUND.inc(new)
+        return Selection(chosen)
+
+    def _seen(self, told: Discovered, goal: SearchedGoal) -> list[Seen]:
+        names = [told.player_name, goal.player_name or "", *told.words]
+        unique = {video.ref: video for video in reversed(told.videos)}
+        return [Seen(video, self._advert(video, names)) for video in unique.values()]
+
+    def _advert(self, video: FoundVideo, names: list[str]) -> str | None:
+        found = promotion(video.text, self.settings.promotion, names)
+        return f"promotion: {found}" if found else None
+
+    async def _choose(self, store: DiscoveryStore, told: Discovered, goal: SearchedGoal) -> list[FoundRef]:
+        if before := await store.chosen(goal.ref, f"download{told.number}-"):
+            return list(before)
+        aim = Aim(player_word(goal.player_name or told.player_name), told.words, goal.first_seen)
+        ended = frozenset(goal.download_workflows)
+        now, most = self.ground.clock.now(), self.settings.most_downloads
+        chosen = [each.ref for each in choose(await store.candidates(goal.ref), aim, ended, most, now)]
+        if chosen:
+            run_id = DownloadInput(told.goal, told.number, told.label, chosen).workflow_id
+            await store.select(goal.ref, chosen, run_id)
+            SELECTED.inc(len(chosen))
+        return chosen
+
+
+def is_ours(found: SearchedGoal, goal: GoalRef, run_id: str) -> bool:
+    """A goal that has another id since the feed named another scorer may have its own search: then ours ends."""
+    is_same = found.ref == goal
+    return is_same or found.search_started_at is None or found.workflow_id in (None, run_id)
+
+
+def _searched_at(told: Discovered) -> datetime | None:
+    return datetime.fromisoformat(told.began_at) if told.failure is None else None
+
+
+def _failure(told: Discovered) -> str | None:
+    return told.failure if not told.answered else None
+
+
+def _announce(
+    transaction: Transaction, goal: GoalRef, revision: int | None, what: str, attempt: int | None = None
+) -> None:
+    if revision is None:
+        return
+    changed = GoalChanged(
+        event_id=goal.event_id, generation=goal.generation, fixture_id=goal.fixture_id, what=what, attempt=attempt
+    )
+    transaction.announce(changed, revision=revision)

@@ -1,0 +1,52 @@
+"""Settings of the search for videos."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Literal
+
+from touchline.contracts.settings import Duration, Field, Section, WebAddress
+
+
+class DiscoverySettings(Section):
+    browser_url: WebAddress = ""
+    """Where the browser role answers. Empty: the one of this machine."""
+
+    timeout: Duration = Field(default=timedelta(seconds=120), ge=timedelta(seconds=1), le=timedelta(seconds=175))
+    """How long one search may take, with waiting for its turn."""
+
+    queries: Literal["each", "together"] = "each"
+    """One query for each word of a team, or one with all of them and OR between."""
+
+    most_downloads: int = Field(default=5, ge=1, le=50)
+    """How many videos one attempt downloads at most."""
+
+    max_age_minutes: int = Field(default=3, ge=1, le=1440)
+    """How old a post may be. It grows to cover the time since the last search that worked."""
+
+    hosts: tuple[str, ...] = ("twitter.com", "x.com")
+    """Hosts whose links to posts are understood, with their port where it is not the usual one."""
+
+    promotion: tuple[str, ...] = (
+        "odds boosted",
+        "boosted odds",
+        "sign up today",
+        "sign up now",
+        "free bet",
+        "free bets",
+        "bet now",
+        "promo code",
+        "use code",
+        "giveaway",
+        "sponsored",
+    )
+    """What marks a post as an advert: these words next to each other, never a part of a word or of a name."""
+
+    canary_interval: Duration = Field(default=timedelta(hours=1), ge=timedelta(minutes=1))
+    """How often a harmless query shows whether the search works."""
+
+    canary_query: str = "goal"
+    """That query."""
+
+    canary_age_minutes: int = Field(default=60, ge=1, le=1440)
+    """How old the posts may be that it finds."""

@@ -1,0 +1,199 @@
+"""TwitterWorkflow: searches for a goal's videos, attempt after attempt, and has what it finds downloaded.
+
+Invariant: attempts begin an interval apart, with a rest between them at least; a search never waits for a download, and
+the workflow ends only when all downloads have ended. Every attempt is registered, also one that found nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, WorkflowAlreadyStartedError
+from temporalio.workflow import ParentClosePolicy
+
+with workflow.unsafe.imports_passed_through():
+    from touchline.watch import attributes
+    from touchline.watch.aliases.calls import GET_CACHED_TEAM_ALIASES, GET_TEAM_ALIASES
+    from touchline.watch.aliases.messages import RAGInput
+    from touchline.watch.calls import Answer, Call
+    from touchline.watch.discovery import calls
+    from touchline.watch.discovery.messages import (
+        Attempt,
+        Discovered,
+        SearchData,
+        SearchNeed,
+        SearchOrder,
+        Selection,
+        TeamWords,
+        TwitterInput,
+        TwitterResult,
+    )
+    from touchline.watch.discovery.model import FoundVideo
+    from touchline.watch.discovery.players import words_of_both
+    from touchline.watch.downloads.messages import DownloadInput
+
+LONGEST_FAILURE = 300
+# How long a database may be away before a search is given up.
+PAUSE, ROUNDS = timedelta(seconds=15), 80
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What the queries of one attempt brought."""
+
+    videos: list[FoundVideo] = field(default_factory=list[FoundVideo])
+    answered: int = 0
+    failure: str | None = None
+
+
+@workflow.defn(name="TwitterWorkflow")
+class TwitterWorkflow:
+    def __init__(self) -> None:
+        self._attempt = self._found = self._selected = self._failed = 0
+        self._downloads = list[asyncio.Task[None]]()
+
+    @workflow.run
+    async def run(self, given: TwitterInput) -> TwitterResult:
+        self._at_once = asyncio.Semaphore(given.downloads_at_once)
+        if not workflow.info().typed_search_attributes:
+            _name_yourself(given)
+        begun = await surely(calls.SET_MONITOR_COMPLETE, given.goal)
+        lives = begun.lives
+        if lives:
+            words = await self._words(given)
+            await surely(calls.SAVE_TEAM_ALIASES, TeamWords(given.goal, words))
+            lives = await self._search_all(given, words)
+        await asyncio.gather(*self._downloads)
+        return TwitterResult(self._attempt, self._found, self._selected, self._failed, over=not lives)
+
+    @workflow.query
+    def progress(self) -> str:
+        running = sum(not task.done() for task in self._downloads)
+        return f"attempt {self._attempt}, {running} downloads not ended"
+
+    async def _search_all(self, given: TwitterInput, words: list[str]) -> bool:
+        """False when the goal was taken away meanwhile."""
+        for number in range(1, given.attempts + 1):
+            began = workflow.now()
+            if not (await surely(calls.CHECK_EVENT_EXISTS, given.goal)).lives:
+                return False
+            self._attempt = number
+            await self._one_attempt(given, words, number)
+            if number < given.attempts:
+                passed = (workflow.now() - began).total_seconds()
+                await workflow.sleep(timedelta(seconds=max(given.interval_s - passed, given.rest_s)))
+        return True
+
+    async def _one_attempt(self, given: TwitterInput, words: list[str], number: int) -> None:
+        began = workflow.now()
+        await surely(calls.UPDATE_TWITTER_ATTEMPT, Attempt(given.goal, number))
+        data = await surely(calls.GET_TWITTER_SEARCH_DATA, SearchNeed(given.goal, number, given.player_name, words))
+        asked = await self._ask(data)
+        self._found += len(asked.videos)
+        self._failed += bool(data.queries) and not asked.answered
+        selection = await surely(
+            calls.SAVE_DISCOVERED_VIDEOS,
+            Discovered(
+                goal=given.goal,
+                number=number,
+                label=given.label,
+                player_name=given.player_name,
+                words=words,
+                began_at=began.isoformat(),
+                videos=asked.videos,
+                failure=asked.failure,
+                answered=asked.answered,
+            ),
+        )
+        await self._hand_over(given, number, selection)
+
+    async def _ask(self, data: SearchData) -> _Asked:
+        asked, excluded = _Asked(), list(data.exclude_urls)
+        for query in data.queries:
+            try:
+                found = await calls.EXECUTE_TWITTER_SEARCH(SearchOrder(query, excluded, data.max_age_minutes))
+            except ActivityError as error:
+                asked.failure = _reason(error)  # the next attempt looks further back, and begins with another word
+                break
+            asked.answered += 1
+            asked.videos += found
+            excluded = list(dict.fromkeys([*excluded, *(video.url for video in found)]))
+        return asked
+
+    async def _hand_over(self, given: TwitterInput, number: int, selection: Selection) -> None:
+        download = DownloadInput(given.goal, number, given.label, selection.videos)
+        self._selected += len(selection.videos)
+        if not selection.videos:
+            await surely(calls.REGISTER_DOWNLOAD, given.goal, download.workflow_id)
+            return
+        self._downloads.append(asyncio.create_task(self._download(download)))
+
+    async def _download(self, download: DownloadInput) -> None:
+        """A run that broke off has ended as well: the goal must not wait for it for ever."""
+        async with self._at_once:
+            try:
+                await workflow.execute_child_workflow(
+                    "DownloadWorkflow",
+                    download,
+                    id=download.workflow_id,
+                    parent_close_policy=ParentClosePolicy.ABANDON,
+                    search_attributes=workflow.info().typed_search_attributes,
+                )
+            except ChildWorkflowError as error:
+                workflow.logger.error("[TWITTER] Download broke off", extra={"reason": _reason(error)})
+                await surely(calls.REGISTER_DOWNLOAD, download.goal, download.workflow_id)
+            except WorkflowAlreadyStartedError:
+                workflow.logger.warning("[TWITTER] Download runs already", extra={"run": download.workflow_id})
+
+    async def _words(self, given: TwitterInput) -> list[str]:
+        own = await self._words_of(given.team_id, given.team_name)
+        if not given.own_goal:
+            return own
+        return words_of_both(own, await self._words_of(given.other_team_id, given.other_team_name))
+
+    async def _words_of(self, team_id: int, name: str) -> list[str]:
+        """Its name alone when nothing else can be had: a goal does not wait for nicknames."""
+        try:
+            cached = await GET_CACHED_TEAM_ALIASES(team_id)
+            words = cached.words if cached.found else await GET_TEAM_ALIASES(RAGInput(team_id, name))
+        except ActivityError as error:
+            workflow.logger.warning("[TWITTER] No words for a team", extra={"team": name, "reason": _reason(error)})
+            words = []
+        return words or [name]
+
+
+async def surely(call: Call[Answer], *arguments: Any) -> Answer:
+    """Calls again, after a pause, when all the tries of a call were in vain: what a search has found must be kept."""
+    for _ in range(ROUNDS):
+        try:
+            return await call(*arguments)
+        except ActivityError as error:
+            if isinstance(error.__cause__, ApplicationError) and error.__cause__.non_retryable:
+                raise
+            workflow.logger.warning("[TWITTER] Waiting", extra={"activity": call.name, "reason": _reason(error)})
+            await workflow.sleep(PAUSE)
+    return await call(*arguments)
+
+
+def _name_yourself(given: TwitterInput) -> None:
+    """A run that was started by hand is found on Temporal's page like any other."""
+    workflow.upsert_search_attributes(  # pyright: ignore[reportUnknownMemberType] - the library's own types
+        [
+            attributes.TEAM.value_set(given.team_name),
+            attributes.PLAYER.value_set(given.player_name),
+            attributes.FIXTURE.value_set(given.goal.fixture_id),
+            attributes.EVENT_ID.value_set(given.goal.name),
+        ]
+    )
+
+
+def _reason(error: BaseException) -> str:
+    """Its code and what it says, of what lies behind Temporal's own."""
+    cause = error.__cause__ or error
+    if isinstance(cause, ApplicationError):
+        return f"{cause.type or 'failed'}: {cause.message}"[:LONGEST_FAILURE]
+    return f"{type(cause).__name__}: {cause}"[:LONGEST_FAILURE]

@@ -1,0 +1,95 @@
+"""Asks a model and reads its answer as JSON.
+
+Invariant: an answer that is down, late, refused or unreadable raises; what comes back was really said, and is not
+checked any further: a model may be wrong in the right form.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import httpx
+
+from touchline.kernel.errors import Misconfigured, Unavailable
+from touchline.watch.asking import Question, Reply, ask
+
+from .errors import InvalidAnswer
+from .reading import missing_keys, read_json
+from .settings import ModelSettings
+
+SERVICE = "the model"
+PASSING = frozenset({408, 409, 425, 429})
+
+
+class ModelClient:
+    def __init__(self, settings: ModelSettings, http: httpx.AsyncClient) -> None:
+        self._settings = settings
+        self._http = http
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self._settings.url)
+
+    async def ask(self, prompt: str, *, pictures: Sequence[bytes] = (), schema: Mapping[str, Any] | None = None) -> Any:
+        """Pictures are JPEG or PNG. With a schema, which describes an object, the answer has its required keys.
+
+        Raises Unavailable (none is set, down, late, busy), InvalidAnswer (unreadable) or Misconfigured (refused).
+        """
+        if not self.is_set:
+            raise Unavailable("no model is set", hint="Set `model.url` to have one asked.")
+        headers = {"Authorization": f"Bearer {key}"} if (key := self._settings.key.get_secret_value()) else {}
+        body = _body(self._settings.name, prompt, pictures, schema)
+        request = self._http.build_request("POST", f"{self._settings.url}/chat/completions", json=body, headers=headers)
+        reply = await ask(self._http, Question(SERVICE, request, self._settings.timeout))
+        _refuse(reply)
+        return _checked(_content(reply), schema)
+
+
+def _body(model: str, prompt: str, pictures: Sequence[bytes], schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    shown = [{"type": "image_url", "image_url": {"url": _data_url(picture)}} for picture in pictures]
+    content = [{"type": "text", "text": prompt}, *shown] if shown else prompt
+    body: dict[str, Any] = {"model": model, "temperature": 0, "messages": [{"role": "user", "content": content}]}
+    if schema is not None:
+        described = {"name": "answer", "strict": True, "schema": dict(schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": described}
+    return body
+
+
+def _data_url(picture: bytes) -> str:
+    kind = "png" if picture.startswith(b"\x89PNG") else "jpeg"
+    return f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
+
+
+def _refuse(reply: Reply) -> None:
+    if reply.status == 200:
+        return
+    if reply.status >= 500 or reply.status in PASSING:
+        raise Unavailable("the model does not answer now", why=f"status {reply.status}")
+    hint = "Check the address, the key and the name in the section `model` of the settings."
+    raise Misconfigured("the model refuses the question", why=f"status {reply.status}", hint=hint)
+
+
+def _content(reply: Reply) -> str:
+    try:
+        document = reply.document()
+        content = document["choices"][0]["message"]["content"]
+    except (ValueError, LookupError, TypeError) as error:
+        raise InvalidAnswer("the model's answer is no completion") from error
+    if isinstance(content, list):  # some servers answer in parts
+        parts = cast("list[Any]", content)
+        content = "".join(str(cast("dict[str, Any]", part).get("text", "")) for part in parts if isinstance(part, dict))
+    if not isinstance(content, str):
+        raise InvalidAnswer("the model said nothing")
+    return content
+
+
+def _checked(content: str, schema: Mapping[str, Any] | None) -> Any:
+    try:
+        value = read_json(content)
+    except ValueError as error:
+        raise InvalidAnswer("the model's answer cannot be read", why=str(error)) from error
+    if schema is not None and (missing := missing_keys(value, schema)):
+        raise InvalidAnswer("the model's answer is not what was asked for", why=f"without {', '.join(missing)}")
+    return value

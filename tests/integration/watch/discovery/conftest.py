@@ -1,0 +1,134 @@
+"""A Temporal server that skips time, the ground, and a worker with everything that TwitterWorkflow needs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import httpx
+import pytest
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.client import WorkflowHandle
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from tests.support.download_runs import LongDownload, Registering
+from tests.support.grounds import new_ground
+from tests.support.histories import keep
+from touchline.kernel.errors import Unavailable
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database
+from touchline.watch import attributes
+from touchline.watch.aliases.activities import AliasActivities
+from touchline.watch.aliases.service import AliasMaker
+from touchline.watch.aliases.settings import AliasSettings
+from touchline.watch.aliases.wikidata import WikidataClient
+from touchline.watch.aliases.workflow import RAGWorkflow
+from touchline.watch.discovery.activities import DiscoveryActivities
+from touchline.watch.discovery.client import SearchClient
+from touchline.watch.discovery.service import Discovery
+from touchline.watch.discovery.settings import DiscoverySettings
+from touchline.watch.discovery.workflow import TwitterWorkflow
+from touchline.watch.ground import Ground
+from touchline.watch.language_model.client import ModelClient
+from touchline.watch.language_model.settings import ModelSettings
+
+ATTEMPTS = 10
+AWAY = DiscoverySettings(browser_url="http://127.0.0.1:1")  # nobody listens there
+TEST_SERVER = Path(sys.executable).parent / "temporal-test-server"
+
+
+class NoFeed:
+    """One that is away."""
+
+    async def team(self, team_id: int) -> None:
+        raise Unavailable("the feed does not answer")
+
+
+@dataclass(frozen=True)
+class Bench:
+    environment: WorkflowEnvironment
+    ground: Ground
+    queue: str
+    registering: Registering
+
+    async def history(self, handle: WorkflowHandle[Any, Any], name: str = "") -> list[HistoryEvent]:
+        """With a name it is one that may be kept."""
+        history = await handle.fetch_history()
+        if name:
+            keep(history, name)
+        return list(history.events)
+
+
+def calls(events: list[HistoryEvent], activity: str) -> int:
+    """How often an activity was called."""
+    return sum(_is_call(event, activity) for event in events)
+
+
+def rests(events: list[HistoryEvent]) -> list[tuple[float, float]]:
+    """Of each attempt but the last: how long it took, and how long the workflow then slept. Both by its own clock."""
+    now = began = 0.0
+    found = list[tuple[float, float]]()
+    for event in events:
+        if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED:
+            now = event.event_time.ToNanoseconds() / 1e9
+        elif _is_call(event, "check_event_exists"):
+            began = now
+        elif event.event_type == EventType.EVENT_TYPE_TIMER_STARTED:
+            timer = event.timer_started_event_attributes.start_to_fire_timeout
+            found.append((now - began, timer.ToNanoseconds() / 1e9))
+    return found
+
+
+def _is_call(event: HistoryEvent, activity: str) -> bool:
+    return (
+        event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
+        and event.activity_task_scheduled_event_attributes.activity_type.name == activity
+    )
+
+
+@pytest.fixture(scope="module")
+async def environment() -> AsyncGenerator[WorkflowEnvironment]:
+    async with await WorkflowEnvironment.start_time_skipping(test_server_existing_path=str(TEST_SERVER)) as running:
+        named = AddSearchAttributesRequest(namespace=running.client.namespace, search_attributes=attributes.KINDS)
+        await running.client.operator_service.add_search_attributes(named)
+        yield running
+
+
+@pytest.fixture
+async def ground(database: Database, objects: ObjectStore) -> Ground:
+    return await new_ground(database, objects)
+
+
+@pytest.fixture
+async def bench(environment: WorkflowEnvironment, ground: Ground) -> AsyncGenerator[Bench]:
+    async with httpx.AsyncClient(trust_env=False) as http:
+        nobody = AliasSettings(wikidata_url="")
+        parts = NoFeed(), WikidataClient(nobody, http), ModelClient(ModelSettings(), http)
+        aliases = AliasActivities(ground, AliasMaker(*parts, nobody, ground.clock))
+        searching = DiscoveryActivities(Discovery(ground, AWAY), SearchClient(AWAY, http))
+        queue, registering = f"found-footy-{token_hex(4)}", Registering(ground, ATTEMPTS)
+        worker = Worker(
+            environment.client,
+            task_queue=queue,
+            workflows=[TwitterWorkflow, RAGWorkflow, LongDownload],
+            build_id="test",  # without one, all that was imported is read again to make one up
+            activities=[
+                *activities_of(aliases),
+                *activities_of(searching),
+                *activities_of(registering),
+            ],
+        )
+        async with worker:
+            yield Bench(environment, ground, queue, registering)
+
+
+def activities_of(part: object) -> list[Callable[..., Any]]:
+    methods = (getattr(part, name) for name in dir(part) if not name.startswith("_"))
+    return [method for method in methods if hasattr(method, "__temporal_activity_definition")]
