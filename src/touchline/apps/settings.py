@@ -35,6 +35,7 @@ from touchline.process.queue.settings import WorkerSettings
 from touchline.process.settings import ProcessSettings
 from touchline.serve.settings import ServeSettings
 from touchline.watch.language_model.settings import ModelSettings
+from touchline.watch.browser.settings import BrowserSettings
 from touchline.watch.settings import WatchSettings
 
 from .logging import LogSettings
@@ -80,6 +81,7 @@ class Settings(Section):
     serve: ServeSettings = ServeSettings()
     watch: WatchSettings = WatchSettings()
     model: ModelSettings = ModelSettings()
+    browser: BrowserSettings = BrowserSettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()
     media_links: MediaLinkSettings = MediaLinkSettings()
