@@ -9,10 +9,11 @@ import asyncio
 import logging
 import os
 import shutil
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, BrowserContext, Error, Playwright, Request, Route, async_playwright
@@ -35,6 +36,8 @@ VIEW = {"width": 900, "height": 2000}  # high: fewer steps
 NOT_LOADED = frozenset({"media", "font", "image"})
 ENDING_S = 5.0
 
+Answer = TypeVar("Answer")
+
 logger = logging.getLogger(__name__)
 
 
@@ -50,6 +53,7 @@ def find_chromium(settings: BrowserSettings) -> Path | None:
 class Running:
     playwright: Playwright
     browser: Browser
+    gone: asyncio.Event
     contexts: dict[object, BrowserContext] = field(default_factory=dict[object, BrowserContext])  # by session
 
     async def close(self) -> None:
@@ -57,6 +61,25 @@ class Running:
             with suppress(Exception):  # what died needs no closing
                 async with asyncio.timeout(ENDING_S):
                     await ending()
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    context: BrowserContext
+    gone: asyncio.Event
+
+    async def unless_gone(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        """Some questions to a browser that died are never answered: nobody waits for them."""
+        doing, dying = asyncio.create_task(work), asyncio.create_task(self.gone.wait())
+        try:
+            await asyncio.wait({doing, dying}, return_when=asyncio.FIRST_COMPLETED)
+            if doing.done():
+                return doing.result()
+            raise BrowserGone("the browser ended in the middle of a search", why="it was killed, or it crashed")
+        finally:
+            for task in (doing, dying):
+                task.cancel()
+            await asyncio.gather(doing, dying, return_exceptions=True)
 
 
 class Chromium:
@@ -74,7 +97,7 @@ class Chromium:
         return self._running is not None and self._running.browser.is_connected()
 
     @asynccontextmanager
-    async def context(self) -> AsyncGenerator[BrowserContext]:
+    async def context(self) -> AsyncGenerator[Held]:
         """With the session as it is now; all who use one session share it, and what it has loaded."""
         self._users += 1
         self._stay()
@@ -92,13 +115,13 @@ class Chromium:
         async with self._changing:
             await self._end()
 
-    async def _context(self) -> BrowserContext:
+    async def _context(self) -> Held:
         async with self._changing:
             running = await self._started()
             key = self._session.saved_at
             if key not in running.contexts:
                 running.contexts[key] = await self._new_context(running.browser)
-            return running.contexts[key]
+            return Held(running.contexts[key], running.gone)
 
     async def _started(self) -> Running:
         if self._running is None or not self._running.browser.is_connected():
@@ -126,7 +149,9 @@ class Chromium:
                 raise _not_started(chromium, error) from error
             raise
         logger.info("[TWITTER] the browser started", extra={"version": browser.version})
-        return Running(playwright, browser)
+        gone = asyncio.Event()
+        browser.on("disconnected", lambda _: gone.set())
+        return Running(playwright, browser, gone)
 
     async def _new_context(self, browser: Browser) -> BrowserContext:
         try:

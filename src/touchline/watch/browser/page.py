@@ -30,7 +30,7 @@ RETRY = """
 """
 LOOK_AGAIN_S = 0.05
 MOST_RETRIES = 3
-RETRY_PAUSE_S = 0.5  # longer each time
+RETRY_PAUSE_S = 0.3  # longer each time
 MOST_WHOLE_TEXTS = 5  # texts that were cut, of one search
 LIMITED, FAILING = 429, 400
 

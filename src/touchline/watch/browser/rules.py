@@ -70,9 +70,10 @@ def known(shown: ShownPost, network_url: str) -> Post | None:
     """None for adverts, for what has no link or time, and for links that lead elsewhere."""
     if shown.is_promoted or not shown.link or not shown.moment:
         return None
-    match = POST_LINK.search(urlsplit(shown.link).path)
-    posted_at = read_moment(shown.moment)
-    if match is None or posted_at is None or origin_of(shown.link) != origin_of(network_url):
+    if origin_of(shown.link) != origin_of(network_url):
+        return None
+    match, posted_at = POST_LINK.search(urlsplit(shown.link).path), read_moment(shown.moment)
+    if match is None or posted_at is None:
         return None
     url = f"{network_url}/{match[1]}/status/{match[2]}"
     return Post(match[2], url, match[1], shown.text, shown.is_cut, shown.is_quoted, posted_at, shown.lengths)

@@ -119,8 +119,8 @@ class Searches:
     async def _in_time(self, search: Search) -> Found:
         patience = asyncio.timeout(self._settings.search_time.total_seconds())
         try:
-            async with patience, self._chromium.context() as context:
-                found = await self._on_page(context, search)
+            async with patience, self._chromium.context() as held:
+                found = await held.unless_gone(self._on_page(held.context, search))
         except TimeoutError as error:
             if not patience.expired():
                 raise

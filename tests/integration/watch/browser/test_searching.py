@@ -40,7 +40,9 @@ def written() -> dict[str, Post]:
         "one": post(1001, 56, f"{words} ⚽ #NFC", clip(1), author=PAPER),
         "two": post(1002, 57, f"{words}: both angles", clip(1), clip(2)),
         "long": post(1003, 58, f"{words} " + "and so on " * 40 + "to the end", clip(2)),
-        "quoting": quoting(post(1004, 59, f"Look, {words}"), post(1005, 58.5, "The save of Ade", clip(2), author=PAPER)),
+        "quoting": quoting(
+            post(1004, 59, f"Look, {words}"), post(1005, 58.5, "The save of Ade", clip(2), author=PAPER)
+        ),
         "known": post(1006, 59.5, f"{words}: seen before", clip(1)),
         "advert": promoted(post(1007, 10, f"{words} wears these", clip(4), author=SHOP)),
     }
