@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import httpx
 import psutil
 import pytest
 from pydantic import SecretStr
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tests.support.world import PAPER, SHOP, clip, day_of, post, promoted, quoting, served, world_of
 from touchline.kernel.clock import ManualClock
@@ -50,6 +51,22 @@ def written() -> dict[str, Post]:
 
 
 @dataclass(frozen=True)
+class Recovering:
+    """A world whose first failed load of posts is the last moment of its trouble."""
+
+    world: ASGIApp
+    wall: ManualClock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def told(message: Message) -> None:
+            await send(message)
+            if message.get("status") == 500:
+                self.wall.advance(timedelta(minutes=1))
+
+        await self.world(scope, receive, told)
+
+
+@dataclass(frozen=True)
 class Role:
     client: httpx.AsyncClient
     wall: ManualClock
@@ -69,7 +86,7 @@ async def role(
 ) -> AsyncGenerator[Role]:
     world, wall = world_of(day_of(posts, faults), folder, NOW)
     async with AsyncExitStack() as stack:
-        url = await stack.enter_async_context(served(build_world(world)))
+        url = await stack.enter_async_context(served(Recovering(build_world(world), wall)))
         network = f"{url}/social"
         quick = {"quiet": timedelta(milliseconds=100), "page_time": timedelta(seconds=5), "asset_hosts": ()}
         account = {"user": ACCOUNT.user, "password": SecretStr(ACCOUNT.password)}
@@ -154,8 +171,7 @@ async def test_the_browser_is_killed_and_the_next_search_has_another(small: Role
 async def test_an_expired_session(tmp_path: Path) -> None:
     """By cookies: told until a person has helped."""
     login = Fault(Service.SEARCH, Trouble.LOGIN, 61 * MINUTE, 10**9)
-    found = [replace(each, at_ms=each.at_ms) for each in written().values()]
-    async with role(tmp_path, found, [login], user="", password=SecretStr("")) as small:
+    async with role(tmp_path, list(written().values()), [login], user="", password=SecretStr("")) as small:
         assert (await small.search()).json()["title"] == "nobody is signed in to the network"
         assert (await small.status())["login"] == "missing"
 
@@ -173,3 +189,53 @@ async def test_an_expired_session(tmp_path: Path) -> None:
         assert answer.json()["reason"] == "login_needed"
         assert "touchline watch login --cookies" in answer.json()["next"]
         assert (await small.status())["login"] == "expired"
+
+
+async def test_troubles_of_the_network(tmp_path: Path) -> None:
+    """One after the other, with a browser that waits for nobody."""
+    troubles = [Trouble.ERRORS, None, Trouble.OUTAGE, Trouble.LIMITED, Trouble.EMPTY, Trouble.HANGS]
+    faults = [
+        Fault(Service.SEARCH, each, round((NOW + at) * MINUTE), round((NOW + at + 1) * MINUTE))
+        for at, each in enumerate(troubles)
+        if each
+    ]
+    brief = {"page_time": timedelta(seconds=1), "idle": timedelta(milliseconds=500), "most_waiting": 0, "at_once": 1}
+    posts = [post(1, 59.9, "Sørensen for Northport", clip(1))]
+    async with role(tmp_path, posts, faults, **brief) as small:
+        assert places(await small.search()) == [(posts[0].id, 1, 1)], "its button to try again is pressed"
+        answers = list[httpx.Response]()
+        for _ in troubles[2:-1]:
+            small.wall.advance(timedelta(minutes=1))
+            answers.append(await small.search())
+        assert [each.status_code for each in answers] == [503, 429, 200]
+        reasons = [each.json().get("reason") for each in answers]
+        assert reasons == ["network_failed", "network_limited", None]
+        assert answers[1].headers["retry-after"] == "60"
+
+        small.wall.advance(timedelta(minutes=1))
+        hanging = asyncio.create_task(small.search())
+        while not (await small.status())["searching"]:
+            await asyncio.sleep(0)
+        refused = await small.search()
+        assert (refused.status_code, refused.json()["reason"]) == (429, "too_many_searches")
+        assert (await small.client.get("/health")).json() == {"status": "live"}
+        assert (await hanging).json()["reason"] == "search_timed_out"
+
+        while (await small.status())["running"]:
+            await asyncio.sleep(0)
+        assert (await small.client.post("/search", json={"search_query": ""})).status_code == 400
+
+
+async def test_what_is_missing_is_said(tmp_path: Path) -> None:
+    async with role(tmp_path, [], chromium=tmp_path / "nothing") as small:
+        answer = await small.search()
+        assert (answer.status_code, answer.json()["reason"]) == (500, "chromium_missing")
+        assert "apt-get install chromium" in answer.json()["next"]
+
+
+async def test_a_wrong_password_is_not_tried_again(tmp_path: Path) -> None:
+    async with role(tmp_path, [], password=SecretStr("onside")) as small:
+        answers = [await small.search(), await small.search()]
+        assert [each.json()["title"] for each in answers] == ["the network refuses to sign us in"] * 2
+        assert (await small.status())["login"] == "refused"
+        assert "onside" not in answers[0].text
