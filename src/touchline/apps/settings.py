@@ -37,6 +37,7 @@ from touchline.serve.settings import ServeSettings
 from touchline.watch.language_model.settings import ModelSettings
 from touchline.watch.browser.settings import BrowserSettings
 from touchline.watch.settings import WatchSettings
+from touchline.watch.validation.settings import ValidationSettings
 
 from .logging import LogSettings
 from .redaction import redact
@@ -82,6 +83,7 @@ class Settings(Section):
     watch: WatchSettings = WatchSettings()
     model: ModelSettings = ModelSettings()
     browser: BrowserSettings = BrowserSettings()
+    validation: ValidationSettings = ValidationSettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()
     media_links: MediaLinkSettings = MediaLinkSettings()
