@@ -34,8 +34,8 @@ from touchline.process.queue.alerts.settings import AlertSettings
 from touchline.process.queue.settings import WorkerSettings
 from touchline.process.settings import ProcessSettings
 from touchline.serve.settings import ServeSettings
-from touchline.watch.language_model.settings import ModelSettings
 from touchline.watch.browser.settings import BrowserSettings
+from touchline.watch.language_model.settings import ModelSettings
 from touchline.watch.settings import WatchSettings
 from touchline.watch.validation.settings import ValidationSettings
 
