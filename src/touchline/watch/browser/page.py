@@ -92,6 +92,8 @@ class SearchPage:
         except Error as error:
             raise translated(error) from error
         check_status(answer.status if answer else 0)
+        if rules.origin_of(self._page.url) != rules.origin_of(self._settings.network_url):  # it was sent there
+            raise NetworkFailed("the network leads elsewhere", why=f"to {self._page.url[:200]}")
 
     async def _read_on(self, search: Search, seen: _Seen, url: str) -> bool:
         """False: it was enough before it was all."""

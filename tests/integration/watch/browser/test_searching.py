@@ -16,6 +16,10 @@ import httpx
 import psutil
 import pytest
 from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tests.support.world import PAPER, SHOP, clip, day_of, post, promoted, quoting, served, world_of
@@ -224,6 +228,30 @@ async def test_troubles_of_the_network(tmp_path: Path) -> None:
         while (await small.status())["running"]:
             await asyncio.sleep(0)
         assert (await small.client.post("/search", json={"search_query": ""})).status_code == 400
+
+
+async def test_no_other_origin_is_visited(tmp_path: Path) -> None:
+    """Neither another name, which does not exist for the browser, nor another port of the same one."""
+    visited, targets = list[str](), list[str]()
+
+    async def visit(request: Request) -> Response:
+        visited.append(request.headers["host"])
+        return HTMLResponse("<p>Elsewhere</p>")
+
+    async def lead(request: Request) -> Response:
+        return RedirectResponse(targets.pop())
+
+    async with (
+        served(Starlette(routes=[Route("/", visit)])) as elsewhere,
+        served(Starlette(routes=[Route("/search", lead)])) as network,
+    ):
+        targets += [f"{elsewhere}/", elsewhere.replace("127.0.0.1", "localhost")]
+        async with role(tmp_path, [], network_url=network) as small:
+            answers = [(await small.search()).json() for _ in range(2)]
+    assert [each["reason"] for each in answers] == ["network_failed"] * 2
+    assert "ERR_NAME_NOT_RESOLVED" in answers[0]["detail"]
+    assert answers[1]["title"] == "the network leads elsewhere"
+    assert not any("localhost" in each for each in visited)
 
 
 async def test_what_is_missing_is_said(tmp_path: Path) -> None:
