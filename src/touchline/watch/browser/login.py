@@ -82,6 +82,7 @@ class Login:
 
     def _check(self) -> None:
         if self._refused_at and self._clock.now() - self._refused_at < AFTER_REFUSAL:
+            self._note(LoginState.REFUSED)
             raise self._refused()
         if self._settings.user and self._settings.password.get_secret_value():
             return

@@ -172,15 +172,17 @@ async def test_the_browser_is_killed_and_the_next_search_has_another(small: Role
     assert (await small.search(max_age_minutes=1.25)).status_code == 200
 
 
-async def test_an_expired_session(tmp_path: Path) -> None:
-    """By cookies: told until a person has helped."""
+async def test_who_is_signed_in(tmp_path: Path) -> None:
+    """A wrong password, then somebody's cookies, which expire; each is told with what to do."""
     login = Fault(Service.SEARCH, Trouble.LOGIN, 61 * MINUTE, 10**9)
-    async with role(tmp_path, list(written().values()), [login], user="", password=SecretStr("")) as small:
-        assert (await small.search()).json()["title"] == "nobody is signed in to the network"
-        assert (await small.status())["login"] == "missing"
+    async with role(tmp_path, list(written().values()), [login], password=SecretStr("onside")) as small:
+        refused = await small.search()
+        assert (refused.status_code, refused.json()["reason"]) == (503, "login_needed")
+        assert refused.json()["detail"] == "user or password are wrong"
+        assert "onside" not in refused.text
+        assert (await small.status())["login"] == "refused"
 
-        host = "127.0.0.1"
-        cookies = [{"domain": host, "name": "auth_token", "value": ACCOUNT.token(), "httpOnly": True}]
+        cookies = [{"domain": "127.0.0.1", "name": "auth_token", "value": ACCOUNT.token(), "httpOnly": True}]
         (tmp_path / "cookies.json").write_text(json.dumps(cookies))
         import_cookies(tmp_path / "cookies.json", small.folder, small.network)
         assert (await small.status())["login"] == "untried"
@@ -188,11 +190,10 @@ async def test_an_expired_session(tmp_path: Path) -> None:
         assert (await small.status())["login"] == "signed_in"
 
         small.wall.advance(timedelta(minutes=1))
-        answer = await small.search()
-        assert answer.status_code == 503
-        assert answer.json()["reason"] == "login_needed"
-        assert "touchline watch login --cookies" in answer.json()["next"]
-        assert (await small.status())["login"] == "expired"
+        expired = await small.search()
+        assert expired.status_code == 503
+        assert "touchline watch login --cookies" in expired.json()["next"]
+        assert (await small.status())["login"] == "refused"
 
 
 async def test_troubles_of_the_network(tmp_path: Path) -> None:
@@ -259,11 +260,3 @@ async def test_what_is_missing_is_said(tmp_path: Path) -> None:
         answer = await small.search()
         assert (answer.status_code, answer.json()["reason"]) == (500, "chromium_missing")
         assert "apt-get install chromium" in answer.json()["next"]
-
-
-async def test_a_wrong_password_is_not_tried_again(tmp_path: Path) -> None:
-    async with role(tmp_path, [], password=SecretStr("onside")) as small:
-        answers = [await small.search(), await small.search()]
-        assert [each.json()["title"] for each in answers] == ["the network refuses to sign us in"] * 2
-        assert (await small.status())["login"] == "refused"
-        assert "onside" not in answers[0].text
