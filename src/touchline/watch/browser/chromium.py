@@ -56,6 +56,10 @@ class Running:
     gone: asyncio.Event
     contexts: dict[object, BrowserContext] = field(default_factory=dict[object, BrowserContext])  # by session
 
+    @property
+    def lives(self) -> bool:
+        return self.browser.is_connected() and not self.gone.is_set()
+
     async def close(self) -> None:
         for ending in (self.browser.close, self.playwright.stop):
             with suppress(Exception):  # what died needs no closing
@@ -94,7 +98,7 @@ class Chromium:
 
     @property
     def lives(self) -> bool:
-        return self._running is not None and self._running.browser.is_connected()
+        return self._running is not None and self._running.lives
 
     @asynccontextmanager
     async def context(self) -> AsyncGenerator[Held]:
@@ -103,6 +107,9 @@ class Chromium:
         self._stay()
         try:
             yield await self._context()
+        except (Error, BrowserGone, asyncio.CancelledError):
+            self._give_up()
+            raise
         finally:
             self._users -= 1
             if not self._users:
@@ -124,7 +131,7 @@ class Chromium:
             return Held(running.contexts[key], running.gone)
 
     async def _started(self) -> Running:
-        if self._running is None or not self._running.browser.is_connected():
+        if self._running is None or not self._running.lives:
             await self._end()
             self._running = await self._start()
         return self._running
@@ -172,6 +179,11 @@ class Chromium:
         running, self._running = self._running, None
         if running:
             await running.close()
+
+    def _give_up(self) -> None:
+        """One that lost its driver still looks alive, and one that hangs, too: the next search has another."""
+        if self._running:
+            self._running.gone.set()
 
     def _stay(self) -> None:
         if self._idle:
