@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -156,14 +155,19 @@ async def test_nothing_found_is_no_error(small: Role) -> None:
     assert answer.json() == {"videos": [], "scrolled": 0, "oldest": None, "complete": True}
 
 
+def kill_browser() -> None:
+    """What the drivers of this process have started, and nothing else."""
+    drivers = [each for each in psutil.Process().children() if "playwright" in " ".join(each.cmdline())]
+    for browser in [child for driver in drivers for child in driver.children()]:
+        browser.kill()
+
+
 async def test_the_browser_is_killed_and_the_next_search_has_another(small: Role) -> None:
     await small.search("Nobody Nowhere")
     searching = asyncio.create_task(small.search())
     while not (await small.status())["searching"]:
         await asyncio.sleep(0)
-    for process in psutil.Process(os.getpid()).children(recursive=True):
-        if "--type=" not in " ".join(process.cmdline()) and "chrom" in process.name():
-            process.kill()
+    kill_browser()
     answer = await searching
     assert answer.status_code == 503, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
