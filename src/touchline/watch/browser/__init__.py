@@ -1,0 +1,1 @@
+"""The role that searches the social network with a real browser and the user's own session."""

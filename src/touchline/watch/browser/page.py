@@ -1,0 +1,182 @@
+"""One search on one page: open, sign in where that helps, scroll, and read until the age limit or the end.
+
+Invariant: an empty answer means that the page said so or ended; whatever went wrong is an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Error, Page
+from playwright.async_api import TimeoutError as TookTooLong
+
+from . import rules
+from .errors import BrowserGone, LoginNeeded, NetworkFailed, NetworkLimited, SearchTimedOut
+from .model import Found, PageState, Post, Search, View
+from .settings import BrowserSettings
+
+READ = (Path(__file__).parent / "reading.js").read_text("utf-8")
+STEP = "() => scrollBy(0, innerHeight * 0.8)"
+RETRY = """
+() => [...document.querySelectorAll("button")]
+  .find((each) => /^(retry|try again)$/i.test(each.textContent.trim()))?.click()
+"""
+LOOK_AGAIN_S = 0.05
+MOST_RETRIES = 3
+RETRY_PAUSE_S = 0.3  # longer each time
+MOST_WHOLE_TEXTS = 5  # texts that were cut, of one search
+LIMITED, FAILING = 429, 400
+
+SignIn = Callable[[Page], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Seen:
+    posts: dict[str, Post] = field(default_factory=dict[str, Post])  # in the order of the page
+    scrolled: int = 0
+    retried: int = 0
+    news_at: float = 0.0  # when something new was last seen
+
+    def add(self, view: View, network_url: str, now: float) -> None:
+        before = len(self.posts)
+        for post in filter(None, (rules.known(each, network_url) for each in view.posts)):
+            self.posts.setdefault(post.id, post)
+        if len(self.posts) > before:
+            self.news_at = now
+
+    def again(self) -> None:
+        self.retried += 1
+        if self.retried > MOST_RETRIES:
+            why = f"the page says so, also after it was tried again {MOST_RETRIES} times"
+            raise NetworkFailed("the network cannot load these posts", why=why)
+
+
+class SearchPage:
+    def __init__(self, page: Page, settings: BrowserSettings, sign_in: SignIn) -> None:
+        self._page = page
+        self._settings = settings
+        self._sign_in = sign_in
+        self._loop = asyncio.get_running_loop()
+
+    async def find(self, search: Search) -> Found:
+        url = rules.search_url(self._settings.network_url, search.query, self._settings.query_filter)
+        await self._open(url)
+        seen = _Seen(news_at=self._loop.time())
+        complete = await self._read_on(search, seen, url)
+        wanted = [post for post in seen.posts.values() if rules.is_wanted(post, search)]
+        wanted = await self._with_whole_texts(wanted)
+        listed = [post.posted_at for post in seen.posts.values() if not post.is_quoted]
+        videos = tuple(video for post in wanted for video in rules.videos_of(post))
+        return Found(videos, seen.scrolled, min(listed, default=None), complete)
+
+    async def _open(self, url: str) -> None:
+        await self._go(url)
+        if rules.is_login(self._page.url):
+            await self._sign_in(self._page)
+            await self._go(url)
+            if rules.is_login(self._page.url):
+                raise LoginNeeded("the network does not take our session", why="it asks again who we are")
+
+    async def _go(self, url: str) -> None:
+        try:
+            answer = await self._page.goto(url, wait_until="domcontentloaded")
+        except TookTooLong as error:
+            raise SearchTimedOut("the network does not answer", why=self._patience()) from error
+        except Error as error:
+            raise translated(error) from error
+        check_status(answer.status if answer else 0)
+        if rules.origin_of(self._page.url) != rules.origin_of(self._settings.network_url):  # it was sent there
+            raise NetworkFailed("the network leads elsewhere", why=f"to {self._page.url[:200]}")
+
+    async def _read_on(self, search: Search, seen: _Seen, url: str) -> bool:
+        """False: it was enough before it was all."""
+        while True:
+            view = rules.read_view(await self._evaluate(READ))
+            seen.add(view, self._settings.network_url, self._loop.time())
+            if view.state is PageState.EMPTY or rules.reaches_back(seen.posts.values(), search.since):
+                return True
+            if len(seen.posts) >= self._settings.most_posts:
+                return False
+            if view.state is PageState.LOGIN:  # the session ended while we read
+                seen.again()
+                await self._open(url)
+            elif await self._is_at_end(view, seen):
+                return True
+
+    async def _is_at_end(self, view: View, seen: _Seen) -> bool:
+        """Else goes a step on, or waits a little."""
+        quiet_s = self._loop.time() - seen.news_at
+        if view.state is PageState.FAILED:
+            await self._retry(seen)
+        elif view.state is PageState.POSTS and not view.at_end:
+            await self._evaluate(STEP)
+            seen.scrolled += 1
+            seen.news_at = self._loop.time()
+        elif view.state is PageState.POSTS and not view.is_loading and quiet_s >= _s(self._settings.quiet):
+            return True
+        elif quiet_s >= _s(self._settings.page_time):
+            raise SearchTimedOut("the page does not go on loading", why=self._patience())
+        else:
+            await asyncio.sleep(LOOK_AGAIN_S)
+        return False
+
+    async def _retry(self, seen: _Seen) -> None:
+        seen.again()
+        await asyncio.sleep(RETRY_PAUSE_S * seen.retried)
+        await self._evaluate(RETRY)
+        seen.news_at = self._loop.time()
+        await asyncio.sleep(LOOK_AGAIN_S)
+
+    async def _with_whole_texts(self, posts: list[Post]) -> list[Post]:
+        """A post's own page has all of its text. Where that fails, the part that was seen will do."""
+        cut = [post for post in posts if post.is_cut][:MOST_WHOLE_TEXTS]
+        whole = {post.id: await self._whole_text(post) for post in cut}
+        return [replace(post, text=whole.get(post.id) or post.text) for post in posts]
+
+    async def _whole_text(self, post: Post) -> str | None:
+        with suppress(NetworkFailed, NetworkLimited, SearchTimedOut, TookTooLong):
+            await self._go(post.url)
+            await self._page.locator("article").first.wait_for()
+            view = rules.read_view(await self._evaluate(READ))
+            shown = (rules.known(each, self._settings.network_url) for each in view.posts)
+            return next((each.text for each in shown if each and each.id == post.id and not each.is_cut), None)
+        return None
+
+    async def _evaluate(self, script: str) -> Any:
+        """A page that loads itself again forgets what it was asked: then it is asked again."""
+        try:
+            return await self._page.evaluate(script)
+        except Error as error:
+            if not re.search(r"context was destroyed|navigat", error.message):
+                raise translated(error) from error
+        await self._page.wait_for_load_state("domcontentloaded")
+        return await self._page.evaluate(script)
+
+    def _patience(self) -> str:
+        return f"nothing came for {_s(self._settings.page_time):g} s"
+
+
+def check_status(status: int) -> None:
+    if status == LIMITED:
+        raise NetworkLimited("the network has had enough of us", retry_after=timedelta(minutes=1), why="it answers 429")
+    if status >= FAILING:
+        raise NetworkFailed("the network is out of order", why=f"it answers {status}")
+
+
+def translated(error: Error) -> Exception:
+    """What the browser says when it, or the network, is gone."""
+    text = error.message.splitlines()[0] if error.message else ""
+    if "net::" in text:
+        return NetworkFailed("the network cannot be reached", why=text)
+    return BrowserGone("the browser ended in the middle of a search", why=text)
+
+
+def _s(duration: timedelta) -> float:
+    return duration.total_seconds()

@@ -1,0 +1,132 @@
+"""What a page of results means: whose videos, how old, and whether to look further. Pure.
+
+Invariant: an advert is never a find, a video belongs to the post that has it and not to one that quotes it, and what
+cannot be told apart by a post id is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, cast
+from urllib.parse import quote, urlencode, urlsplit
+
+from .model import PageState, Post, Search, ShownPost, Video, View
+
+POST_LINK = re.compile(r"/([A-Za-z0-9_]{1,50})/status(?:es)?/([0-9]{18,25})(?![0-9])", re.ASCII)
+LOGIN_PATHS = re.compile(r"(^|/)(i/flow/login|login|account/access|logout)/?$", re.ASCII)
+LENGTH = re.compile(r"[0-9]{1,2}(:[0-9]{2}){1,2}", re.ASCII)
+MOST_VIDEOS = 10  # of one post
+MOST_TEXT = 5_000
+OLD_ENOUGH = 3  # posts in a row that nobody wants: one may be out of order
+
+
+def search_url(network_url: str, query: str, query_filter: str) -> str:
+    """Of the newest posts."""
+    whole = query if not query_filter or query_filter in query.split() else f"{query} {query_filter}"
+    return f"{network_url}/search?{urlencode({'q': whole, 'src': 'typed_query', 'f': 'live'}, quote_via=quote)}"
+
+
+def post_ids(urls: Iterable[str]) -> frozenset[str]:
+    """Of all that are links to posts; a bare id counts, too."""
+    found = (POST_LINK.search(url) or re.fullmatch(r"()([0-9]{18,25})", url, re.ASCII) for url in urls)
+    return frozenset(match[2] for match in found if match)
+
+
+def is_login(url: str) -> bool:
+    return LOGIN_PATHS.search(urlsplit(url).path) is not None
+
+
+def read_view(document: Mapping[str, Any]) -> View:
+    posts = tuple(_shown(each) for each in cast("list[dict[str, Any]]", document["posts"]))
+    return View(_state(document, posts), bool(document["loading"]), bool(document["atEnd"]), posts)
+
+
+def _state(document: Mapping[str, Any], posts: tuple[ShownPost, ...]) -> PageState:
+    if is_login(str(document["url"])):
+        return PageState.LOGIN
+    if document["failed"]:
+        return PageState.FAILED
+    if posts:
+        return PageState.POSTS
+    return PageState.EMPTY if document["empty"] else PageState.LOADING
+
+
+def _shown(each: Mapping[str, Any]) -> ShownPost:
+    lengths = cast("list[str | None]", each["videos"])
+    return ShownPost(
+        link=each["link"],
+        moment=each["moment"],
+        text=str(each["text"])[:MOST_TEXT],
+        is_cut=bool(each["cut"]),
+        is_promoted=bool(each["promoted"]),
+        is_quoted=bool(each["quoted"]),
+        lengths=tuple(lengths[:MOST_VIDEOS]),
+    )
+
+
+def known(shown: ShownPost, network_url: str) -> Post | None:
+    """None for adverts, for what has no link or time, and for links that lead elsewhere."""
+    if shown.is_promoted or not shown.link or not shown.moment:
+        return None
+    if origin_of(shown.link) != origin_of(network_url):
+        return None
+    match, posted_at = POST_LINK.search(urlsplit(shown.link).path), read_moment(shown.moment)
+    if match is None or posted_at is None:
+        return None
+    url = f"{network_url}/{match[1]}/status/{match[2]}"
+    return Post(match[2], url, match[1], shown.text, shown.is_cut, shown.is_quoted, posted_at, shown.lengths)
+
+
+def read_moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def origin_of(url: str) -> tuple[str, str, int | None]:
+    """Nobody's origin for what is no address."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return "", "", None
+
+
+def is_wanted(post: Post, search: Search) -> bool:
+    return bool(post.lengths) and post.posted_at >= search.since and post.id not in search.excluded
+
+
+def reaches_back(posts: Iterable[Post], since: datetime) -> bool:
+    """Whether the newest-first list has come to those that are too old."""
+    listed = [post for post in posts if not post.is_quoted]
+    return len(listed) >= OLD_ENOUGH and all(post.posted_at < since for post in listed[-OLD_ENOUGH:])
+
+
+def videos_of(post: Post) -> list[Video]:
+    return [
+        Video(
+            url=post.url,
+            post_id=post.id,
+            video_index=place,
+            video_count=len(post.lengths),
+            author=post.author,
+            text=post.text,
+            posted_at=post.posted_at,
+            duration_s=read_length(length),
+        )
+        for place, length in enumerate(post.lengths, 1)
+    ]
+
+
+def read_length(text: str | None) -> int | None:
+    """`0:34`, `1:02:03`."""
+    if text is None or not LENGTH.fullmatch(text):
+        return None
+    seconds = 0
+    for part in text.split(":"):
+        seconds = seconds * 60 + int(part)
+    return seconds

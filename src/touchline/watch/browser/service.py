@@ -1,0 +1,148 @@
+"""Searches, a few at once: each has its page, a time in which it ends, and a place in a bounded queue.
+
+Invariant: the loop stays free while a search runs; what is known of the last ones can always be asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+from playwright.async_api import BrowserContext, Error, Page
+
+from touchline.kernel import Clock
+from touchline.kernel.errors import Defect, TouchlineError
+
+from .chromium import Chromium, find_chromium
+from .errors import SearchTimedOut, TooManySearches
+from .login import Login, LoginState
+from .metrics import SEARCH_SECONDS, SEARCHES
+from .model import Found, Search
+from .page import SearchPage, translated
+from .session import Session
+from .settings import BrowserSettings
+
+CLOSING_S = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    at: datetime
+    error: TouchlineError
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    login: LoginState
+    session_saved_at: datetime | None
+    chromium: Path | None
+    running: bool  # the browser
+    searching: int
+    waiting: int
+    last_success: datetime | None
+    last_failure: Failed | None
+
+
+class Searches:
+    """`folder`: where the session is kept."""
+
+    def __init__(self, settings: BrowserSettings, folder: Path, clock: Clock) -> None:
+        session = Session(settings.session or folder)
+        self._settings = settings
+        self._clock = clock
+        self._session = session
+        self._chromium = Chromium(settings, session)
+        self._login = Login(settings, session, clock)
+        self._turns = asyncio.Semaphore(settings.at_once)
+        self._inside = 0
+        self._last_success: datetime | None = None
+        self._last_failure: Failed | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._chromium.close()
+
+    def status(self) -> Status:
+        searching = min(self._inside, self._settings.at_once)
+        return Status(
+            login=self._login.state,
+            session_saved_at=self._session.saved_at,
+            chromium=find_chromium(self._settings),
+            running=self._chromium.lives,
+            searching=searching,
+            waiting=self._inside - searching,
+            last_success=self._last_success,
+            last_failure=self._last_failure,
+        )
+
+    async def find(self, search: Search) -> Found:
+        if self._inside >= self._settings.at_once + self._settings.most_waiting:
+            why = f"{self._inside} are in hand"
+            raise TooManySearches("too many searches at once", why=why, retry_after=timedelta(seconds=10))
+        self._inside += 1
+        try:
+            async with self._turns:
+                return await self._noted(search)
+        finally:
+            self._inside -= 1
+
+    async def _noted(self, search: Search) -> Found:
+        with SEARCH_SECONDS.time():
+            try:
+                found = await self._in_time(search)
+            except TouchlineError as error:
+                self._failed(search, error)
+                raise
+            except Exception as error:
+                defect = Defect("a search failed", why=f"{type(error).__name__}: {error}")
+                self._failed(search, defect)
+                raise defect from error
+        self._last_success = self._clock.now()
+        SEARCHES.labels("found" if found.videos else "nothing").inc()
+        told = {"query": search.query, "found": len(found.videos), "scrolled": found.scrolled}
+        logger.info("[TWITTER] Search complete", extra=told)
+        return found
+
+    def _failed(self, search: Search, error: TouchlineError) -> None:
+        self._last_failure = Failed(self._clock.now(), error)
+        SEARCHES.labels(type(error).__name__).inc()
+        logger.warning("[TWITTER] Search failed", extra={"query": search.query, "reason": str(error)})
+
+    async def _in_time(self, search: Search) -> Found:
+        patience = asyncio.timeout(self._settings.search_time.total_seconds())
+        try:
+            async with patience, self._chromium.context() as held:
+                found = await held.unless_gone(self._on_page(held.context, search))
+        except TimeoutError as error:
+            if not patience.expired():
+                raise
+            why = f"it took longer than {self._settings.search_time.total_seconds():g} s"
+            raise SearchTimedOut("the search did not end in time", why=why) from error
+        except Error as error:
+            raise translated(error) from error
+        self._login.worked()
+        return found
+
+    async def _on_page(self, context: BrowserContext, search: Search) -> Found:
+        page = await context.new_page()
+        try:
+            return await SearchPage(page, self._settings, self._login.sign_in).find(search)
+        finally:
+            await _close(page)
+
+
+async def _close(page: Page) -> None:
+    """A page that hangs, or is gone, must not keep the search."""
+    try:
+        async with asyncio.timeout(CLOSING_S):
+            await page.close()
+    except (Error, TimeoutError) as error:
+        logger.warning("[TWITTER] a page could not be closed", extra={"reason": str(error)})

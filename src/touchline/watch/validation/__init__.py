@@ -1,0 +1,1 @@
+"""Whether a video shows football, was filmed from a screen, and shows the goal's minute on its clock."""

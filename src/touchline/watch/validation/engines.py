@@ -1,0 +1,106 @@
+"""The engines behind one port: the embedded one, and a model.
+
+Invariant: whatever keeps an engine from telling is Unavailable; only what it really saw comes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from touchline.kernel.errors import TouchlineError, Unavailable
+from touchline.media.engines.service import Engine
+from touchline.media.pixels import decode_picture
+from touchline.media.sandbox import Sandbox
+
+from .bug import clock_among
+from .model import Frame, Sight
+
+SURE = 0.5  # of 1
+PROMPT = (
+    "This is one picture of a short video from a social network. Answer in JSON. `football`: does it show a match of "
+    "association football, as a broadcast or a spectator shows it, and not a studio, an advert, a video game or "
+    "another sport? `filmed_screen`: did somebody film a television or another screen with a camera, so that its "
+    "frame, moiré or a tilt can be seen? `clock`: the match clock of the score graphic, exactly as it is written, with "
+    "stoppage time such as `45:00 +2:13` and any mark of the period; null if there is none, or if it cannot be read."
+)
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "football": {"type": "boolean"},
+        "filmed_screen": {"type": "boolean"},
+        "clock": {"type": ["string", "null"]},
+    },
+    "required": ["football", "filmed_screen", "clock"],
+    "additionalProperties": False,
+}
+WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+NO_CLOCK = frozenset({"", "null", "none", "n/a", "no", "unknown", "unreadable"})
+LONGEST_CLOCK = 60
+
+
+class Asks(Protocol):
+    """A model, as `language_model.client` has it."""
+
+    async def ask(
+        self, prompt: str, *, pictures: Sequence[bytes] = (), schema: Mapping[str, Any] | None = None
+    ) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEngine:
+    sandbox: Sandbox
+    engine: Engine
+    name: str = "local"
+
+    async def look(self, frame: Frame) -> Sight:
+        try:
+            picture = await decode_picture(self.sandbox, frame.path)
+            verdict = await self.engine.judge(picture)
+            regions = await self.engine.read(picture)
+        except Unavailable:
+            raise
+        except TouchlineError as error:
+            raise Unavailable("the embedded engine cannot tell", why=str(error), hint=error.hint) from error
+        read = clock_among(regions)
+        return Sight(verdict.football >= SURE, verdict.filmed_screen >= SURE, read.text if read else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEngine:
+    model: Asks
+    name: str = "model"
+
+    async def look(self, frame: Frame) -> Sight:
+        picture = await asyncio.to_thread(frame.path.read_bytes)
+        try:
+            said = await self.model.ask(PROMPT, pictures=[picture], schema=SCHEMA)
+        except Unavailable:
+            raise
+        except TouchlineError as error:  # a wrong key, say: our own failure, and nothing about the video
+            raise Unavailable("the model cannot tell", why=str(error), hint=error.hint) from error
+        return read_sight(said)
+
+
+def read_sight(said: Any) -> Sight:
+    """Models say `"TRUE"` where they were asked for true."""
+    document = cast("dict[str, Any]", said if isinstance(said, dict) else {})
+    football, screen = (read_truth(document.get(key)) for key in ("football", "filmed_screen"))
+    if football is None or screen is None:
+        raise Unavailable("the model's answer cannot be read", why="it says neither yes nor no")
+    return Sight(football, screen, read_clock(document.get("clock")))
+
+
+def read_truth(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    return WORDS.get(str(value).strip().strip("\"'").lower()) if isinstance(value, str | int) else None
+
+
+def read_clock(value: Any) -> str | None:
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        return None
+    text = str(value).strip().strip("\"'").strip()
+    return None if text.lower() in NO_CLOCK else text[:LONGEST_CLOCK]

@@ -1,0 +1,84 @@
+"""What many opinions come to: majorities, and the clock beside the goal's minute. Pure.
+
+Invariant: each picture and each engine has one vote; nobody's silence is a vote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from . import clock
+from .model import Opinion, Standing, Verdict
+
+PLACES = (25, 75)  # per cent of the video
+DECIDING = 50
+PREFERRED = "model"  # whose word counts where votes are even
+
+
+def standing(text: str | None, expected_minute: int, tolerance: int) -> Standing:
+    """Of one reading."""
+    read = clock.parse(text) if text else None
+    if read is None or read.minute is None:
+        return Standing.UNVERIFIED
+    near = abs(read.minute - expected_minute) <= tolerance
+    return Standing.VERIFIED if near else Standing.REJECTED
+
+
+def disagree(opinions: Sequence[Opinion], expected_minute: int, tolerance: int) -> bool:
+    """Also about the clock, where somebody reads another minute and somebody else does not."""
+    standings = {standing(each.sight.clock, expected_minute, tolerance) for each in opinions}
+    return (
+        len({each.sight.football for each in opinions}) > 1
+        or len({each.sight.screen for each in opinions}) > 1
+        or (Standing.REJECTED in standings and len(standings) > 1)
+    )
+
+
+def majority(votes: Sequence[tuple[str, bool]], *, if_even: bool) -> bool:
+    """By engine. Where votes are even, those of the preferred engine count alone."""
+    for counted in ([vote for _, vote in votes], [vote for engine, vote in votes if engine == PREFERRED]):
+        if 2 * sum(counted) != len(counted):
+            return 2 * sum(counted) > len(counted)
+    return if_even
+
+
+def together(standings: Iterable[Standing]) -> Standing:
+    """Readings that contradict each other evenly tell nothing; where there is one, silence of others is no vote."""
+    each = list(standings)
+    right, wrong = each.count(Standing.VERIFIED), each.count(Standing.REJECTED)
+    if right == wrong:
+        return Standing.UNVERIFIED
+    return Standing.VERIFIED if right > wrong else Standing.REJECTED
+
+
+def decide(opinions: Sequence[Opinion], expected_minute: int, tolerance: int) -> Verdict:
+    football = majority([(each.engine, each.sight.football) for each in opinions], if_even=True)
+    screen = majority([(each.engine, each.sight.screen) for each in opinions], if_even=False)
+    read = [(each.sight.clock, standing(each.sight.clock, expected_minute, tolerance)) for each in opinions]
+    outcome = together(stands for _, stands in read)
+    shown = next((text for text, stands in read if stands is outcome and text), None)
+    rejected = _rejection(football, screen, outcome, f"{shown}, not {expected_minute}")
+    return Verdict(
+        football=football,
+        screen=screen,
+        clock=shown,
+        verified=outcome is Standing.VERIFIED and rejected is None,
+        rejected=rejected,
+        engines=_told(opinions),
+    )
+
+
+def _rejection(football: bool, screen: bool, outcome: Standing, minutes: str) -> str | None:
+    if not football:
+        return "not_football"
+    if screen:
+        return "filmed_screen"
+    return f"another_minute: {minutes}" if outcome is Standing.REJECTED else None
+
+
+def _told(opinions: Sequence[Opinion]) -> dict[str, list[dict[str, object]]]:
+    told: dict[str, list[dict[str, object]]] = {}
+    for each in opinions:
+        sight = {"football": each.sight.football, "screen": each.sight.screen, "clock": each.sight.clock}
+        told.setdefault(each.engine, []).append({"at_ms": each.at_ms, **sight})
+    return told

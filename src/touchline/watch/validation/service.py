@@ -1,0 +1,97 @@
+"""Judges a video: two pictures of it, a third where they disagree, by one engine or by two.
+
+Invariant: an engine that is away is never a "no". As long as one of them answers its word counts; when none does, that
+is said, and nothing about the video.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Self
+
+from touchline.kernel.errors import Misconfigured, Unavailable
+from touchline.media.engines.service import Engine
+from touchline.media.errors import InvalidMedia, MediaLimitExceeded
+from touchline.media.sandbox import Sandbox
+
+from . import rules
+from .engines import Asks, LocalEngine, ModelEngine
+from .frames import Frames, taken
+from .model import Frame, Opinion, Sees, Verdict, VideoFacts
+from .settings import Choice, ValidationSettings
+
+Heartbeat = Callable[[str], None]
+
+logger = logging.getLogger(__name__)
+
+
+class Validator:
+    """`model`: the client, where the settings want one. Closing it ends the embedded engine's process."""
+
+    def __init__(self, sandbox: Sandbox, settings: ValidationSettings, model: Asks | None = None) -> None:
+        self._sandbox = sandbox
+        self._settings = settings
+        self._local = Engine(sandbox, settings.reader)
+        self._engines = self._chosen(model)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._local.close()
+
+    async def judge(self, path: Path, facts: VideoFacts, expected_minute: int, heartbeat: Heartbeat) -> Verdict:
+        """Raises Unavailable when no engine can tell."""
+        try:
+            async with taken(self._sandbox, path, facts.duration_ms, _beating(heartbeat)) as frames:
+                opinions = await self._opinions(frames, expected_minute, heartbeat)
+        except (InvalidMedia, MediaLimitExceeded) as error:
+            return _damaged(error)
+        return rules.decide(opinions, expected_minute, self._settings.tolerance)
+
+    def _chosen(self, model: Asks | None) -> Sequence[Sees]:
+        local = LocalEngine(self._sandbox, self._local)
+        if self._settings.engine is Choice.LOCAL:
+            return (local,)
+        if model is None:
+            why = f"validation.engine is `{self._settings.engine}`"
+            raise Misconfigured("there is no model to look at videos", why=why, hint="Set `model.url`.")
+        return (ModelEngine(model),) if self._settings.engine is Choice.MODEL else (ModelEngine(model), local)
+
+    async def _opinions(self, frames: Frames, expected_minute: int, heartbeat: Heartbeat) -> list[Opinion]:
+        opinions = list[Opinion]()
+        for number, percent in enumerate(rules.PLACES, 1):
+            heartbeat(f"looking at picture {number} of {len(rules.PLACES)} ({percent} %)")
+            opinions += await self._asked(frames.at(percent))
+        if rules.disagree(opinions, expected_minute, self._settings.tolerance):
+            heartbeat(f"looking at the deciding picture ({rules.DECIDING} %)")
+            opinions += await self._asked(frames.at(rules.DECIDING))
+        return opinions
+
+    async def _asked(self, frame: Frame) -> list[Opinion]:
+        looks = [engine.look(frame) for engine in self._engines]
+        said = await asyncio.gather(*looks, return_exceptions=True)
+        opinions, failures = list[Opinion](), list[Unavailable]()
+        for engine, sight in zip(self._engines, said, strict=True):
+            if isinstance(sight, Unavailable):
+                failures.append(sight)
+                logger.warning("[VALIDATE] an engine is away", extra={"engine": engine.name, "reason": str(sight)})
+            elif isinstance(sight, BaseException):
+                raise sight
+            else:
+                opinions.append(Opinion(engine.name, frame.at_ms, sight))
+        if not opinions:
+            raise Unavailable("no engine can look at videos now", why="; ".join(str(each) for each in failures))
+        return opinions
+
+
+def _beating(heartbeat: Heartbeat) -> Callable[[int], None]:
+    return lambda percent: heartbeat(f"taking pictures: {percent} %")
+
+
+def _damaged(error: InvalidMedia | MediaLimitExceeded) -> Verdict:
+    why = f"malformed: {error}"[:300]
+    return Verdict(football=False, screen=False, clock=None, verified=False, rejected=why, engines={})

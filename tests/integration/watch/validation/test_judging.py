@@ -1,0 +1,129 @@
+"""Drawn videos before the engines: the embedded one, and the world's model over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from tests.support.world import MINUTE, STARTS, day_of, post, served
+from tests.support.world_videos import LOOK, small
+from touchline.kernel.clock import ManualClock
+from touchline.kernel.errors import Misconfigured, Unavailable
+from touchline.media.sandbox import Sandbox
+from touchline.watch.language_model.client import ModelClient
+from touchline.watch.language_model.settings import ModelSettings
+from touchline.watch.validation.model import Verdict
+from touchline.watch.validation.service import Validator
+from touchline.watch.validation.settings import Choice, ValidationSettings
+from touchline.world.application import Access, build_app
+from touchline.world.clock import DayClock
+from touchline.world.context import World
+from touchline.world.days.model import Clip, Delivery, Fault, Relation, Service, Trouble
+from touchline.world.videos.library import Library
+from touchline.world.videos.model import Copy, Kind, Recipe, Take
+
+GOAL = Recipe(
+    Take(Kind.GOAL, 21, 2_500, LOOK, clock_ms=(62 * 60 + 58) * 1000, goal_ms=1_500), Copy(height=270, quality=26)
+)
+ADVERT = small(3)
+EXPECTED = 62
+WELL, AWAY, EMPTY = 60, 61, 62  # minutes of the day
+
+
+@dataclass(frozen=True)
+class Facts:
+    duration_ms: int
+
+
+@dataclass(frozen=True)
+class Studio:
+    goal: Path
+    advert: Path
+    model: ModelClient
+    wall: ManualClock
+
+    def at(self, minute: int) -> None:
+        self.wall.advance(STARTS + timedelta(minutes=minute) - self.wall.now())
+
+
+@pytest.fixture(scope="module")
+async def studio(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Studio]:
+    troubles = {AWAY: Trouble.OUTAGE, EMPTY: Trouble.EMPTY}
+    faults = [Fault(Service.MODEL, each, at * MINUTE, (at + 1) * MINUTE) for at, each in troubles.items()]
+    clips = [Clip(each, Relation.COPY, "9000001/1", Delivery.WHOLE) for each in (GOAL, ADVERT)]
+    wall = ManualClock(STARTS + timedelta(minutes=WELL))
+    async with AsyncExitStack() as stack:
+        library = await stack.enter_async_context(Library(tmp_path_factory.mktemp("drawn")))
+        world = World(day_of([post(1, 50, "Goal", *clips)], faults), DayClock(wall, STARTS), library)
+        url = await stack.enter_async_context(served(build_app(world)))
+        http = await stack.enter_async_context(httpx.AsyncClient())
+        settings = ModelSettings(url=f"{url}/model/v1", key=SecretStr(Access().model_key), name="eyes")
+        files = await asyncio.gather(library.file(GOAL), library.file(ADVERT))
+        yield Studio(*files, ModelClient(settings, http), wall)
+
+
+def by_model(sandbox: Sandbox, studio: Studio, engine: Choice = Choice.MODEL) -> Validator:
+    return Validator(sandbox, ValidationSettings(engine=engine), studio.model)
+
+
+async def judged(validator: Validator, path: Path, expected: int = EXPECTED) -> tuple[Verdict, list[str]]:
+    beats = list[str]()
+    length_ms = (ADVERT if ADVERT.key in path.name else GOAL).take.length_ms
+    return await validator.judge(path, Facts(length_ms), expected, beats.append), beats
+
+
+async def test_a_model(sandbox: Sandbox, studio: Studio) -> None:
+    studio.at(WELL)
+    async with by_model(sandbox, studio) as validator:
+        verdict, _ = await judged(validator, studio.goal)
+        assert (verdict.verified, verdict.rejected, verdict.clock) == (True, None, "62:58")
+        assert (await judged(validator, studio.advert))[0].rejected == "not_football"
+        another, _ = await judged(validator, studio.goal, expected=17)
+        assert (another.football, another.rejected) == (True, "another_minute: 62:58, not 17")
+
+
+@pytest.mark.parametrize("minute", [AWAY, EMPTY])
+async def test_a_model_that_is_away_says_nothing(sandbox: Sandbox, studio: Studio, minute: int) -> None:
+    studio.at(minute)
+    async with by_model(sandbox, studio) as validator:
+        with pytest.raises(Unavailable):
+            await judged(validator, studio.advert)
+
+
+async def test_of_two_engines_one_may_be_away(sandbox: Sandbox, studio: Studio) -> None:
+    """What the embedded one sees alone, then beside the model."""
+    studio.at(AWAY)
+    async with by_model(sandbox, studio, Choice.BOTH) as validator:
+        verdict, beats = await judged(validator, studio.goal)
+        assert (verdict.football, verdict.screen, verdict.verified, verdict.rejected) == (True, False, True, None)
+        assert (verdict.clock, {*verdict.engines}) == ("62:58", {"local"})
+        assert [beat for beat in beats if beat.startswith("looking")] == [
+            "looking at picture 1 of 2 (25 %)",
+            "looking at picture 2 of 2 (75 %)",
+        ]
+        studio.at(WELL)
+        advert, _ = await judged(validator, studio.advert)
+        assert ({*advert.engines}, advert.rejected) == ({"local", "model"}, "not_football")
+
+
+async def test_what_is_no_video_is_rejected(sandbox: Sandbox, tmp_path: Path) -> None:
+    page = tmp_path / "page.mp4"
+    page.write_text("<!doctype html><title>Not here</title>")
+    async with Validator(sandbox, ValidationSettings()) as local:
+        verdict, beats = await judged(local, page)
+    assert verdict.rejected is not None
+    assert verdict.rejected.startswith("malformed: ")
+    assert not any(beat.startswith("looking") for beat in beats)
+
+
+def test_a_model_must_be_there_where_one_is_wanted(sandbox: Sandbox) -> None:
+    with pytest.raises(Misconfigured, match="no model"):
+        Validator(sandbox, ValidationSettings(engine=Choice.BOTH))
