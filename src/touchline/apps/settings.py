@@ -34,6 +34,7 @@ from touchline.process.queue.alerts.settings import AlertSettings
 from touchline.process.queue.settings import WorkerSettings
 from touchline.process.settings import ProcessSettings
 from touchline.serve.settings import ServeSettings
+from touchline.watch.downloads.settings import DownloadSettings
 from touchline.watch.settings import WatchSettings
 
 from .logging import LogSettings
@@ -78,6 +79,7 @@ class Settings(Section):
     alerts: AlertSettings = AlertSettings()
     serve: ServeSettings = ServeSettings()
     watch: WatchSettings = WatchSettings()
+    downloads: DownloadSettings = DownloadSettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()
     media_links: MediaLinkSettings = MediaLinkSettings()
