@@ -47,7 +47,7 @@ class Found:
     url: str
     state: str
     why: str | None
-    tries: int
+    tries: int  # how often it was chosen
     last_try: str | None
     incoming_key: str | None
     facts: Facts | None

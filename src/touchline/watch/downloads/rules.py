@@ -34,7 +34,7 @@ LONGEST_WHY = 300
 class Rule:
     at_once: bool  # trying again in the same step may help
     later: timedelta | None  # before this time it is not worth another download; None: never
-    runs: int = 1  # downloads that may fail like this before the video is given up for good
+    runs: int = 1  # that may end like this before the video is given up for good
     other_way: bool = False  # the second way may know the post nevertheless
 
 
@@ -60,7 +60,7 @@ def rule_of(failure: DownloadFailure) -> Rule:
 
 
 def after_failure(failure: DownloadFailure, runs: int, now: datetime) -> Ending:
-    """`runs`: downloads of this video that failed, with this one. Rejected is for good, failed may be tried again."""
+    """`runs`: how often this video was chosen to be downloaded. Rejected is for good, failed may be tried again."""
     rule, why = rule_of(failure), explained(failure.reason, str(failure))
     if rule.later is None or runs >= rule.runs:
         return Ending("rejected", why)

@@ -57,8 +57,7 @@ class Downloads:
         except DownloadFailure as failure:
             if rules.rule_of(failure).at_once and not is_last_try:
                 raise
-            ending = rules.after_failure(failure, found.tries + 1, self.ground.clock.now())
-            arrived = await self._end(wanted, ending, found.tries + 1)
+            arrived = await self._end(wanted, rules.after_failure(failure, found.tries, self.ground.clock.now()))
         _LOG.info(
             "[DOWNLOAD] %s", arrived.outcome, extra={"event": wanted.goal.name, "post": found.url, "why": arrived.why}
         )
@@ -77,7 +76,7 @@ class Downloads:
             facts = await self._fetch(found, path)
             why = rules.rejection(facts, _filters(self.settings))
             if why is not None:
-                return await self._end(wanted, Ending("rejected", why), found.tries + 1)
+                return await self._end(wanted, Ending("rejected", why))
             key = rules.incoming_key(found.goal.folder, found.video)
             await incoming.put(self.ground.objects, key, path)
         return await self._keep(wanted, key, facts)
@@ -107,11 +106,11 @@ class Downloads:
         await self.ground.objects.delete(key)  # nobody will look for it
         return Arrived(Outcome.OVER)
 
-    async def _end(self, wanted: Wanted, ending: Ending, tries: int) -> Arrived:
+    async def _end(self, wanted: Wanted, ending: Ending) -> Arrived:
         async with self._at(wanted) as (store, goal):
             if goal is None:
                 return Arrived(Outcome.OVER)
-            await store.ended(goal, wanted, ending, tries)
+            await store.ended(goal, wanted, ending)
         return Arrived(OUTCOMES[ending.state], why=ending.why)
 
 

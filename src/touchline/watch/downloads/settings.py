@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
-from typing import Annotated, Literal
+from enum import StrEnum
 
-from touchline.contracts.settings import ByteSize, Duration, Field, Port, Section, WebAddress
+from pydantic import field_validator
+
+from touchline.contracts.settings import ByteSize, Duration, Field, Section, WebAddress
 
 MIB = 1024**2
-HOST = r"^[a-z0-9._-]+(:[0-9]{1,5})?$|^\[[0-9a-f:.]+\](:[0-9]{1,5})?$"
+HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+HIGHEST_PORT = 65535
+
+
+class SecondWay(StrEnum):
+    """As yt-dlp names the network's interfaces."""
+
+    GRAPHQL = "graphql"
+    LEGACY = "legacy"
+    SYNDICATION = "syndication"
+    OFF = "off"
 
 
 class DownloadSettings(Section):
     syndication_url: WebAddress = "https://cdn.syndication.twimg.com"
     """Where posts are looked up: the part before `/tweet-result`."""
 
-    second_way: Literal["graphql", "legacy", "syndication", "off"] = "graphql"
+    second_way: SecondWay = SecondWay.GRAPHQL
     """Which interface yt-dlp asks when the syndication has nothing to say about a post; off: none."""
 
     second_way_timeout: Duration = Field(default=timedelta(seconds=20), gt=timedelta(0))
     """How long the second way may look for a video's address."""
 
-    allow_hosts: tuple[Annotated[str, Field(pattern=HOST)], ...] = ()
+    allow_hosts: tuple[str, ...] = ()
     """Hosts of your own that videos may come from, as host or host:port, although their addresses are private."""
 
-    ports: tuple[Port, ...] = (80, 443)
+    ports: tuple[int, ...] = (80, 443)
     """The ports of public servers that videos may come from."""
 
     redirects: int = Field(default=5, ge=0, le=20)
@@ -68,3 +81,19 @@ class DownloadSettings(Section):
 
     validation_pause: Duration = Field(default=timedelta(seconds=5), ge=timedelta(seconds=1))
     """How long to wait before an engine that was away is asked again; the pause doubles up to 15 minutes."""
+
+    @field_validator("allow_hosts")
+    @classmethod
+    def _hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        for host in hosts:
+            if not HOST.fullmatch(host):
+                raise ValueError(f"{host!r} is no host or host:port in small letters")
+        return hosts
+
+    @field_validator("ports")
+    @classmethod
+    def _ports(cls, ports: tuple[int, ...]) -> tuple[int, ...]:
+        for port in ports:
+            if not 0 < port <= HIGHEST_PORT:
+                raise ValueError(f"{port} is no port")
+        return ports

@@ -12,7 +12,7 @@ from .fetching.client import Fetcher, Limits
 from .fetching.errors import DownloadFailure
 from .fetching.urls import Policy
 from .rules import rule_of
-from .settings import DownloadSettings
+from .settings import DownloadSettings, SecondWay
 from .syndication.client import Syndication
 
 _LOG = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def open_sources(settings: DownloadSettings) -> Sources:
     fetcher = Fetcher(policy_of(settings), limits_of(settings))
     url = settings.syndication_url
     second = Extraction(fetcher, settings.second_way, url, settings.second_way_timeout.total_seconds())
-    return Sources(fetcher, Syndication(fetcher, url), None if settings.second_way == "off" else second)
+    return Sources(fetcher, Syndication(fetcher, url), None if settings.second_way is SecondWay.OFF else second)
 
 
 def policy_of(settings: DownloadSettings) -> Policy:

@@ -40,7 +40,7 @@ UPDATE watch.found
 """
 ENDED: LiteralString = """
 UPDATE watch.found
-   SET state = %(state)s, why = %(why)s, retry_at = %(retry_at)s, tries = %(tries)s, last_try = %(run_id)s
+   SET state = %(state)s, why = %(why)s, retry_at = %(retry_at)s, last_try = %(run_id)s
  WHERE tenant_id = (SELECT platform.current_tenant()) AND event_id = %(event_id)s AND generation = %(generation)s
    AND post_id = %(post_id)s AND video_index = %(video_index)s AND artifact_hash IS NULL
 """
@@ -148,9 +148,9 @@ class DownloadStore:
         values = {name: getattr(facts, name) for name in Facts.__slots__}
         await self._execute(DOWNLOADED, goal, wanted.video, run_id=wanted.run_id, incoming_key=key, **values)
 
-    async def ended(self, goal: GoalRef, wanted: Wanted, ending: Ending, tries: int) -> None:
+    async def ended(self, goal: GoalRef, wanted: Wanted, ending: Ending) -> None:
         values = {name: getattr(ending, name) for name in Ending.__slots__}
-        await self._execute(ENDED, goal, wanted.video, run_id=wanted.run_id, tries=tries, **values)
+        await self._execute(ENDED, goal, wanted.video, run_id=wanted.run_id, **values)
 
     async def shared(self, goal: GoalRef, video: FoundRef, key: str) -> None:
         await self._execute(SHARED, goal, video, incoming_key=key)

@@ -21,7 +21,7 @@ from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.platform.scratch import Scratch, open_scratch
-from touchline.watch.downloads.settings import DownloadSettings
+from touchline.watch.downloads.settings import DownloadSettings, SecondWay
 from touchline.watch.downloads.sources import Sources, open_sources
 from touchline.watch.ground import Ground
 from touchline.watch.model import FoundRef, GoalRef
@@ -71,7 +71,7 @@ async def day(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[str]:
 @pytest.fixture
 def settings(day: str) -> DownloadSettings:
     return DownloadSettings(
-        syndication_url=f"{day}/syndication", second_way="syndication", allow_hosts=(urlsplit(day).netloc,)
+        syndication_url=f"{day}/syndication", second_way=SecondWay.SYNDICATION, allow_hosts=(urlsplit(day).netloc,)
     )
 
 
@@ -144,12 +144,13 @@ class Pitch:
         for video in videos:
             await self.execute(
                 "INSERT INTO watch.found (tenant_id, event_id, generation, post_id, video_index, url, found_at,"
-                " attempt, state) VALUES (platform.current_tenant(), %(event)s, %(generation)s, %(post)s, %(index)s,"
-                " 'https://x.com/dockersfan/status/' || %(post)s, %(now)s, 1, 'selected')",
+                " attempt, state, tries, last_try) VALUES (platform.current_tenant(), %(event)s, %(generation)s,"
+                " %(post)s, %(index)s, 'https://x.com/dockersfan/status/' || %(post)s, %(now)s, 1, 'selected', 1, %(run)s)",
                 event=goal.event_id,
                 generation=goal.generation,
                 post=video.post_id,
                 index=video.video_index,
+                run=RUN,
                 now=NOW,
             )
 

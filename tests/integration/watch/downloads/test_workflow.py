@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.worker import Replayer, Worker
 
 from tests.integration.watch.downloads.conftest import GOAL, Opinion, Pitch, Said, found
 from tests.integration.watch.downloads.listener import Listener, Told
@@ -75,6 +75,9 @@ async def test_from_found_to_handed_over(pitch: Pitch, temporal: Client) -> None
     assert all(row["verified"] and row["fingerprint"].startswith("dense:") for row in rows)
     assert len({row["incoming_key"] for row in rows}) == len(await pitch.keys()) == 2  # three posts have one file
     assert await goal_row(pitch) == ([batch_id], False, None)  # its videos wait to be archived
+    await Replayer(workflows=[DownloadWorkflow]).replay_workflow(
+        await temporal.get_workflow_handle(batch_id).fetch_history()
+    )
     upload = temporal.get_workflow_handle(f"upload-{GOAL.name}")
     assert await upload.result() == [batch_id]
 

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 
 import httpcore
 
@@ -75,7 +76,6 @@ class Fetcher:
     ) -> None:
         self.policy, self.limits = policy, limits or Limits()
         self._network = GuardedNetwork(policy, resolve, judge)
-        self._tls = ssl.create_default_context()
 
     @asynccontextmanager
     async def ask(self, request: Request, largest: int) -> AsyncGenerator[Answer]:
@@ -104,7 +104,7 @@ class Fetcher:
 
     def _pool(self) -> httpcore.AsyncConnectionPool:
         return httpcore.AsyncConnectionPool(
-            ssl_context=self._tls, max_connections=1, http2=False, retries=0, network_backend=self._network
+            ssl_context=_tls(), max_connections=1, http2=False, retries=0, network_backend=self._network
         )
 
     @asynccontextmanager
@@ -160,6 +160,12 @@ class Fetcher:
             if pace.is_too_slow(len(chunk), loop.time()):
                 raise TooSlow("it comes too slowly", why=f"less than {pace.least_per_second} bytes a second")
             yield chunk
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Reading all the certificates of a system takes a while."""
+    return ssl.create_default_context()
 
 
 def _headers(response: httpcore.Response) -> dict[str, str]:
