@@ -58,8 +58,14 @@ async def clean_up(ground: Ground, goal: GoalRef) -> int:
 
 
 async def remove_all(ground: Ground, goal: GoalRef) -> None:
-    """Of a goal that was annulled."""
-    await _empty(ground.objects, incoming_folder(goal.folder))
+    """Of a goal that was annulled. The files of the next goal with its id lie in a folder of their own below."""
+    folder, after = incoming_folder(goal.folder) + "/", ""
+    while after is not None:
+        page = await ground.objects.list(folder, after=after)
+        for each in page.objects:
+            if "/" not in each.key.removeprefix(folder):
+                await ground.objects.delete(each.key)
+        after = page.next_after
 
 
 async def sweep_incoming(ground: Ground, fixture_id: int) -> None:

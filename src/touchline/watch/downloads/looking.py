@@ -69,7 +69,7 @@ class Looking:
         goal, found = await self._shared(same)
         if goal is None or found is None:
             return Judged(Outcome.OVER if goal is None else Outcome.FAILED)
-        if found.verified is not None:
+        if found.state == "rejected" or found.verified is not None:  # by an earlier try, whose answer got lost
             return Judged(Outcome.REJECTED if found.state == "rejected" else Outcome.DONE, found.why or "")
         try:
             verdict = await self._verdict(found, heartbeat)
@@ -91,7 +91,7 @@ class Looking:
 
     async def fingerprint(self, same: SameFile, heartbeat: Heartbeat) -> Hashed:
         goal, found = await self._shared(same)
-        if goal is None or found is None:
+        if goal is None or found is None or not found.has_file:
             return Hashed(Outcome.OVER if goal is None else Outcome.FAILED)
         try:
             async with self._copy(found) as path:
@@ -117,8 +117,10 @@ class Looking:
             if goal is None:
                 return None, None
             first, *others = [await store.find(goal, video) for video in same.videos]
-            if first is None or first.incoming_key is None or first.facts is None:
+            if first is None or not (first.has_file or first.state == "rejected"):
                 return goal, None
+            if first.incoming_key is None:
+                return goal, first
             doubled = [each.incoming_key for each in others if each and each.incoming_key]
             for video in same.videos[1:]:
                 await store.shared(goal, video, first.incoming_key)

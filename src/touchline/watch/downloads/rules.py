@@ -27,6 +27,7 @@ from .fetching.errors import (
 from .model import Ending, Facts, Filters
 
 LONGEST_PAUSE = timedelta(minutes=15)
+LONGEST_MOMENT = timedelta(seconds=10)
 LONGEST_WHY = 300
 
 
@@ -57,6 +58,12 @@ RULES: dict[type[DownloadFailure], Rule] = {
 
 def rule_of(failure: DownloadFailure) -> Rule:
     return RULES[type(failure)]
+
+
+def is_worth_a_moment(failure: DownloadFailure) -> bool:
+    """Whether to try again in the same step; who asks for much patience is asked again in another run."""
+    asked = failure.retry_after if isinstance(failure, RateLimited) else None
+    return rule_of(failure).at_once and (asked or timedelta(0)) <= LONGEST_MOMENT
 
 
 def after_failure(failure: DownloadFailure, runs: int, now: datetime) -> Ending:

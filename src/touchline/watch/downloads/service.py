@@ -55,7 +55,7 @@ class Downloads:
         try:
             arrived = await self._bring(found, wanted)
         except DownloadFailure as failure:
-            if rules.rule_of(failure).at_once and not is_last_try:
+            if rules.is_worth_a_moment(failure) and not is_last_try:
                 raise
             arrived = await self._end(wanted, rules.after_failure(failure, found.tries, self.ground.clock.now()))
         _LOG.info(

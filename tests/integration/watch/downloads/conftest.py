@@ -145,7 +145,8 @@ class Pitch:
             await self.execute(
                 "INSERT INTO watch.found (tenant_id, event_id, generation, post_id, video_index, url, found_at,"
                 " attempt, state, tries, last_try) VALUES (platform.current_tenant(), %(event)s, %(generation)s,"
-                " %(post)s, %(index)s, 'https://x.com/dockersfan/status/' || %(post)s, %(now)s, 1, 'selected', 1, %(run)s)",
+                " %(post)s, %(index)s, 'https://x.com/dockersfan/status/' || %(post)s, %(now)s, 1, 'selected', 1,"
+                " %(run)s)",
                 event=goal.event_id,
                 generation=goal.generation,
                 post=video.post_id,

@@ -106,6 +106,22 @@ async def test_nobody_looks_for_an_annulled_goal(pitch: Pitch) -> None:
     assert opinion.asked == []
 
 
+async def test_what_was_given_up_is_not_looked_at_again(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST)
+    await pitch.execute("UPDATE watch.found SET state = 'failed', verified = true")
+    opinion, same = Opinion(), SameFile(GOAL, [FIRST])
+    assert (await looking(pitch, opinion).judge(same, print)).outcome is Outcome.FAILED
+    assert (await looking(pitch, opinion).fingerprint(same, print)).outcome is Outcome.FAILED
+    assert opinion.asked == []
+
+
+async def test_the_next_goal_with_the_id_keeps_its_files(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST)
+    await pitch.ground.objects.put_new(f"watch/incoming/{GOAL.event_id}/g2/of-the-next.mp4", b"stays")
+    await incoming.remove_all(pitch.ground, GOAL)
+    assert await pitch.keys() == [f"watch/incoming/{GOAL.event_id}/g2/of-the-next.mp4"]
+
+
 async def test_the_sweep_leaves_nothing_of_a_match(pitch: Pitch) -> None:
     await downloaded(pitch, FIRST, OTHER)
     await pitch.ground.objects.put_new("watch/incoming/9000002_40_1001_Goal_1/of-another-match.mp4", b"stays")

@@ -12,6 +12,7 @@ from touchline.watch.downloads.fetching.errors import FAILURES, DownloadFailure
 from touchline.watch.downloads.fetching.pace import Pace
 from touchline.watch.downloads.messages import DownloadInput
 from touchline.watch.downloads.model import Ending, Facts, Filters
+from touchline.watch.failures import translated
 from touchline.watch.model import FoundRef, GoalRef
 
 NOW = datetime(2026, 3, 14, 15, 0, tzinfo=UTC)
@@ -58,6 +59,19 @@ def test_when_it_is_tried_again(
 def test_a_busy_server_is_left_alone_as_long_as_it_asks_for(asked_s: int | None, waits_s: int) -> None:
     busy = errors.Busy("busy", retry_after=timedelta(seconds=asked_s) if asked_s else None)
     assert rules.after_failure(busy, 1, NOW).retry_at == NOW + timedelta(seconds=waits_s)
+
+
+@pytest.mark.parametrize(("asked_s", "now"), [(None, True), (10, True), (11, False), (99_999, False)])
+def test_who_asks_for_much_patience_is_not_waited_for(asked_s: int | None, now: bool) -> None:
+    busy = errors.Busy("busy", retry_after=timedelta(seconds=asked_s) if asked_s else None)
+    assert rules.is_worth_a_moment(busy) is now
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_what_is_tried_again_at_once_is_so_for_temporal_too(failure: type[DownloadFailure]) -> None:
+    error = failure("what")
+    if rules.is_worth_a_moment(error):
+        assert not translated(error).non_retryable
 
 
 @given(st.text(max_size=2000))

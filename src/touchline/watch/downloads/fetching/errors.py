@@ -74,6 +74,7 @@ class TooLarge(LimitExceeded, DownloadFailure):
 
 class TooSmall(LimitExceeded, DownloadFailure):
     reason = "too_small"
+    retryable = True  # a file that is still being written looks like that
 
 
 class Busy(RateLimited, DownloadFailure):
