@@ -164,7 +164,7 @@ class DownloadWorkflow:
 
 async def _surely(call: Call[Answer], *arguments: Any) -> Answer:
     """Activities answer for the failures of others; what they raise is ours: a part that is away comes back."""
-    began = workflow.now()
+    began, rounds = workflow.now(), 0
     while True:
         try:
             return await call(*arguments)
@@ -173,7 +173,8 @@ async def _surely(call: Call[Answer], *arguments: Any) -> Answer:
             if is_final or workflow.now() - began >= PATIENCE:
                 raise
             workflow.logger.warning("[DOWNLOAD] Waiting to call %s again: %s", call.name, _cause(error))
-            await workflow.sleep(PAUSE)
+            await workflow.sleep(rules.pause(rounds, PAUSE))
+            rounds += 1
 
 
 def _require_living(answers: Iterable[Arrived | Judged | Hashed]) -> None:

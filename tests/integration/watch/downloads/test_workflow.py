@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from temporalio.client import Client
@@ -22,8 +22,10 @@ from touchline.platform.temporal.settings import TemporalSettings
 from touchline.watch.downloads.activities import DownloadActivities, Means
 from touchline.watch.downloads.messages import DownloadInput, DownloadResult
 from touchline.watch.downloads.workflow import DownloadWorkflow
-from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE, FoundRef
+from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE, FoundRef, GoalRef
 from touchline.watch.settings import WatchSettings
+
+UploadInput: TypeAlias = Callable[[GoalRef], Told]
 
 FIRST, SAME, OTHER = found("two videos"), found("same as the first"), found("two videos", 2)
 
@@ -37,8 +39,8 @@ async def temporal(endpoints: Endpoints) -> Client:
 
 
 @asynccontextmanager
-async def working(pitch: Pitch, client: Client, opinion: Opinion) -> AsyncGenerator[None]:
-    means = Means(pitch.sandbox, pitch.scratch, pitch.sources, opinion, client, Told)
+async def working(pitch: Pitch, client: Client, opinion: Opinion, upload_input: UploadInput) -> AsyncGenerator[None]:
+    means = Means(pitch.sandbox, pitch.scratch, pitch.sources, opinion, client, upload_input)
     own = DownloadActivities(pitch.ground, means, pitch.settings, WatchSettings(search_attempts=1))
     light = [own.queue_videos_for_upload, own.cleanup_download_temp, own.register_download]
     heavy = [own.download_single_video, own.validate_video_is_soccer, own.generate_video_hash]
@@ -50,10 +52,12 @@ async def working(pitch: Pitch, client: Client, opinion: Opinion) -> AsyncGenera
         yield
 
 
-async def run(pitch: Pitch, client: Client, opinion: Opinion, *videos: FoundRef) -> DownloadResult:
+async def run(
+    pitch: Pitch, client: Client, opinion: Opinion, *videos: FoundRef, upload_input: UploadInput = Told
+) -> DownloadResult:
     given = DownloadInput(GOAL, 1, "Northport-Sorensen", list(videos))
     workflow_id = f"{given.workflow_id}-{token_hex(4)}"
-    async with working(pitch, client, opinion):
+    async with working(pitch, client, opinion, upload_input):
         return await client.execute_workflow(DownloadWorkflow.run, given, id=workflow_id, task_queue=TASK_QUEUE)
 
 
