@@ -25,6 +25,7 @@ from touchline.watch.downloads.workflow import DownloadWorkflow
 from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE, FoundRef, GoalRef
 from touchline.watch.settings import WatchSettings
 
+BUILD = "test"  # without one, all that was imported is read again to make one up
 UploadInput: TypeAlias = Callable[[GoalRef], Told]
 
 FIRST, SAME, OTHER = found("two videos"), found("same as the first"), found("two videos", 2)
@@ -46,8 +47,8 @@ async def working(pitch: Pitch, client: Client, opinion: Opinion, upload_input: 
     heavy = [own.download_single_video, own.validate_video_is_soccer, own.generate_video_hash]
     workflows = [DownloadWorkflow, Listener]
     async with (
-        Worker(client, task_queue=TASK_QUEUE, workflows=workflows, activities=light),
-        Worker(client, task_queue=HEAVY_QUEUE, activities=heavy),
+        Worker(client, task_queue=TASK_QUEUE, workflows=workflows, activities=light, build_id=BUILD),
+        Worker(client, task_queue=HEAVY_QUEUE, activities=heavy, build_id=BUILD),
     ):
         yield
 
@@ -79,7 +80,7 @@ async def test_from_found_to_handed_over(pitch: Pitch, temporal: Client) -> None
     assert all(row["verified"] and row["fingerprint"].startswith("dense:") for row in rows)
     assert len({row["incoming_key"] for row in rows}) == len(await pitch.keys()) == 2  # three posts have one file
     assert await goal_row(pitch) == ([batch_id], False, None)  # its videos wait to be archived
-    await Replayer(workflows=[DownloadWorkflow]).replay_workflow(
+    await Replayer(workflows=[DownloadWorkflow], build_id=BUILD).replay_workflow(
         await temporal.get_workflow_handle(batch_id).fetch_history()
     )
     upload = temporal.get_workflow_handle(f"upload-{GOAL.name}")
