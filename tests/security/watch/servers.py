@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+DAY = timedelta(days=1)
+PKCS8 = PrivateFormat.PKCS8
 Bodies = Callable[[], AsyncIterable[bytes]]
 
 
@@ -43,7 +54,9 @@ def forever(head: bytes, part: bytes, pause_s: float = 0.0) -> Bodies:
 
 
 @asynccontextmanager
-async def serving(bodies: Bodies, host: str = "127.0.0.1", port: int = 0) -> AsyncGenerator[Server]:
+async def serving(
+    bodies: Bodies, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
+) -> AsyncGenerator[Server]:
     """Until the end of the block; whoever still talks then is cut off."""
     server, talks = Server(), set[asyncio.Task[None]]()
 
@@ -64,7 +77,7 @@ async def serving(bodies: Bodies, host: str = "127.0.0.1", port: int = 0) -> Asy
     def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         talks.add(asyncio.create_task(talk(reader, writer)))
 
-    listener = await asyncio.start_server(begin, host, port)
+    listener = await asyncio.start_server(begin, host, port, ssl=tls)
     server.port = listener.sockets[0].getsockname()[1]
     try:
         yield server
@@ -74,3 +87,17 @@ async def serving(bodies: Bodies, host: str = "127.0.0.1", port: int = 0) -> Asy
             task.cancel()
         await asyncio.gather(*talks, return_exceptions=True)
         await asyncio.sleep(0)  # the turn in which the sockets are closed
+
+
+def self_signed(folder: Path, name: str) -> ssl.SSLContext:
+    """Of a server that nobody vouches for."""
+    key, subject = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    made = x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number(), now, now + DAY)
+    names = x509.SubjectAlternativeName([x509.DNSName(name)])
+    certificate = made.add_extension(names, critical=False).sign(key, hashes.SHA256())
+    path = folder / "server.pem"
+    path.write_bytes(certificate.public_bytes(Encoding.PEM) + key.private_bytes(Encoding.PEM, PKCS8, NoEncryption()))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    return context

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.watch.servers import Bodies, Server, answering, forever, redirecting, serving
+from tests.security.watch.servers import Bodies, Server, answering, forever, redirecting, self_signed, serving
 from touchline.watch.downloads.fetching.addresses import Address
 from touchline.watch.downloads.fetching.client import Fetcher, Limits, Request
 from touchline.watch.downloads.fetching.errors import (
@@ -193,6 +193,14 @@ async def test_who_is_slow_is_left(bodies: Bodies, limits: Limits, tmp_path: Pat
     async with serving(bodies) as server:
         with pytest.raises(TooSlow):
             await fetched(allowing(server, limits=limits), server.url(), tmp_path)
+
+
+async def test_a_server_that_nobody_vouches_for_gets_no_request(tmp_path: Path) -> None:
+    async with serving(whole(), tls=self_signed(tmp_path, "localhost")) as server:
+        fetcher = Fetcher(Policy(allow_hosts=frozenset({"localhost"})))
+        with pytest.raises(NoAnswer, match="certificate verify failed"):
+            await fetched(fetcher, f"https://localhost:{server.port}/", tmp_path)
+        assert server.sent == 0
 
 
 async def test_nobody_there(tmp_path: Path) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterable
 from dataclasses import replace
 
 import pytest
+from yt_dlp.networking.exceptions import RequestError
 
 from tests.integration.watch.downloads.conftest import found
+from tests.security.watch.servers import serving
 from touchline.watch.downloads.extraction.client import Extraction
-from touchline.watch.downloads.fetching.client import Fetcher, Limits
+from touchline.watch.downloads.extraction.handler import Errand
+from touchline.watch.downloads.fetching.client import Fetcher, Limits, Request
 from touchline.watch.downloads.fetching.errors import Gone, NoVideo, RefusedAddress, TooSlow
 from touchline.watch.downloads.fetching.urls import Policy
 from touchline.watch.downloads.sources import Sources
@@ -45,6 +50,27 @@ async def test_its_time_is_limited(sources: Sources) -> None:
     hasty = replace(second(sources), within_s=0.0)
     with pytest.raises(TooSlow):
         await hasty.media_url(found("whole"))
+
+
+async def test_its_thread_ends_when_nobody_waits_for_it_any_more() -> None:
+    reached = asyncio.Event()
+
+    async def silent() -> AsyncIterable[bytes]:
+        reached.set()
+        await asyncio.Event().wait()
+        yield b""
+
+    async with serving(silent) as server:
+        fetcher = Fetcher(
+            Policy(allow_hosts=frozenset({f"127.0.0.1:{server.port}"})), Limits(silence_s=600, total_s=600)
+        )
+        errand = Errand(fetcher, asyncio.get_running_loop(), "")
+        asking = asyncio.create_task(asyncio.to_thread(errand.ask, Request(server.url())))
+        await reached.wait()
+        errand.end()
+        await asyncio.wait({asking})
+    with pytest.raises(RequestError, match="too much"):
+        errand.ask(Request(server.url()))
 
 
 async def test_it_has_no_other_way_out(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ class Extraction:
         except TimeoutError as error:
             raise TooSlow("the second way did not end in time") from error
         finally:
-            errand.is_over = True
+            errand.end()
         return _best_url(document, video.video_index)
 
     def _extract(self, errand: Any, video: FoundRef) -> Mapping[str, Any]:

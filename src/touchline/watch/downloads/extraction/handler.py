@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -35,17 +36,24 @@ class Errand:
     failures: list[DownloadFailure] = field(default_factory=list["DownloadFailure"])
     requests: int = 0
     is_over: bool = False
+    running: Future[tuple[Answer, bytes]] | None = None
 
     def ask(self, request: Request) -> tuple[Answer, bytes]:
         self.requests += 1
         if self.is_over or self.requests > MOST_REQUESTS:
             raise RequestError("this question has taken too much already")
-        asked = asyncio.run_coroutine_threadsafe(self.fetcher.read(request, LARGEST_BODY), self.loop)
+        self.running = asyncio.run_coroutine_threadsafe(self.fetcher.read(request, LARGEST_BODY), self.loop)
         try:
-            return asked.result()
+            return self.running.result()
         except DownloadFailure as failure:
             self.failures.append(failure)
             raise TransportError(str(failure), cause=failure) from failure
+
+    def end(self) -> None:
+        """Nobody waits for the answer any more: its thread is not kept waiting either."""
+        self.is_over = True
+        if self.running:
+            self.running.cancel()
 
     def placed(self, url: str) -> str:
         """The syndication is where the settings say."""
