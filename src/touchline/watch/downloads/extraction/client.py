@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, cast
 
 from touchline.watch.downloads.fetching.client import Fetcher
 from touchline.watch.downloads.fetching.errors import Malformed, NoVideo, TooSlow
 from touchline.watch.model import FoundRef
+
+
+# Not those that everybody uses: what it asks for is looked up on those, and could wait for itself.
+_THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="yt-dlp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class Extraction:
         errand = Errand(self.fetcher, asyncio.get_running_loop(), self.syndication_url)
         try:
             async with asyncio.timeout(self.within_s):
-                document = await asyncio.to_thread(self._extract, errand, video)
+                document = await errand.loop.run_in_executor(_THREADS, self._extract, errand, video)
         except TimeoutError as error:
             raise TooSlow("the second way did not end in time") from error
         finally:

@@ -43,6 +43,8 @@ class Errand:
         if self.is_over or self.requests > MOST_REQUESTS:
             raise RequestError("this question has taken too much already")
         self.running = asyncio.run_coroutine_threadsafe(self.fetcher.read(request, LARGEST_BODY), self.loop)
+        if self.is_over:  # it may have ended before it could know of this request
+            self.running.cancel()
         try:
             return self.running.result()
         except DownloadFailure as failure:
