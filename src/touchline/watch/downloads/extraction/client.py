@@ -16,7 +16,6 @@ from touchline.watch.downloads.fetching.client import Fetcher
 from touchline.watch.downloads.fetching.errors import Malformed, NoVideo, TooSlow
 from touchline.watch.model import FoundRef
 
-
 # Not those that everybody uses: what it asks for is looked up on those, and could wait for itself.
 _THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="yt-dlp")
 
