@@ -23,6 +23,7 @@ from touchline.platform.periodic.runner import PeriodicRunner, Task
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import retried_forever
+from touchline.platform.scratch import Scratch, open_scratch
 from touchline.process.clips.worker import ClipCutter
 from touchline.process.intake.consumer import Intake
 from touchline.process.logs.consumer import PipelineLogs
@@ -35,7 +36,6 @@ from touchline.process.queue.model import JobType
 from touchline.process.queue.service import Queue
 from touchline.process.queue.worker import CHANNELS, Handlers, Worker
 from touchline.process.sampling.worker import Sampler
-from touchline.process.scratch import Scratch, open_scratch
 from touchline.process.segments.worker import SegmentIndexer
 from touchline.process.transcode.pointers import PointerWriter
 from touchline.process.transcode.publishing import Publisher

@@ -23,6 +23,7 @@ from touchline.media.engines.model import Box, TextRegion
 from touchline.media.poster import make_poster
 from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.scratch import Scratch, open_scratch
 from touchline.process.intake.consumer import take_in
 from touchline.process.ocr.model import Chunk, Request, Run
 from touchline.process.ocr.rules import kept
@@ -35,7 +36,6 @@ from touchline.process.queue.worker import Handlers
 from touchline.process.sampling.model import Sampling
 from touchline.process.sampling.store import FrameStore
 from touchline.process.sampling.worker import Sampler
-from touchline.process.scratch import Scratch, open_scratch
 from touchline.process.search.service import Question, Search
 from touchline.process.segments.worker import SegmentIndexer
 from touchline.process.settings import ProcessSettings

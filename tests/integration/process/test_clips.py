@@ -22,13 +22,13 @@ from touchline.kernel.ids import ArtifactHash, new_artifact_hash, new_internal_n
 from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+from touchline.platform.scratch import Scratch, open_scratch
 from touchline.process.clips.worker import ClipCutter
 from touchline.process.intake.consumer import Intake, take
 from touchline.process.queue.handler import Finished
 from touchline.process.queue.model import Job, JobStatus, JobType
 from touchline.process.queue.payloads import parse_payload
 from touchline.process.queue.rules import failure_of
-from touchline.process.scratch import Scratch, open_scratch
 from touchline.process.settings import ProcessSettings
 from touchline.process.transcode.pointers import PointerWriter
 from touchline.process.transcode.publishing import Publisher

@@ -20,6 +20,7 @@ from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+from touchline.platform.scratch import Scratch, open_scratch
 from touchline.process.intake.consumer import take_in
 from touchline.process.ocr.model import Chunk, Request, Run
 from touchline.process.ocr.readers import Readers
@@ -33,7 +34,6 @@ from touchline.process.queue.worker import Handlers
 from touchline.process.sampling.model import Sampling
 from touchline.process.sampling.store import FrameStore
 from touchline.process.sampling.worker import Sampler
-from touchline.process.scratch import Scratch, open_scratch
 from touchline.process.segments.model import Detection
 from touchline.process.segments.worker import SegmentIndexer
 from touchline.process.settings import ProcessSettings

@@ -17,11 +17,11 @@ from touchline.media.sandbox import Sandbox
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.scratch import Scratch, open_scratch
 from touchline.process.queue.handler import Finished
 from touchline.process.queue.model import Job, JobStatus, JobType
 from touchline.process.queue.payloads import TranscodePayload, parse_payload
 from touchline.process.queue.rules import failure_of
-from touchline.process.scratch import Scratch, open_scratch
 from touchline.process.settings import ProcessSettings
 from touchline.process.transcode.pointers import PointerWriter
 from touchline.process.transcode.publishing import Publisher

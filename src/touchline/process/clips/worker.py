@@ -17,11 +17,11 @@ from touchline.media.clip_model import Clip, Range
 from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
+from touchline.platform.scratch import Scratch
 from touchline.process.originals import fetch_original
 from touchline.process.queue.handler import Finished, Tell
 from touchline.process.queue.model import Job
 from touchline.process.queue.payloads import ClipGeneratePayload
-from touchline.process.scratch import Scratch
 from touchline.process.settings import ProcessSettings
 
 from . import rules

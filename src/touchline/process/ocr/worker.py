@@ -22,6 +22,7 @@ from touchline.media.sampling_model import Sample
 from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
+from touchline.platform.scratch import Scratch
 from touchline.platform.together import together
 from touchline.process.fence import write_held
 from touchline.process.queue.handler import Finished, Tell
@@ -31,7 +32,6 @@ from touchline.process.queue.service import enqueue
 from touchline.process.sampling.model import Sampling
 from touchline.process.sampling.rules import frame_key
 from touchline.process.sampling.store import FrameStore
-from touchline.process.scratch import Scratch
 from touchline.process.segments.model import Frame
 from touchline.process.settings import ProcessSettings
 

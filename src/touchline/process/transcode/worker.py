@@ -18,13 +18,13 @@ from touchline.media.sandbox import Sandbox
 from touchline.media.storyboard import make_storyboard
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Transaction
+from touchline.platform.scratch import Scratch
 from touchline.platform.together import together
 from touchline.process.originals import fetch_original
 from touchline.process.queue.handler import Finished, Tell
 from touchline.process.queue.model import Job
 from touchline.process.queue.payloads import SamplePayload, TranscodePayload
 from touchline.process.queue.service import enqueue
-from touchline.process.scratch import Scratch
 from touchline.process.settings import ProcessSettings
 from touchline.process.videos.model import Rendition
 

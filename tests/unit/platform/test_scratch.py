@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from touchline.process.scratch import LOCK, open_scratch
+from touchline.platform.scratch import LOCK, open_scratch
 
 
 def contents(root: Path) -> list[Path]:
@@ -44,7 +44,7 @@ async def test_a_jobs_folder_is_gone_after_it_also_when_it_was_interrupted(tmp_p
 
 
 def test_what_the_living_have_stays_and_what_the_dead_left_goes(tmp_path: Path) -> None:
-    code = "import sys; from pathlib import Path; from touchline.process.scratch import open_scratch\n"
+    code = "import sys; from pathlib import Path; from touchline.platform.scratch import open_scratch\n"
     code += "with open_scratch(Path(sys.argv[1])) as scratch: print('open', flush=True); sys.stdin.read()"
     sources = Path(__file__).parents[3] / "src"
     other = subprocess.Popen(

@@ -1,0 +1,88 @@
+"""The activities of DownloadWorkflow: thin, so that what they do can be tried without a workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from temporalio import activity
+from temporalio.client import Client
+
+from touchline.kernel.errors import Unavailable
+from touchline.media.sandbox import Sandbox
+from touchline.platform.scratch import Scratch
+from touchline.watch.failures import told_to_temporal
+from touchline.watch.ground import Ground
+from touchline.watch.model import GoalRef
+from touchline.watch.settings import WatchSettings
+
+from .calls import DOWNLOAD_SINGLE_VIDEO
+from .handing import Handing
+from .looking import Looking, Validation
+from .messages import Arrived, Batch, CleanUp, Hashed, Judged, Registered, SameFile, Wanted
+from .service import Downloads
+from .settings import DownloadSettings
+from .sources import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What downloads need beside the ground."""
+
+    sandbox: Sandbox
+    scratch: Scratch
+    sources: Sources
+    validation: Validation
+    temporal: Client
+    upload_input: Callable[[GoalRef], object]  # of the archive's workflow
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadActivities:
+    ground: Ground
+    means: Means
+    settings: DownloadSettings
+    watch: WatchSettings
+
+    @activity.defn(name="download_single_video")
+    async def download_single_video(self, wanted: Wanted) -> Arrived:
+        means, is_last = self.means, activity.info().attempt >= DOWNLOAD_SINGLE_VIDEO.attempts
+        downloads = Downloads(self.ground, means.sandbox, means.scratch, means.sources, self.settings)
+        with told_to_temporal():
+            return await downloads.download(wanted, is_last_try=is_last)
+
+    @activity.defn(name="validate_video_is_soccer")
+    async def validate_video_is_soccer(self, same: SameFile) -> Judged:
+        with told_to_temporal():
+            try:
+                return await self._looking().judge(same, partial(activity.heartbeat))
+            except Unavailable:  # its time-out may be hours away: the workflow waits, not this worker
+                return self._looking().waiting()
+
+    @activity.defn(name="generate_video_hash")
+    async def generate_video_hash(self, same: SameFile) -> Hashed:
+        with told_to_temporal():
+            return await self._looking().fingerprint(same, partial(activity.heartbeat))
+
+    @activity.defn(name="queue_videos_for_upload")
+    async def queue_videos_for_upload(self, batch: Batch) -> bool:
+        with told_to_temporal():
+            return await self._handing().queue(batch)
+
+    @activity.defn(name="cleanup_download_temp")
+    async def cleanup_download_temp(self, order: CleanUp) -> int:
+        with told_to_temporal():
+            return await self._handing().clean_up(order)
+
+    @activity.defn(name="register_download")
+    async def register_download(self, goal: GoalRef, workflow_id: str) -> Registered:
+        with told_to_temporal():
+            return await self._handing().register(goal, workflow_id, self.watch.search_attempts)
+
+    def _looking(self) -> Looking:
+        means = self.means
+        return Looking(self.ground, means.sandbox, means.scratch, means.validation, self.settings)
+
+    def _handing(self) -> Handing:
+        return Handing(self.ground, self.means.temporal, self.means.upload_input)

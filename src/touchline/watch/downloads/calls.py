@@ -1,0 +1,25 @@
+"""How DownloadWorkflow calls its activities."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from touchline.watch.calls import Call
+
+from .messages import Arrived, Hashed, Judged, Registered
+
+SECOND = timedelta(seconds=1)
+HEARTBEAT = 60 * SECOND
+
+DOWNLOAD_SINGLE_VIDEO = Call(
+    "download_single_video", Arrived, within=90 * SECOND, attempts=3, first_pause=2 * SECOND, heavy=True
+)
+VALIDATE_VIDEO_IS_SOCCER = Call(
+    "validate_video_is_soccer", Judged, within=90 * SECOND, attempts=4, heartbeat=HEARTBEAT, heavy=True
+)
+GENERATE_VIDEO_HASH = Call(
+    "generate_video_hash", Hashed, within=300 * SECOND, attempts=2, heartbeat=HEARTBEAT, heavy=True
+)
+QUEUE_VIDEOS_FOR_UPLOAD = Call("queue_videos_for_upload", bool, within=30 * SECOND, attempts=5)
+CLEANUP_DOWNLOAD_TEMP = Call("cleanup_download_temp", int, within=30 * SECOND, attempts=2)
+REGISTER_DOWNLOAD = Call("register_download", Registered, within=30 * SECOND, attempts=5)

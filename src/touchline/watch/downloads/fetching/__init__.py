@@ -1,0 +1,1 @@
+"""Fetching what strangers link to: only from public addresses, never more than was agreed."""

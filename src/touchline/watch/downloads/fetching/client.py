@@ -1,0 +1,181 @@
+"""Asks a server of a stranger and reads its answer, bounded in bytes, time and redirects.
+
+Invariant: every hop is checked like the first; nothing of ours is sent along (no cookies, no proxy of the environment);
+a body is taken as it is, so that its size is its size.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cache
+
+import httpcore
+
+from .addresses import is_public
+from .errors import CutOff, DownloadFailure, Malformed, NoAnswer, RefusedAddress, TooLarge, TooSlow
+from .network import GuardedNetwork, Judge, Resolve, resolve_by_system
+from .pace import Pace
+from .urls import Policy, Target, checked, next_target
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    connect_s: float = 5.0
+    silence_s: float = 15.0  # between two reads
+    total_s: float = 75.0
+    redirects: int = 5
+    least_bytes_per_second: int = 16_000
+    window_s: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    method: str = "GET"
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]  # names in small letters
+    target: Target  # the last one
+    chunks: AsyncIterator[bytes]
+
+    @property
+    def declared_bytes(self) -> int | None:
+        value = self.headers.get("content-length", "")
+        return int(value) if value.isdecimal() and value.isascii() else None
+
+    @property
+    def retry_after(self) -> timedelta | None:
+        """Only as seconds: dates of strangers' clocks are not worth the trouble."""
+        value = self.headers.get("retry-after", "")
+        return timedelta(seconds=int(value)) if value.isdecimal() and value.isascii() and len(value) < 6 else None
+
+
+class Fetcher:
+    """`resolve` and `judge` say where names lead and which addresses are open to strangers."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        limits: Limits | None = None,
+        *,
+        resolve: Resolve = resolve_by_system,
+        judge: Judge = is_public,
+    ) -> None:
+        self.policy, self.limits = policy, limits or Limits()
+        self._network = GuardedNetwork(policy, resolve, judge)
+
+    @asynccontextmanager
+    async def ask(self, request: Request, largest: int) -> AsyncGenerator[Answer]:
+        """The answer of the last hop, whatever its status. What goes wrong is a `DownloadFailure`."""
+        try:
+            async with (
+                asyncio.timeout(self.limits.total_s),
+                self._pool() as pool,
+                self._arrive(pool, request) as (target, response),
+            ):
+                yield self._answer(target, response, largest)
+        except TimeoutError as error:
+            raise TooSlow("it did not end in time", why=f"after {self.limits.total_s:g} s") from error
+        except httpcore.TimeoutException as error:
+            raise TooSlow("nothing came for too long", why=type(error).__name__) from error
+        except httpcore.RemoteProtocolError as error:
+            raise _broken_off(error) from error
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
+            raise NoAnswer("the server could not be reached", why=str(error) or type(error).__name__) from error
+
+    async def read(self, request: Request, largest: int) -> tuple[Answer, bytes]:
+        """A small document as a whole."""
+        async with self.ask(request, largest) as answer:
+            content = b"".join([chunk async for chunk in answer.chunks])
+        return answer, content
+
+    def _pool(self) -> httpcore.AsyncConnectionPool:
+        return httpcore.AsyncConnectionPool(
+            ssl_context=_tls(), max_connections=1, http2=False, retries=0, network_backend=self._network
+        )
+
+    @asynccontextmanager
+    async def _arrive(
+        self, pool: httpcore.AsyncConnectionPool, request: Request
+    ) -> AsyncGenerator[tuple[Target, httpcore.Response]]:
+        target = checked(request.url, self.policy)
+        for _ in range(self.limits.redirects + 1):
+            async with self._sent(pool, request, target) as response:
+                if response.status not in REDIRECTS:
+                    yield target, response
+                    return
+                location = _headers(response).get("location", "")
+            target = next_target(target, location, self.policy)
+        raise RefusedAddress("too many redirects", why=f"more than {self.limits.redirects}")
+
+    @asynccontextmanager
+    async def _sent(
+        self, pool: httpcore.AsyncConnectionPool, request: Request, target: Target
+    ) -> AsyncGenerator[httpcore.Response]:
+        headers = {
+            "User-Agent": AGENT, "Accept": "*/*", **request.headers,
+            "Host": target.authority, "Accept-Encoding": "identity", "Connection": "close",
+        }  # fmt: skip
+        patience = {"connect": self.limits.connect_s, "read": self.limits.silence_s, "write": self.limits.silence_s}
+        async with pool.stream(
+            request.method,
+            httpcore.URL(
+                scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=target.path.encode()
+            ),
+            headers={name.encode(): value.encode("latin-1", "replace") for name, value in headers.items()},
+            content=request.body,
+            extensions={"timeout": patience},
+        ) as response:
+            yield response
+
+    def _answer(self, target: Target, response: httpcore.Response, largest: int) -> Answer:
+        headers = _headers(response)
+        answer = Answer(response.status, headers, target, self._chunks(response, largest))
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            raise Malformed("the answer is packed", why="it was asked for as it is")
+        if (answer.declared_bytes or 0) > largest:
+            raise TooLarge("the answer is too large", why=f"{answer.declared_bytes} bytes; {largest} are allowed")
+        return answer
+
+    async def _chunks(self, response: httpcore.Response, largest: int) -> AsyncIterator[bytes]:
+        loop, size = asyncio.get_running_loop(), 0
+        pace = Pace(self.limits.least_bytes_per_second, self.limits.window_s, loop.time())
+        async for chunk in response.aiter_stream():
+            size += len(chunk)
+            if size > largest:
+                raise TooLarge("the answer is too large", why=f"more than {largest} bytes")
+            if pace.is_too_slow(len(chunk), loop.time()):
+                raise TooSlow("it comes too slowly", why=f"less than {pace.least_per_second} bytes a second")
+            yield chunk
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Reading all the certificates of a system takes a while."""
+    return ssl.create_default_context()
+
+
+def _headers(response: httpcore.Response) -> dict[str, str]:
+    """Of several with one name the last."""
+    return {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in response.headers}
+
+
+def _broken_off(error: httpcore.RemoteProtocolError) -> DownloadFailure:
+    """The library has one class for a body that ended early and for an answer that is none."""
+    text = str(error)
+    if "without sending complete message body" in text or "incomplete chunked read" in text:
+        return CutOff("fewer bytes came than were promised")
+    return NoAnswer("the server does not answer as one", why=text)

@@ -1,0 +1,134 @@
+"""What a failure means for a found video, which videos are kept, and what belongs together. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from touchline.kernel.errors import RateLimited
+from touchline.watch.model import FoundRef
+
+from .fetching.errors import (
+    AccessForbidden,
+    Blocked,
+    Busy,
+    CutOff,
+    DownloadFailure,
+    Gone,
+    Malformed,
+    NoAnswer,
+    NoVideo,
+    RefusedAddress,
+    TooLarge,
+    TooSlow,
+    TooSmall,
+)
+from .model import Ending, Facts, Filters
+
+LONGEST_PAUSE = timedelta(minutes=15)
+LONGEST_MOMENT = timedelta(seconds=10)
+LONGEST_WHY = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    at_once: bool  # trying again in the same step may help
+    later: timedelta | None  # before this time it is not worth another download; None: never
+    runs: int = 1  # that may end like this before the video is given up for good
+    other_way: bool = False  # the second way may know the post nevertheless
+
+
+MINUTE = timedelta(minutes=1)
+RULES: dict[type[DownloadFailure], Rule] = {
+    RefusedAddress: Rule(at_once=False, later=None),
+    Malformed: Rule(at_once=False, later=MINUTE, runs=2, other_way=True),
+    AccessForbidden: Rule(at_once=False, later=5 * MINUTE, runs=3, other_way=True),
+    Blocked: Rule(at_once=False, later=None),
+    Gone: Rule(at_once=False, later=2 * MINUTE, runs=2, other_way=True),  # a CDN may know a new file a little later
+    NoVideo: Rule(at_once=False, later=None, other_way=True),
+    TooLarge: Rule(at_once=False, later=None),
+    TooSmall: Rule(at_once=True, later=MINUTE, runs=3),
+    Busy: Rule(at_once=True, later=2 * MINUTE, runs=10, other_way=True),
+    CutOff: Rule(at_once=True, later=MINUTE, runs=5),
+    NoAnswer: Rule(at_once=True, later=MINUTE, runs=10, other_way=True),
+    TooSlow: Rule(at_once=True, later=2 * MINUTE, runs=3),
+}
+
+
+def rule_of(failure: DownloadFailure) -> Rule:
+    return RULES[type(failure)]
+
+
+def is_worth_a_moment(failure: DownloadFailure) -> bool:
+    """Whether to try again in the same step; who asks for much patience is asked again in another run."""
+    asked = failure.retry_after if isinstance(failure, RateLimited) else None
+    return rule_of(failure).at_once and (asked or timedelta(0)) <= LONGEST_MOMENT
+
+
+def after_failure(failure: DownloadFailure, runs: int, now: datetime) -> Ending:
+    """`runs`: how often this video was chosen to be downloaded. Rejected is for good, failed may be tried again."""
+    rule, why = rule_of(failure), explained(failure.reason, str(failure))
+    if rule.later is None or runs >= rule.runs:
+        return Ending("rejected", why)
+    asked = failure.retry_after if isinstance(failure, RateLimited) else None
+    return Ending("failed", why, now + max(rule.later, asked or rule.later))
+
+
+def explained(code: str, details: str) -> str:
+    return f"{code}: {details}"[:LONGEST_WHY]
+
+
+def rejection(facts: Facts, filters: Filters) -> str | None:
+    """Why a video is not kept; None when it is."""
+    seconds = facts.duration_ms / 1000
+    if facts.duration_ms <= filters.shortest_ms:
+        return explained("too_short", f"{seconds:.1f} s")
+    if facts.duration_ms > filters.longest_ms:
+        return explained("too_long", f"{seconds:.1f} s")
+    if min(facts.width, facts.height) < filters.least_short_side:
+        return explained("too_few_pixels", f"{facts.width} x {facts.height}")
+    if facts.width < filters.least_aspect * facts.height:
+        return explained("wrong_shape", f"{facts.width} x {facts.height}")
+    return None
+
+
+def bit_rate(size_bytes: int, duration_ms: int) -> int:
+    return size_bytes * 8 * 1000 // duration_ms if duration_ms > 0 else 0
+
+
+def expected_minute(minute: int, extra: int | None) -> int:
+    """What the clock on screen shows when the goal falls: the first minute is 0."""
+    return max(minute + (extra or 0) - 1, 0)
+
+
+def grouped(arrived: Iterable[tuple[FoundRef, str]]) -> list[list[FoundRef]]:
+    """Those with the same bytes together, in the order of their arrival: the first one's file stands for all."""
+    groups: dict[str, list[FoundRef]] = {}
+    for video, md5 in arrived:
+        groups.setdefault(md5, []).append(video)
+    return list(groups.values())
+
+
+def pause(rounds: int, first: timedelta) -> timedelta:
+    """Before the next round of asking an engine that was away: so often that a day's history stays short."""
+    return min(first * 2 ** min(rounds, 20), max(first, LONGEST_PAUSE))
+
+
+def batch_id(run_id: str, number: int) -> str:
+    """The first hand-over of a run has its name; what had to wait for an engine follows in others."""
+    return run_id if number == 1 else f"{run_id}/{number}"
+
+
+def incoming_key(folder: str, video: FoundRef) -> str:
+    return f"{incoming_folder(folder)}/{video.post_id}-{video.video_index}.mp4"
+
+
+def incoming_folder(folder: str) -> str:
+    return f"watch/incoming/{folder}"
+
+
+def orphaned(keys: Sequence[str], still_needed: Iterable[str]) -> list[str]:
+    """Files that nobody needs: one may stand for several videos."""
+    needed = set(still_needed)
+    return [key for key in dict.fromkeys(keys) if key not in needed]

@@ -1,0 +1,64 @@
+"""Where a found video's file is: the syndication is asked first, and only where it may help the second way."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from touchline.watch.model import FoundRef
+
+from .extraction.client import Extraction
+from .fetching.client import Fetcher, Limits
+from .fetching.errors import DownloadFailure
+from .fetching.urls import Policy
+from .rules import rule_of
+from .settings import DownloadSettings, SecondWay
+from .syndication.client import Syndication
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    fetcher: Fetcher
+    first: Syndication
+    second: Extraction | None
+
+    async def media_url(self, video: FoundRef) -> str:
+        try:
+            return await self.first.media_url(video)
+        except DownloadFailure as failure:
+            if self.second is None or not rule_of(failure).other_way:
+                raise
+            _LOG.info("[DOWNLOAD] Asking the second way", extra={"post_id": video.post_id, "because": failure.reason})
+            return await self._by_second(self.second, video, failure)
+
+    async def _by_second(self, second: Extraction, video: FoundRef, first: DownloadFailure) -> str:
+        """When it fails too, the first one's word counts: it is about the post, not about yt-dlp."""
+        try:
+            return await second.media_url(video)
+        except DownloadFailure as failure:
+            _LOG.info("[DOWNLOAD] The second way failed", extra={"post_id": video.post_id, "why": str(failure)})
+            raise first from failure
+
+
+def open_sources(settings: DownloadSettings) -> Sources:
+    fetcher = Fetcher(policy_of(settings), limits_of(settings))
+    url = settings.syndication_url
+    second = Extraction(fetcher, settings.second_way, url, settings.second_way_timeout.total_seconds())
+    return Sources(fetcher, Syndication(fetcher, url), None if settings.second_way is SecondWay.OFF else second)
+
+
+def policy_of(settings: DownloadSettings) -> Policy:
+    return Policy(settings.ports, frozenset(settings.allow_hosts))
+
+
+def limits_of(settings: DownloadSettings) -> Limits:
+    return Limits(
+        connect_s=settings.connect_timeout.total_seconds(),
+        silence_s=settings.silence_timeout.total_seconds(),
+        total_s=settings.total_timeout.total_seconds(),
+        redirects=settings.redirects,
+        least_bytes_per_second=settings.least_rate,
+        window_s=settings.rate_window.total_seconds(),
+    )

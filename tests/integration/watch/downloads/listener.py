@@ -1,0 +1,30 @@
+"""Stands where the archive is: a workflow of its name that hears of batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from temporalio import workflow
+
+with workflow.unsafe.imports_passed_through():
+    from touchline.watch.model import GoalRef
+
+
+@dataclass(frozen=True)
+class Told:
+    goal: GoalRef
+
+
+@workflow.defn(name="UploadWorkflow")
+class Listener:
+    def __init__(self) -> None:
+        self.batches = list[str]()
+
+    @workflow.run
+    async def run(self, told: Told) -> list[str]:
+        await workflow.wait_condition(lambda: bool(self.batches))
+        return self.batches
+
+    @workflow.signal
+    def add_videos(self, batch_id: str) -> None:
+        self.batches.append(batch_id)

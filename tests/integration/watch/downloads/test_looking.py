@@ -1,0 +1,131 @@
+"""Downloaded videos are judged and get their fingerprint, once for all posts that have the same file."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.watch.downloads.conftest import GOAL, NOW, RUN, Opinion, Pitch, Said, found
+from tests.integration.watch.downloads.test_downloading import download
+from touchline.kernel.errors import Unavailable
+from touchline.media.fingerprint.formats import from_text
+from touchline.media.fingerprint.model import Style
+from touchline.watch.downloads import incoming
+from touchline.watch.downloads.looking import Looking
+from touchline.watch.downloads.messages import Hashed, Judged, Outcome, SameFile
+from touchline.watch.model import FoundRef
+
+FIRST, SECOND, OTHER = found("two videos"), found("same as the first"), found("two videos", 2)
+
+
+def looking(pitch: Pitch, opinion: Opinion) -> Looking:
+    return Looking(pitch.ground, pitch.sandbox, pitch.scratch, opinion, pitch.settings)
+
+
+async def downloaded(pitch: Pitch, *videos: FoundRef) -> None:
+    await pitch.find(*videos)
+    for video in videos:
+        assert (await download(pitch, video)).outcome is Outcome.DONE
+
+
+async def test_one_look_counts_for_every_post_with_the_same_file(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST, SECOND)
+    opinion, beats = Opinion(Said(verified=False, clock=None)), list[str]()
+    same = SameFile(GOAL, [FIRST, SECOND])
+    assert await looking(pitch, opinion).judge(same, beats.append) == Judged(Outcome.DONE)
+    rows = [await pitch.row(video) for video in same.videos]
+    assert rows[0]["incoming_key"] == rows[1]["incoming_key"] == (await pitch.keys())[0]
+    assert len(await pitch.keys()) == 1
+    assert [(row["state"], row["verified"], row["validated_at"]) for row in rows] == [("downloaded", False, NOW)] * 2
+    assert opinion.asked == [(rows[0]["size_bytes"], 22)]
+    assert beats == ["looking"]
+
+
+async def test_done_twice_nobody_is_asked_again(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST, SECOND)
+    opinion, same = Opinion(), SameFile(GOAL, [FIRST, SECOND])
+    judged = [await looking(pitch, opinion).judge(same, print) for _ in range(2)]
+    assert (judged[0], len(opinion.asked)) == (judged[1], 1)
+
+
+async def test_a_rejected_one_says_why_and_loses_its_file(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST, SECOND, OTHER)
+    opinion = Opinion(Said(rejected="another_minute: 44:10", verified=False))
+    judged = await looking(pitch, opinion).judge(SameFile(GOAL, [FIRST, SECOND]), print)
+    assert judged == Judged(Outcome.REJECTED, "another_minute: 44:10")
+    assert [(await pitch.row(video))["state"] for video in (FIRST, SECOND)] == ["rejected", "rejected"]
+    assert await incoming.clean_up(pitch.ground, GOAL) == 1
+    assert await pitch.keys() == [(await pitch.row(OTHER))["incoming_key"]]
+    assert (await pitch.row(FIRST))["incoming_key"] is None
+
+
+async def test_an_engine_that_is_away_is_no_verdict(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST)
+    with pytest.raises(Unavailable):
+        await looking(pitch, Opinion(away=1)).judge(SameFile(GOAL, [FIRST]), print)
+    row = await pitch.row(FIRST)
+    assert (row["state"], row["verified"]) == ("downloaded", None)
+
+
+async def test_the_fingerprint_is_the_dense_one_as_text(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST, SECOND)
+    beats = list[str]()
+    same = SameFile(GOAL, [FIRST, SECOND])
+    assert await looking(pitch, Opinion()).fingerprint(same, beats.append) == Hashed(Outcome.DONE, 22)
+    [text] = {(await pitch.row(video))["fingerprint"] for video in same.videos}
+    assert text.startswith("dense:0.25:0.25=")
+    fingerprint = from_text(text)
+    assert (len(fingerprint), fingerprint.style) == (22, Style.DENSE)
+    assert len(beats) >= 22 // 5
+
+
+async def test_a_file_that_broke_in_the_store_is_rejected(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST)
+    [key] = await pitch.keys()
+    await pitch.ground.objects.delete(key)
+    await pitch.ground.objects.put_new(key, b"\0\0\0\x18ftypmp42" + bytes(50_000))
+    hashed = await looking(pitch, Opinion()).fingerprint(SameFile(GOAL, [FIRST]), print)
+    assert hashed.outcome is Outcome.REJECTED
+    assert (await pitch.row(FIRST))["state"] == "rejected"
+
+
+async def test_a_file_that_is_lost_may_come_again(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST)
+    [key] = await pitch.keys()
+    await pitch.ground.objects.delete(key)
+    assert (await looking(pitch, Opinion()).judge(SameFile(GOAL, [FIRST]), print)).outcome is Outcome.FAILED
+    row = await pitch.row(FIRST)
+    assert (row["state"], row["why"], row["retry_at"]) == ("failed", "file_lost", NOW)
+
+
+async def test_nobody_looks_for_an_annulled_goal(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST)
+    await pitch.annul()
+    opinion, same = Opinion(), SameFile(GOAL, [FIRST])
+    assert (await looking(pitch, opinion).judge(same, print)).outcome is Outcome.OVER
+    assert (await looking(pitch, opinion).fingerprint(same, print)).outcome is Outcome.OVER
+    assert opinion.asked == []
+
+
+async def test_what_was_given_up_is_not_looked_at_again(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST)
+    await pitch.execute("UPDATE watch.found SET state = 'failed', verified = true")
+    opinion, same = Opinion(), SameFile(GOAL, [FIRST])
+    assert (await looking(pitch, opinion).judge(same, print)).outcome is Outcome.FAILED
+    assert (await looking(pitch, opinion).fingerprint(same, print)).outcome is Outcome.FAILED
+    assert opinion.asked == []
+
+
+async def test_the_next_goal_with_the_id_keeps_its_files(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST)
+    await pitch.ground.objects.put_new(f"watch/incoming/{GOAL.event_id}/g2/of-the-next.mp4", b"stays")
+    await incoming.remove_all(pitch.ground, GOAL)
+    assert await pitch.keys() == [f"watch/incoming/{GOAL.event_id}/g2/of-the-next.mp4"]
+
+
+async def test_the_sweep_leaves_nothing_of_a_match(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST, OTHER)
+    await pitch.ground.objects.put_new("watch/incoming/9000002_40_1001_Goal_1/of-another-match.mp4", b"stays")
+    await incoming.sweep_incoming(pitch.ground, GOAL.fixture_id)
+    assert await pitch.keys() == ["watch/incoming/9000002_40_1001_Goal_1/of-another-match.mp4"]
+    assert (await pitch.row(FIRST))["incoming_key"] is None
+    assert (await pitch.row(FIRST))["last_try"] == RUN

@@ -1,0 +1,132 @@
+"""DownloadWorkflow on a real Temporal server, with its activities on real parts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, TypeAlias
+
+import pytest
+from temporalio.client import Client
+from temporalio.worker import Replayer, Worker
+
+from tests.integration.watch.downloads.conftest import GOAL, Opinion, Pitch, Said, found
+from tests.integration.watch.downloads.listener import Listener, Told
+from touchline.platform.endpoints import Endpoints
+from touchline.platform.temporal.client import connect, ensure_namespace
+from touchline.platform.temporal.settings import TemporalSettings
+from touchline.watch.downloads.activities import DownloadActivities, Means
+from touchline.watch.downloads.messages import DownloadInput, DownloadResult
+from touchline.watch.downloads.workflow import DownloadWorkflow
+from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE, FoundRef, GoalRef
+from touchline.watch.settings import WatchSettings
+
+BUILD = "test"  # without one, all that was imported is read again to make one up
+UploadInput: TypeAlias = Callable[[GoalRef], Told]
+
+FIRST, SAME, OTHER = found("two videos"), found("same as the first"), found("two videos", 2)
+
+
+@pytest.fixture(scope="module")
+async def temporal(endpoints: Endpoints) -> Client:
+    settings = TemporalSettings()
+    client = await connect(replace(endpoints.temporal, namespace=f"test-{token_hex(6)}"), settings)
+    await ensure_namespace(client, settings)
+    return client
+
+
+@asynccontextmanager
+async def working(pitch: Pitch, client: Client, opinion: Opinion, upload_input: UploadInput) -> AsyncGenerator[None]:
+    means = Means(pitch.sandbox, pitch.scratch, pitch.sources, opinion, client, upload_input)
+    own = DownloadActivities(pitch.ground, means, pitch.settings, WatchSettings(search_attempts=1))
+    light = [own.queue_videos_for_upload, own.cleanup_download_temp, own.register_download]
+    heavy = [own.download_single_video, own.validate_video_is_soccer, own.generate_video_hash]
+    workflows = [DownloadWorkflow, Listener]
+    async with (
+        Worker(client, task_queue=TASK_QUEUE, workflows=workflows, activities=light, build_id=BUILD),
+        Worker(client, task_queue=HEAVY_QUEUE, activities=heavy, build_id=BUILD),
+    ):
+        yield
+
+
+async def run(
+    pitch: Pitch, client: Client, opinion: Opinion, *videos: FoundRef, upload_input: UploadInput = Told
+) -> DownloadResult:
+    given = DownloadInput(GOAL, 1, "Northport-Sorensen", list(videos))
+    workflow_id = f"{given.workflow_id}-{token_hex(4)}"
+    async with working(pitch, client, opinion, upload_input):
+        return await client.execute_workflow(DownloadWorkflow.run, given, id=workflow_id, task_queue=TASK_QUEUE)
+
+
+async def goal_row(pitch: Pitch) -> tuple[Any, ...]:
+    [row] = await pitch.execute("SELECT download_workflows, download_complete, outcome FROM watch.goals")
+    return row
+
+
+async def test_from_found_to_handed_over(pitch: Pitch, temporal: Client) -> None:
+    videos = [FIRST, SAME, OTHER, found("blocked"), found("whole")]
+    await pitch.find(*videos)
+    result = await run(pitch, temporal, Opinion(), *videos)
+    assert result == DownloadResult(downloaded=4, rejected=1, queued=4)
+    [(batch_id, listed)] = await pitch.execute("SELECT batch_id, videos FROM watch.upload_batches")
+    assert {(each["post_id"], each["video_index"]) for each in listed} == {
+        (video.post_id, video.video_index) for video in (FIRST, SAME, OTHER, found("whole"))
+    }
+    rows = [await pitch.row(video) for video in (FIRST, SAME, OTHER, found("whole"))]
+    assert all(row["verified"] and row["fingerprint"].startswith("dense:") for row in rows)
+    assert len({row["incoming_key"] for row in rows}) == len(await pitch.keys()) == 2  # three posts have one file
+    assert await goal_row(pitch) == ([batch_id], False, None)  # its videos wait to be archived
+    await Replayer(workflows=[DownloadWorkflow], build_id=BUILD).replay_workflow(
+        await temporal.get_workflow_handle(batch_id).fetch_history()
+    )
+    upload = temporal.get_workflow_handle(f"upload-{GOAL.name}")
+    assert await upload.result() == [batch_id]
+
+
+async def test_an_attempt_without_a_good_video_ends_the_search_and_leaves_no_file(
+    pitch: Pitch, temporal: Client
+) -> None:
+    await pitch.find(FIRST, found("gone"))
+    result = await run(pitch, temporal, Opinion(Said(rejected="not_football")), FIRST, found("gone"))
+    assert result == DownloadResult(downloaded=1, rejected=1, failed=1)
+    assert await pitch.keys() == []
+    runs, complete, outcome = await goal_row(pitch)
+    assert (len(runs), complete, outcome) == (1, True, "nothing_found")
+
+
+async def test_a_goal_that_is_annulled_ends_it_and_loses_its_files(pitch: Pitch, temporal: Client) -> None:
+    await pitch.find(FIRST)
+
+    class Referee(Opinion):
+        async def judge(self, path: Path, facts: Any, expected_minute: int, heartbeat: Any) -> Said:
+            await pitch.annul()
+            return await super().judge(path, facts, expected_minute, heartbeat)
+
+    result = await run(pitch, temporal, Referee(), FIRST)
+    assert (result.over, result.queued, await pitch.keys()) == (True, 0, [])
+
+
+async def test_videos_wait_for_an_engine_and_go_on_without_those_that_still_wait(
+    pitch: Pitch, temporal: Client
+) -> None:
+    await pitch.find(FIRST, OTHER)
+    quick = pitch.settings.model_copy(update={"validation_pause": timedelta(milliseconds=10)})
+    result = await run(replace(pitch, settings=quick), temporal, Opinion(away=1), FIRST, OTHER)
+    assert result == DownloadResult(downloaded=2, queued=2)
+    batches = await pitch.execute("SELECT batch_id, videos FROM watch.upload_batches ORDER BY batch_id")
+    assert [len(videos) for _, videos in batches] == [1, 1]
+    assert batches[1][0] == f"{batches[0][0]}/2"
+
+
+async def test_an_engine_that_stays_away_is_our_failure(pitch: Pitch, temporal: Client) -> None:
+    await pitch.find(FIRST)
+    impatient = pitch.settings.model_copy(update={"validation_patience": timedelta(0)})
+    result = await run(replace(pitch, settings=impatient), temporal, Opinion(away=100), FIRST)
+    assert result == DownloadResult(downloaded=1, failed=1)
+    row = await pitch.row(FIRST)
+    assert (row["state"], row["why"], row["incoming_key"]) == ("failed", "validator unavailable", None)
+    assert len((await goal_row(pitch))[0]) == 1
