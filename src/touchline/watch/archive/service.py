@@ -1,0 +1,62 @@
+"""What others do with a goal's archive, inside their own transaction: drop it, move it, pin a video of it, forget it.
+
+Invariant: what is told commits with what was done; a goal's row is locked before its archive is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from touchline.contracts.events.watch import GoalVideoDropped
+from touchline.platform.postgres.database import Transaction
+from touchline.watch.model import GoalRef
+
+from .settling import Settling, dropped, pinning
+from .store import ArchiveStore, surviving
+
+__all__ = ["drop_all", "forget_match", "move_all", "pin", "surviving"]
+
+ANNULLED, EXPIRED = "annulled", "expired"
+
+
+async def drop_all(transaction: Transaction, goal: GoalRef, now: datetime) -> None:
+    """The goal was annulled: nothing of it is kept, whoever wanted it, and what waits is not archived any more."""
+    store = ArchiveStore(transaction)
+    await store.lock(goal)
+    await _tell(transaction, await store.drop(goal), ANNULLED)
+    await store.delete_batches(goal)
+
+
+async def move_all(transaction: Transaction, old: GoalRef, new: GoalRef, now: datetime) -> None:
+    """The feed names another scorer: videos, what was found and what waits belong to the new goal. What is the same of
+    both becomes one."""
+    store = ArchiveStore(transaction)
+    for goal in sorted((old, new), key=lambda goal: (goal.event_id, goal.generation)):
+        await store.lock(goal)
+    await store.move(old, new)
+    await Settling(transaction, new, now).join()
+
+
+async def pin(transaction: Transaction, artifact_hash: str, *, pinned: bool) -> bool:
+    """Whether a kept video outlives its match; false when nothing changed."""
+    store = ArchiveStore(transaction)
+    if not await store.pin(artifact_hash, pinned=pinned):
+        return False
+    for video in await store.videos([artifact_hash]):
+        transaction.announce(pinning(video), revision=video.revision)
+    return True
+
+
+async def forget_match(transaction: Transaction, fixture_id: int) -> None:
+    """Before the match goes: its videos go too, but for those that are pinned."""
+    store = ArchiveStore(transaction)
+    hashes = await store.expired(fixture_id)
+    await _tell(transaction, hashes, EXPIRED)
+    await store.forget(hashes)
+
+
+async def _tell(transaction: Transaction, hashes: Sequence[str], why: str) -> None:
+    for video in await ArchiveStore(transaction).videos(hashes):
+        event: GoalVideoDropped = dropped(video, why)
+        transaction.announce(event, revision=video.revision)
