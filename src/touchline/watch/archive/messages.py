@@ -106,5 +106,4 @@ class BatchEnd:
 @dataclass(frozen=True)
 class Leftovers:
     goal: GoalRef
-    over: bool = False
     object_keys: list[str] = field(default_factory=_strings)  # brought to their place, perhaps for nothing
