@@ -171,8 +171,9 @@ WITH pairs AS (
 )
 DELETE FROM watch.found AS f USING pairs AS p
  WHERE f.tenant_id = %(tenant_id)s AND f.post_id = p.post_id AND f.video_index = p.video_index
-   AND (f.event_id, f.generation) = CASE WHEN (p.old_archived, p.old_ready) > (p.archived, p.ready)
-        THEN (%(new_event_id)s, %(new_generation)s) ELSE (%(event_id)s, %(generation)s) END
+   AND CASE WHEN (p.old_archived, p.old_ready) > (p.archived, p.ready)
+            THEN f.event_id = %(new_event_id)s AND f.generation = %(new_generation)s
+            ELSE f.event_id = %(event_id)s AND f.generation = %(generation)s END
 """
 MOVE_FOUND: LiteralString = f"""
 UPDATE watch.found SET event_id = %(new_event_id)s, generation = %(new_generation)s

@@ -78,7 +78,7 @@ async def test_what_runs_twice_is_done_once(place: Place) -> None:
     assert sorted(await place.keys("watch/")) == sorted(each.object_key for each in await place.videos(goal, None))
 
 
-@pytest.mark.parametrize("step", ["deduplicate_videos", "upload_single_video", "save_video_objects"])
+@pytest.mark.parametrize("step", ["deduplicate_videos", "save_video_objects"])
 async def test_a_step_that_cannot_be_done_lets_the_batch_wait(place: Place, step: str) -> None:
     goal, seen = await place.goal(), list[str]()
 
