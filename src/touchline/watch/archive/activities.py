@@ -17,6 +17,7 @@ from temporalio.client import Client
 
 from touchline.contracts.events.watch import GoalChanged
 from touchline.media.fingerprint.errors import InvalidFingerprint
+from touchline.watch.failures import told_to_temporal
 from touchline.watch.ground import Ground
 from touchline.watch.model import FoundRef, GoalRef
 from touchline.watch.settings import WatchSettings
@@ -37,7 +38,7 @@ from .messages import (
     Written,
 )
 from .model import Cluster, FoundVideo, Standing
-from .placing import bring, translating
+from .placing import bring
 from .settling import Arrival, Settling, compared, name_of
 from .starting import resume
 from .store import ArchiveStore
@@ -103,7 +104,7 @@ class ArchiveActivities:
         if archive is None or not found:
             return Uploaded(order.video, "", "")
         key, [video] = rules.object_key(archive.goal, found[0].md5), found
-        with translating():
+        with told_to_temporal():
             if not await bring(self.ground.objects, video.incoming_key, key, video.size_bytes):
                 await self._give_up(archive.goal, order.video)
                 return Uploaded(order.video, "", "")
@@ -152,7 +153,7 @@ class ArchiveActivities:
         resumed = 0
         before, after = self.ground.clock.now() - PATIENCE, None
         for _ in range(MOST_CHUNKS):
-            with translating():
+            with told_to_temporal():
                 async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
                     chunk = await ArchiveStore(transaction).open_batches(before, after, CHUNK)
             for batch in chunk:
@@ -203,7 +204,7 @@ class ArchiveActivities:
     @asynccontextmanager
     async def _archive(self, goal: GoalRef, *, lock: bool = True) -> AsyncGenerator[Settling | None]:
         """The archive of the goal that this one is now; none when it is over. Unlocked it is only looked at."""
-        with translating():
+        with told_to_temporal():
             async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
                 store = ArchiveStore(transaction)
                 living = await store.locked(goal) if lock else await store.living(goal)

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-
-from touchline.kernel import TouchlineError
 from touchline.kernel.errors import NotFound, Unavailable
 from touchline.platform.objects.store import ObjectStore
-from touchline.watch.failures import translated
 
 from .rules import CONTENT_TYPE
-
-
-@contextmanager
-def translating() -> Generator[None]:
-    try:
-        yield
-    except TouchlineError as error:
-        raise translated(error) from error
 
 
 async def bring(objects: ObjectStore, source: str, target: str, size_bytes: int) -> bool:

@@ -145,10 +145,12 @@ UPDATE watch.videos SET state = 'dropped', rank = NULL, replaced_by = NULL, revi
 """
 DELETE_BATCHES: LiteralString = f"DELETE FROM watch.upload_batches WHERE {GOAL} AND archived_at IS NULL"
 INCOMING: LiteralString = """
--- What lies there for nothing: of found videos that are archived or given up, or of a goal that is over.
+-- What lies there for nothing: of a goal that is over, or of found videos that are all archived or given up.
 SELECT incoming_key FROM watch.found
  WHERE tenant_id = %(tenant_id)s AND event_id = %(event_id)s AND generation = %(generation)s
-   AND incoming_key IS NOT NULL AND (%(over)s OR artifact_hash IS NOT NULL OR state IN ('rejected', 'failed'))
+   AND incoming_key IS NOT NULL
+ GROUP BY incoming_key
+HAVING %(over)s OR bool_and(artifact_hash IS NOT NULL OR state IN ('rejected', 'failed'))
  ORDER BY incoming_key
 """
 FORGET_INCOMING: LiteralString = f"""

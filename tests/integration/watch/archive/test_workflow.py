@@ -171,6 +171,21 @@ async def test_what_cannot_be_archived_holds_up_nobody(place: Place) -> None:
     ]
 
 
+async def test_a_file_that_several_posts_share_stays_until_all_are_archived(place: Place) -> None:
+    goal = await place.goal()
+    first, second = await place.found(goal, "abc", data=b"one file"), await place.found(goal, "abc", data=b"one file")
+    shared = f"watch/incoming/{goal.folder}/{first.post_id}-1.mp4"
+    await place.ground.objects.delete(f"watch/incoming/{goal.folder}/{second.post_id}-1.mp4")
+    await place.execute("UPDATE watch.found SET incoming_key = %(key)s", key=shared)
+    await place.queue(goal, first)
+    await place.archive(goal)
+    assert await place.keys("watch/incoming/") == [shared]
+    await place.queue(goal, second)
+    await place.archive(goal)
+    assert [each.popularity for each in await place.videos(goal)] == [2]
+    assert await place.keys("watch/incoming/") == []
+
+
 async def test_the_last_batch_ends_the_goal(place: Place) -> None:
     goal = await place.goal()
     await place.execute("UPDATE watch.goals SET download_workflows = '{download1}'")
