@@ -1,30 +1,29 @@
-"""What others do with a goal's archive, inside their own transaction: drop it, move it, pin a video of it, forget it.
+"""What others do with a goal's archive, inside their own transaction: drop it, move it, pin a video of it.
 
 Invariant: what is told commits with what was done; a goal's row is locked before its archive is touched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
-from touchline.contracts.events.watch import GoalVideoDropped
 from touchline.platform.postgres.database import Transaction
 from touchline.watch.model import GoalRef
 
 from .settling import Settling, dropped, pinning
 from .store import ArchiveStore, surviving
 
-__all__ = ["drop_all", "forget_match", "move_all", "pin", "surviving"]
+__all__ = ["drop_all", "move_all", "pin", "surviving"]
 
-ANNULLED, EXPIRED = "annulled", "expired"
+ANNULLED = "annulled"
 
 
 async def drop_all(transaction: Transaction, goal: GoalRef, now: datetime) -> None:
     """The goal was annulled: nothing of it is kept, whoever wanted it, and what waits is not archived any more."""
     store = ArchiveStore(transaction)
     await store.lock(goal)
-    await _tell(transaction, await store.drop(goal), ANNULLED)
+    for video in await store.videos(await store.drop(goal)):
+        transaction.announce(dropped(video, ANNULLED), revision=video.revision)
     await store.delete_batches(goal)
 
 
@@ -45,18 +44,5 @@ async def pin(transaction: Transaction, artifact_hash: str, *, pinned: bool) -> 
         return False
     for video in await store.videos([artifact_hash]):
         transaction.announce(pinning(video), revision=video.revision)
+    await store.forget_orphan(artifact_hash)
     return True
-
-
-async def forget_match(transaction: Transaction, fixture_id: int) -> None:
-    """Before the match goes: its videos go too, but for those that are pinned."""
-    store = ArchiveStore(transaction)
-    hashes = await store.expired(fixture_id)
-    await _tell(transaction, hashes, EXPIRED)
-    await store.forget(hashes)
-
-
-async def _tell(transaction: Transaction, hashes: Sequence[str], why: str) -> None:
-    for video in await ArchiveStore(transaction).videos(hashes):
-        event: GoalVideoDropped = dropped(video, why)
-        transaction.announce(event, revision=video.revision)

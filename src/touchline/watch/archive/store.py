@@ -214,21 +214,14 @@ SELECT artifact_hash FROM way WHERE state = 'kept'
 """
 PIN: LiteralString = f"""
 UPDATE watch.videos SET pinned = %(pinned)s, revision = revision + 1
- WHERE {OURS} AND artifact_hash = %(hash)s AND state = 'kept' AND pinned <> %(pinned)s RETURNING artifact_hash
+ WHERE {OURS} AND artifact_hash = %(hash)s AND state = 'kept' AND pinned <> %(pinned)s
 """
-EXPIRED: LiteralString = """
-SELECT v.artifact_hash
-  FROM watch.videos AS v
-  JOIN watch.goals AS g ON g.tenant_id = v.tenant_id AND g.event_id = v.event_id AND g.generation = v.generation
- WHERE v.tenant_id = %(tenant_id)s AND g.fixture_id = %(fixture_id)s AND NOT v.pinned
- ORDER BY v.artifact_hash
-"""
-FORGET: LiteralString = """
--- Those that lead to another one first: a video outlives nobody who points at it.
-WITH gone AS (SELECT unnest(%(hashes)s::text[]) AS artifact_hash)
-DELETE FROM watch.videos AS v USING gone
- WHERE v.tenant_id = %(tenant_id)s AND v.artifact_hash = gone.artifact_hash
-   AND (%(leading)s = (v.replaced_by IS NOT NULL))
+FORGET_ORPHAN: LiteralString = f"""
+-- Nobody wants it any longer, and its goal went before it.
+DELETE FROM watch.videos AS v
+ WHERE {OURS} AND artifact_hash = %(hash)s AND NOT pinned AND NOT EXISTS (
+   SELECT FROM watch.goals AS g
+    WHERE g.tenant_id = v.tenant_id AND g.event_id = v.event_id AND g.generation = v.generation)
 """
 OPEN_BATCHES: LiteralString = """
 SELECT DISTINCT ON (b.event_id, b.generation) g.fixture_id, b.event_id, b.generation, b.batch_id
@@ -358,12 +351,8 @@ class ArchiveStore:
         """False when it is not kept, or was so already."""
         return await self._change(PIN, tenant_id=self._tenant_id, hash=artifact_hash, pinned=pinned) == 1
 
-    async def expired(self, fixture_id: int) -> list[str]:
-        return [name for (name,) in await self._execute(EXPIRED, tenant_id=self._tenant_id, fixture_id=fixture_id)]
-
-    async def forget(self, hashes: Sequence[str]) -> None:
-        for leading in (True, False):
-            await self._change(FORGET, tenant_id=self._tenant_id, hashes=list(hashes), leading=leading)
+    async def forget_orphan(self, artifact_hash: str) -> None:
+        await self._change(FORGET_ORPHAN, tenant_id=self._tenant_id, hash=artifact_hash)
 
     async def open_batches(self, before: datetime, after: GoalRef | None, limit: int) -> Sequence[OpenBatch]:
         """One of each goal that has any, in the order of their ids, behind one of them."""
