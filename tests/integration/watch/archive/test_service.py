@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
 
 from touchline.platform.postgres.database import Transaction
-from touchline.watch.archive.messages import Batch, Order, Writing
+from touchline.watch.archive.messages import Batch, Order, Writing, Written
 from touchline.watch.archive.service import drop_all, move_all, pin, surviving
 from touchline.watch.model import FoundRef, GoalRef
 
@@ -83,6 +84,35 @@ async def test_a_moved_goal_brings_its_videos_and_what_is_the_same_becomes_one(p
         (new.event_id,)
     ]
     assert await place.execute("SELECT 1 FROM watch.found WHERE event_id = %(event_id)s", event_id=old.event_id) == []
+
+
+@pytest.mark.parametrize("sizes", [(100, 300), (300, 100), (200, 200)])
+async def test_of_two_writers_at_once_one_sees_what_the_other_did(place: Place, sizes: tuple[int, int]) -> None:
+    """For a moment there are two after a move: both think that their copy is the first."""
+    goal, writings = await place.goal(), list[Writing]()
+    for size in sizes:
+        ref = await place.found(goal, "abc", size=size)
+        batch = Batch(goal, await place.queue(goal, ref), [ref])
+        [group] = (await place.activities.deduplicate_videos(batch)).groups
+        assert group.best == ref
+        writings.append(Writing(batch, [await place.activities.upload_single_video(Order(goal, batch.batch_id, ref))]))
+    await asyncio.gather(*(place.activities.save_video_objects(writing) for writing in writings))
+    [kept] = await place.videos(goal)
+    assert (kept.size_bytes, kept.popularity, kept.rank) == (max(sizes), 2, 1)
+    assert len(await place.told("goal.video_kept")) - len(await place.told("goal.video_dropped")) == 1
+
+
+async def test_an_object_that_is_gone_again_replaces_nobody(place: Place) -> None:
+    goal = await place.goal()
+    await archived(place, goal, await place.found(goal, "abc", size=100))
+    ref = await place.found(goal, "abc", size=300)
+    batch = Batch(goal, await place.queue(goal, ref), [ref])
+    uploaded = await place.activities.upload_single_video(Order(goal, batch.batch_id, ref))
+    await place.ground.objects.delete(uploaded.object_key)
+    assert await place.activities.replace_s3_video(Writing(batch, [uploaded])) == Written()
+    assert [(each.size_bytes, each.popularity) for each in await place.videos(goal)] == [(100, 1)]
+    assert not (await place.activities.recalculate_video_ranks(batch)).ended  # it is tried again
+    assert await place.told("goal.video_dropped") == []
 
 
 @pytest.mark.parametrize("archived_first", [True, False])

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 from temporalio.exceptions import ApplicationError
+from temporalio.workflow import Info
 
 from touchline.watch.archive.messages import UploadInput
 from touchline.watch.archive.service import drop_all, move_all
@@ -107,6 +108,15 @@ async def test_a_signal_wakes_it_and_it_ends_when_nothing_is_left(place: Place) 
             pass
         await handle.terminate()
     assert len(await place.videos(goal)) == 2
+
+
+async def test_a_long_run_goes_on_as_a_new_one(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the server had said that the history is long enough."""
+    monkeypatch.setattr(Info, "is_continue_as_new_suggested", lambda info: info.continued_run_id is None)
+    goal = await place.goal()
+    await place.queue(goal, await place.found(goal, "abc"))
+    assert await place.archive(goal) == 1
+    assert len(await place.videos(goal)) == 1
 
 
 async def test_of_a_goal_that_is_annulled_meanwhile_nothing_is_left(place: Place) -> None:
