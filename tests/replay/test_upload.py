@@ -14,15 +14,16 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from touchline.watch.archive.workflow import UploadWorkflow
 
-HISTORIES = sorted(Path(__file__).parent.joinpath("histories").glob("upload-*.json"))
+FILES = Path(__file__).parent.joinpath("histories").glob("upload-*.json")
+HISTORIES = {path.stem: path.read_text("utf-8") for path in sorted(FILES)}
 RUNNER = SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules("touchline"))
 
 
-@pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
-async def test_it_replays(path: Path) -> None:
+@pytest.mark.parametrize("name", HISTORIES)
+async def test_it_replays(name: str) -> None:
     replayer = Replayer(workflows=[UploadWorkflow], workflow_runner=RUNNER)
-    await replayer.replay_workflow(WorkflowHistory.from_json(path.stem, path.read_text("utf-8")))
+    await replayer.replay_workflow(WorkflowHistory.from_json(name, HISTORIES[name]))
 
 
 def test_there_is_something_to_replay() -> None:
-    assert {path.stem for path in HISTORIES} >= {"upload-annulled", "upload-better-copy", "upload-waiting"}
+    assert HISTORIES.keys() >= {"upload-annulled", "upload-better-copy", "upload-waiting"}

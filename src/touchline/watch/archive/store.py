@@ -140,7 +140,7 @@ UPDATE watch.upload_batches SET archived_at = %(now)s
 COMPLETE: LiteralString = "SELECT watch.complete_goal(%(event_id)s, %(generation)s, %(attempts)s, %(now)s)"
 OUTCOME: LiteralString = f"SELECT revision, outcome FROM watch.goals WHERE {GOAL}"
 DROP: LiteralString = f"""
-UPDATE watch.videos SET state = 'dropped', rank = NULL, replaced_by = NULL, revision = revision + 1
+UPDATE watch.videos SET state = 'dropped', rank = NULL, replaced_by = NULL, pinned = false, revision = revision + 1
  WHERE {GOAL} AND state <> 'dropped' RETURNING artifact_hash
 """
 DELETE_BATCHES: LiteralString = f"DELETE FROM watch.upload_batches WHERE {GOAL} AND archived_at IS NULL"

@@ -58,6 +58,7 @@ async def test_an_annulled_goal_has_nothing_left(place: Place) -> None:
         await pin(transaction, before[0].artifact_hash, pinned=True)
         await drop_all(transaction, goal, place.clock.now())
     assert {each.state for each in await place.videos(goal, None)} == {"dropped"}
+    assert await place.execute("SELECT 1 FROM watch.videos WHERE pinned") == []
     assert await place.execute("SELECT 1 FROM watch.upload_batches WHERE archived_at IS NULL") == []
     told = [each["artifact_hash"] for each in await place.told("goal.video_dropped") if each["why"] == "annulled"]
     assert set(told) == {each.artifact_hash for each in before}
