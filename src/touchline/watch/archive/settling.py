@@ -78,19 +78,24 @@ class Settling:
         """The artifact that the best copy is, once it is in the archive."""
         best = cluster.best
         if best is None:
-            refs = [by_name[copy.name].ref for copy in cluster.fresh]
-            await self.store.give_up(self.goal, refs, "rejected", DROPPED_BEFORE)
-            return None
+            return await self._refuse(cluster, by_name)
         if best.standing is Standing.KEPT:
             return best.name
         found = by_name[best.name]
         uploaded = arrival.uploaded.get(found.ref)
-        if uploaded:
-            await self._add(cluster, found, uploaded, arrival.retention)
-        return uploaded.artifact_hash if uploaded else None
+        if uploaded is None:
+            return None
+        if await self._add(cluster, found, uploaded, arrival.retention):
+            return uploaded.artifact_hash
+        return await self._refuse(cluster, by_name)
 
-    async def _add(self, cluster: Cluster, found: FoundVideo, uploaded: Uploaded, retention: timedelta) -> None:
-        await self.store.add(
+    async def _refuse(self, cluster: Cluster, by_name: Mapping[str, FoundVideo]) -> None:
+        refs = [by_name[copy.name].ref for copy in cluster.fresh]
+        await self.store.give_up(self.goal, refs, "rejected", DROPPED_BEFORE)
+
+    async def _add(self, cluster: Cluster, found: FoundVideo, uploaded: Uploaded, retention: timedelta) -> bool:
+        """False when it was there before, and is not kept: it does not come back."""
+        added = await self.store.add(
             self.goal,
             found,
             hash=uploaded.artifact_hash,
@@ -99,6 +104,8 @@ class Settling:
             verified=cluster.verified,
             now=self.now,
         )
+        if not added:
+            return False
         facts = await self.store.facts(self.goal)
         kept = GoalVideoKept(
             artifact_hash=uploaded.artifact_hash,
@@ -114,6 +121,7 @@ class Settling:
         )
         self.transaction.announce(kept)
         self.settled.kept.append(uploaded.artifact_hash)
+        return True
 
     async def _keep(self, cluster: Cluster, best: str, refs: Sequence[FoundRef]) -> None:
         self.settled.changed = True

@@ -116,6 +116,20 @@ async def test_an_object_that_is_gone_again_replaces_nobody(place: Place) -> Non
     assert await place.told("goal.video_dropped") == []
 
 
+async def test_bytes_that_were_dropped_do_not_come_back(place: Place) -> None:
+    goal = await place.goal()
+    await archived(place, goal, await place.found(goal, "abc", data=b"these"))
+    async with changing(place) as transaction:
+        await drop_all(transaction, goal, place.clock.now())
+    await archived(place, goal, await place.found(goal, "abc", data=b"these"))
+    assert await place.videos(goal) == []
+    assert await place.execute("SELECT state, split_part(why, ':', 1) FROM watch.found ORDER BY post_id") == [
+        ("downloaded", None),
+        ("rejected", "dropped"),
+    ]
+    assert len(await place.told("goal.video_kept")) == 1
+
+
 @pytest.mark.parametrize("archived_first", [True, False])
 async def test_a_post_that_was_found_for_both_goals_is_one_afterwards(place: Place, *, archived_first: bool) -> None:
     old, new = await place.goal(), await place.goal(player=1002)
