@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from touchline.gateway.auth.owners import TenantOwners
 from touchline.gateway.auth.parts import Auth, build_auth
 from touchline.gateway.graphql.parts import build_feeds, build_graphql
 from touchline.gateway.graphql.sources import build_sources
@@ -36,6 +37,7 @@ from touchline.platform.rpc.server import RpcServer
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.environment import Environment
 from touchline.serve.parts import ServeParts, add_services, serve_parts
+from touchline.serve.watched.consumer import WatchedVideos
 
 from . import wiring
 from .settings import Loaded
@@ -76,7 +78,8 @@ async def open_planes(loaded: Loaded) -> AsyncGenerator[Planes]:
         await server.start()
         media = build_media(ArtifactClient(client), ground.objects, secret, settings.media_links, SystemClock())
         gateway = _gateway(loaded, ground, client, media)
-        handlers = (*serve.handlers, LifecycleFeed(ground.analytics))
+        watched = WatchedVideos(ground.objects, TenantOwners(ground.database), SystemClock())
+        handlers = (*serve.handlers, watched, LifecycleFeed(ground.analytics))
         yield Planes(ground, sandbox, serve, gateway, media, handlers)
 
 

@@ -23,7 +23,8 @@ from .nodes.service import NodeService
 from .playback.service import PlaybackService
 from .registry import rpc as registry_rpc
 from .registry.service import RegistryService
-from .retention.service import PurgeCaller
+from .retention.originals import OriginalPurger, PurgeConfirmations
+from .retention.service import Expiry, PurgeCaller
 from .uploads.completion import Completion
 from .uploads.service import UploadService
 from .uploads.worker import UploadOwner
@@ -61,10 +62,12 @@ async def serve_parts(environment: Environment, client: RpcClient) -> AsyncGener
             owner=owner,
             playback=PlaybackService(database),
             nodes=nodes,
-            handlers=(VideoEvents(settings.retention, clock),),
+            handlers=(VideoEvents(settings.retention, clock), PurgeConfirmations(clock)),
             tasks=(
                 Task("end uploads", MINUTE, owner.run_pass),
                 Task("end registered uploads without an artifact", MINUTE, registry.end_unplaced),
+                Task("delete expired uploads", HOUR, Expiry(database, settings, clock).run_pass),
+                Task("purge originals", HOUR, OriginalPurger(database, environment.objects, settings, clock).run_pass),
                 Task("call for purges", HOUR, PurgeCaller(database, settings, clock).run_pass),
                 Task("delete expired clips", HOUR, clips.end_expired),
                 Task("notice nodes that are gone", settings.node_gone_after, nodes.mark_gone),

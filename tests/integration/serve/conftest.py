@@ -114,7 +114,7 @@ class World:
         tenant_id = tenant_id or self.ours.tenant_id
         data = payload.model_dump(mode="json")
         event = Event(uuid7(now), payload.event_type, 1, tenant_id, payload.key, 1, now, None, data, 1)
-        [handler] = self.parts.handlers
+        [handler] = [each for each in self.parts.handlers if each.types and payload.event_type in each.types]
         async with self.environment.database.transaction(tenant_id) as transaction:
             await handler.handle(transaction, [event])
 

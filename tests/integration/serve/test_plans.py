@@ -18,6 +18,7 @@ from touchline.serve.clips.model import ClipFilter, NewClip
 from touchline.serve.clips.store import ClipStore, overdue
 from touchline.serve.registry.model import RowKey, Window
 from touchline.serve.registry.store import Place, RegistryStore, find_internal_name, find_playback_id
+from touchline.serve.retention.store import originals_to_purge, overdue_uploads, to_purge
 from touchline.serve.tenants import NOBODY
 
 LOAD = """
@@ -48,6 +49,17 @@ INSERT INTO serve.artifacts (tenant_id, artifact_hash, artifact_type, internal_n
                              content_type, size_bytes, created_at, retention_until)
 SELECT tenant_id, artifact_hash, 'clip', internal_name, user_id, 'failed', 'k', 'video/mp4', 1, created_at, created_at
   FROM serve.identities WHERE artifact_type = 'clip';
+"""
+EXPIRING = """
+-- Ten are over their time, ten were deleted for good, ten are known to be held by nobody else.
+UPDATE serve.artifacts AS a
+   SET retention_until = CASE WHEN n <= 10 THEN '2026-01-02'::timestamptz END,
+       status = CASE WHEN n <= 10 THEN status ELSE 'deleted' END, is_final = n > 10,
+       deleted_at = CASE WHEN n > 10 THEN '2026-01-02'::timestamptz END,
+       purge_due_at = CASE WHEN n > 20 THEN '2026-01-03'::timestamptz END,
+       others_gone_at = CASE WHEN n > 20 THEN '2026-01-04'::timestamptz END
+  FROM unnest(%(hashes)s::text[]) WITH ORDINALITY AS w (artifact_hash, n)
+ WHERE a.artifact_hash = w.artifact_hash
 """
 TENANT = TenantId(UUID("00000000-0000-7000-8000-000000000001"))
 SCANS = """
@@ -111,6 +123,18 @@ async def test_clips_are_listed_found_again_and_expired_by_their_indexes(full: P
         async with database.system("test: find expired clips") as transaction:
             soon = datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC)
             assert len(await overdue(transaction.connection, soon, 100)) == 30
+            assert (await rows_read(transaction))["artifacts"] <= 60
+
+
+async def test_passes_over_uploads_use_their_indexes(full: PostgresEndpoint) -> None:
+    async with Database(full.app_url) as database:
+        async with database.transaction(TENANT) as transaction:
+            await transaction.connection.execute(EXPIRING, {"hashes": [md5(f"h{number}") for number in range(1, 31)]})
+        async with database.system("test: find what is over") as transaction:
+            late = datetime(2026, 2, 1, tzinfo=UTC)
+            assert len(await overdue_uploads(transaction.connection, late, 100)) == 10
+            assert len(await to_purge(transaction.connection, datetime(2026, 1, 1, tzinfo=UTC), 100)) == 10
+            assert len(await originals_to_purge(transaction.connection, 100)) == 10
             assert (await rows_read(transaction))["artifacts"] <= 60
 
 

@@ -30,7 +30,7 @@ class GoalChanged(Payload):
     event_id: str
     generation: int
     fixture_id: int
-    what: str  # seen, stable, searching, searched, complete, removed, moved
+    what: str  # seen, stable, searching, searched, archived, complete, removed, moved
     attempt: int | None = None
     outcome: str | None = None
     moved_to: str | None = None
@@ -71,4 +71,11 @@ class GoalVideoDropped(GoalVideoPayload):
     replaced_by: str | None = None  # another artifact
 
 
-PAYLOADS: tuple[type[Payload], ...] = (FixtureChanged, GoalChanged, GoalVideoKept, GoalVideoDropped)
+class GoalVideoPinned(GoalVideoPayload):
+    """Somebody wants to keep it beyond its match, or no longer."""
+
+    event_type: ClassVar[str] = "goal.video_pinned"
+    pinned: bool
+
+
+PAYLOADS: tuple[type[Payload], ...] = (FixtureChanged, GoalChanged, GoalVideoKept, GoalVideoDropped, GoalVideoPinned)

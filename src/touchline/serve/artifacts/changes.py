@@ -58,7 +58,7 @@ async def finish(
     if changed is None:
         return None
     if not _is_clip(changed):  # its time counts from when it was asked for
-        await RegistryStore(transaction).keep_until(artifact_hash, until)
+        await RegistryStore(transaction).keep_until(artifact_hash, changed.retention_until or until)
     return tell(transaction, changed)
 
 
@@ -76,7 +76,7 @@ async def fail(
     if _is_clip(changed):
         await ClipStore(transaction).fail(artifact_hash, until)
     else:
-        await RegistryStore(transaction).keep_until(artifact_hash, until)
+        await RegistryStore(transaction).keep_until(artifact_hash, changed.retention_until or until)
     return tell(transaction, changed)
 
 

@@ -56,8 +56,8 @@ RETURNING {COLUMNS}
 """
 FAIL: LiteralString = f"""
 UPDATE serve.artifacts
-   SET status = 'failed', error_code = %(code)s, error_message = %(message)s, retention_until = %(until)s,
-       revision = revision + 1
+   SET status = 'failed', error_code = %(code)s, error_message = %(message)s, revision = revision + 1,
+       retention_until = CASE WHEN artifact_type = 'upload' THEN coalesce(retention_until, %(until)s) ELSE %(until)s END
  WHERE {THIS} AND status = ANY (%(leaving)s)
 RETURNING {COLUMNS}
 """

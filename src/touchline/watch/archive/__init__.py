@@ -1,1 +1,1 @@
-"""The archive: each goal's videos, the best copy of each, ranked."""
+"""The archive of each goal: duplicates merged, the best copy kept, ranked, one writer at a time."""

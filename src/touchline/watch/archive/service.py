@@ -1,29 +1,48 @@
-"""What becomes of a goal's videos when the goal goes, inside the transaction that takes it away."""
+"""What others do with a goal's archive, inside their own transaction: drop it, move it, pin a video of it.
+
+Invariant: what is told commits with what was done; a goal's row is locked before its archive is touched.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from touchline.contracts.events.watch import GoalVideoDropped
 from touchline.platform.postgres.database import Transaction
 from touchline.watch.model import GoalRef
 
-from .store import ArchiveStore
+from .settling import Settling, dropped, pinning
+from .store import ArchiveStore, surviving
+
+__all__ = ["drop_all", "move_all", "pin", "surviving"]
+
+ANNULLED = "annulled"
 
 
 async def drop_all(transaction: Transaction, goal: GoalRef, now: datetime) -> None:
-    """The goal was annulled: nothing of it is kept, and what waits is not archived any more."""
-    for artifact_hash, revision in await ArchiveStore(transaction.connection).drop(goal):
-        event = GoalVideoDropped(
-            artifact_hash=artifact_hash,
-            event_id=goal.event_id,
-            generation=goal.generation,
-            fixture_id=goal.fixture_id,
-            why="annulled",
-        )
-        transaction.announce(event, revision=revision)
+    """The goal was annulled: nothing of it is kept, whoever wanted it, and what waits is not archived any more."""
+    store = ArchiveStore(transaction)
+    await store.lock(goal)
+    for video in await store.videos(await store.drop(goal)):
+        transaction.announce(dropped(video, ANNULLED), revision=video.revision)
+    await store.delete_batches(goal)
 
 
 async def move_all(transaction: Transaction, old: GoalRef, new: GoalRef, now: datetime) -> None:
-    """The feed names another scorer: videos, what was found and what waits belong to the new goal."""
-    await ArchiveStore(transaction.connection).move(old, new)
+    """The feed names another scorer: videos, what was found and what waits belong to the new goal. What is the same of
+    both becomes one."""
+    store = ArchiveStore(transaction)
+    for goal in sorted((old, new), key=lambda goal: (goal.event_id, goal.generation)):
+        await store.lock(goal)
+    await store.move(old, new)
+    await Settling(transaction, new, now).join()
+
+
+async def pin(transaction: Transaction, artifact_hash: str, *, pinned: bool) -> bool:
+    """Whether a kept video outlives its match; false when nothing changed."""
+    store = ArchiveStore(transaction)
+    if not await store.pin(artifact_hash, pinned=pinned):
+        return False
+    for video in await store.videos([artifact_hash]):
+        transaction.announce(pinning(video), revision=video.revision)
+    await store.forget_orphan(artifact_hash)
+    return True

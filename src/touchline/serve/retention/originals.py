@@ -1,0 +1,58 @@
+"""The last step of a purge: the original goes when the other planes have said that nothing else is left.
+
+Invariant: by the keys that were written down, and looked at afterwards; what cannot be deleted stays due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from touchline.contracts.events import Event
+from touchline.contracts.events.videos import VideoPurged
+from touchline.kernel import Clock
+from touchline.kernel.errors import Conflict
+from touchline.kernel.ids import ArtifactHash
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database, Transaction
+from touchline.serve.settings import ServeSettings
+
+from .store import Original, originals_to_purge, others_gone, purged
+
+
+class PurgeConfirmations:
+    name = "serve-purges"
+    types = frozenset({VideoPurged.event_type})
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    async def handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
+        for event in events:
+            gone = VideoPurged.model_validate(event.data)
+            await others_gone(transaction, ArtifactHash(gone.artifact_hash), self._clock.now())
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalPurger:
+    database: Database
+    objects: ObjectStore
+    settings: ServeSettings
+    clock: Clock
+
+    async def run_pass(self) -> bool:
+        """True when more are waiting."""
+        most = self.settings.most_per_pass
+        async with self.database.system("find originals to purge") as transaction:
+            originals = await originals_to_purge(transaction.connection, most)
+        for original in originals:
+            await self._purge(original)
+        return len(originals) == most
+
+    async def _purge(self, original: Original) -> None:
+        for key in filter(None, (original.original_key, original.watched_key)):
+            await self.objects.delete(key)
+            if await self.objects.exists(key):
+                raise Conflict("an original cannot be deleted", why=key)
+        async with self.database.transaction(original.tenant_id) as transaction:
+            await purged(transaction, original.artifact_hash, self.clock.now())

@@ -1,0 +1,126 @@
+"""A goal's video that is kept becomes an artifact, like any file that a person uploads; one that is dropped is deleted
+for good.
+
+Invariant: once for each video, however often and in whatever order the events come: what was dropped never comes to
+life. The original is copied to its home before anybody is told that it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from touchline.contracts.events import Event
+from touchline.contracts.events.artifacts import ArtifactType
+from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoKept, GoalVideoPinned
+from touchline.contracts.tenants import Owners
+from touchline.kernel import Clock, TenantId, uuid7
+from touchline.kernel.errors import Conflict, Defect, NotFound
+from touchline.kernel.ids import ArtifactHash, new_internal_name, new_playback_id, parse_artifact_hash
+from touchline.kernel.trace import tracing
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Transaction
+from touchline.serve.artifacts import changes
+from touchline.serve.artifacts.model import Status
+from touchline.serve.artifacts.store import ArtifactStore
+from touchline.serve.registry.model import Identity, Upload
+from touchline.serve.registry.rules import registered
+from touchline.serve.registry.store import RegistryStore
+
+from . import rules
+from .store import Noted, WatchedStore
+
+
+class WatchedVideos:
+    name = "serve-watched"
+    types = frozenset(payload.event_type for payload in (GoalVideoKept, GoalVideoDropped, GoalVideoPinned))
+
+    def __init__(self, objects: ObjectStore, owners: Owners, clock: Clock) -> None:
+        self._objects = objects
+        self._owners = owners
+        self._clock = clock
+
+    async def handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
+        for event in events:
+            with tracing(event.trace):
+                await self._take(transaction, event)
+
+    async def _take(self, transaction: Transaction, event: Event) -> None:
+        match event.type:
+            case GoalVideoKept.event_type:
+                await self._keep(transaction, GoalVideoKept.model_validate(event.data))
+            case GoalVideoPinned.event_type:
+                await self._pin(transaction, GoalVideoPinned.model_validate(event.data))
+            case _:
+                await self._drop(transaction, GoalVideoDropped.model_validate(event.data))
+
+    async def _keep(self, transaction: Transaction, kept: GoalVideoKept) -> None:
+        noted = await WatchedStore(transaction).note(kept.artifact_hash, object_key=kept.object_key)
+        if await ArtifactStore(transaction).find(rules.hash_of(kept)) is not None:
+            return
+        if noted.dropped_at is None:
+            await self._bring_home(kept)
+        upload = await self._register(transaction, kept)
+        await ArtifactStore(transaction).add(rules.new_artifact(kept, upload), self._clock.now())
+        if noted.dropped_at is not None:
+            await self._delete(transaction, upload.artifact_hash)  # known, so that its bytes are purged
+            return
+        await self._store(transaction, upload, noted)
+
+    async def _drop(self, transaction: Transaction, dropped: GoalVideoDropped) -> None:
+        await WatchedStore(transaction).note(dropped.artifact_hash, dropped_at=self._clock.now())
+        await self._delete(transaction, parse_artifact_hash(dropped.artifact_hash))
+
+    async def _pin(self, transaction: Transaction, event: GoalVideoPinned) -> None:
+        store = WatchedStore(transaction)
+        noted = await store.note(event.artifact_hash, pinned=event.pinned)
+        await store.pin(event.artifact_hash, pinned=noted.pinned)
+
+    async def _delete(self, transaction: Transaction, artifact_hash: ArtifactHash) -> None:
+        await changes.delete(transaction, artifact_hash, self._clock.now())
+        await WatchedStore(transaction).is_final(artifact_hash)
+
+    async def _store(self, transaction: Transaction, upload: Upload, noted: Noted) -> None:
+        """The way of every upload, in one step: its bytes are here already. The pipeline says whether it is a video."""
+        if noted.pinned:
+            await WatchedStore(transaction).pin(upload.artifact_hash, pinned=True)
+        await changes.move(transaction, upload.artifact_hash, Status.COMPLETING, (Status.REQUESTED,))
+        if await changes.store_original(transaction, upload.artifact_hash) is None:
+            raise Defect("a new artifact has no original", why=upload.artifact_hash)
+
+    async def _register(self, transaction: Transaction, kept: GoalVideoKept) -> Upload:
+        now, store = self._clock.now(), RegistryStore(transaction)
+        identity = await self._identity(transaction.tenant_id, rules.hash_of(kept))
+        upload = await store.add(identity, uuid7(now), rules.new_upload(kept), now)
+        transaction.announce(registered(upload), revision=upload.revision)
+        await store.placed(upload.artifact_hash, now)
+        await store.keep_until(upload.artifact_hash, kept.retention_until)
+        return upload
+
+    async def _identity(self, tenant_id: TenantId, artifact_hash: ArtifactHash) -> Identity:
+        owner = await self._owners.named(str(tenant_id))
+        if owner is None:
+            raise NotFound("nobody answers for a goal's video", why=f"the tenant {tenant_id} has no user")
+        return Identity(
+            tenant_id=tenant_id,
+            artifact_hash=artifact_hash,
+            playback_id=new_playback_id(),
+            internal_name=new_internal_name(),
+            artifact_type=ArtifactType.UPLOAD,
+            user_id=owner.user_id,
+        )
+
+    async def _bring_home(self, kept: GoalVideoKept) -> None:
+        """Inside the store, once."""
+        home = rules.home(kept)
+        if await self._size(home) == kept.size_bytes:
+            return
+        source = await self._objects.head(kept.object_key)
+        await self._objects.copy(kept.object_key, home, etag=source.etag, content_type=kept.content_type)
+        if await self._size(home) != kept.size_bytes:
+            raise Conflict("the copy is not what was copied", why=home)
+
+    async def _size(self, key: str) -> int | None:
+        try:
+            return (await self._objects.head(key)).size_bytes
+        except NotFound:
+            return None

@@ -1,0 +1,64 @@
+"""All SQL of what watch says about its videos, inside one tenant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString
+
+from touchline.platform.postgres.database import Transaction
+from touchline.platform.postgres.rows import fetch_one
+
+NOTE: LiteralString = """
+INSERT INTO serve.watched AS w (tenant_id, artifact_hash, object_key, pinned, dropped_at)
+VALUES (%(tenant_id)s, %(hash)s, %(object_key)s, coalesce(%(pinned)s, false), %(dropped_at)s)
+ON CONFLICT (tenant_id, artifact_hash) DO UPDATE
+   SET object_key = coalesce(w.object_key, excluded.object_key), pinned = coalesce(%(pinned)s, w.pinned),
+       dropped_at = coalesce(w.dropped_at, excluded.dropped_at)
+RETURNING object_key, pinned, dropped_at
+"""
+FINAL: LiteralString = """
+UPDATE serve.artifacts SET is_final = true
+ WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND status = 'deleted'
+"""
+PIN: LiteralString = """
+UPDATE serve.artifacts SET pinned = %(pinned)s, revision = revision + 1
+ WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND status <> 'deleted' AND pinned <> %(pinned)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """All that was said of a video so far."""
+
+    object_key: str | None
+    pinned: bool
+    dropped_at: datetime | None
+
+
+class WatchedStore:
+    def __init__(self, transaction: Transaction) -> None:
+        self._connection = transaction.connection
+        self._tenant_id = transaction.tenant_id
+
+    async def note(
+        self,
+        artifact_hash: str,
+        *,
+        object_key: str | None = None,
+        pinned: bool | None = None,
+        dropped_at: datetime | None = None,
+    ) -> Noted:
+        values = {**self._this(artifact_hash), "object_key": object_key, "pinned": pinned, "dropped_at": dropped_at}
+        noted = await fetch_one(self._connection, Noted, NOTE, **values)
+        return noted or Noted(object_key, bool(pinned), dropped_at)
+
+    async def is_final(self, artifact_hash: str) -> None:
+        """Nobody undeletes it."""
+        await self._connection.execute(FINAL, self._this(artifact_hash))
+
+    async def pin(self, artifact_hash: str, *, pinned: bool) -> None:
+        await self._connection.execute(PIN, {**self._this(artifact_hash), "pinned": pinned})
+
+    def _this(self, artifact_hash: str) -> dict[str, Any]:
+        return {"tenant_id": self._tenant_id, "hash": artifact_hash}
