@@ -54,9 +54,9 @@ export function VideoRow({ video, sentPercent, onDelete }: VideoRowProps) {
 function Facts({ video }: { readonly video: Video }) {
   const { width, height, sizeBytes, createdAt } = video;
   const facts: ComponentChildren[] = [<Age key="age" since={createdAt} />];
-  if (sizeBytes !== null) facts.push(<span key="size">{formatBytes(sizeBytes)}</span>);
   if (width !== null && height !== null)
     facts.push(<span key="picture" class={styles.picture}>{`${width} × ${height}`}</span>);
+  if (sizeBytes !== null) facts.push(<span key="size">{formatBytes(sizeBytes)}</span>);
   return <p class={look.facts}>{facts}</p>;
 }
 

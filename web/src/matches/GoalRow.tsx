@@ -33,7 +33,7 @@ export function GoalRow({ goal, playing }: GoalRowProps) {
         <Facts goal={goal} />
         {goal.whySummary !== "" && <p class={styles.why}>{goal.whySummary}</p>}
       </div>
-      <div class={styles.state} role="status">
+      <div class={styles.state}>
         <StateChip state={{ label: goal.words, tone: toneOf(goal), progress: null }} />
       </div>
       {goal.videos.length > 0 && (

@@ -82,10 +82,9 @@ function firstVideoWords(half: number, most: number): string {
 export function matchFacts({ telemetry }: Pick<Match, "telemetry">): readonly string[] {
   const { goals, covered, firstVideoP50Seconds: half, firstVideoP95Seconds: most, topFailure } = telemetry;
   if (goals === 0) return [];
-  const words = [covered === goals ? `all ${goals} with a video` : `${covered} of ${goals} with a video`];
-  if (goals === 1) words[0] = covered === 1 ? "its goal has a video" : "its goal has no video";
+  const words = [`${covered} of ${plural(goals, "goal")} with a video`];
   if (half !== null && most !== null) words.push(firstVideoWords(half, most));
-  if (topFailure !== null && covered < goals) words.push(`mostly: ${topFailure.words}`);
+  if (topFailure !== null && covered < goals) words.push(`mostly ${topFailure.words}`);
   return words;
 }
 
