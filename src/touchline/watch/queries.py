@@ -99,6 +99,11 @@ GOALS_OF_MATCHES: LiteralString = f"""{_GOAL}
 GOAL: LiteralString = f"""{_GOAL}
  WHERE g.{_TENANT} AND g.event_id = %(event_id)s AND g.generation = %(generation)s AND g.removed_at IS NULL
 """
+GOALS_SINCE: LiteralString = f"""{_GOAL}
+ WHERE g.first_seen >= %(since)s AND g.removed_at IS NULL
+ ORDER BY g.first_seen DESC
+ LIMIT %(most)s
+"""
 LIVING: LiteralString = f"""
 -- The goal that has the id now; else the one that took over the videos of the last that had it.
 SELECT living.event_id, living.generation
@@ -134,6 +139,7 @@ SELECT artifact_hash FROM way WHERE state = 'kept'
 """
 MOST_DAYS = 60
 MOST_DISCOVERED = 1000
+MOST_OBSERVED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +204,13 @@ async def goals_of_matches(transaction: Transaction, ids: Sequence[int]) -> Mapp
         for row in await (await cursor.execute(GOALS_OF_MATCHES, {"ids": list(ids)})).fetchall():
             found[row["fixture_id"]].append(goal_of(row))
     return found
+
+
+async def goals_since(transaction: Transaction, since: datetime) -> Sequence[Goal]:
+    """Of whatever tenants the transaction sees."""
+    async with transaction.connection.cursor(row_factory=dict_row) as cursor:
+        rows = await cursor.execute(GOALS_SINCE, {"since": since, "most": MOST_OBSERVED})
+        return [goal_of(row) for row in await rows.fetchall()]
 
 
 async def living_goal(transaction: Transaction, event_id: str) -> GoalKey | None:
