@@ -102,9 +102,9 @@ def test_a_state_in_words(goal: Goal, state: str, words: str) -> None:
             "Not football \u00d73, another minute \u00d72",
         ),
         (replace(SEARCHING, search_failure="login_expired: sign in again"), "Search unavailable: login expired"),
-        (replace(ENDED, search_failure="the page is empty"), "Search unavailable: the page is empty"),
+        (replace(ENDED, search_failure="internal: the page is empty"), "Search unavailable: the page is empty"),
         (replace(ENDED, found=(failed("forbidden", 2),)), "Download failed: 403 \u00d72"),
-        (replace(ENDED, found=(failed("validator_unavailable", 1),)), "Validator unavailable"),
+        (replace(ENDED, found=(failed("validator unavailable", 1),)), "Validator unavailable"),
         (replace(SEARCHED, found=(WAITING,)), "Waiting for validation \u00d72"),
         (replace(ENDED, found=(failed("some_new_code", 1),)), "Download failed: some new code"),
     ],
@@ -118,6 +118,10 @@ def test_why_there_is_no_video(goal: Goal, why: str) -> None:
     [
         ("failed", None, "download failed"),
         ("failed", "http_403", "download failed: 403"),
+        ("failed", "forbidden", "download failed: 403"),
+        ("rejected", "no_video", "download failed: the post has no video"),
+        ("rejected", "something_new", "something new"),
+        ("failed", "not_comparable", "could not be compared"),
         ("rejected", None, "rejected"),
         ("rejected", "another_minute", "another minute"),
     ],
@@ -129,7 +133,25 @@ def test_a_class_in_words(state: str, code: str | None, words: str) -> None:
 def test_only_the_code_of_a_reason_tells_classes_apart() -> None:
     assert group_of("rejected", "another_minute: 44", False, 1) == rejected("another_minute", 1)
     assert group_of("failed", "", False, 1) == failed(None, 1)
-    assert search_words("rate_limited: 429") == "search unavailable: too many searches"
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        ("rate_limited: 429", "too many searches"),
+        ("unavailable: the session of the network has expired: it asks who we are. Sign in.", "login expired"),
+        ("unavailable: nobody is signed in to the network", "login expired"),
+        ("unavailable: the browser role does not answer", "it does not answer"),
+        ("TimeoutError: no time is left. Try again.", "no time is left"),
+        ("odd_code", "odd code"),
+    ],
+)
+def test_why_a_search_failed(failure: str, words: str) -> None:
+    assert search_words(failure) == f"search unavailable: {words}"
+
+
+def test_a_search_that_says_nothing_is_unavailable() -> None:
+    assert search_words(None) == search_words("") == "search unavailable"
 
 
 def test_telemetry_counts_by_class() -> None:

@@ -15,7 +15,8 @@ from touchline.kernel import Scope
 from .store import LiveEvent
 from .vods import CURSOR
 
-FIXTURE, GOAL, KEPT, DROPPED = (kind.event_type for kind in watch.PAYLOADS)
+_SHOWN = (watch.FixtureChanged, watch.GoalChanged, watch.GoalVideoKept, watch.GoalVideoDropped)
+FIXTURE, GOAL, KEPT, DROPPED = (kind.event_type for kind in _SHOWN)
 TYPES = frozenset({FIXTURE, GOAL, KEPT, DROPPED})
 GOAL_TYPES = TYPES - {FIXTURE}
 WHAT = {FIXTURE: "changed", KEPT: "video_kept", DROPPED: "video_dropped"}
@@ -29,8 +30,8 @@ class MatchEvent:
     event_id: str | None = strawberry.field(description="The goal; null when the match itself changed.")
     generation: int | None
     what: str = strawberry.field(
-        description="changed (the match); seen, stable, searching, searched, complete, removed, moved (the goal); "
-        "video_kept, video_dropped."
+        description="changed (the match); seen, stable, searching, searched, archived, complete, removed, moved "
+        "(the goal); video_kept, video_dropped."
     )
     attempt: int | None
     outcome: str | None
