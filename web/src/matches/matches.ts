@@ -4,7 +4,7 @@ import type { Request } from "../api/client";
 import { MatchDocument, MatchesOfDayDocument } from "../api/generated";
 import { attempt, type Loading } from "../kernel/loading";
 import { createRefresh } from "../kernel/refresh";
-import { wait } from "../kernel/waiting";
+import { wait, type Wait } from "../kernel/waiting";
 import type { MatchListener } from "../live/feed";
 import type { Match } from "./model";
 import { goneGoal, isOfDay, withoutGone } from "./rules";
@@ -20,7 +20,7 @@ const MOST_PAGES = 5;
 /** More at once are one reading of the day. */
 const MOST_SINGLE_READS = 6;
 
-export function createMatches(request: Request, day: string, ends: AbortSignal): Matches {
+export function createMatches(request: Request, day: string, ends: AbortSignal, pause: Wait = wait): Matches {
   const known = signal<ReadonlyMap<string, Match>>(new Map());
   const gone = signal<ReadonlySet<string>>(new Set());
   const loading = signal<Loading>({ kind: "loading" });
@@ -68,7 +68,7 @@ export function createMatches(request: Request, day: string, ends: AbortSignal):
     }
   }
 
-  const refresh = createRefresh({ read, wait, ends });
+  const refresh = createRefresh({ read, wait: pause, ends });
 
   return {
     matches: computed(() => [...known.value.values()].map((match) => withoutGone(match, gone.value))),
