@@ -117,8 +117,8 @@ SELECT raw, monitor_workflows, twitter_aliases, download_started, download_workf
  WHERE {_TENANT} AND event_id = %(event_id)s AND generation = %(generation)s AND removed_at IS NULL
 """
 DISCOVERED: LiteralString = f"""
-SELECT url, post_id, video_index, author, posted_at, duration_s, found_at, found_by, attempt, state, why, tries,
-       verified, artifact_hash
+SELECT url, post_id, video_index, author, post_text AS text, posted_at, duration_s AS duration, found_at,
+       found_by AS query, attempt, state, why, tries, verified, artifact_hash
   FROM watch.found
  WHERE {_TENANT} AND event_id = %(event_id)s AND generation = %(generation)s
  ORDER BY found_at, post_id, video_index

@@ -47,7 +47,8 @@ def video_path(goal: Goal, artifact_hash: str) -> str:
 
 
 def _video(goal: Goal, video: Video) -> dict[str, Any]:
-    return {"url": video_path(goal, video.artifact_hash), **_plain(asdict(video))}
+    shown = _plain(asdict(video))
+    return {"url": video_path(goal, video.artifact_hash), "file_size": shown.pop("size_bytes"), **shown}
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

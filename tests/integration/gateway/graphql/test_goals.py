@@ -109,9 +109,9 @@ async def test_the_document_has_the_fields_that_its_readers_know(site: Site) -> 
     assert (body["_twitter_aliases"], body["_twitter_attempt"], body["_removed"]) == (["Arsenal", "Gunners"], 10, False)
     assert body["_first_seen"].startswith("2026-11-15T20:23:00")
     [found] = body["_discovered_videos"]
-    assert (found["state"], found["why"]) == ("rejected", "not_football")
+    assert (found["state"], found["why"], found["query"]) == ("rejected", "not_football", "Saka Arsenal")
     [kept] = body["_s3_videos"]
-    assert (kept["rank"], kept["artifact_hash"]) == (1, upload.artifact_hash)
+    assert (kept["rank"], kept["artifact_hash"], kept["file_size"]) == (1, upload.artifact_hash, 4_200_000)
     assert (body["_state"], body["_words"]) == ("complete", "Complete, 1 video")
     led = await site.client.get(kept["url"], headers=ada.headers)
     assert led.status_code == 302
