@@ -9,7 +9,7 @@ import compileall
 import subprocess
 import sys
 import zipfile
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,11 +66,12 @@ class Product:
         return answer["data"]
 
     def rows(self, query: LiteralString, *values: Any) -> list[dict[str, Any]]:
-        """What the database holds, past every wall."""
+        """What the database holds, past every wall. Values by place, or one mapping of them by name."""
         folder = self.installation.folder
         url = postgres.url(read_ports(folder.ports), read_secrets(folder.secrets), postgres.SUPERUSER)
         with Connection[dict[str, Any]].connect(url, row_factory=dict_row) as connection:
-            return connection.execute(query, values).fetchall()
+            named = values[0] if len(values) == 1 and isinstance(values[0], Mapping) else values
+            return connection.execute(query, named).fetchall()
 
     async def objects(self, prefix: str) -> list[str]:
         where = read_endpoints(self.installation.folder, NOTHING_OUTSIDE).objects

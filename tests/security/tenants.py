@@ -15,9 +15,12 @@ from tests.integration.gateway.conftest import SECRET
 from tests.integration.gateway.graphql.listening import listening
 from tests.integration.gateway.graphql.processed import processed
 from tests.integration.gateway.graphql.site import Needs, Person, Plan, Site, running_site
+from tests.support import matches
+from tests.support.matches import event_id
 from tests.support.postgres import PostgresServer
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
 from touchline.contracts.events.videos import JobChanged
+from touchline.contracts.events.watch import GoalVideoDropped
 from touchline.gateway.graphql.clips import CLIP
 from touchline.gateway.graphql.cursors import Cursors
 from touchline.gateway.graphql.live.vods import CURSOR
@@ -88,7 +91,7 @@ async def two_tenants(needs: Needs, server: PostgresServer) -> AsyncGenerator[Te
             WORD,
         }
         unknown = _ids(site, eve, _nothing_like(mine), uuid4().hex, f"{uuid4().hex}@example.org", "another secret")
-        unknown |= {"job_id": str(uuid4())}
+        unknown |= {"job_id": str(uuid4()), "match_id": "999", "event_id": event_id(999)}
         watch = Watch(site, server, eve, [ids["artifact_hash"] for ids in theirs])
         sides = Sides(theirs, unknown | {"own_media_token": theirs[0]["own_media_token"]}, secrets, watch.look)
         yield Tenants(site, ada, eve, sides, Stage(address, ada.token, _stirring(site, ada, eve)))
@@ -105,7 +108,23 @@ async def _owned(site: Site, eve: Person, mine: Upload, state: str) -> Ids:
         async with site.world.database.transaction(eve.principal) as transaction:
             await changes.delete(transaction, upload.artifact_hash, site.world.clock.now())
     token = site.media.links.manifest(site.world.ours.id, mine.playback_id, mine.artifact_hash).url.split("/")[2]
-    return _ids(site, eve, upload, key, email) | {"own_media_token": token, "job_id": job_id}
+    football = await _watched(site, eve, upload)
+    return _ids(site, eve, upload, key, email) | {"own_media_token": token, "job_id": job_id} | football
+
+
+async def _watched(site: Site, eve: Person, upload: Upload) -> dict[str, str]:
+    """A match with a goal whose video it is."""
+    tenant, number = eve.principal.tenant_id, uuid4().int % 10**12
+    named = event_id(number)
+    async with site.world.database.transaction(eve.principal) as transaction:
+        await matches.write(
+            transaction,
+            matches.match(tenant, number, home_name=MARK),
+            matches.goal(tenant, number, named, player_name=MARK, **matches.SEARCHING),
+            matches.found(tenant, named, 1, "failed", MARK),
+            matches.video(tenant, named, upload.artifact_hash),
+        )
+    return {"match_id": str(number), "event_id": named}
 
 
 async def _dead_job(site: Site, eve: Person, upload: Upload) -> str:
@@ -173,8 +192,16 @@ def _stirring(site: Site, ada: Person, eve: Person) -> Callable[[], Awaitable[st
             retry_count=0,
             error_message=event.error_message,
         )
+        football = GoalVideoDropped(
+            artifact_hash=event.artifact_hash,
+            event_id=MARK if person is eve else event_id(1),
+            generation=1,
+            fixture_id=1,
+            why="annulled",
+        )
         async with site.world.database.transaction(person.principal) as transaction:
             transaction.announce(job)
+            transaction.announce(football)
             transaction.announce(event)
         return event.artifact_hash
 

@@ -69,6 +69,8 @@ async def test_subscriptions(tenants: Tenants) -> None:
         "Subscription.liveVodLifecycle(after)",
         "Subscription.liveJobs",
         "Subscription.liveJobs(after)",
+        "Subscription.liveMatches",
+        "Subscription.liveMatches(after)",
     ]
     found = await differences(cases, tenants.sides)
     assert not found, report(found)
@@ -107,7 +109,7 @@ async def test_the_same_questions_find_what_is_ones_own(tenants: Tenants) -> Non
         for own in (uploading, ready)
         if comparable(await case.run(own), own) != comparable(await case.run(unknown), unknown)
     }
-    found_by_id = {"node", "vod", "clip", "playback", "arrivedParts", "video", "job"}
+    found_by_id = {"node", "vod", "clip", "playback", "arrivedParts", "video", "job", "match", "goal"}
     pages = {"vodsConnection(page.after)", "vodsConnection(page.before)", "search(after)"}
     filters = {"search(filters.videos)", "jobsConnection(filter.videoId)", "clipsConnection(artifactHash)"}
     assert found == {f"Query.{name}" for name in found_by_id | pages | filters}

@@ -14,7 +14,7 @@ const target = new URL("src/api/generated.ts", root);
 const source = "src/api/operations.graphql";
 
 const config = {
-  scalars: { DateTime: "string", ID: "string", JSON: "unknown" },
+  scalars: { Date: "string", DateTime: "string", ID: "string", JSON: "unknown" },
   documentMode: "string",
   immutableTypes: true,
   useTypeImports: true,

@@ -27,6 +27,7 @@ from touchline.platform.periodic.runner import PeriodicRunner, Task
 from touchline.platform.postgres.database import Database
 from touchline.platform.retry import retried_forever
 from touchline.serve.scanner.service import Scanner
+from touchline.watch.showing import observing as watching
 
 from .planes import Planes, open_planes
 from .prepare import prepare
@@ -61,7 +62,7 @@ def _loops(planes: Planes, settings: Settings) -> list[Loop]:
         PeriodicRunner(ground.database, tasks, settings.periodic, process_name()).run(),
         Follower(log, planes.media.places, settings.events.poll_interval).run(),
         *(Consumer(ground.database, log, handler, settings.events).run() for handler in planes.handlers),
-        _observe(ground.database),
+        _observe(ground.database, settings),
         _warm(planes.sandbox),
     ]
 
@@ -99,11 +100,12 @@ async def _warm(sandbox: Sandbox) -> None:
         logger.exception("the sandbox cannot be started")
 
 
-async def _observe(database: Database) -> None:
-    """Keeps the gauges of the log current."""
+async def _observe(database: Database, settings: Settings) -> None:
+    """Keeps the gauges of the log and of watching current."""
 
     async def turn() -> None:
         await queries.observe(database)
+        await watching.observe(database, settings.watch, SystemClock().now())
         await asyncio.sleep(OBSERVE_EVERY.total_seconds())
 
     await retried_forever(turn, OBSERVE_EVERY, logger)

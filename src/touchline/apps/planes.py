@@ -110,7 +110,7 @@ def _environment(loaded: Loaded, ground: Ground, sandbox: Sandbox) -> Environmen
 def _gateway(loaded: Loaded, ground: Ground, client: RpcClient, media: Media) -> GatewayParts:
     settings, secret = loaded.settings, wiring.cluster_secret(loaded)
     auth: Auth = build_auth(ground.database, secret, settings.auth, SystemClock())
-    sources = build_sources(client, client, client, ground.database)
+    sources = build_sources(client, client, client, ground.database, settings.watch)
     feeds = build_feeds(ground.database, ground.wakeups, settings.graphql)
     return GatewayParts(
         database=ground.database,

@@ -29,6 +29,9 @@ class GatewaySettings(Section):
     check_timeout: Duration = timedelta(seconds=3)
     """How long a readiness check may take before its part counts as down."""
 
+    heartbeat: Duration = timedelta(seconds=15)
+    """How long a stream of events may be silent before it says that it is alive."""
+
     @field_validator("public_url")
     @classmethod
     def _as_browsers_say_it(cls, value: str) -> str:

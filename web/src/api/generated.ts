@@ -344,6 +344,37 @@ export type ClipStatusQueryVariables = Exact<{
 
 export type ClipStatusQuery = { readonly clip: { readonly status: string | null, readonly errorMessage: string | null } | null };
 
+export type GoalFieldsFragment = { readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> };
+
+export type MatchFieldsFragment = { readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> };
+
+export type MatchDaysQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type MatchDaysQuery = { readonly matchDays: ReadonlyArray<{ readonly day: string, readonly matches: number, readonly live: number, readonly goals: number, readonly covered: number }> };
+
+export type MatchesOfDayQueryVariables = Exact<{
+  day: string;
+  page: PageInput;
+}>;
+
+
+export type MatchesOfDayQuery = { readonly matchesConnection: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type MatchQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type MatchQuery = { readonly match: { readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> } | null };
+
+export type LiveMatchesSubscriptionVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type LiveMatchesSubscription = { readonly liveMatches: { readonly cursor: string, readonly matchId: string, readonly eventId: string | null, readonly generation: number | null, readonly what: string } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -362,27 +393,6 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
-export const VideoFieldsFragmentDoc = new TypedDocumentString(`
-    fragment VideoFields on Vod {
-  artifactHash
-  playbackId
-  title
-  fileName
-  createdAt
-  expiresAt
-  status
-  progressPercent
-  sizeBytes
-  durationMs
-  width
-  height
-  posterUrl
-  errorCode
-  errorMessage
-  revision
-  lifecycleKnown
-}
-    `, {"fragmentName":"VideoFields"}) as unknown as TypedDocumentString<VideoFieldsFragment, unknown>;
 export const ClipFieldsFragmentDoc = new TypedDocumentString(`
     fragment ClipFields on Clip {
   artifactHash
@@ -477,6 +487,177 @@ export const HitFieldsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"HitFields"}) as unknown as TypedDocumentString<HitFieldsFragment, unknown>;
+export const VideoFieldsFragmentDoc = new TypedDocumentString(`
+    fragment VideoFields on Vod {
+  artifactHash
+  playbackId
+  title
+  fileName
+  createdAt
+  expiresAt
+  status
+  progressPercent
+  sizeBytes
+  durationMs
+  width
+  height
+  posterUrl
+  errorCode
+  errorMessage
+  revision
+  lifecycleKnown
+}
+    `, {"fragmentName":"VideoFields"}) as unknown as TypedDocumentString<VideoFieldsFragment, unknown>;
+export const GoalFieldsFragmentDoc = new TypedDocumentString(`
+    fragment GoalFields on Goal {
+  eventId
+  generation
+  teamId
+  teamName
+  playerName
+  isOwnGoal
+  isPenalty
+  minute
+  extraMinute
+  homeScore
+  awayScore
+  state
+  words
+  whySummary
+  isComplete
+  telemetry {
+    attempts
+    found
+    downloaded
+    validated
+    archived
+    firstVideoSeconds
+  }
+  videos {
+    artifactHash
+    rank
+    verified
+    clock
+    popularity
+    sourceUrl
+    durationMs
+    width
+    height
+    vod {
+      ...VideoFields
+    }
+  }
+}
+    fragment VideoFields on Vod {
+  artifactHash
+  playbackId
+  title
+  fileName
+  createdAt
+  expiresAt
+  status
+  progressPercent
+  sizeBytes
+  durationMs
+  width
+  height
+  posterUrl
+  errorCode
+  errorMessage
+  revision
+  lifecycleKnown
+}`, {"fragmentName":"GoalFields"}) as unknown as TypedDocumentString<GoalFieldsFragment, unknown>;
+export const MatchFieldsFragmentDoc = new TypedDocumentString(`
+    fragment MatchFields on Match {
+  id
+  stage
+  status
+  elapsed
+  kickOff
+  leagueName
+  home {
+    id
+    name
+    goals
+  }
+  away {
+    id
+    name
+    goals
+  }
+  failure
+  telemetry {
+    goals
+    covered
+    firstVideoP50Seconds
+    firstVideoP95Seconds
+    topFailure {
+      words
+      count
+    }
+  }
+  goals {
+    ...GoalFields
+  }
+}
+    fragment VideoFields on Vod {
+  artifactHash
+  playbackId
+  title
+  fileName
+  createdAt
+  expiresAt
+  status
+  progressPercent
+  sizeBytes
+  durationMs
+  width
+  height
+  posterUrl
+  errorCode
+  errorMessage
+  revision
+  lifecycleKnown
+}
+fragment GoalFields on Goal {
+  eventId
+  generation
+  teamId
+  teamName
+  playerName
+  isOwnGoal
+  isPenalty
+  minute
+  extraMinute
+  homeScore
+  awayScore
+  state
+  words
+  whySummary
+  isComplete
+  telemetry {
+    attempts
+    found
+    downloaded
+    validated
+    archived
+    firstVideoSeconds
+  }
+  videos {
+    artifactHash
+    rank
+    verified
+    clock
+    popularity
+    sourceUrl
+    durationMs
+    width
+    height
+    vod {
+      ...VideoFields
+    }
+  }
+}`, {"fragmentName":"MatchFields"}) as unknown as TypedDocumentString<MatchFieldsFragment, unknown>;
 export const VideosDocument = new TypedDocumentString(`
     query Videos($page: PageInput!) {
   vodsConnection(page: $page) {
@@ -1101,3 +1282,225 @@ export const ClipStatusDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ClipStatusQuery, ClipStatusQueryVariables>;
+export const MatchDaysDocument = new TypedDocumentString(`
+    query MatchDays {
+  matchDays {
+    day
+    matches
+    live
+    goals
+    covered
+  }
+}
+    `) as unknown as TypedDocumentString<MatchDaysQuery, MatchDaysQueryVariables>;
+export const MatchesOfDayDocument = new TypedDocumentString(`
+    query MatchesOfDay($day: Date!, $page: PageInput!) {
+  matchesConnection(day: $day, page: $page) {
+    edges {
+      node {
+        ...MatchFields
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment VideoFields on Vod {
+  artifactHash
+  playbackId
+  title
+  fileName
+  createdAt
+  expiresAt
+  status
+  progressPercent
+  sizeBytes
+  durationMs
+  width
+  height
+  posterUrl
+  errorCode
+  errorMessage
+  revision
+  lifecycleKnown
+}
+fragment GoalFields on Goal {
+  eventId
+  generation
+  teamId
+  teamName
+  playerName
+  isOwnGoal
+  isPenalty
+  minute
+  extraMinute
+  homeScore
+  awayScore
+  state
+  words
+  whySummary
+  isComplete
+  telemetry {
+    attempts
+    found
+    downloaded
+    validated
+    archived
+    firstVideoSeconds
+  }
+  videos {
+    artifactHash
+    rank
+    verified
+    clock
+    popularity
+    sourceUrl
+    durationMs
+    width
+    height
+    vod {
+      ...VideoFields
+    }
+  }
+}
+fragment MatchFields on Match {
+  id
+  stage
+  status
+  elapsed
+  kickOff
+  leagueName
+  home {
+    id
+    name
+    goals
+  }
+  away {
+    id
+    name
+    goals
+  }
+  failure
+  telemetry {
+    goals
+    covered
+    firstVideoP50Seconds
+    firstVideoP95Seconds
+    topFailure {
+      words
+      count
+    }
+  }
+  goals {
+    ...GoalFields
+  }
+}`) as unknown as TypedDocumentString<MatchesOfDayQuery, MatchesOfDayQueryVariables>;
+export const MatchDocument = new TypedDocumentString(`
+    query Match($id: ID!) {
+  match(id: $id) {
+    ...MatchFields
+  }
+}
+    fragment VideoFields on Vod {
+  artifactHash
+  playbackId
+  title
+  fileName
+  createdAt
+  expiresAt
+  status
+  progressPercent
+  sizeBytes
+  durationMs
+  width
+  height
+  posterUrl
+  errorCode
+  errorMessage
+  revision
+  lifecycleKnown
+}
+fragment GoalFields on Goal {
+  eventId
+  generation
+  teamId
+  teamName
+  playerName
+  isOwnGoal
+  isPenalty
+  minute
+  extraMinute
+  homeScore
+  awayScore
+  state
+  words
+  whySummary
+  isComplete
+  telemetry {
+    attempts
+    found
+    downloaded
+    validated
+    archived
+    firstVideoSeconds
+  }
+  videos {
+    artifactHash
+    rank
+    verified
+    clock
+    popularity
+    sourceUrl
+    durationMs
+    width
+    height
+    vod {
+      ...VideoFields
+    }
+  }
+}
+fragment MatchFields on Match {
+  id
+  stage
+  status
+  elapsed
+  kickOff
+  leagueName
+  home {
+    id
+    name
+    goals
+  }
+  away {
+    id
+    name
+    goals
+  }
+  failure
+  telemetry {
+    goals
+    covered
+    firstVideoP50Seconds
+    firstVideoP95Seconds
+    topFailure {
+      words
+      count
+    }
+  }
+  goals {
+    ...GoalFields
+  }
+}`) as unknown as TypedDocumentString<MatchQuery, MatchQueryVariables>;
+export const LiveMatchesDocument = new TypedDocumentString(`
+    subscription LiveMatches($after: String) {
+  liveMatches(after: $after) {
+    cursor
+    matchId
+    eventId
+    generation
+    what
+  }
+}
+    `) as unknown as TypedDocumentString<LiveMatchesSubscription, LiveMatchesSubscriptionVariables>;

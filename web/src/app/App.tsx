@@ -6,6 +6,7 @@ import { Mark } from "../design/Wordmark";
 import { JobPage } from "../jobs/JobPage";
 import { JobsPage } from "../jobs/JobsPage";
 import { LibraryPage } from "../library/LibraryPage";
+import { MatchesPage } from "../matches/MatchesPage";
 import { WatchPage } from "../player/WatchPage";
 import { SearchPage } from "../search/SearchPage";
 import type { Identity } from "../session/model";
@@ -79,6 +80,8 @@ function Page() {
       return <LibraryPage />;
     case "watch":
       return <WatchPage key={`${value.playbackId} ${value.startMs}`} {...value} />;
+    case "matches":
+      return <MatchesPage query={value.query} />;
     case "search":
       return <SearchPage query={value.query} />;
     case "jobs":

@@ -2,6 +2,7 @@
 
 export type Route =
   | { readonly page: "library" }
+  | { readonly page: "matches"; readonly query: string }
   | { readonly page: "search"; readonly query: string } // as it stands behind the question mark
   | { readonly page: "watch"; readonly playbackId: string; readonly startMs: number }
   | { readonly page: "jobs"; readonly query: string }
@@ -12,6 +13,7 @@ export type Route =
 /** As the database has them; matched without case. */
 const PLAYBACK_ID = /^\/watch\/([a-z0-9]{16})$/i;
 const JOB_ID = /^\/jobs\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+export const MATCHES_PATH = "/matches";
 export const SEARCH_PATH = "/search";
 
 export function routeOf(address: string): Route {
@@ -21,6 +23,8 @@ export function routeOf(address: string): Route {
       return { page: "library" };
     case "/sign-in":
       return { page: "sign-in" };
+    case MATCHES_PATH:
+      return { page: "matches", query };
     case SEARCH_PATH:
       return { page: "search", query };
     case "/jobs":

@@ -10,8 +10,9 @@ import { post } from "../api/http";
 import { wait } from "../kernel/waiting";
 import { createLibrary, type Library } from "../library/library";
 import type { LiveState } from "../live/follow";
-import { createJobFeed, type JobFeed } from "../live/jobs";
+import { createFeed, type Feed } from "../live/feed";
 import { goLive } from "../live/live";
+import { JOBS, MATCHES, type JobEvent, type MatchEvent } from "../live/socket";
 import { mayChange, type Identity } from "../session/model";
 import type { Session } from "../session/session";
 import { createClipping, type Clipping } from "../search/clipping";
@@ -30,7 +31,8 @@ export interface Workspace {
   readonly clipping: Clipping;
   readonly uploads: Uploads;
   readonly live: ReadonlySignal<LiveState>;
-  readonly jobFeed: JobFeed;
+  readonly jobFeed: Feed<JobEvent>;
+  readonly matchFeed: Feed<MatchEvent>;
   readonly end: () => void;
 }
 
@@ -43,10 +45,11 @@ export function createWorkspace(session: Session, identity: Identity): Workspace
   const uploads = createUploads({ door, records, ends: life.signal, onVideo: library.add });
   const live = goLive(session, library, life.signal);
   void library.loadFirst();
-  const jobFeed = createJobFeed(session, life.signal);
+  const jobFeed = createFeed(session, life.signal, JOBS);
+  const matchFeed = createFeed(session, life.signal, MATCHES);
   const search = createSearch(request);
   const clipping = createClipping({ request, tell, tellProblem, wait, random: Math.random, ends: life.signal });
-  const parts = { request, library, search, clipping, uploads, live, jobFeed };
+  const parts = { request, library, search, clipping, uploads, live, jobFeed, matchFeed };
   return { ...parts, identity, mayChange: mayChange(identity), end: () => life.abort() };
 }
 

@@ -6,8 +6,10 @@ import { watchPath } from "../app/routes";
 import { useWorkspace } from "../app/workspace";
 import { Age } from "../design/Age";
 import { IconButton } from "../design/Button";
+import { classes } from "../design/classes";
 import { ConfirmDialog } from "../design/ConfirmDialog";
 import { Phrase } from "../design/Phrase";
+import { look, Row } from "../design/Row";
 import { plural } from "../kernel/format";
 import { problemOf } from "../kernel/problem";
 import { wait } from "../kernel/waiting";
@@ -35,7 +37,7 @@ export function ClipList() {
       <h2 id="clips">
         Clips <span class={styles.count}>{plural(page.value.totalCount, "clip")}</span>
       </h2>
-      <ul class={styles.rows}>
+      <ul class={look.list}>
         {page.value.clips.map((clip) => (
           <ClipRow
             key={clip.artifactHash}
@@ -64,18 +66,18 @@ interface ClipRowProps {
 
 function ClipRow({ clip, onDelete, onPosterError }: ClipRowProps) {
   return (
-    <li class={row.row}>
+    <Row class={row.row}>
       <Poster video={clip} onError={onPosterError} />
-      <div class={row.words}>
-        <Link to={watchPath(clip.playbackId)} class={row.title}>
+      <div class={look.words}>
+        <Link to={watchPath(clip.playbackId)} class={look.title}>
           {clip.title}
         </Link>
-        <p class={row.facts}>
+        <p class={look.facts}>
           <span class={styles.chip}>Clip</span>
           {clip.source && (
             <span>
               of{" "}
-              <Link to={watchPath(clip.source.playbackId)} class={styles.source}>
+              <Link to={watchPath(clip.source.playbackId)} class={look.above}>
                 {clip.source.title}
               </Link>
             </span>
@@ -83,14 +85,21 @@ function ClipRow({ clip, onDelete, onPosterError }: ClipRowProps) {
           <Age since={clip.createdAt} />
         </p>
         {clip.status === "failed" && (
-          <p class={row.failure}>
+          <p class={look.failure}>
             <Phrase text={clip.errorMessage ?? "It could not be made"} />
           </p>
         )}
       </div>
       <StateChip state={stateView(clip, null)} />
-      {onDelete && <IconButton icon="trash" label={`Delete ${clip.title}`} class={row.delete} onClick={onDelete} />}
-    </li>
+      {onDelete && (
+        <IconButton
+          icon="trash"
+          label={`Delete ${clip.title}`}
+          class={classes(look.above, row.delete)}
+          onClick={onDelete}
+        />
+      )}
+    </Row>
   );
 }
 

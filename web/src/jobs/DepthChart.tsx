@@ -4,9 +4,10 @@ import { useEffect, useRef } from "preact/hooks";
 import type UPlot from "uplot";
 import { theme } from "../app/theme";
 import { classes } from "../design/classes";
+import { formatSpan } from "../kernel/format";
 import styles from "./DepthChart.module.css";
 import type { Chart, Metric } from "./series";
-import { JOB_TYPES, spanWords, typeWords } from "./words";
+import { JOB_TYPES, typeWords } from "./words";
 
 interface DepthChartProps {
   readonly chart: Chart;
@@ -50,7 +51,7 @@ export function DepthChart({ chart, metric, label }: DepthChartProps) {
 }
 
 function figure(metric: Metric, value: number): string {
-  return metric === "oldestSeconds" ? spanWords(value) : value.toLocaleString("en");
+  return metric === "oldestSeconds" ? formatSpan(value) : value.toLocaleString("en");
 }
 
 function colourOf(jobType: string): string | undefined {

@@ -4,7 +4,9 @@ import { jobPath } from "../app/routes";
 import { useWorkspace } from "../app/workspace";
 import { Age } from "../design/Age";
 import { IconButton } from "../design/Button";
+import { classes } from "../design/classes";
 import { Phrase } from "../design/Phrase";
+import { look, Row } from "../design/Row";
 import { now } from "../kernel/clock";
 import { StateChip } from "../library/StateChip";
 import { retryJobs } from "./acts";
@@ -27,14 +29,14 @@ export function JobRow({ job, onCancel, onAct }: JobRowProps) {
     const name = `${typeWords(job.jobType)}: ${job.vod?.title ?? "a deleted video"}`;
     const retry = () => void retryJobs(request, { ids: [job.id] }).then(onAct);
     return (
-      <li class={styles.row}>
-        <div class={styles.words}>
-          <Link to={jobPath(job.id)} class={styles.title}>
+      <Row class={styles.row}>
+        <div class={look.words}>
+          <Link to={jobPath(job.id)} class={look.title}>
             {name}
           </Link>
           <Facts job={job} />
           {job.error && job.status !== "done" && (
-            <p class={styles.error}>
+            <p class={classes(look.failure, styles.error)}>
               <Phrase text={`${job.error.type}: ${job.error.message}`} />
             </p>
           )}
@@ -44,12 +46,12 @@ export function JobRow({ job, onCancel, onAct }: JobRowProps) {
           {left && <span class={styles.left}>{left}</span>}
         </div>
         {mayChange && (
-          <div class={styles.acts}>
+          <div class={classes(look.above, styles.acts)}>
             {canRetry(job) && <IconButton icon="replay" label={`Retry ${name}`} onClick={retry} />}
             {canCancel(job) && <IconButton icon="close" label={`Cancel ${name}`} onClick={() => onCancel(job)} />}
           </div>
         )}
-      </li>
+      </Row>
     );
   }, [job, left, mayChange, onCancel, onAct]);
 }
@@ -57,7 +59,7 @@ export function JobRow({ job, onCancel, onAct }: JobRowProps) {
 function Facts({ job }: { readonly job: Job }) {
   const retry = retryWords(job);
   return (
-    <p class={styles.facts}>
+    <p class={look.facts}>
       <When job={job} />
       {job.priority !== 0 && <span>Priority {job.priority}</span>}
       {retry && <span>{retry}</span>}

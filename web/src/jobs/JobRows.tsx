@@ -4,6 +4,8 @@ import { useCallback } from "preact/hooks";
 import type { JobFilter } from "../api/generated";
 import { Button } from "../design/Button";
 import { ProblemNotice } from "../design/Notice";
+import { look } from "../design/Row";
+import { SkeletonRows } from "../design/SkeletonRows";
 import { CancelDialog } from "./CancelDialog";
 import { JobRow } from "./JobRow";
 import styles from "./JobRows.module.css";
@@ -28,11 +30,11 @@ export function JobRows({ filter, size, empty }: JobRowsProps) {
   const loading = list.loading.value;
   if (loading.kind === "failed" && jobs.length === 0)
     return <ProblemNotice problem={loading.problem} onRetry={() => void list.load()} />;
-  if (loading.kind === "loading" && jobs.length === 0) return <Skeleton />;
+  if (loading.kind === "loading" && jobs.length === 0) return <SkeletonRows count={3} label="Loading jobs" />;
   if (jobs.length === 0) return typeof empty === "string" ? <p class={styles.empty}>{empty}</p> : empty;
   return (
     <>
-      <ul class={styles.rows}>
+      <ul class={look.list}>
         {jobs.map((job) => (
           <JobRow key={job.id} job={job} onCancel={askToCancel} onAct={list.onGap} />
         ))}
@@ -46,18 +48,5 @@ export function JobRows({ filter, size, empty }: JobRowsProps) {
       )}
       {doomed.value && <CancelDialog job={doomed.value} onClose={() => (doomed.value = null)} onAct={list.onGap} />}
     </>
-  );
-}
-
-function Skeleton() {
-  return (
-    <div class={styles.rows} role="status" aria-label="Loading jobs">
-      {Array.from({ length: 3 }, (_, index) => (
-        <div key={index} class={styles.blank}>
-          <div class={styles.line} />
-          <div class={styles.short} />
-        </div>
-      ))}
-    </div>
   );
 }

@@ -3,10 +3,10 @@ import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Request } from "../api/client";
 import { JobDocument } from "../api/generated";
 import { problemOf, type Problem } from "../kernel/problem";
+import { createRefresh } from "../kernel/refresh";
 import { wait } from "../kernel/waiting";
-import type { JobListener } from "../live/jobs";
+import type { JobListener } from "../live/feed";
 import type { Job, JobDetail } from "./model";
-import { createRefresh } from "./refresh";
 import { applyChange, jobOf } from "./rules";
 
 export type Shown = Job & JobDetail;

@@ -3,12 +3,12 @@ import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Request } from "../api/client";
 import { JobsDocument, type JobFilter } from "../api/generated";
 import { problemOf } from "../kernel/problem";
+import { createRefresh } from "../kernel/refresh";
 import { wait } from "../kernel/waiting";
 import type { Loading } from "../kernel/loading";
-import type { JobListener } from "../live/jobs";
+import type { JobListener } from "../live/feed";
 import type { JobEvent } from "../live/socket";
 import type { Job } from "./model";
-import { createRefresh } from "./refresh";
 import { applyChange, jobOf, newer } from "./rules";
 
 export interface JobList extends JobListener {

@@ -3,10 +3,10 @@ import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Request } from "../api/client";
 import { JobOverviewDocument, type JobOverviewQuery } from "../api/generated";
 import { problemOf } from "../kernel/problem";
+import { createRefresh } from "../kernel/refresh";
 import { wait } from "../kernel/waiting";
 import type { Loading } from "../kernel/loading";
-import type { JobListener } from "../live/jobs";
-import { createRefresh } from "./refresh";
+import type { JobListener } from "../live/feed";
 
 export interface Overview extends JobListener {
   readonly facts: ReadonlySignal<JobOverviewQuery | null>;

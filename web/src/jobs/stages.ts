@@ -2,10 +2,10 @@
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Request } from "../api/client";
 import { VideoStagesDocument } from "../api/generated";
+import { createRefresh } from "../kernel/refresh";
 import { wait } from "../kernel/waiting";
-import type { JobListener } from "../live/jobs";
+import type { JobListener } from "../live/feed";
 import type { PipelineVideo } from "./model";
-import { createRefresh } from "./refresh";
 import { applyStage } from "./rules";
 
 export interface Stages extends JobListener {

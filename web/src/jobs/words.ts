@@ -1,5 +1,5 @@
 /** Types, states and alerts in words. What is newer than this page shows as it is. Pure. */
-import { formatDuration, formatTimeLeft, plural } from "../kernel/format";
+import { formatSpan, formatTimeLeft, plural } from "../kernel/format";
 import type { StateView, Tone } from "../library/states";
 import type { Job, JobAlert, Stage } from "./model";
 import { leftOf } from "./rules";
@@ -60,19 +60,12 @@ export function alertWords({ kind, jobType, value, threshold }: JobAlert): strin
     case "failure_rate":
       return `${type}: ${Math.round(value * 100)} % of the last hour's jobs failed (limit ${Math.round(threshold * 100)} %)`;
     case "queue_age":
-      return `${type}: the oldest job has waited for ${spanWords(value)} (limit ${spanWords(threshold)})`;
+      return `${type}: the oldest job has waited for ${formatSpan(value)} (limit ${formatSpan(threshold)})`;
     case "dead_letters":
       return `${type}: ${plural(value, "job")} failed for good within a week (limit ${threshold})`;
     default:
       return `${type}: ${kind}`;
   }
-}
-
-/** `45 s`, `12 min`, `3:20 h`. */
-export function spanWords(seconds: number): string {
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
-  return `${formatDuration(Math.round(seconds / 60) * 1000)} h`;
 }
 
 export function historyWords(from: string | null, to: string): string {

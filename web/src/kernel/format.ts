@@ -73,6 +73,13 @@ export function formatTimeLeft(milliseconds: number): string {
   return `${Math.ceil(milliseconds / HOUR)} h left`;
 }
 
+/** `45 s`, `12 min`, `3:20 h`. */
+export function formatSpan(seconds: number): string {
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
+  return `${formatDuration(Math.round(seconds / 60) * 1000)} h`;
+}
+
 export function plural(count: number, unit: string): string {
   return `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
 }

@@ -5,6 +5,8 @@ import { useWorkspace } from "../app/workspace";
 import { ClipList } from "../clips/ClipList";
 import { MoreRows } from "../design/MoreRows";
 import { ProblemNotice } from "../design/Notice";
+import { look } from "../design/Row";
+import { SkeletonRows } from "../design/SkeletonRows";
 import { percentOf, plural } from "../kernel/format";
 import { DropArea } from "../uploads/DropArea";
 import { UploadButton } from "../uploads/UploadButton";
@@ -12,7 +14,6 @@ import { DeleteDialog } from "./DeleteDialog";
 import { EmptyLibrary } from "./EmptyLibrary";
 import styles from "./LibraryPage.module.css";
 import type { Video } from "./model";
-import { SkeletonRows } from "./SkeletonRows";
 import { VideoRow } from "./VideoRow";
 
 export function LibraryPage() {
@@ -37,7 +38,7 @@ function Content() {
   const { library, mayChange } = useWorkspace();
   const { videos, first } = library;
   if (videos.value.length > 0) return <Rows />;
-  if (first.value.kind === "loading") return <SkeletonRows count={6} />;
+  if (first.value.kind === "loading") return <SkeletonRows count={6} label="Loading videos" picture="poster" />;
   if (first.value.kind === "failed") {
     return <ProblemNotice problem={first.value.problem} onRetry={() => void library.loadFirst()} />;
   }
@@ -60,7 +61,7 @@ function Rows() {
           The states of some videos are not known right now. They appear as soon as the service answers again.
         </p>
       )}
-      <ul class={styles.rows}>
+      <ul class={look.list}>
         {library.videos.value.map((video) => (
           <VideoRow
             key={video.artifactHash}

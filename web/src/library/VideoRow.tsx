@@ -5,7 +5,9 @@ import { watchPath } from "../app/routes";
 import { useWorkspace } from "../app/workspace";
 import { Age } from "../design/Age";
 import { IconButton } from "../design/Button";
+import { classes } from "../design/classes";
 import { Phrase } from "../design/Phrase";
+import { look, Row } from "../design/Row";
 import { formatBytes } from "../kernel/format";
 import type { Video } from "./model";
 import { Poster } from "./Poster";
@@ -25,10 +27,10 @@ export function VideoRow({ video, sentPercent, onDelete }: VideoRowProps) {
   const { library } = useWorkspace();
   return useMemo(
     () => (
-      <li class={styles.row}>
+      <Row class={styles.row}>
         <Poster video={video} onError={() => library.posterFailed(video)} />
-        <div class={styles.words}>
-          <Link to={watchPath(video.playbackId)} class={styles.title}>
+        <div class={look.words}>
+          <Link to={watchPath(video.playbackId)} class={look.title}>
             {video.title}
           </Link>
           <Facts video={video} />
@@ -39,11 +41,11 @@ export function VideoRow({ video, sentPercent, onDelete }: VideoRowProps) {
           <IconButton
             icon="trash"
             label={`Delete ${video.title}`}
-            class={styles.delete}
+            class={classes(look.above, styles.delete)}
             onClick={() => onDelete(video)}
           />
         )}
-      </li>
+      </Row>
     ),
     [video, sentPercent, onDelete],
   );
@@ -52,15 +54,15 @@ export function VideoRow({ video, sentPercent, onDelete }: VideoRowProps) {
 function Facts({ video }: { readonly video: Video }) {
   const { width, height, sizeBytes, createdAt } = video;
   const facts: ComponentChildren[] = [<Age key="age" since={createdAt} />];
-  if (sizeBytes !== null) facts.push(<span key="size">{formatBytes(sizeBytes)}</span>);
   if (width !== null && height !== null)
     facts.push(<span key="picture" class={styles.picture}>{`${width} × ${height}`}</span>);
-  return <p class={styles.facts}>{facts}</p>;
+  if (sizeBytes !== null) facts.push(<span key="size">{formatBytes(sizeBytes)}</span>);
+  return <p class={look.facts}>{facts}</p>;
 }
 
 function Failure({ video }: { readonly video: Video }) {
   return (
-    <p class={styles.failure}>
+    <p class={look.failure}>
       <Phrase text={video.errorMessage ?? "It could not be processed"} />
     </p>
   );

@@ -4,14 +4,17 @@ import { problemOfError, type GraphQlError, type Tokens } from "../api/client";
 import {
   LiveJobsDocument,
   LiveLifecycleDocument,
+  LiveMatchesDocument,
   type LiveJobsSubscription,
   type LiveLifecycleSubscription,
+  type LiveMatchesSubscription,
   type TypedDocumentString,
 } from "../api/generated";
 import type { Ending, StreamHandlers } from "./follow";
 
 export type LifecycleEvent = LiveLifecycleSubscription["liveVodLifecycle"];
 export type JobEvent = LiveJobsSubscription["liveJobs"];
+export type MatchEvent = LiveMatchesSubscription["liveMatches"];
 
 const PING_EVERY_MS = 15_000;
 const PONG_WITHIN_MS = 8_000;
@@ -34,6 +37,7 @@ export interface Stream<Event> {
 
 export const LIFECYCLE = streamOf(LiveLifecycleDocument, (data) => data.liveVodLifecycle);
 export const JOBS = streamOf(LiveJobsDocument, (data) => data.liveJobs);
+export const MATCHES = streamOf(LiveMatchesDocument, (data) => data.liveMatches);
 
 function streamOf<Result extends Record<string, unknown>, Variables, Event>(
   document: TypedDocumentString<Result, Variables>,

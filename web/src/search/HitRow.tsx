@@ -4,6 +4,7 @@ import { watchPath } from "../app/routes";
 import { Age } from "../design/Age";
 import { Button } from "../design/Button";
 import { classes } from "../design/classes";
+import { look, Row } from "../design/Row";
 import { HitFrame } from "./HitFrame";
 import styles from "./HitRow.module.css";
 import type { Hit } from "./model";
@@ -24,17 +25,17 @@ export function HitRow({ hit, selected, onSelect, onClip }: HitRowProps) {
     if (selected) row.current?.scrollIntoView({ block: "nearest" });
   }, [selected]);
   return (
-    <li ref={row} class={classes(styles.row, selected && styles.selected)} onFocusIn={onSelect}>
+    <Row element={row} class={classes(styles.row, selected && styles.selected)} onFocusIn={onSelect}>
       <HitFrame hit={hit} />
-      <div class={styles.words}>
+      <div class={classes(look.words, styles.words)}>
         <p class={styles.text} dir="auto">
-          <Link to={watchPath(hit.vod.playbackId, hit.startMs)} aria-describedby={factsId}>
+          <Link to={watchPath(hit.vod.playbackId, hit.startMs)} class={look.title} aria-describedby={factsId}>
             <Fragments fragments={hit.fragments} />
           </Link>
         </p>
         <div id={factsId}>
           <p class={styles.video}>{hit.vod.title}</p>
-          <p class={styles.facts}>
+          <p class={look.facts}>
             <span>{`on screen for ${shownFor(hit.startMs, hit.endMs)}`}</span>
             <span>{`${percentName(hit.confidence)} sure`}</span>
             {hit.language !== null && <span>{languageName(hit.language)}</span>}
@@ -45,7 +46,7 @@ export function HitRow({ hit, selected, onSelect, onClip }: HitRowProps) {
       {onClip && (
         <Button
           icon="scissors"
-          class={styles.clip}
+          class={classes(look.above, styles.clip)}
           title="Make a clip of it (C)"
           aria-label={`Make a clip of ${hit.text}`}
           onClick={() => onClip(hit)}
@@ -53,7 +54,7 @@ export function HitRow({ hit, selected, onSelect, onClip }: HitRowProps) {
           Clip
         </Button>
       )}
-    </li>
+    </Row>
   );
 }
 

@@ -4,13 +4,14 @@ import { Button } from "../design/Button";
 import { MoreRows } from "../design/MoreRows";
 import { Notice, ProblemNotice } from "../design/Notice";
 import { Phrase } from "../design/Phrase";
+import { look } from "../design/Row";
+import { SkeletonRows } from "../design/SkeletonRows";
 import type { Problem } from "../kernel/problem";
 import { isEmpty, withoutFilters } from "./address";
 import { HitRow } from "./HitRow";
 import { Introduction } from "./Introduction";
 import type { Hit, Question } from "./model";
 import styles from "./Results.module.css";
-import { SkeletonHits } from "./SkeletonHits";
 import { correctionText } from "./words";
 
 interface ResultsProps {
@@ -25,7 +26,8 @@ export function Results({ list, question, onChange, onClip }: ResultsProps) {
   const { search } = useWorkspace();
   if (isEmpty(question)) return <Introduction />;
   const state = search.first.value;
-  if (!search.isOf(question) || state.kind === "loading") return <SkeletonHits count={4} />;
+  if (!search.isOf(question) || state.kind === "loading")
+    return <SkeletonRows count={4} label="Searching" picture="frame" />;
   if (state.kind === "failed") {
     return <Failure problem={state.problem} onRetry={() => void search.ask(question)} />;
   }
@@ -46,7 +48,7 @@ function Hits({ list, onClip }: Pick<ResultsProps, "list" | "onClip">) {
   const hits = search.hits.value;
   return (
     <>
-      <ol ref={list} class={styles.rows} aria-label="Texts found">
+      <ol ref={list} class={look.list} aria-label="Texts found">
         {hits.map((hit, index) => (
           <HitRow
             key={hit.segmentId}

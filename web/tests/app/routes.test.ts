@@ -5,6 +5,8 @@ import { nextPath, routeOf, signInPath, watchPath } from "../../src/app/routes";
 test.each([
   ["/", { page: "library" }],
   ["/sign-in", { page: "sign-in" }],
+  ["/matches", { page: "matches", query: "" }],
+  ["/matches?day=2026-11-15", { page: "matches", query: "day=2026-11-15" }],
   ["/search", { page: "search", query: "" }],
   ["/search?q=full+time&sort=recency", { page: "search", query: "q=full+time&sort=recency" }],
   ["/search/more", { page: "unknown" }],

@@ -3,9 +3,10 @@ import type { JobActsFieldsFragment, JobSelection } from "../../src/api/generate
 import { actOn, refusal } from "../../src/jobs/acts";
 import { filtersOf, jobsPath } from "../../src/jobs/filters";
 import { choicesFor } from "../../src/jobs/priorities";
-import { createRefresh } from "../../src/jobs/refresh";
+import { formatSpan } from "../../src/kernel/format";
+import { createRefresh } from "../../src/kernel/refresh";
 import { chartOf, isQuiet } from "../../src/jobs/series";
-import { alertWords, historyWords, jobState, retryWords, spanWords, timeLeft, typeWords } from "../../src/jobs/words";
+import { alertWords, historyWords, jobState, retryWords, timeLeft, typeWords } from "../../src/jobs/words";
 import { ProblemError } from "../../src/kernel/problem";
 import { depth, job } from "../support/jobs";
 import { FakeTime, settle } from "../support/time";
@@ -108,7 +109,7 @@ test.each([
 );
 
 test("spans and steps", () => {
-  expect([0, 59, 90, 3600].map(spanWords)).toEqual(["0 s", "59 s", "2 min", "1:00 h"]);
+  expect([0, 59, 90, 3600].map(formatSpan)).toEqual(["0 s", "59 s", "2 min", "1:00 h"]);
   expect(historyWords(null, "queued")).toBe("Enqueued");
   expect(historyWords("queued", "queued")).toBe("Reprioritised");
   expect(historyWords("failed", "queued")).toBe("Failed → Waiting");

@@ -20,6 +20,7 @@ from touchline.process.queue.queries import Transition
 from touchline.process.sampling.queries import FrameName, Moment
 from touchline.serve.clips.model import Clip
 from touchline.serve.registry.model import Upload
+from touchline.watch.showing.model import Goal, Match
 
 from .pages import LARGEST_PAGE
 from .settings import GraphqlSettings
@@ -55,6 +56,8 @@ class Loaders:
         )
         self.clips: DataLoader[str, Clip | None] = DataLoader(self._clips, max_batch_size=LARGEST_PAGE)
         self.lifecycles: DataLoader[str, Lifecycle] = DataLoader(self._lifecycles, max_batch_size=LARGEST_PAGE)
+        self.matches: DataLoader[int, Match | None] = DataLoader(self._matches, max_batch_size=LARGEST_PAGE)
+        self.goals: DataLoader[int, Sequence[Goal]] = DataLoader(self._goals, max_batch_size=LARGEST_PAGE)
         self.frames: DataLoader[Moment, FrameName | None] = DataLoader(self._frames, max_batch_size=LARGEST_PAGE)
 
     async def _uploads(self, hashes: list[str]) -> Sequence[Upload | None]:
@@ -74,6 +77,14 @@ class Loaders:
     async def _frames(self, moments: list[Moment]) -> Sequence[FrameName | None]:
         found = await self._sources.process.frames(self._principal, moments)
         return [found.get(moment) for moment in moments]
+
+    async def _matches(self, ids: list[int]) -> Sequence[Match | None]:
+        found = await self._sources.matches.matches(self._principal, ids)
+        return [found.get(match_id) for match_id in ids]
+
+    async def _goals(self, match_ids: list[int]) -> Sequence[Sequence[Goal]]:
+        found = await self._sources.matches.goals(self._principal, match_ids)
+        return [found.get(match_id, ()) for match_id in match_ids]
 
     async def _lifecycles(self, hashes: list[str]) -> Sequence[Lifecycle]:
         if self._lifecycle_is_away:

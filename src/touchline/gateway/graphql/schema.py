@@ -20,6 +20,7 @@ from .errors import TypedErrors, log
 from .guard import Guard
 from .jobs import JobMutations, JobQueries
 from .live.jobs import JobSubscriptions
+from .live.matches import MatchSubscriptions
 from .live.vods import VodSubscriptions
 from .nodes import Node, parse_global_id
 from .process import ProcessQueries
@@ -27,6 +28,7 @@ from .search import SearchQueries
 from .serve import VOD, Vod
 from .settings import GraphqlSettings
 from .vods import VodMutations, VodQueries, find_vod
+from .watch import WatchQueries
 
 FIND: dict[str, Callable[[Info, str], Awaitable[Node | None]]] = {
     VOD: lambda info, key: find_vod(info, parse_artifact_hash(key)),
@@ -35,7 +37,7 @@ FIND: dict[str, Callable[[Info, str], Awaitable[Node | None]]] = {
 
 
 @strawberry.type
-class Query(AccessQueries, VodQueries, ClipQueries, ProcessQueries, SearchQueries, JobQueries):
+class Query(AccessQueries, VodQueries, ClipQueries, ProcessQueries, SearchQueries, JobQueries, WatchQueries):
     @strawberry.field
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:  # noqa: A002  its name in the schema
         info.context.principal.require(Scope.READ)
@@ -55,7 +57,7 @@ class Mutation(VodMutations, ClipMutations, JobMutations):
 
 
 @strawberry.type
-class Subscription(VodSubscriptions, JobSubscriptions):
+class Subscription(VodSubscriptions, JobSubscriptions, MatchSubscriptions):
     pass
 
 

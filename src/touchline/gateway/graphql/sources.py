@@ -24,6 +24,8 @@ from touchline.process.segments.queries import EntityRow, Found, SegmentRow, Win
 from touchline.process.videos.queries import VideoState, find_video
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.registry.client import RegistryClient
+from touchline.watch.settings import WatchSettings
+from touchline.watch.showing.service import MatchReads
 
 
 class LifecycleClient:
@@ -72,9 +74,18 @@ class Sources:
     search: Search
     jobs: JobReads
     administration: JobAdministration
+    matches: MatchReads
 
 
-def build_sources(registry: RpcClient, artifacts: RpcClient, lifecycle: RpcClient, database: Database) -> Sources:
-    """Each leads to the process that answers for that role, which may be the same for all."""
+def build_sources(
+    registry: RpcClient,
+    artifacts: RpcClient,
+    lifecycle: RpcClient,
+    database: Database,
+    watch: WatchSettings | None = None,
+) -> Sources:
+    """Each client leads to the process that answers for that role, which may be the same for all."""
     clients = RegistryClient(registry), ArtifactClient(artifacts), LifecycleClient(lifecycle)
-    return Sources(*clients, ProcessReads(database), Search(database), JobReads(database), JobAdministration(database))
+    jobs = JobReads(database), JobAdministration(database)
+    matches = MatchReads(database, watch or WatchSettings())
+    return Sources(*clients, ProcessReads(database), Search(database), *jobs, matches)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 import strawberry
 from strawberry.types.nodes import SelectedField, Selection
 
+from touchline.gateway.media.survivors import survivor_of
 from touchline.kernel import Scope
 from touchline.kernel.errors import Conflict, DeadlineExceeded, InvalidInput, NotFound
 from touchline.kernel.ids import PlaybackId, parse_artifact_hash, parse_playback_id, video_id
@@ -143,15 +144,21 @@ async def _playback(info: Info, playback_id: str) -> Playback:
 
 async def _endpoint(context: Context, playback_id: PlaybackId) -> ViewerEndpoint:
     """Playback ids are public among the services; here another tenant's is one that does not exist."""
+    places, tenant_id = context.parts.media.places, context.principal.tenant_id
     try:
-        endpoint = await context.parts.media.places.find(playback_id)
+        endpoint = await places.find(playback_id)
         owner = endpoint.tenant_id
+    except NotFound:
+        kept = await survivor_of(context.parts.sources, tenant_id, playback_id)
+        if kept is None:
+            raise
+        endpoint, owner = await places.find(kept.playback_id), tenant_id
     except Conflict:
         identity = await context.parts.sources.registry.resolve_playback_id(playback_id)
-        if identity.tenant_id == context.principal.tenant_id:
+        if identity.tenant_id == tenant_id:
             raise
         endpoint, owner = None, identity.tenant_id
-    if endpoint is None or owner != context.principal.tenant_id:
+    if endpoint is None or owner != tenant_id:
         raise NotFound("there is nothing at this address")
     return endpoint
 

@@ -8,19 +8,22 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
-from touchline.gateway.rest.parts import Parts
+from touchline.gateway.rest.parts import GatewayParts, Parts
 from touchline.gateway.rest.problems import RESPONSES, problem, request_id_of
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.platform.objects.model import ByteRange, ObjectInfo
 
 from .parts import Media
-from .rules import File, Keys, file_of, frame_of, no_such_file, wanted_bytes
+from .rules import MANIFEST, POSTER, File, Keys, file_of, frame_of, no_such_file, wanted_bytes
+from .survivors import survivor
+from .tokens import Grant
 
 router = APIRouter(tags=["media"], responses=RESPONSES)
 ADDRESS = "/media/{token}/{artifact_hash}/{name:path}"
 RANGE_NOT_SATISFIABLE = 416
+REPLACED = 302
 
 
 @router.get(ADDRESS, response_model=None)
@@ -30,12 +33,29 @@ async def media_file(request: Request, token: str, artifact_hash: str, name: str
     if b"%" in request.scope.get("raw_path", b""):
         raise no_such_file()  # none of our names needs it, and a slash or a dot could hide behind it
     grant = media.tokens.read(token, artifact_hash, media.clock.now())
-    viewable = await media.places.find(grant.playback_id)
+    try:
+        viewable = await media.places.find(grant.playback_id)
+    except NotFound:
+        if elsewhere := await _elsewhere(parts, grant, name):
+            return elsewhere
+        raise
     if (viewable.artifact_hash, viewable.tenant_id) != (grant.artifact_hash, grant.tenant_id):
         raise no_such_file()
     keys = Keys(viewable.manifest_key, viewable.poster_key, viewable.clip_key)
     file = frame_of(name, viewable.artifact_hash) or file_of(name, keys, viewable.title)
     return await _answer(request, media, file)
+
+
+async def _elsewhere(parts: GatewayParts, grant: Grant, name: str) -> Response | None:
+    """A better copy took its place: a player begins anew there. Segments of two videos do not fit together."""
+    if name not in {MANIFEST, POSTER}:
+        return None
+    kept = await survivor(parts.graphql.sources, grant.tenant_id, grant.artifact_hash)
+    if kept is None:
+        return None
+    links = parts.media.links
+    link = (links.manifest if name == MANIFEST else links.poster)(grant.tenant_id, kept.playback_id, kept.artifact_hash)
+    return RedirectResponse(link.url, REPLACED, {"Cache-Control": "no-store"})
 
 
 async def _answer(request: Request, media: Media, file: File) -> Response:

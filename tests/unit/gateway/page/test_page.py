@@ -33,7 +33,10 @@ def client(folder: Path | None) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:4000")
 
 
-@pytest.mark.parametrize("path", ["/", "/sign-in", "/search", "/watch/abcdefgh01234567?t=1500", "/jobs", "/jobs/1"])
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/sign-in", "/matches?day=2026-11-15", "/search", "/watch/abcdefgh01234567?t=1500", "/jobs", "/jobs/1"],
+)
 async def test_every_view_is_the_document(folder: Path, path: str) -> None:
     async with client(folder) as browser:
         response = await browser.get(path)

@@ -22,6 +22,7 @@ from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import retried_forever
 
 from .closing import Closing
+from .connections import Connections
 from .store import Bounds, LiveEvent, LiveStore
 
 PAGE = 200
@@ -124,10 +125,20 @@ class Feeds:
         self._settings = settings
         self._types = types
         self._running: dict[Kind, _Running] = {}
+        self.connections = Connections(settings.connections_per_tenant)  # of every kind
 
     async def head(self, tenant_id: TenantId) -> int:
         """The last position of the log."""
         return (await LiveStore(self._database, tenant_id, self._types).bounds()).head
+
+    async def reaches(self, tenant_id: TenantId, position: int) -> bool:
+        """Whether the log still has everything after this position."""
+        return is_within(position, await LiveStore(self._database, tenant_id, self._types).bounds())
+
+    async def heard(self, tenant_id: TenantId, after: int, types: frozenset[str]) -> AsyncGenerator[LiveEvent]:
+        """What is in the log by now, and no more."""
+        async for event in History(LiveStore(self._database, tenant_id, types), after).until(None):
+            yield event
 
     async def listen(
         self, tenant_id: TenantId, after: int, close: Close, types: frozenset[str] | None = None
@@ -171,6 +182,10 @@ class Feeds:
 
 def require_within(position: int, bounds: Bounds) -> None:
     """A cursor that the log no longer reaches back to, or does not reach yet, would skip events in silence."""
-    if not bounds.oldest - 1 <= position <= bounds.head:
+    if not is_within(position, bounds):
         hint = "Load the list again, then subscribe without a cursor."
         raise InvalidInput("the cursor is too old", field="after", why="the log does not go back that far", hint=hint)
+
+
+def is_within(position: int, bounds: Bounds) -> bool:
+    return bounds.oldest - 1 <= position <= bounds.head

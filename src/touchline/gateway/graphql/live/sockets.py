@@ -25,7 +25,7 @@ from touchline.kernel import Principal, Scope
 from touchline.kernel.errors import Forbidden, LimitExceeded, TouchlineError, Unauthenticated
 
 from .closing import Closing
-from .connections import Connections, LiveConnection
+from .connections import LiveConnection
 from .messages import is_message
 
 TOKEN = "accessToken"  # noqa: S105  its name in the connection's parameters
@@ -58,7 +58,7 @@ class Sockets(GraphQL[Context, None]):
             allowed_origins=sorted(origins),
         )
         self._parts = parts
-        self._connections = Connections(settings.connections_per_tenant)
+        self._connections = parts.feeds.connections
 
     async def serve(self, websocket: WebSocket) -> None:
         with suppress(TimeoutError):  # it was closed, and its client did not take that

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { StreamHandlers } from "../../src/live/follow";
-import { createJobFeed } from "../../src/live/jobs";
+import { createFeed } from "../../src/live/feed";
 import type { JobEvent, Stream } from "../../src/live/socket";
 import { change, happened } from "../support/jobs";
 import { settle } from "../support/time";
@@ -14,7 +14,7 @@ function feeding() {
     },
   };
   const tokens = { accessToken: () => Promise.resolve(""), renew: () => Promise.resolve("") };
-  return { feed: createJobFeed(tokens, new AbortController().signal, stream), opened };
+  return { feed: createFeed(tokens, new AbortController().signal, stream), opened };
 }
 
 function listener() {

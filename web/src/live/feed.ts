@@ -1,30 +1,37 @@
 /**
- * What happens to jobs, for the pages that show them: followed while somebody listens, and not longer.
+ * What happens to jobs or matches, for the pages that show them: followed while somebody listens, and not longer.
  * Invariant: one connection, however many listen. Whoever listens first and reads afterwards misses nothing.
  */
 import type { Tokens } from "../api/client";
 import { waitOrWake } from "../kernel/waking";
 import { follow } from "./follow";
-import { JOBS, type JobEvent, type Stream } from "./socket";
+import type { JobEvent, MatchEvent, Stream } from "./socket";
 
-export interface JobListener {
-  readonly onEvent: (event: JobEvent) => void;
+export interface Listener<Event> {
+  readonly onEvent: (event: Event) => void;
   /** What happened before cannot be told: read everything again. */
   readonly onGap: () => void;
 }
 
-export interface JobFeed {
+export interface Feed<Event> {
   /** Until the answered function is called. */
-  readonly listen: (listener: JobListener) => () => void;
+  readonly listen: (listener: Listener<Event>) => () => void;
 }
 
-export function createJobFeed(tokens: Tokens, ends: AbortSignal, stream: Stream<JobEvent> = JOBS): JobFeed {
-  const listeners = new Set<JobListener>();
+export type JobListener = Listener<JobEvent>;
+export type MatchListener = Listener<MatchEvent>;
+
+export function createFeed<Event extends { readonly cursor: string }>(
+  tokens: Tokens,
+  ends: AbortSignal,
+  stream: Stream<Event>,
+): Feed<Event> {
+  const listeners = new Set<Listener<Event>>();
   let open: AbortController | null = null;
 
   function start(): AbortController {
     const life = new AbortController();
-    void follow<JobEvent>(
+    void follow<Event>(
       {
         open: (after, handlers, until) => stream.open(tokens, after, handlers, until),
         onEvent: (event) => listeners.forEach((listener) => listener.onEvent(event)),

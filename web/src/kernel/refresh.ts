@@ -2,7 +2,7 @@
  * Reads something again when it is wanted: the first time soon, then not more often than every one and a half seconds,
  * however many wishes there are. Never two readings at once.
  */
-import type { Wait } from "../kernel/waiting";
+import type { Wait } from "./waiting";
 
 export interface RefreshParts {
   readonly read: () => Promise<void>;

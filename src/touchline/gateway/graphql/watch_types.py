@@ -1,0 +1,216 @@
+"""Matches, goals and their videos as GraphQL shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import date, datetime
+
+import strawberry
+
+from touchline.kernel.ids import parse_artifact_hash
+from touchline.watch.showing import model, rules
+
+from .context import Info
+from .serve import Vod
+from .vods import find_vod
+
+OWN_GOAL, PENALTY = "Own Goal", "Penalty"
+
+
+@strawberry.type(description="A day, in UTC, on which there are matches.")
+class MatchDay:
+    day: date
+    matches: int
+    live: int = strawberry.field(description="Matches that are being played.")
+    goals: int
+    covered: int = strawberry.field(description="Goals with at least one video.")
+
+
+@strawberry.type
+class Team:
+    id: strawberry.ID
+    name: str
+    goals: int | None
+
+
+@strawberry.type(description="Why there is no video, or what went wrong most often.")
+class GoalReason:
+    code: str
+    words: str
+    count: int = strawberry.field(description="How many videos it concerns; 0: the goal as a whole.")
+
+
+@strawberry.type
+class FailureCount:
+    code: str
+    count: int
+
+
+@strawberry.type
+class GoalTelemetry:
+    attempts: int
+    found: int
+    downloaded: int
+    validated: int
+    archived: int
+    failures: list[FailureCount] = strawberry.field(description="By class, the most frequent first.")
+    first_seen: datetime
+    first_archived: datetime | None
+    first_video_seconds: float | None
+
+
+@strawberry.type
+class MatchTelemetry:
+    goals: int
+    covered: int = strawberry.field(description="Goals with at least one video.")
+    coverage: float | None = strawberry.field(description="Null without a goal.")
+    first_video_p50_seconds: float | None
+    first_video_p95_seconds: float | None
+    top_failure: GoalReason | None
+
+
+@strawberry.type(description="A kept video of a goal: an artifact like any other.")
+class GoalVideo:
+    artifact_hash: str
+    rank: int = strawberry.field(description="1 is the best.")
+    verified: bool = strawberry.field(description="Its clock shows the minute of the goal.")
+    clock: str | None = strawberry.field(description="As it was read in the picture.")
+    popularity: int = strawberry.field(description="How often the same video was found.")
+    source_url: str
+    archived_at: datetime
+    size_bytes: float
+    duration_ms: int
+    width: int
+    height: int
+    revision: int
+
+    @strawberry.field(description="Null until it was registered, and when it was deleted a moment ago.")
+    async def vod(self, info: Info) -> Vod | None:
+        return await find_vod(info, parse_artifact_hash(self.artifact_hash))
+
+
+@strawberry.type(description="A goal as it is followed. One that the referee takes away is no longer there.")
+class Goal:
+    event_id: str
+    generation: int = strawberry.field(description="Grows when an id that became free is given to another goal.")
+    match_id: strawberry.ID
+    team_id: strawberry.ID = strawberry.field(description="The side that it counts for.")
+    team_name: str
+    player_name: str | None = strawberry.field(description="Null while the scorer is not known.")
+    detail: str
+    is_own_goal: bool
+    is_penalty: bool
+    minute: int
+    extra_minute: int | None
+    home_score: int = strawberry.field(description="The score with this goal.")
+    away_score: int
+    state: str = strawberry.field(
+        description="unidentified, seen, stable, searching, validating, archiving or complete."
+    )
+    words: str = strawberry.field(description="The state as a person reads it.")
+    why: list[GoalReason] = strawberry.field(description="Why there is no video; none while nothing was tried.")
+    why_summary: str
+    outcome: str | None
+    is_complete: bool
+    telemetry: GoalTelemetry
+    videos: list[GoalVideo] = strawberry.field(description="The best one first.")
+    revision: int
+
+
+@strawberry.type
+class Match:
+    id: strawberry.ID
+    stage: str = strawberry.field(description="staging, active or completed.")
+    status: str = strawberry.field(description="As the feed says it: NS, 1H, HT, 2H, FT and so on.")
+    elapsed: int | None = strawberry.field(description="The minute of play.")
+    kick_off: datetime
+    league_name: str
+    home: Team
+    away: Team
+    checked_at: datetime | None = strawberry.field(description="When the feed last answered about it.")
+    failure: str | None = strawberry.field(description="Why the last look at it failed.")
+    revision: int
+    number: strawberry.Private[int]
+
+    @strawberry.field(description="In the order of play.")
+    async def goals(self, info: Info) -> list[Goal]:
+        limits = info.context.parts.sources.matches.limits
+        return [goal_of(goal, limits) for goal in await info.context.loaders.goals.load(self.number)]
+
+    @strawberry.field
+    async def telemetry(self, info: Info) -> MatchTelemetry:
+        return telemetry_of(await info.context.loaders.goals.load(self.number))
+
+
+def match_of(match: model.Match) -> Match:
+    return Match(
+        id=strawberry.ID(str(match.id)),
+        stage=match.stage,
+        status=match.status,
+        elapsed=match.elapsed,
+        kick_off=match.kick_off,
+        league_name=match.league_name,
+        home=Team(id=strawberry.ID(str(match.home_id)), name=match.home_name, goals=match.home_goals),
+        away=Team(id=strawberry.ID(str(match.away_id)), name=match.away_name, goals=match.away_goals),
+        checked_at=match.last_monitor,
+        failure=match.failure,
+        revision=match.revision,
+        number=match.id,
+    )
+
+
+def goal_of(goal: model.Goal, limits: model.Limits) -> Goal:
+    shown = rules.show(goal, limits)
+    return Goal(
+        event_id=goal.event_id,
+        generation=goal.generation,
+        match_id=strawberry.ID(str(goal.fixture_id)),
+        team_id=strawberry.ID(str(goal.team_id)),
+        team_name=goal.team_name,
+        player_name=goal.player_name if rules.is_identified(goal) else None,
+        detail=goal.detail,
+        is_own_goal=goal.detail == OWN_GOAL,
+        is_penalty=goal.detail == PENALTY,
+        minute=goal.minute,
+        extra_minute=goal.extra,
+        home_score=goal.home_score,
+        away_score=goal.away_score,
+        state=shown.state,
+        words=shown.words,
+        why=[GoalReason(**asdict(reason)) for reason in shown.why],
+        why_summary=shown.summary,
+        outcome=goal.outcome,
+        is_complete=goal.download_complete,
+        telemetry=_goal_telemetry(goal),
+        videos=[GoalVideo(**asdict(video)) for video in goal.videos],
+        revision=goal.revision,
+    )
+
+
+def telemetry_of(goals: Sequence[model.Goal]) -> MatchTelemetry:
+    said = rules.summary(goals)
+    return MatchTelemetry(
+        goals=said.goals,
+        covered=said.covered,
+        coverage=said.coverage,
+        first_video_p50_seconds=said.first_video_p50_s,
+        first_video_p95_seconds=said.first_video_p95_s,
+        top_failure=GoalReason(**asdict(said.top_failure)) if said.top_failure else None,
+    )
+
+
+def _goal_telemetry(goal: model.Goal) -> GoalTelemetry:
+    said = rules.telemetry(goal)
+    failures = sorted(said.failures.items(), key=lambda one: (-one[1], one[0]))
+    return GoalTelemetry(
+        attempts=said.attempts,
+        found=said.found,
+        downloaded=said.downloaded,
+        validated=said.validated,
+        archived=said.archived,
+        failures=[FailureCount(code=code, count=count) for code, count in failures],
+        first_seen=said.first_seen,
+        first_archived=said.first_archived,
+        first_video_seconds=said.first_video_s,
+    )

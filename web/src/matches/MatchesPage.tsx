@@ -1,0 +1,68 @@
+import { useSignal } from "@preact/signals";
+import { PageTitle } from "../app/PageTitle";
+import { useSource } from "../app/useSource";
+import { useWorkspace } from "../app/workspace";
+import { ProblemNotice } from "../design/Notice";
+import { SkeletonRows } from "../design/SkeletonRows";
+import { now } from "../kernel/clock";
+import { dayOf } from "./address";
+import { DayBar } from "./DayBar";
+import { createDays, type Days } from "./days";
+import { MatchCard } from "./MatchCard";
+import { createMatches } from "./matches";
+import styles from "./MatchesPage.module.css";
+import type { Playing } from "./model";
+import { NoMatches } from "./NoMatches";
+import { chosenDay, figuresOf, groupsOf } from "./rules";
+import { figureWords, todayOf } from "./words";
+
+export function MatchesPage({ query }: { readonly query: string }) {
+  const { matchFeed } = useWorkspace();
+  const days = useSource(matchFeed, (request, ends) => createDays(request, ends), []);
+  const day = chosenDay(days.days.value, dayOf(query), todayOf(now.value));
+  return (
+    <>
+      <PageTitle name="Matches" class={styles.title} />
+      {day === null ? <Nothing days={days} /> : <Day key={day} day={day} days={days} />}
+    </>
+  );
+}
+
+/** While there are no days: they are on their way, did not come, or there are none. */
+function Nothing({ days }: { readonly days: Days }) {
+  const loading = days.loading.value;
+  switch (loading.kind) {
+    case "loading":
+      return <SkeletonRows count={4} label="Loading matches" />;
+    case "failed":
+      return <ProblemNotice problem={loading.problem} onRetry={() => void days.load()} />;
+    case "idle":
+      return <NoMatches />;
+  }
+}
+
+function Day({ day, days }: { readonly day: string; readonly days: Days }) {
+  const { matchFeed } = useWorkspace();
+  const list = useSource(matchFeed, (request, ends) => createMatches(request, day, ends), [day]);
+  const playing = useSignal<Playing | null>(null);
+  const matches = list.matches.value;
+  const loading = list.loading.value;
+  return (
+    <>
+      <p class={styles.figures}>{matches.length > 0 ? figureWords(figuresOf(matches)) : "\u00a0"}</p>
+      <DayBar days={days.days.value} chosen={day} />
+      {matches.length === 0 && loading.kind === "loading" && <SkeletonRows count={4} label="Loading matches" />}
+      {matches.length === 0 && loading.kind === "failed" && (
+        <ProblemNotice problem={loading.problem} onRetry={() => void list.load()} />
+      )}
+      {groupsOf(matches).map(({ title, matches: grouped }) => (
+        <section key={title} class={styles.group} aria-label={title}>
+          <h2 class={styles.heading}>{title}</h2>
+          {grouped.map((match) => (
+            <MatchCard key={match.id} match={match} playing={playing} />
+          ))}
+        </section>
+      ))}
+    </>
+  );
+}
