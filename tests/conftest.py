@@ -83,10 +83,10 @@ async def postgres_server(shared_stack: RunningStack) -> PostgresServer:
 
 
 @pytest.fixture(scope="session", params=SERVERS)
-async def any_server(request: pytest.FixtureRequest) -> AsyncGenerator[PostgresServer]:
+async def any_server(request: pytest.FixtureRequest, postgres_server: PostgresServer) -> AsyncGenerator[PostgresServer]:
     """Every PostgreSQL that this machine has, from the oldest that is supported to our own."""
     if request.param == EMBEDDED:
-        yield request.getfixturevalue("postgres_server")
+        yield postgres_server
         return
     with ExitStack() as stack:
         server = stack.enter_context(debian_postgres.debian_postgres())
