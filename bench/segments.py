@@ -7,8 +7,9 @@ threshold, one stream of the reader, runs folded chunk by chunk, merged and pars
 A string counts as found if a segment that overlaps its time has exactly it as whole words. Its start and end are those
 of the segments that say it, next to each other: a score and a clock in one line are a new segment with every second.
 What a wipe hides for less than the gap that segments allow has not gone. Entities are compared by kind and normalized
-value within each string's time: those of the true strings against those of all segments in their places. What boards
-and shirts say elsewhere is text too and counts as neither.
+value, line by line: those of the true strings against those of all segments in their places. Strings that stand beside
+each other may be read as one line or as several (90:00 and +2:25 are one clock or two). What boards and shirts say
+elsewhere is text too and counts as neither.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -44,6 +46,7 @@ from touchline.process.segments.model import Frame, Segment
 from touchline.world.videos.labelling import write_labelled
 
 WITHIN_MS = 500
+SHORTEST_MS = 200  # two samples: a line that stands for less is on its way to another
 VIDEO = uuid4()
 ASKED = OcrPayload(video_id=VIDEO, frame_paths=(f"frames/{VIDEO}",))
 
@@ -122,16 +125,59 @@ def judge(tally: Tally, shown: Sequence[Stood], found: Index) -> None:
     judge_entities(tally, shown, segments)
 
 
+def lines_of(shown: Sequence[Stood]) -> list[tuple[Stood, list[str]]]:
+    """What stands on one line at the same time, from left to right, for as long as the line stays the same."""
+    moments = sorted({moment for each in shown for moment in (each.start_ms, each.end_ms)})
+    found: dict[tuple[tuple[str, ...], Box], list[Stood]] = {}
+    for start, end in pairwise(moments):
+        for line in rows_of([each for each in shown if each.start_ms <= start and end <= each.end_ms]):
+            parts = tuple(each.text for each in line)
+            same = found.setdefault((parts, line[0].box), [])
+            if same and same[-1].end_ms == start:
+                same[-1] = replace(same[-1], end_ms=end)
+            else:
+                same.append(Stood(" ".join(parts), around([each.box for each in line]), start, end))
+    lines = ((each, list(parts)) for (parts, _), same in found.items() for each in same)
+    return [line for line in lines if line[0].end_ms - line[0].start_ms >= SHORTEST_MS]
+
+
+def rows_of(shown: Sequence[Stood]) -> Iterator[list[Stood]]:
+    left = sorted(shown, key=lambda each: each.box.x)
+    while left:
+        row = [left.pop(0)]
+        for each in left[:]:
+            if is_beside(row[-1].box, each.box):
+                row.append(each)
+                left.remove(each)
+        yield row
+
+
+def is_beside(box: Box, other: Box) -> bool:
+    height = min(box.height, other.height)
+    apart = abs(box.y + box.height / 2 - other.y - other.height / 2)
+    return apart < height / 2 and -height < other.x - box.x - box.width < 2 * height
+
+
+def around(boxes: Sequence[Box]) -> Box:
+    left, top = min(each.x for each in boxes), min(each.y for each in boxes)
+    right, bottom = max(each.x + each.width for each in boxes), max(each.y + each.height for each in boxes)
+    return Box(left, top, right - left, bottom - top)
+
+
 def judge_entities(tally: Tally, shown: Sequence[Stood], segments: Sequence[Segment]) -> None:
-    """Each true one must stand in a segment of its time, and each found one in a string of its time."""
-    for stood in shown:
-        for wanted in entities_of(stood.text):
-            is_there = any(wanted in entities_of(each.text) for each in segments if meets(each, stood))
-            tally.right += is_there
-            tally.missed += not is_there
+    """Each true one must stand in a segment of its time, and each found one in a line of its time."""
+    lines = lines_of(shown)
+    for stood, parts in lines:
+        there = [entity for each in segments if meets(each, stood) for entity in entities_of(each.text)]
+        readings = (entities_of(stood.text), [entity for part in parts for entity in entities_of(part)])
+        wanted = min(readings, key=lambda reading: sum(each not in there for each in reading))
+        missed = sum(each not in there for each in wanted)
+        tally.right += len(wanted) - missed
+        tally.missed += missed
     for segment in segments:
-        if any(shares(segment.box, stood.box) for stood in shown):
-            true = [wanted for each in shown if meets(segment, each) for wanted in entities_of(each.text)]
+        beside = [line for line in lines if meets(segment, line[0])]
+        if any(shares(segment.box, stood.box) for stood, _ in lines):
+            true = [entity for stood, parts in beside for text in (stood.text, *parts) for entity in entities_of(text)]
             tally.invented += sum(each not in true for each in entities_of(segment.text))
 
 

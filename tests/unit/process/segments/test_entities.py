@@ -33,6 +33,7 @@ WAVE = "\U0001f44b\U0001f3fd"
         ("ARS 2-1 CHE", ["number 2-1 2-1 score"]),
         ("2 \u2013 1, 3:2", ["number 2 \u2013 1 2-1 score", "number 3:2 3-2 score"]),
         ("63:07 and 63'", ["number 63:07 63:07 clock", "number 63' 63 clock"]),
+        ("+4:22", ["number +4:22 +4:22 clock"]),
         ("45:00 +2:13 90+3\u2019", ["number 45:00 +2:13 45:00+2:13 clock", "number 90+3\u2019 90+3 clock"]),
         ("4-4-2", ["number 4 4 plain", "number 4 4 plain", "number 2 2 plain"]),
         ("Attendance 48,210", ["number 48,210 48210 plain"]),
