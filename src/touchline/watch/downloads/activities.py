@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -35,7 +34,6 @@ class Means:
     sources: Sources
     validation: Validation
     temporal: Client
-    upload_input: Callable[[GoalRef], object]  # of the archive's workflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,4 +83,4 @@ class DownloadActivities:
         return Looking(self.ground, means.sandbox, means.scratch, means.validation, self.settings)
 
     def _handing(self) -> Handing:
-        return Handing(self.ground, self.means.temporal, self.means.upload_input)
+        return Handing(self.ground, self.means.temporal)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from temporalio.client import Client
 
 from touchline.contracts.events.watch import GoalChanged
+from touchline.watch.archive.starting import tell
 from touchline.watch.ground import Ground
-from touchline.watch.model import TASK_QUEUE, GoalRef
+from touchline.watch.model import GoalRef
 
 from . import incoming
 from .messages import Batch, CleanUp, Registered
@@ -19,15 +19,12 @@ from .rules import LONGEST_WHY
 from .store import DownloadStore
 
 _LOG = logging.getLogger(__name__)
-UPLOAD_WORKFLOW = "UploadWorkflow"
-ADD_VIDEOS = "add_videos"
 
 
 @dataclass(frozen=True, slots=True)
 class Handing:
     ground: Ground
     temporal: Client
-    upload_input: Callable[[GoalRef], object]  # what the archive's workflow starts with
 
     async def queue(self, batch: Batch) -> bool:
         """The row first, so that the archive knows what it is told of. Whether the goal still lives."""
@@ -38,14 +35,7 @@ class Handing:
                 return False
             waits = await store.add_batch(goal, batch.batch_id, batch.videos, self.ground.clock.now())
         if waits:
-            await self.temporal.start_workflow(
-                UPLOAD_WORKFLOW,
-                self.upload_input(goal),
-                id=f"upload-{goal.name}",
-                task_queue=TASK_QUEUE,
-                start_signal=ADD_VIDEOS,
-                start_signal_args=[batch.batch_id],
-            )
+            await tell(self.temporal, goal, batch.batch_id)
         _LOG.info("[DOWNLOAD] Queued for upload", extra={"event": goal.name, "count": len(batch.videos)})
         return True
 

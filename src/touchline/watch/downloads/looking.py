@@ -17,6 +17,7 @@ from touchline.kernel import TouchlineError
 from touchline.kernel.errors import NotFound
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded
 from touchline.media.fingerprint.formats import to_text
+from touchline.media.fingerprint.model import Style, Way
 from touchline.media.fingerprint.service import take_fingerprint
 from touchline.media.sandbox import Sandbox
 from touchline.platform.scratch import Scratch
@@ -32,6 +33,7 @@ from .store import DownloadStore
 
 _LOG = logging.getLogger(__name__)
 Heartbeat = Callable[[str], None]
+CAREFUL = Way(style=Style.CAREFUL)  # tells goals before one camera apart; the other is what the archive shows
 
 
 class Verdict(Protocol):
@@ -96,12 +98,13 @@ class Looking:
         try:
             async with self._copy(found) as path:
                 taken = await take_fingerprint(self.sandbox, path, lambda share: heartbeat(f"{share:.0%}"))
+                careful = await take_fingerprint(self.sandbox, path, lambda share: heartbeat(f"{share:.0%}"), CAREFUL)
         except (InvalidMedia, MediaLimitExceeded, NotFound) as error:
             return await self._give_up(same, error)
         async with self._at(same) as (store, living):
             if living is None:
                 return Hashed(Outcome.OVER)
-            await store.fingerprinted(living, same.videos, to_text(taken))
+            await store.fingerprinted(living, same.videos, f"{to_text(taken)}\n{to_text(careful)}")
         _LOG.info("[HASH] Generated hash", extra={"event": goal.name, "post": found.url, "frames": len(taken)})
         return Hashed(Outcome.DONE, len(taken))
 

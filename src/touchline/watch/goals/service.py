@@ -10,17 +10,19 @@ import logging
 from datetime import datetime
 
 from touchline.contracts.events.watch import GoalChanged
+from touchline.kernel.errors import Conflict
 from touchline.platform.postgres.database import Transaction
 from touchline.watch.archive.service import drop_all, move_all
 from touchline.watch.feed.model import FeedFixture
+from touchline.watch.model import GoalRef
 from touchline.watch.settings import WatchSettings
 
 from .deadlines import overdue
-from .model import Applied, Said, StoredGoal, Written
+from .model import Applied, Said, StoredGoal, Triggered, Written
 from .rules import decide, to_search
 from .store import GoalStore
 
-__all__ = ["apply_poll", "close_overdue"]
+__all__ = ["apply_poll", "close_overdue", "search_again"]
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +57,19 @@ async def close_overdue(transaction: Transaction, fixture_id: int, now: datetime
         revision = await store.close(goal, now)
         transaction.announce(_changed(goal, Said.COMPLETE), revision=revision)
         log.warning("[MONITOR] goal ended without its search", extra={"goal": goal.ref.name, "outcome": goal.outcome})
+
+
+async def search_again(transaction: Transaction, goal: GoalRef) -> Triggered:
+    """By hand: all attempts once more. What was kept and found stays."""
+    found = await GoalStore(transaction.connection).search_again(goal)
+    if found is None:
+        raise Conflict("this goal cannot be searched for now", why="its search runs, or its scorer is not known")
+    workflow_id, label, revision = found
+    changed = GoalChanged(
+        event_id=goal.event_id, generation=goal.generation, fixture_id=goal.fixture_id, what=Said.STABLE
+    )
+    transaction.announce(changed, revision=revision)
+    return Triggered(goal, workflow_id, label)
 
 
 async def _write(transaction: Transaction, store: GoalStore, written: Written) -> None:

@@ -94,6 +94,26 @@ class HeldMatch:
     goals: Sequence[StoredGoal]  # living or not
 
 
+SEARCH_AGAIN: LiteralString = """
+-- Only one whose search is over, or never began. Its next run has an id of its own.
+UPDATE watch.goals
+   SET workflow_id = regexp_replace(workflow_id, '-again[0-9]+$', '') || '-again'
+                     || (coalesce(substring(workflow_id FROM '-again([0-9]+)$')::int, 0) + 1),
+       monitor_complete = false, search_started_at = NULL, twitter_attempt = 0, search_failure = NULL,
+       download_started = '{}', download_workflows = '{}', download_complete = false, completed_at = NULL,
+       outcome = NULL, revision = revision + 1
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND event_id = %(event_id)s AND generation = %(generation)s
+   AND removed_at IS NULL AND workflow_id IS NOT NULL AND (download_complete OR NOT monitor_complete)
+RETURNING workflow_id, label, revision
+"""
+PUT_BATCHES_ASIDE: LiteralString = """
+-- The attempts of the next run have the numbers of these.
+UPDATE watch.upload_batches SET batch_id = batch_id || '~' || to_char(queued_at, 'YYYYMMDDHH24MISSMS')
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND event_id = %(event_id)s AND generation = %(generation)s
+   AND archived_at IS NOT NULL
+"""
+
+
 class GoalStore:
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
@@ -135,6 +155,13 @@ class GoalStore:
         while living and not await fetch_one(self._connection, GoalRef, HOLD, **_this(living)):
             living = await self.living(living)  # it went while we waited for it
         return living
+
+    async def search_again(self, goal: GoalRef) -> tuple[str, str, int] | None:
+        """The id and the label of its next run, and its revision; None: it is searched for, or cannot be."""
+        row = await (await self._connection.execute(SEARCH_AGAIN, _this(goal))).fetchone()
+        if row is not None:
+            await self._connection.execute(PUT_BATCHES_ASIDE, _this(goal))
+        return row
 
     async def _revision(self, query: LiteralString, values: Mapping[str, Any]) -> int:
         [(revision,)] = await (await self._connection.execute(query, values)).fetchall()

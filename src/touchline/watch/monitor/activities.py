@@ -13,6 +13,7 @@ from temporalio import activity
 
 from touchline.kernel.errors import TouchlineError
 from touchline.watch.calls import Call
+from touchline.watch.downloads.incoming import sweep_incoming
 from touchline.watch.failures import told_to_temporal
 from touchline.watch.feed.client import FeedClient
 from touchline.watch.feed.documents import Unreadable, read_fixture
@@ -31,7 +32,6 @@ from .messages import COMPLETED, Compared, Look, Monitored, Processed, Search
 
 MISSING = "missing"  # the feed answered without it
 STALE = "stale"  # another run has looked since, or it is in another stage
-INCOMING = "watch/incoming"
 AnyCall: TypeAlias = Call[list[FixtureOutcome]] | Call[Compared] | Call[Processed]
 
 
@@ -112,7 +112,7 @@ class MonitorActivities:
         async def complete(fixture_id: int) -> FixtureOutcome:
             is_complete = await events.complete(fixture_id, look.run_id, self.settings)
             if is_complete:
-                await self._sweep(fixture_id)
+                await sweep_incoming(self.ground, fixture_id)
             return FixtureOutcome(fixture_id, COMPLETED if is_complete else "not_ready")
 
         return await self._each(look.fixture_ids, complete, calls.COMPLETE_FIXTURE_IF_READY)
@@ -184,10 +184,3 @@ class MonitorActivities:
         now = self.ground.clock.now()
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             await service.fail_answered(transaction, fixture_id, what, now, self.settings)
-
-    async def _sweep(self, fixture_id: int) -> None:
-        """What downloads have left behind: nobody needs it now."""
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
-            event_ids = await FixtureStore(transaction).event_ids(fixture_id)
-        for event_id in event_ids:
-            await self.ground.objects.delete_prefix(f"{INCOMING}/{event_id}")

@@ -57,20 +57,21 @@ class Events:
 
     async def _searches(self, transaction: Transaction, triggered: Sequence[Triggered]) -> list[Search]:
         facts = await search_facts(transaction, [each.goal for each in triggered]) if triggered else {}
-        return [self._search(each, facts[each.goal]) for each in triggered if each.goal in facts]
+        return [search_for(each, facts[each.goal], self.settings) for each in triggered if each.goal in facts]
 
-    def _search(self, triggered: Triggered, facts: SearchFacts) -> Search:
-        given = TwitterInput(
-            goal=triggered.goal,
-            label=triggered.label,
-            player_name=facts.player_name or "",
-            team_id=facts.team_id,
-            team_name=facts.team_name,
-            other_team_id=facts.other_team_id,
-            other_team_name=facts.other_team_name,
-            own_goal=facts.detail == OWN_GOAL,
-            attempts=self.settings.search_attempts,
-            interval_s=self.settings.search_interval.total_seconds(),
-            rest_s=self.settings.search_rest.total_seconds(),
-        )
-        return Search(triggered.workflow_id, facts.at, given)
+
+def search_for(triggered: Triggered, facts: SearchFacts, settings: WatchSettings) -> Search:
+    given = TwitterInput(
+        goal=triggered.goal,
+        label=triggered.label,
+        player_name=facts.player_name or "",
+        team_id=facts.team_id,
+        team_name=facts.team_name,
+        other_team_id=facts.other_team_id,
+        other_team_name=facts.other_team_name,
+        own_goal=facts.detail == OWN_GOAL,
+        attempts=settings.search_attempts,
+        interval_s=settings.search_interval.total_seconds(),
+        rest_s=settings.search_rest.total_seconds(),
+    )
+    return Search(triggered.workflow_id, facts.at, given)

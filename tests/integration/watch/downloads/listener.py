@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from touchline.watch.model import GoalRef
-
-
-@dataclass(frozen=True)
-class Told:
-    goal: GoalRef
+    from touchline.watch.archive.messages import UploadInput
 
 
 @workflow.defn(name="UploadWorkflow")
@@ -21,7 +14,7 @@ class Listener:
         self.batches = list[str]()
 
     @workflow.run
-    async def run(self, told: Told) -> list[str]:
+    async def run(self, given: UploadInput) -> list[str]:
         await workflow.wait_condition(lambda: bool(self.batches))
         return self.batches
 

@@ -66,15 +66,15 @@ async def test_an_engine_that_is_away_is_no_verdict(pitch: Pitch) -> None:
     assert (row["state"], row["verified"]) == ("downloaded", None)
 
 
-async def test_the_fingerprint_is_the_dense_one_as_text(pitch: Pitch) -> None:
+async def test_the_dense_fingerprint_comes_first_and_the_careful_one_behind_it(pitch: Pitch) -> None:
     await downloaded(pitch, FIRST, SECOND)
     beats = list[str]()
     same = SameFile(GOAL, [FIRST, SECOND])
     assert await looking(pitch, Opinion()).fingerprint(same, beats.append) == Hashed(Outcome.DONE, 22)
     [text] = {(await pitch.row(video))["fingerprint"] for video in same.videos}
     assert text.startswith("dense:0.25:0.25=")
-    fingerprint = from_text(text)
-    assert (len(fingerprint), fingerprint.style) == (22, Style.DENSE)
+    dense, careful = (from_text(line) for line in text.splitlines())
+    assert (len(dense), dense.style, careful.style) == (22, Style.DENSE, Style.CAREFUL)
     assert len(beats) >= 22 // 5
 
 

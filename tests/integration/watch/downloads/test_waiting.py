@@ -14,12 +14,11 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from tests.integration.watch.downloads.conftest import Opinion, Pitch, found
-from tests.integration.watch.downloads.listener import Told
 from tests.integration.watch.downloads.test_workflow import goal_row, run
 from touchline.kernel.errors import Unavailable
 from touchline.watch.downloads.messages import DownloadResult
 from touchline.watch.downloads.syndication.client import Syndication
-from touchline.watch.model import FoundRef, GoalRef
+from touchline.watch.model import FoundRef
 
 TEST_SERVER = Path(sys.executable).parent / "temporal-test-server"
 FIRST, OTHER = found("two videos"), found("two videos", 2)
@@ -58,18 +57,19 @@ async def test_nothing_waits_longer_than_agreed(pitch: Pitch, skipping: Client) 
 class Away:
     """The archive's door, shut for a while."""
 
+    client: Client
     times: int
 
-    def __call__(self, goal: GoalRef) -> Told:
+    async def start_workflow(self, *arguments: Any, **options: Any) -> Any:
         if self.times:
             self.times -= 1
             raise Unavailable("not now")
-        return Told(goal)
+        return await self.client.start_workflow(*arguments, **options)
 
 
 async def test_a_part_of_our_own_that_is_away_loses_no_video(pitch: Pitch, skipping: Client) -> None:
     await pitch.find(FIRST)
-    result = await run(pitch, skipping, Opinion(), FIRST, upload_input=Away(times=7))
+    result = await run(pitch, skipping, Opinion(), FIRST, door=cast("Client", Away(skipping, times=7)))
     assert result == DownloadResult(downloaded=1, queued=1)
 
 

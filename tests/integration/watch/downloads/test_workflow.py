@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from temporalio.client import Client
 from temporalio.worker import Replayer, Worker
 
 from tests.integration.watch.downloads.conftest import GOAL, Opinion, Pitch, Said, found
-from tests.integration.watch.downloads.listener import Listener, Told
+from tests.integration.watch.downloads.listener import Listener
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.temporal.client import connect, ensure_namespace
 from touchline.platform.temporal.settings import TemporalSettings
 from touchline.watch.downloads.activities import DownloadActivities, Means
 from touchline.watch.downloads.messages import DownloadInput, DownloadResult
 from touchline.watch.downloads.workflow import DownloadWorkflow
-from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE, FoundRef, GoalRef
+from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE, FoundRef
 from touchline.watch.settings import WatchSettings
 
 BUILD = "test"  # without one, all that was imported is read again to make one up
-UploadInput: TypeAlias = Callable[[GoalRef], Told]
 
 FIRST, SAME, OTHER = found("two videos"), found("same as the first"), found("two videos", 2)
 
@@ -40,8 +39,8 @@ async def temporal(endpoints: Endpoints) -> Client:
 
 
 @asynccontextmanager
-async def working(pitch: Pitch, client: Client, opinion: Opinion, upload_input: UploadInput) -> AsyncGenerator[None]:
-    means = Means(pitch.sandbox, pitch.scratch, pitch.sources, opinion, client, upload_input)
+async def working(pitch: Pitch, client: Client, opinion: Opinion, door: Client) -> AsyncGenerator[None]:
+    means = Means(pitch.sandbox, pitch.scratch, pitch.sources, opinion, door)
     own = DownloadActivities(pitch.ground, means, pitch.settings, WatchSettings(search_attempts=1))
     light = [own.queue_videos_for_upload, own.cleanup_download_temp, own.register_download]
     heavy = [own.download_single_video, own.validate_video_is_soccer, own.generate_video_hash]
@@ -54,11 +53,12 @@ async def working(pitch: Pitch, client: Client, opinion: Opinion, upload_input: 
 
 
 async def run(
-    pitch: Pitch, client: Client, opinion: Opinion, *videos: FoundRef, upload_input: UploadInput = Told
+    pitch: Pitch, client: Client, opinion: Opinion, *videos: FoundRef, door: Client | None = None
 ) -> DownloadResult:
+    """`door`: by which the archive is told."""
     given = DownloadInput(GOAL, 1, "Northport-Sorensen", list(videos))
     workflow_id = f"{given.workflow_id}-{token_hex(4)}"
-    async with working(pitch, client, opinion, upload_input):
+    async with working(pitch, client, opinion, door or client):
         return await client.execute_workflow(DownloadWorkflow.run, given, id=workflow_id, task_queue=TASK_QUEUE)
 
 
