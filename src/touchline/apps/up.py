@@ -30,22 +30,29 @@ def stack(loaded: Loaded, tell: Tell, greet: Tell) -> Stack:
         settings=loaded.settings.stack,
         outside=wiring.outside(loaded.settings),
         clickhouse=owner_limits(loaded.settings.clickhouse),
-        roles=lambda where: [_control(loaded), _worker(loaded)],
+        roles=lambda where: roles(loaded),
         on_ready=on_ready,
         tell=tell,
     )
 
 
-def _control(loaded: Loaded) -> Role:
-    gateway = wiring.gateway_settings(loaded)
-    command = [sys.executable, "-m", "touchline", "run", "control"]
-    return Role("control", command, f"http://{gateway.host}:{gateway.port}/health/ready")
+def roles(loaded: Loaded) -> list[Role]:
+    gateway, worker = wiring.gateway_settings(loaded), wiring.worker_settings(loaded)
+    found = [
+        _role("control", f"{gateway.host}:{gateway.port}/health/ready"),
+        _role("worker", f"{worker.host}:{worker.port}/health/ready", needs=("control",)),
+    ]
+    if loaded.settings.watch.enabled:
+        watch, browser = wiring.watch_settings(loaded), wiring.browser_settings(loaded)
+        found += [
+            _role("browser", f"{browser.host}:{browser.port}/health"),
+            _role("watch", f"{watch.host}:{watch.port}/health/ready", needs=("control", "browser")),
+        ]
+    return found
 
 
-def _worker(loaded: Loaded) -> Role:
-    worker = wiring.worker_settings(loaded)
-    command = [sys.executable, "-m", "touchline", "run", "worker"]
-    return Role("worker", command, f"http://{worker.host}:{worker.port}/health/ready", needs=("control",))
+def _role(name: str, health: str, needs: tuple[str, ...] = ()) -> Role:
+    return Role(name, [sys.executable, "-m", "touchline", "run", name], f"http://{health}", needs)
 
 
 async def _welcome(loaded: Loaded, where: Endpoints, greet: Tell) -> None:

@@ -25,8 +25,10 @@ from touchline.platform.stack.endpoints import Outside, read_endpoints
 from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.ports import read_ports
 from touchline.platform.stack.secrets import read_secrets
-from touchline.platform.stack.stack import CLUSTER_SECRET, GATEWAY_PORT, WORKER_PORT
+from touchline.platform.stack.stack import BROWSER_PORT, CLUSTER_SECRET, GATEWAY_PORT, WATCH_PORT, WORKER_PORT
 from touchline.process.queue.settings import WorkerSettings
+from touchline.watch.browser.settings import BrowserSettings
+from touchline.watch.settings import WatchSettings
 
 from .settings import Loaded, Settings
 
@@ -68,9 +70,30 @@ def gateway_settings(loaded: Loaded) -> GatewaySettings:
 
 
 def worker_settings(loaded: Loaded) -> WorkerSettings:
-    """With the port that was chosen for this data folder, unless one is set; without either its health is not asked."""
+    """Without a port its health is not asked."""
     given = loaded.settings.worker
-    return given.model_copy(update={"port": given.port or read_ports(data_folder(loaded).ports).get(WORKER_PORT, 0)})
+    return given.model_copy(update={"port": given.port or _chosen_port(loaded, WORKER_PORT)})
+
+
+def watch_settings(loaded: Loaded) -> WatchSettings:
+    given = loaded.settings.watch
+    return given.model_copy(update={"port": given.port or _chosen_port(loaded, WATCH_PORT)})
+
+
+def browser_settings(loaded: Loaded) -> BrowserSettings:
+    given = loaded.settings.browser
+    return given.model_copy(update={"port": given.port or _chosen_port(loaded, BROWSER_PORT)})
+
+
+def browser_url(loaded: Loaded) -> str:
+    """Where the browser role answers: elsewhere if that is set, else on this machine."""
+    browser = browser_settings(loaded)
+    return loaded.settings.discovery.browser_url or f"http://{browser.host}:{browser.port}"
+
+
+def _chosen_port(loaded: Loaded, name: str) -> int:
+    """For this data folder; 0 when no start has chosen one."""
+    return read_ports(data_folder(loaded).ports).get(name, 0)
 
 
 def scratch_folder(loaded: Loaded) -> Path:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from touchline.contracts.settings import Duration, Field, Section
+from touchline.contracts.settings import Duration, Field, Port, Section
 
 
 class WatchSettings(Section):
     enabled: bool = False
     """Whether `touchline up` watches football. It needs a key of the feed, and a session of the social network."""
+
+    host: str = "127.0.0.1"
+    """The address on which health and metrics of the role answer."""
+
+    port: Port = 0
+    """The port on which they answer; 0 takes the one that `touchline up` chose, if any."""
+
+    heavy_at_once: int = Field(default=2, ge=1, le=64)
+    """How many videos one watch process fetches, looks at or compares at the same time."""
 
     tenant: str = ""
     """The slug of the tenant that matches and their videos belong to. Empty: the oldest one."""

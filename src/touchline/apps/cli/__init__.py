@@ -17,7 +17,7 @@ from touchline import __version__
 from touchline.apps.redaction import redact
 from touchline.kernel.errors import Defect, InvalidInput, TouchlineError, surface
 
-from . import access, clips, config, demo, events, jobs, media, roles, scan, search, stack, tasks, upload, world
+from . import access, clips, config, demo, events, jobs, media, roles, scan, search, stack, tasks, upload, watch, world
 from .output import AsJson, progress, show, show_error, show_json
 
 application = typer.Typer(
@@ -37,6 +37,7 @@ application.add_typer(scan.commands)
 application.add_typer(clips.commands, name="clips")
 application.add_typer(media.commands, name="media")
 application.add_typer(tasks.commands)
+application.add_typer(watch.commands, name="watch")
 application.add_typer(jobs.commands, name="jobs")
 application.add_typer(events.commands, name="events")
 application.add_typer(world.commands, name="world")

@@ -20,6 +20,8 @@ commands = typer.Typer()
 class RoleName(StrEnum):
     CONTROL = "control"
     WORKER = "worker"
+    WATCH = "watch"
+    BROWSER = "browser"
 
 
 @commands.command()
@@ -58,3 +60,11 @@ def _role(name: RoleName) -> Callable[[Loaded], Coroutine[Any, Any, None]]:
             from touchline.apps.worker import run_worker
 
             return run_worker
+        case RoleName.WATCH:
+            from touchline.apps.watch import run_watch
+
+            return run_watch
+        case RoleName.BROWSER:
+            from touchline.apps.browser import run_browser
+
+            return run_browser

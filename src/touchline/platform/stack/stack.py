@@ -32,8 +32,11 @@ from .users import service_user
 
 GATEWAY_PORT = "gateway"
 WORKER_PORT = "worker"
+WATCH_PORT = "watch"
+BROWSER_PORT = "browser"
+ROLE_PORTS = (GATEWAY_PORT, WORKER_PORT, WATCH_PORT, BROWSER_PORT)
 CLUSTER_SECRET = "cluster"  # noqa: S105 - the name of one
-PORTS = (*postgres.PORTS, *temporal.PORTS, *objects.PORTS, *clickhouse.PORTS, GATEWAY_PORT, WORKER_PORT)
+PORTS = (*postgres.PORTS, *temporal.PORTS, *objects.PORTS, *clickhouse.PORTS, *ROLE_PORTS)
 SECRETS = (*postgres.SECRETS, *objects.SECRETS, *clickhouse.SECRETS, CLUSTER_SECRET)
 SERVERS: dict[str, Callable[[Installation], Part]] = {
     postgres.NAME: postgres.postgres_part,

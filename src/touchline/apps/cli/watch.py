@@ -1,0 +1,161 @@
+"""`touchline watch`: matches and goals on the command line, and what is started by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from touchline.kernel.errors import NotFound
+
+from .output import AsJson, show, show_json, show_table
+from .work import with_database
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from touchline.platform.postgres.database import Database
+    from touchline.watch.showing.model import Goal, GoalDocument, Match
+
+commands = typer.Typer(help="Follow matches, look at goals, start things by hand.", no_args_is_help=True)
+
+EventId = Annotated[str, typer.Argument(help="The id of the goal, like 1379142_40_306_Goal_1.")]
+
+
+@commands.command()
+def ingest(
+    date: Annotated[str, typer.Option("--date", help="Only this day, like 2026-11-21.")] = "",
+    fixture: Annotated[list[int] | None, typer.Option("--fixture", help="Only this match, whoever plays.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch the matches of today and tomorrow, of another day, or some by their ids. Waits for the end."""
+    from touchline.apps import watching
+    from touchline.apps.settings import load
+
+    result = asyncio.run(watching.ingest(load(), date or None, fixture))
+    if as_json:
+        show_json(asdict(result))
+        return
+    show(f"{result.stored} matches stored, {len(result.failed)} failed, {result.removed} old ones removed")
+    for failed in result.failed:
+        show(f"  {failed.fixture_id}: {failed.what}")
+
+
+@commands.command(name="fixture")
+def show_fixture(
+    fixture_id: Annotated[int, typer.Argument(help="The feed's id of the match.")], as_json: AsJson = False
+) -> None:
+    """Show a match with its goals."""
+    match, goals = with_database(lambda database, settings: _match(database, settings.watch.tenant, fixture_id))
+    if as_json:
+        show_json({**asdict(match), "goals": [asdict(goal) for goal in goals]})
+        return
+    score = ":".join("-" if goals_of is None else str(goals_of) for goals_of in (match.home_goals, match.away_goals))
+    show(f"{match.home_name} - {match.away_name}  {score}  {match.status}  {match.stage}  {match.kick_off:%F %R} UTC")
+    show_table(["MINUTE", "SCORE", "SCORER", "GOAL", "VIDEOS", "STATE"], [_goal_row(goal) for goal in goals])
+
+
+@commands.command(name="goal")
+def show_goal(event_id: EventId, as_json: AsJson = False) -> None:
+    """Show everything that was found for a goal, and what became of it."""
+    goal, document = with_database(lambda database, settings: _goal(database, settings.watch.tenant, event_id))
+    if as_json:
+        show_json({**asdict(goal), "discovered": list(document.discovered)})
+        return
+    show("  ".join([*_goal_row(goal), goal.event_id]))
+    rows = [
+        [str(each["attempt"]), each["state"], each["url"], each["why"] or each["artifact_hash"] or "-"]
+        for each in document.discovered
+    ]
+    show_table(["ATTEMPT", "STATE", "POST", "WHY, OR WHICH VIDEO"], rows)
+
+
+@commands.command()
+def retry(event_id: EventId, as_json: AsJson = False) -> None:
+    """Search for a goal once more, with all attempts. What was kept stays."""
+    from touchline.apps import watching
+    from touchline.apps.settings import load
+
+    workflow_id = asyncio.run(watching.retry(load(), event_id))
+    _tell(as_json, {"workflow_id": workflow_id}, f"searching again: {workflow_id}")
+
+
+@commands.command()
+def replay(
+    workflow_id: Annotated[str, typer.Argument(help="The id of a run, as Temporal's page shows it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Replay a run with the code of this version: would it do the same again?"""
+    from touchline.apps import watching
+    from touchline.apps.settings import load
+
+    asyncio.run(watching.replay(load(), workflow_id))
+    _tell(as_json, {"replays": True}, f"{workflow_id} replays")
+
+
+@commands.command()
+def login(
+    cookies: Annotated[Path, typer.Option("--cookies", exists=True, dir_okay=False, help="Exported from a browser.")],
+    as_json: AsJson = False,
+) -> None:
+    """Give the browser role your session of the social network."""
+    from touchline.apps import watching
+    from touchline.apps.settings import load
+
+    count = watching.login(load(), cookies)
+    _tell(as_json, {"cookies": count}, f"{count} cookies are kept; the next search uses them")
+
+
+@commands.command()
+def status(as_json: AsJson = False) -> None:
+    """Show what is left of the feed's budget, whether the search works, and where Temporal's page is."""
+    from touchline.apps import watching
+    from touchline.apps.settings import load
+
+    found = asyncio.run(watching.status(load()))
+    if as_json:
+        show_json(found)
+        return
+    for name, value in found.items():
+        show(f"{name:22} {value if value is not None else '-'}")
+
+
+def _tell(as_json: bool, document: dict[str, Any], line: str) -> None:
+    if as_json:
+        show_json(document)
+    else:
+        show(line)
+
+
+async def _match(database: Database, tenant: str, fixture_id: int) -> tuple[Match, Sequence[Goal]]:
+    from touchline.apps.watching import watch_tenant
+    from touchline.watch import queries
+
+    async with database.transaction(await watch_tenant(database, tenant)) as transaction:
+        found = await queries.matches(transaction, [fixture_id])
+        goals = await queries.goals_of_matches(transaction, [fixture_id])
+    if fixture_id not in found:
+        raise NotFound(f"there is no match {fixture_id}", hint="`touchline watch ingest --fixture ID` fetches one.")
+    return found[fixture_id], goals.get(fixture_id, ())
+
+
+async def _goal(database: Database, tenant: str, event_id: str) -> tuple[Goal, GoalDocument]:
+    from touchline.apps.watching import watch_tenant
+    from touchline.watch import queries
+
+    async with database.transaction(await watch_tenant(database, tenant)) as transaction:
+        goal = await queries.find_goal(transaction, event_id)
+        document = await queries.goal_document(transaction, goal.key) if goal else None
+    if goal is None or document is None:
+        raise NotFound(f"there is no goal {event_id}", hint="`touchline watch fixture ID` lists those of a match.")
+    return goal, document
+
+
+def _goal_row(goal: Goal) -> list[str]:
+    minute = f"{goal.minute}+{goal.extra}" if goal.extra else str(goal.minute)
+    state = goal.outcome or (f"attempt {goal.twitter_attempt}" if goal.monitor_complete else f"seen {goal.seen} times")
+    score = f"{goal.home_score}-{goal.away_score}"
+    return [minute, score, goal.player_name or "?", goal.detail, str(len(goal.videos)), state]

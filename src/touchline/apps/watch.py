@@ -1,0 +1,170 @@
+"""The watch process: the Temporal workers of matches, goals and their videos, until it is told to stop.
+
+Invariant: it holds no state of its own. Any number may run, on any number of machines; killing one loses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+import httpx
+
+from touchline.contracts.tenants import Owner
+from touchline.kernel import SystemClock
+from touchline.kernel.errors import Misconfigured
+from touchline.media.sandbox import Sandbox
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.periodic.runner import PeriodicRunner, Task
+from touchline.platform.postgres.database import Database
+from touchline.platform.scratch import Scratch, open_scratch
+from touchline.platform.temporal.client import Client, connect, ensure_namespace
+from touchline.watch import schedules
+from touchline.watch.aliases.activities import AliasActivities
+from touchline.watch.aliases.service import AliasMaker
+from touchline.watch.aliases.wikidata import WikidataClient
+from touchline.watch.archive.activities import ArchiveActivities
+from touchline.watch.discovery.activities import DiscoveryActivities
+from touchline.watch.discovery.canary import Canary
+from touchline.watch.discovery.client import SearchClient
+from touchline.watch.discovery.service import Discovery
+from touchline.watch.discovery.settings import DiscoverySettings
+from touchline.watch.downloads.activities import DownloadActivities, Means
+from touchline.watch.downloads.sources import open_sources
+from touchline.watch.feed.budget import Budget
+from touchline.watch.feed.client import FeedClient
+from touchline.watch.fixtures.clubs.service import TrackedTeams
+from touchline.watch.ground import Ground
+from touchline.watch.ingest.activities import IngestActivities
+from touchline.watch.language_model.client import ModelClient
+from touchline.watch.monitor.activities import MonitorActivities
+from touchline.watch.validation.service import Validator
+from touchline.watch.worker import activities_of, hands, work
+
+from . import wiring
+from .health import answering
+from .running import beside, keep_what_is_loaded, on_stop_signal, process_name
+from .settings import Loaded, Settings
+from .watching import watch_owner
+
+MINUTE = timedelta(minutes=1)
+OWNER_AFTER_S = 0.5
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    ground: Ground
+    http: httpx.AsyncClient
+    feed: FeedClient
+    sandbox: Sandbox
+    scratch: Scratch
+    validator: Validator
+    model: ModelClient
+
+
+async def run_watch(loaded: Loaded) -> None:
+    """Until SIGTERM or SIGINT."""
+    stop = asyncio.Event()
+    on_stop_signal(stop.set)
+    settings, where = loaded.settings, wiring.endpoints(loaded)
+    client = await connect(where.temporal, settings.temporal)
+    await ensure_namespace(client, settings.temporal)
+    health = wiring.watch_settings(loaded)
+    told = answering(health.host, health.port, client.count_workflows) if health.port else nullcontext()
+    async with told, _open(loaded, stop) as parts:
+        if parts is not None:
+            await _watch(loaded, parts, client, stop)
+
+
+async def _watch(loaded: Loaded, parts: Parts, client: Client, stop: asyncio.Event) -> None:
+    settings, discovery = loaded.settings, _discovery(loaded)
+    archive = ArchiveActivities(parts.ground, settings.watch, client)
+    search = SearchClient(discovery, parts.http)
+    activities = activities_of(
+        archive,
+        _downloads(parts, settings, client),
+        *_matches(parts, settings, has_attributes=await schedules.register_attributes(client)),
+        AliasActivities(parts.ground, _aliases(parts, settings)),
+        DiscoveryActivities(Discovery(parts.ground, discovery), search),
+    )
+    await schedules.reconcile(client, settings.watch, settings.fixtures)
+    tasks = [
+        Canary(parts.ground, search, discovery).task,
+        Task("resume the archive of goals", MINUTE, _resuming(archive)),
+    ]
+    periodic = PeriodicRunner(parts.ground.database, tasks, settings.periodic, process_name())
+    keep_what_is_loaded()
+    await beside(work(client, hands(activities, settings.watch.heavy_at_once), stop), [periodic.run()])
+
+
+@asynccontextmanager
+async def _open(loaded: Loaded, stop: asyncio.Event) -> AsyncGenerator[Parts | None]:
+    """None: it was stopped before anybody owned what is watched."""
+    settings, where, clock = loaded.settings, wiring.endpoints(loaded), SystemClock()
+    with open_scratch(wiring.scratch_folder(loaded)) as scratch:
+        async with (
+            Database(where.postgres.worker_url, settings.postgres) as database,
+            ObjectStore(where.objects, settings.objects) as objects,
+            Sandbox(settings.media) as sandbox,
+            httpx.AsyncClient(trust_env=False) as http,
+        ):
+            owner = await _owner(database, settings.watch.tenant, stop)
+            if owner is None:
+                yield None
+                return
+            model, ground = ModelClient(settings.model, http), Ground(database, objects, owner, clock)
+            async with (
+                FeedClient(settings.feed, Budget(ground, settings.feed)) as feed,
+                Validator(sandbox, settings.validation, model if model.is_set else None) as validator,
+            ):
+                yield Parts(ground, http, feed, sandbox, scratch, validator, model)
+
+
+async def _owner(database: Database, tenant: str, stop: asyncio.Event) -> Owner | None:
+    """Waits until there is somebody: a new installation has nobody yet, and a tenant may be made later."""
+    said = False
+    while not stop.is_set():
+        try:
+            return await watch_owner(database, tenant)
+        except Misconfigured as error:
+            if not said:
+                logger.warning("waiting for an owner", extra={"reason": str(error), "next": error.hint})
+            said = True
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), OWNER_AFTER_S)
+    return None
+
+
+def _matches(parts: Parts, settings: Settings, *, has_attributes: bool) -> tuple[IngestActivities, MonitorActivities]:
+    teams = TrackedTeams(parts.ground, parts.feed, settings.feed)
+    ingest = IngestActivities(parts.ground, parts.feed, teams, settings.fixtures, settings.watch.retention)
+    return ingest, MonitorActivities(parts.ground, parts.feed, settings.fixtures, settings.watch, has_attributes)
+
+
+def _aliases(parts: Parts, settings: Settings) -> AliasMaker:
+    wikidata = WikidataClient(settings.aliases, parts.http)
+    return AliasMaker(parts.feed, wikidata, parts.model, settings.aliases, parts.ground.clock)
+
+
+def _downloads(parts: Parts, settings: Settings, client: Client) -> DownloadActivities:
+    means = Means(parts.sandbox, parts.scratch, open_sources(settings.downloads), parts.validator, client)
+    return DownloadActivities(parts.ground, means, settings.downloads, settings.watch)
+
+
+def _discovery(loaded: Loaded) -> DiscoverySettings:
+    """With the browser role of this machine, unless another one is set."""
+    return loaded.settings.discovery.model_copy(update={"browser_url": wiring.browser_url(loaded)})
+
+
+def _resuming(archive: ArchiveActivities) -> Callable[[], Awaitable[bool]]:
+    async def run_pass() -> bool:
+        await archive.resume_uploads()
+        return False
+
+    return run_pass
