@@ -13,11 +13,13 @@ setup: ## Install everything into .venv; quick when nothing changed
 web: ## Build the page into web/dist; quick when nothing changed
 	@scripts/setup-web
 
-demo: setup web ## Start the product, put a video through it and show where it plays; Ctrl-C stops it
+demo: setup web ## Start the product and play a simulated match day through it; Ctrl-C stops it
+	@scripts/setup-browser demo
 	@$(BIN)/touchline demo
 
 test: setup web check ## Check, then run the whole suite with a sample of the chaos tests
 	@scripts/setup-debian
+	@scripts/setup-browser test
 	TOUCHLINE_CHAOS=sample $(BIN)/pytest --numprocesses 3 --dist loadscope --no-loadscope-reorder
 
 check: setup web ## Lint, format, types, import contracts; the same for the page, and its unit tests

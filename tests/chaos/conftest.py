@@ -32,7 +32,7 @@ def pytest_report_header() -> str:
     return f"chaos: {configured()}"
 
 
-SAMPLE_WITHIN_S = 300  # what hangs is said soon; in full size a test says itself how long it may take
+SAMPLE_WITHIN_S = 600  # what hangs is said soon; in full size a test says itself how long it may take
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""What `scripts/setup-debian` changes on a machine: it installs what is missing, and does nothing beside it.
+"""What `scripts/setup-debian` and `setup-browser` change on a machine: they install what is missing, nothing beside.
 
 `apt-get` is a program here that notes what it is asked for; only root gets to it.
 """
@@ -45,7 +45,8 @@ class Machine:
             "DEBIAN_CLUSTERS": str(self.folder / "etc" / "createcluster.conf"),
             "APT_LOG": str(log),
         }
-        subprocess.run([str(ROOT / "scripts" / "setup-debian")], env=environment, check=True, capture_output=True)
+        for script in ("setup-debian", "setup-browser"):
+            subprocess.run([str(ROOT / "scripts" / script)], env=environment, check=True, capture_output=True)
         return log.read_text().splitlines()
 
 

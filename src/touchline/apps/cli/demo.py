@@ -1,47 +1,95 @@
-"""`touchline demo`: everything started, and one video through all of it."""
+"""`touchline demo`: everything started, and a match day through all of it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
+from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import AsJson, progress, show, show_json
+from .output import AsJson, progress, show, show_json, show_table
 
 if TYPE_CHECKING:
+    from touchline.apps.demonstration.profile import State
+    from touchline.apps.settings import Loaded
     from touchline.platform.endpoints import Endpoints
+    from touchline.platform.stack.role import Role
 
 commands = typer.Typer()
 
+Script = Annotated[
+    Path | None,
+    typer.Option(
+        "--script", exists=True, dir_okay=False, help="A match day that you wrote, instead of the demo's own."
+    ),
+]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the browser when there is one.")]
+READ_WITHIN = timedelta(minutes=2)
 
 
 @commands.command()
-def demo(open_browser: Open = True, as_json: AsJson = False) -> None:
-    """Start everything, upload a clip, wait until it plays, show where, and keep running. Ctrl-C stops it."""
-    from touchline.apps import demo as showing
+def demo(open_browser: Open = True, script: Script = None, as_json: AsJson = False) -> None:
+    """Start everything, play a simulated match day through it, compare the end with the truth, and keep running."""
     from touchline.apps import up
-    from touchline.apps.handover import hand_over
+    from touchline.apps.demonstration import profile
     from touchline.apps.settings import load
     from touchline.platform.stack.stack import run_stack
 
     loaded = load()
+    profile.require_no_real_football(loaded)
+    folder = loaded.settings.data / "demo"
+    state = profile.read_state(folder)
+    profile.apply(os.environ, state)
+    loaded = load()
 
     async def on_ready(where: Endpoints) -> None:
-        shown = await showing.show_video(loaded, progress)
-        if as_json:
-            show_json({"url": shown.video.url, "sign_in_link": shown.sign_in_link})
-        else:
-            show(f"\nThe video plays at {shown.video.url}\nSign in and watch it, once, with {shown.sign_in_link}\n")
-            progress("Everything keeps running; Ctrl-C stops it.")
-        if open_browser and _has_screen() and not await hand_over(shown.sign_in_link, typer.launch):
-            progress("The browser did not come for the link: open it yourself.")
+        await _show(loaded, state, open_browser=open_browser, as_json=as_json)
 
-    asyncio.run(run_stack(replace(up.stack(loaded, progress, show), on_ready=on_ready)))
+    def roles(where: Endpoints) -> list[Role]:
+        return [_world(loaded, state, script or profile.DAY), *up.roles(loaded)]
+
+    asyncio.run(run_stack(replace(up.stack(loaded, progress, show), roles=roles, on_ready=on_ready)))
+
+
+def _world(loaded: Loaded, state: State, script: Path) -> Role:
+    from touchline.apps.demonstration import profile
+    from touchline.platform.stack.role import Role
+
+    begins = ["--starts-at", state.starts_at] if state.starts_at else ["--starts-in", "3s"]
+    folder = str(loaded.settings.data / "demo" / "videos")
+    options = ["--script", str(script.absolute()), "--port", str(state.port), "--folder", folder, "--json", *begins]
+    command = [sys.executable, "-m", "touchline", "world", "serve", *options]
+    return Role("world", command, f"{profile.world_url(state)}/world/clock")
+
+
+async def _show(loaded: Loaded, state: State, *, open_browser: bool, as_json: bool) -> None:
+    from touchline.apps import wiring
+    from touchline.apps.demonstration import comparing, profile, showing
+    from touchline.apps.handover import hand_over
+
+    world = profile.world_url(state)
+    truth = await showing.world_document(world, "truth")
+    begins = (await showing.world_document(world, "day"))["matches"][0]["kick_off"]
+    profile.write_state(loaded.settings.data / "demo", replace(state, starts_at=begins))
+    url, link = f"{wiring.gateway_url(loaded)}/matches", await showing.sign_in_link(loaded)
+    if not as_json:
+        show(f"\nThe matches are at {url}\nSign in and watch them, once, with {link}\n")
+    if open_browser and _has_screen() and not await hand_over(link, typer.launch):
+        progress("The browser did not come for the link: open it yourself.")
+    compared = await showing.Follower(loaded, truth, progress).follow()
+    search = await showing.found_by_search(truth, READ_WITHIN)
+    if as_json:
+        show_json({"url": url, "sign_in_link": link, "goals": [asdict(each) for each in compared], "search": search})
+        return
+    show("")
+    show_table(["MATCH", "MINUTE", "SCORER", "TRUTH", "TOUCHLINE", ""], list(comparing.rows(compared)))
+    show(f"\n{search or 'The search has read no caption of a scorer yet.'}\n")
+    progress("Everything keeps running; Ctrl-C stops it.")
 
 
 def _has_screen() -> bool:

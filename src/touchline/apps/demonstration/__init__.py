@@ -1,0 +1,1 @@
+"""`touchline demo`: a match day of the simulated world through the whole product."""

@@ -1,0 +1,138 @@
+"""What `touchline demo` tells once everything is ready: each goal as it goes, then the day beside its truth.
+
+Invariant: it only reads, as anybody may; what it tells happened in the product.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import httpx
+
+from touchline.apps import wiring
+from touchline.apps.searching import ask
+from touchline.apps.settings import Loaded
+from touchline.apps.up import Tell
+from touchline.apps.uploading.session import Access
+from touchline.gateway.auth.first import OPERATOR, first_sign_in_link
+from touchline.gateway.auth.model import COMMAND_LINE
+from touchline.gateway.auth.owners import TenantOwners
+from touchline.gateway.auth.parts import build_administration
+from touchline.gateway.auth.sessions.links import link_url
+from touchline.kernel import SystemClock, TenantId
+from touchline.kernel.errors import Unavailable
+from touchline.platform.postgres.database import Database
+from touchline.watch import queries
+from touchline.watch.showing.model import Goal
+
+from .comparing import Compared, compare, ended
+
+LOOK_EVERY_S = 0.5
+PATIENCE = timedelta(minutes=6)  # a slow machine may need more than the day takes
+
+Goals = Mapping[int, Sequence[Goal]]
+
+
+async def sign_in_link(loaded: Loaded) -> str:
+    """Once, to the matches."""
+    clock, base_url = SystemClock(), wiring.gateway_url(loaded)
+    async with wiring.open_database(loaded) as database:
+        await first_sign_in_link(database, base_url, loaded.settings.auth, clock)  # so that there is somebody
+        administration = build_administration(database, loaded.settings.auth, clock)
+        user = await administration.users.by_email(COMMAND_LINE, OPERATOR.email)
+        link = await administration.links.issue(COMMAND_LINE, user.tenant_id, user.id)
+    return link_url(base_url, link, then="/matches")
+
+
+async def world_document(url: str, path: str) -> dict[str, Any]:
+    async with httpx.AsyncClient(base_url=url, trust_env=False) as world:
+        answer = await world.get(f"/world/{path}")
+        return answer.raise_for_status().json()
+
+
+@dataclass
+class Follower:
+    """Follows the day until every goal's search is over."""
+
+    loaded: Loaded
+    truth: Mapping[str, Any]
+    tell: Tell
+
+    async def follow(self) -> list[Compared]:
+        told: dict[tuple[str, int], str] = {}
+        goals: Goals = {}
+        async with wiring.open_database(self.loaded) as database:
+            tenant = await _tenant(database)
+            try:
+                async with asyncio.timeout(PATIENCE.total_seconds()):
+                    while not ended(self.truth, goals):
+                        await asyncio.sleep(LOOK_EVERY_S)
+                        with suppress(Unavailable):  # a part that died comes back
+                            goals = await self._goals(database, tenant)
+                            self._tell_changes(told, goals)
+            except TimeoutError:
+                self.tell("The day took longer than expected; this is what there is.")
+        return compare(self.truth, goals)
+
+    async def _goals(self, database: Database, tenant: TenantId) -> Goals:
+        async with database.transaction(tenant) as transaction:
+            return await queries.goals_of_matches(transaction, [match["id"] for match in self.truth["matches"]])
+
+    def _tell_changes(self, told: dict[tuple[str, int], str], goals: Goals) -> None:
+        now = {goal.key: goal for match in goals.values() for goal in match}
+        for key, goal in now.items():
+            line = describe(goal)
+            if told.get(key) != line:
+                self.tell(line)
+                told[key] = line
+        for key in told.keys() - now.keys():
+            self.tell(f"{told.pop(key).partition(':')[0]}: taken away")
+
+
+def describe(goal: Goal) -> str:
+    score = f"{goal.home_score}-{goal.away_score}"
+    minute = f"{goal.minute}+{goal.extra}" if goal.extra else str(goal.minute)
+    return f"{goal.team_name} {score}, {goal.player_name or 'nobody yet'} {minute}': {_state(goal)}"
+
+
+def _state(goal: Goal) -> str:
+    if goal.videos:
+        best = goal.videos[0]
+        times = f", found {best.popularity} times" if best.popularity > 1 else ""
+        return f"{len(goal.videos)} video{'s' if len(goal.videos) > 1 else ''}{times}"
+    if goal.download_complete:
+        return "no video"
+    return "searching" if goal.monitor_complete else "seen"
+
+
+async def found_by_search(truth: Mapping[str, Any], within: timedelta) -> str | None:
+    """Where a scorer's caption plays, as the search finds it; None when nothing was read in time."""
+    words = [goal["player"]["name"].split()[-1] for goal in truth["goals"] if goal["outcome"] == "stands"]
+    try:
+        async with asyncio.timeout(within.total_seconds()):
+            while True:
+                for word in words:
+                    if (hit := await _first_hit(word)) and hit["url"]:
+                        return f"`touchline search {word}` finds “{hit['text']}” and plays it at {hit['url']}"
+                await asyncio.sleep(1)
+    except TimeoutError:
+        return None
+
+
+async def _first_hit(word: str) -> Mapping[str, Any] | None:
+    with suppress(Unavailable):
+        hits = (await ask(Access("", None, OPERATOR.email), word, "relevance", 1, ""))["hits"]
+        return hits[0] if hits else None
+    return None
+
+
+async def _tenant(database: Database) -> TenantId:
+    owner = await TenantOwners(database).first()
+    if owner is None:
+        raise Unavailable("there is no tenant yet")
+    return owner.tenant_id

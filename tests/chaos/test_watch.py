@@ -1,0 +1,119 @@
+"""`touchline demo` as a newcomer starts it, with a shorter day and while parts of it die: it ends as if nobody had."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chaos.conftest import Chaos
+from tests.support.installation import Installation, temporary_installation
+from touchline.platform.stack.leftovers import find_leftovers
+
+PARTS = ["watch", "browser", "temporal", "postgres", "objects"]
+DAY = """
+name: One goal that stands, one that does not
+seed: 3
+matches:
+  - home: Harrowmere Rovers
+    away: Kingsfold City
+    style: bar
+    minute_lasts: 200ms
+    half_time: 1s
+    added: [1, 1]
+    chatter: 0
+    incidents:
+      - kind: goal
+        minute: 2
+        side: home
+        player: Sørensen
+        told_after: 0s
+        posts: {copies: 2, transforms: [small, trimmed], first_after: 0s, last_after: 1s, look_alikes: 0}
+      - {kind: goal, minute: 20, side: away, player: Ashdown, told_after: 0s, annulled_after: 8s, posts: {copies: 0}}
+"""
+SHORT = {
+    "TOUCHLINE_WATCH_MONITOR_INTERVAL": "1s",
+    "TOUCHLINE_WATCH_SEARCH_ATTEMPTS": "2",
+    "TOUCHLINE_WATCH_SEARCH_INTERVAL": "4s",
+}
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(1200)
+def test_a_day_ends_as_it_truly_was_whoever_dies(tmp_path: Path, chaos: Chaos) -> None:
+    dying = chaos.random("watch").sample(PARTS, len(PARTS) if chaos.full else 1)
+    (tmp_path / "day.yaml").write_text(DAY)
+    demo = ("demo", "--no-open", "--json", "--script", str(tmp_path / "day.yaml"))
+    with temporary_installation(SHORT) as fresh, ThreadPoolExecutor(1) as beside:
+        with fresh.start(*demo) as process:
+            assert process.stdout
+            assert process.stderr
+            told = beside.submit(document, process.stdout)
+            lines = iter(process.stderr.readline, "")
+            for part in deaths(lines, dying):
+                kill(fresh, part)
+            try:
+                check(told.result())
+                by_hand(fresh.run)
+            finally:
+                process.send_signal(signal.SIGINT)
+        assert process.returncode == 0
+        assert not find_leftovers(fresh.folder)
+
+
+def deaths(lines: Iterator[str], dying: list[str]) -> Iterator[str]:
+    """One with each thing that is told of a goal."""
+    for line in lines:
+        assert not line.startswith("error"), line
+        if "': " in line:
+            yield dying.pop(0)
+        if not dying:
+            return
+
+
+def kill(fresh: Installation, part: str) -> None:
+    found = next(each.pid for each in fresh.state.parts if each.name == part)
+    if found:  # else it is being started again already
+        os.kill(found, signal.SIGKILL)
+
+
+def check(told: Any) -> None:
+    assert [(goal["scorer"], goal["right"]) for goal in told["goals"]] == [
+        ("M. Sørensen", True),
+        ("M. Ashdown", True),
+    ]
+    [standing, annulled] = told["goals"]
+    assert "found 2 times" in standing["found"], "the copies are one video"
+    assert annulled["found"] == "gone"
+    assert "touchline search Sørensen" in told["search"]
+    assert "/sign-in?next=%2Fmatches#token=" in told["sign_in_link"]
+
+
+def document(lines: Iterable[str]) -> Any:
+    """The one JSON document on stdout; the command goes on behind it."""
+    found: list[str] = []
+    for line in lines:
+        found.append(line)
+        if line.rstrip() == "}":
+            break
+    return json.loads("".join(found))
+
+
+def by_hand(run: Any) -> None:
+    """The commands for operators, on the day that was played."""
+    code, match = run("watch", "fixture", "9070101")
+    assert (code, match["home_name"], len(match["goals"])) == (0, "Harrowmere Rovers", 1)
+    [goal] = match["goals"]
+    code, found = run("watch", "goal", goal["event_id"])
+    assert (code, {each["state"] for each in found["discovered"]}) == (0, {"downloaded"})
+    code, again = run("watch", "retry", goal["event_id"])
+    assert (code, again["workflow_id"].endswith("-again1")) == (0, True)
+    assert run("watch", "replay", again["workflow_id"]) == (0, {"replays": True})
+    code, ingested = run("watch", "ingest", "--fixture", "9070101")
+    assert (code, ingested["stored"]) == (0, 1)
