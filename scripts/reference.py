@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 from prometheus_client.metrics import MetricWrapperBase
@@ -102,6 +102,8 @@ def settings_page() -> str:
 
 
 def type_text(field: FieldInfo) -> str:
+    if get_origin(field.annotation) is Literal:
+        return ", ".join(f"`{word}`" for word in get_args(field.annotation))
     if get_origin(field.annotation) is tuple:
         return f"list of {_kind_text(get_args(field.annotation)[0])}; with commas in the environment"
     kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not types.NoneType]
@@ -109,6 +111,8 @@ def type_text(field: FieldInfo) -> str:
 
 
 def _kind_text(kind: Any) -> str:
+    if get_origin(kind) is Annotated:
+        return _kind_text(get_args(kind)[0])
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return ", ".join(f"`{member}`" for member in kind)
     return TYPE_NAMES[kind]

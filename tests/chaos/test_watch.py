@@ -63,7 +63,8 @@ def test_a_day_ends_as_it_truly_was_whoever_dies(tmp_path: Path, chaos: Chaos) -
                 by_hand(fresh.run)
             finally:
                 process.send_signal(signal.SIGINT)
-        assert process.returncode == 0
+                _, errors = process.communicate()
+        assert process.returncode == 0, errors
         assert not find_leftovers(fresh.folder)
 
 
