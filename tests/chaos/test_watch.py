@@ -71,7 +71,7 @@ def test_a_day_ends_as_it_truly_was_whoever_dies(tmp_path: Path, chaos: Chaos) -
 def deaths(lines: Iterator[str], dying: list[str]) -> Iterator[str]:
     """One with each thing that is told of a goal."""
     for line in lines:
-        assert not line.startswith("error"), line
+        assert not line.startswith("error"), line + "".join(lines)
         if "': " in line:
             yield dying.pop(0)
         if not dying:

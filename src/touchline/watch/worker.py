@@ -56,7 +56,10 @@ def hands(activities: Iterable[Activity], heavy_at_once: int) -> Hands:
 def activities_of(*parts: object) -> list[Activity]:
     """The methods of these objects that are activities."""
     return [
-        method for part in parts for _, method in inspect.getmembers(part, inspect.ismethod) if _is_activity(method)
+        getattr(part, name)
+        for part in parts
+        for name, method in inspect.getmembers(type(part), inspect.isfunction)
+        if _is_activity(method)
     ]
 
 

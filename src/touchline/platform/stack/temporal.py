@@ -28,7 +28,7 @@ def endpoint(ports: Ports) -> TemporalEndpoint:
 
 def temporal_part(installation: Installation) -> Part:
     folder = installation.folder.of(NAME)
-    ports = {name: installation.ports[name] for name in PORTS}
+    ports, where = {name: installation.ports[name] for name in PORTS}, endpoint(installation.ports)
 
     async def before_start() -> None:
         private_folder(folder)
@@ -45,7 +45,7 @@ def temporal_part(installation: Installation) -> Part:
         probe=http_probe(f"http://{LOOPBACK}:{ports['temporal_http']}/api/v1/namespaces/{NAMESPACE}"),
         stop_grace=installation.settings.server_stop_grace,
         before_start=before_start,
-        address=f"{LOOPBACK}:{ports['temporal']}",
+        address=f"{where.address}, its page at {where.ui_url}",
         ports=ports,
     )
 
