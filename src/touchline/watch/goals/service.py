@@ -63,7 +63,7 @@ async def search_again(transaction: Transaction, goal: GoalRef) -> Triggered:
     """By hand: all attempts once more. What was kept and found stays."""
     found = await GoalStore(transaction.connection).search_again(goal)
     if found is None:
-        raise Conflict("this goal cannot be searched for now", why="its search runs, or its scorer is not known")
+        raise Conflict("another search of this goal cannot begin", why="its search runs, or its scorer is not known")
     workflow_id, label, revision = found
     changed = GoalChanged(
         event_id=goal.event_id, generation=goal.generation, fixture_id=goal.fixture_id, what=Said.STABLE

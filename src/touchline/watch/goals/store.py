@@ -95,7 +95,8 @@ class HeldMatch:
 
 
 SEARCH_AGAIN: LiteralString = """
--- Only one whose search is over, or never began. Its next run has an id of its own.
+-- Only one whose search is over, or whose search by hand never began: the first search is started by the look at its
+-- match that trusts it. The next run has an id of its own.
 UPDATE watch.goals
    SET workflow_id = regexp_replace(workflow_id, '-again[0-9]+$', '') || '-again'
                      || (coalesce(substring(workflow_id FROM '-again([0-9]+)$')::int, 0) + 1),
@@ -103,7 +104,8 @@ UPDATE watch.goals
        download_started = '{}', download_workflows = '{}', download_complete = false, completed_at = NULL,
        outcome = NULL, revision = revision + 1
  WHERE tenant_id = (SELECT platform.current_tenant()) AND event_id = %(event_id)s AND generation = %(generation)s
-   AND removed_at IS NULL AND workflow_id IS NOT NULL AND (download_complete OR NOT monitor_complete)
+   AND removed_at IS NULL AND workflow_id IS NOT NULL
+   AND (download_complete OR (NOT monitor_complete AND workflow_id ~ '-again[0-9]+$'))
 RETURNING workflow_id, label, revision
 """
 PUT_BATCHES_ASIDE: LiteralString = """
