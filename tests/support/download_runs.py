@@ -12,7 +12,7 @@ from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
     from touchline.watch.calls import Call
-    from touchline.watch.discovery.calls import REGISTER_DOWNLOAD
+    from touchline.watch.downloads.calls import REGISTER_DOWNLOAD
     from touchline.watch.downloads.messages import DownloadInput, DownloadResult, Registered
     from touchline.watch.ground import Ground
     from touchline.watch.model import GoalRef

@@ -12,6 +12,7 @@ from touchline.watch.aliases.activities import AliasActivities
 from touchline.watch.calls import Call
 from touchline.watch.discovery import calls as discovery_calls
 from touchline.watch.discovery.activities import DiscoveryActivities
+from touchline.watch.downloads.calls import REGISTER_DOWNLOAD
 
 AGREED = {
     "get_cached_team_aliases": (10, 2),
@@ -25,7 +26,8 @@ AGREED = {
     "save_discovered_videos": (30, 3),
     "register_download": (30, 5),
 }
-CALLS = [call for module in (alias_calls, discovery_calls) for call in vars(module).values() if isinstance(call, Call)]
+OWN = [call for module in (alias_calls, discovery_calls) for call in vars(module).values() if isinstance(call, Call)]
+CALLS = [*OWN, REGISTER_DOWNLOAD]
 
 
 def names_of(part: type) -> set[str]:

@@ -19,9 +19,9 @@ from touchline.apps.searching import ask
 from touchline.apps.settings import Loaded
 from touchline.apps.up import Tell
 from touchline.apps.uploading.session import Access
+from touchline.apps.watching import watch_tenant
 from touchline.gateway.auth.first import OPERATOR, first_sign_in_link
 from touchline.gateway.auth.model import COMMAND_LINE
-from touchline.gateway.auth.owners import TenantOwners
 from touchline.gateway.auth.parts import build_administration
 from touchline.gateway.auth.sessions.links import link_url
 from touchline.kernel import SystemClock, TenantId
@@ -67,7 +67,7 @@ class Follower:
         told: dict[tuple[str, int], str] = {}
         goals: Goals = {}
         async with wiring.open_database(self.loaded) as database:
-            tenant = await _tenant(database)
+            tenant = await watch_tenant(database, self.loaded.settings.watch.tenant)
             try:
                 async with asyncio.timeout(PATIENCE.total_seconds()):
                     while not ended(self.truth, goals):
@@ -129,10 +129,3 @@ async def _first_hit(word: str) -> Mapping[str, Any] | None:
         hits = (await ask(Access("", None, OPERATOR.email), word, "relevance", 1, ""))["hits"]
         return hits[0] if hits else None
     return None
-
-
-async def _tenant(database: Database) -> TenantId:
-    owner = await TenantOwners(database).first()
-    if owner is None:
-        raise Unavailable("there is no tenant yet")
-    return owner.tenant_id

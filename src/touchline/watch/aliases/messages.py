@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,5 +12,5 @@ class RAGInput:
     team_name: str
 
 
-def rag_workflow_id(team_id: int, day: datetime) -> str:
+def rag_workflow_id(team_id: int, day: date) -> str:
     return f"rag-{team_id}-{day:%d_%m_%Y}"

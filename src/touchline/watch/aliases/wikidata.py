@@ -72,7 +72,7 @@ class WikidataClient:
 
 def _read(reply: Reply) -> Any:
     if reply.status == 429:
-        raise RateLimited("Wikidata has had enough of us for now")
+        raise RateLimited("Wikidata wants to be left alone")
     if reply.status != 200:
         raise Unavailable("Wikidata does not answer now", why=f"status {reply.status}")
     try:

@@ -11,9 +11,9 @@ from touchline.platform.postgres.database import Transaction
 from touchline.watch.model import GoalRef
 
 from .settling import Settling, dropped, pinning
-from .store import ArchiveStore, surviving
+from .store import ArchiveStore
 
-__all__ = ["drop_all", "move_all", "pin", "surviving"]
+__all__ = ["drop_all", "move_all", "pin"]
 
 ANNULLED = "annulled"
 

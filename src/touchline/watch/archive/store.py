@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
 
-from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
 from touchline.platform.postgres.database import Transaction
@@ -200,18 +199,6 @@ UPDATE watch.goals AS n SET first_archived_at = least(n.first_archived_at, o.fir
 
 # --- for others
 
-SURVIVING: LiteralString = """
-WITH RECURSIVE way AS (
-  SELECT artifact_hash, state, replaced_by, 1 AS steps FROM watch.videos
-   WHERE tenant_id = (SELECT platform.current_tenant()) AND artifact_hash = %(hash)s
-  UNION ALL
-  SELECT v.artifact_hash, v.state, v.replaced_by, way.steps + 1
-    FROM way JOIN watch.videos AS v
-      ON v.tenant_id = (SELECT platform.current_tenant()) AND v.artifact_hash = way.replaced_by
-   WHERE way.steps < 20
-)
-SELECT artifact_hash FROM way WHERE state = 'kept'
-"""
 PIN: LiteralString = f"""
 UPDATE watch.videos SET pinned = %(pinned)s, revision = revision + 1
  WHERE {OURS} AND artifact_hash = %(hash)s AND state = 'kept' AND pinned <> %(pinned)s
@@ -368,12 +355,6 @@ class ArchiveStore:
 
     async def _change(self, query: LiteralString, **values: Any) -> int:
         return (await self._connection.execute(query, values)).rowcount
-
-
-async def surviving(connection: AsyncConnection[Any], artifact_hash: str) -> str | None:
-    """The video that stands for this one now: itself, or its better copy; None when there is none, or never was."""
-    row = await (await connection.execute(SURVIVING, {"hash": artifact_hash})).fetchone()
-    return row[0] if row else None
 
 
 _COPIED = (

@@ -6,7 +6,6 @@ from datetime import timedelta
 from types import NoneType
 
 from touchline.watch.calls import Call
-from touchline.watch.downloads.messages import Registered
 
 from .messages import SearchData, Selection, Standing
 from .model import FoundVideo
@@ -28,4 +27,3 @@ EXECUTE_TWITTER_SEARCH = Call(
     heartbeat=timedelta(seconds=60),
 )
 SAVE_DISCOVERED_VIDEOS = Call("save_discovered_videos", Selection, _SOON, attempts=3, first_pause=timedelta(seconds=2))
-REGISTER_DOWNLOAD = Call("register_download", Registered, _SOON, attempts=5)

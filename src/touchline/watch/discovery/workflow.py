@@ -34,6 +34,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from touchline.watch.discovery.model import FoundVideo
     from touchline.watch.discovery.players import words_of_both
+    from touchline.watch.downloads.calls import REGISTER_DOWNLOAD
     from touchline.watch.downloads.messages import DownloadInput
 
 LONGEST_FAILURE = 300
@@ -128,7 +129,7 @@ class TwitterWorkflow:
         download = DownloadInput(given.goal, number, given.label, selection.videos)
         self._selected += len(selection.videos)
         if not selection.videos:
-            await surely(calls.REGISTER_DOWNLOAD, given.goal, download.workflow_id)
+            await surely(REGISTER_DOWNLOAD, given.goal, download.workflow_id)
             return
         self._downloads.append(asyncio.create_task(self._download(download)))
 
@@ -145,7 +146,7 @@ class TwitterWorkflow:
                 )
             except ChildWorkflowError as error:
                 workflow.logger.error("[TWITTER] Download broke off", extra={"reason": _reason(error)})
-                await surely(calls.REGISTER_DOWNLOAD, download.goal, download.workflow_id)
+                await surely(REGISTER_DOWNLOAD, download.goal, download.workflow_id)
             except WorkflowAlreadyStartedError:
                 workflow.logger.warning("[TWITTER] Download runs already", extra={"run": download.workflow_id})
 

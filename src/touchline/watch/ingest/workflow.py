@@ -15,7 +15,7 @@ from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import ChildWorkflowError, WorkflowAlreadyStartedError
 
 with workflow.unsafe.imports_passed_through():
-    from touchline.watch.aliases.messages import RAGInput
+    from touchline.watch.aliases.messages import RAGInput, rag_workflow_id
     from touchline.watch.failures import told_to_temporal
     from touchline.watch.feed.chunks import MOST_IDS, chunks
     from touchline.watch.fixtures.rules import days_ahead, days_to_ingest
@@ -96,7 +96,7 @@ async def _prepare(team: TeamRef, today: date) -> bool:
         await workflow.execute_child_workflow(
             "RAGWorkflow",
             RAGInput(team.team_id, team.team_name),
-            id=f"rag-{team.team_id}-{today:%d_%m_%Y}",
+            id=rag_workflow_id(team.team_id, today),
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
             parent_close_policy=workflow.ParentClosePolicy.ABANDON,
             static_summary=team.team_name,

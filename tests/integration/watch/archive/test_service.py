@@ -10,8 +10,9 @@ import pytest
 
 from touchline.platform.postgres.database import Transaction
 from touchline.watch.archive.messages import Batch, Order, Writing, Written
-from touchline.watch.archive.service import drop_all, move_all, pin, surviving
+from touchline.watch.archive.service import drop_all, move_all, pin
 from touchline.watch.model import FoundRef, GoalRef
+from touchline.watch.queries import surviving_video
 
 from .conftest import Kept, Place
 
@@ -32,7 +33,7 @@ async def changing(place: Place) -> AsyncGenerator[Transaction]:
 
 async def stands_for(place: Place, video: Kept) -> str | None:
     async with changing(place) as transaction:
-        return await surviving(transaction.connection, video.artifact_hash)
+        return await surviving_video(transaction, video.artifact_hash)
 
 
 async def test_a_replaced_video_leads_to_the_one_that_stands_for_it(place: Place) -> None:
@@ -44,7 +45,7 @@ async def test_a_replaced_video_leads_to_the_one_that_stands_for_it(place: Place
     for each in (kept, *replaced):
         assert await stands_for(place, each) == kept.artifact_hash
     async with changing(place) as transaction:
-        assert await surviving(transaction.connection, "0" * 32) is None
+        assert await surviving_video(transaction, "0" * 32) is None
 
 
 async def test_an_annulled_goal_has_nothing_left(place: Place) -> None:
