@@ -18,7 +18,7 @@ from touchline.platform.postgres.settings import PostgresSettings
 from touchline.platform.postgres.wakeups import Wakeups
 
 KILL_ALL = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
  WHERE datname = current_database() AND pid <> pg_backend_pid() AND usename = current_user
 """
 
