@@ -21,6 +21,7 @@ from touchline.gateway.graphql.settings import GraphqlSettings
 from touchline.gateway.media.settings import MediaLinkSettings
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel.errors import Misconfigured
+from touchline.measure.sessions.settings import SessionSettings
 from touchline.media.settings import MediaSettings
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.events.settings import EventSettings
@@ -94,6 +95,7 @@ class Settings(Section):
     browser: BrowserSettings = BrowserSettings()
     validation: ValidationSettings = ValidationSettings()
     downloads: DownloadSettings = DownloadSettings()
+    sessions: SessionSettings = SessionSettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()
     media_links: MediaLinkSettings = MediaLinkSettings()

@@ -1,0 +1,1 @@
+"""From workflow events to session facts: what was read, what it is evidence of, and what follows from it."""
