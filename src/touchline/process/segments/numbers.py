@@ -36,7 +36,10 @@ _CLOCK = (
 _SCORE = r"\d{1,2}\s?[\u2013-]\s?\d{1,2}|\d{1,2}\s?:\s?\d"
 # Between the short names of two teams a score needs no space before it, and a nought is often read as the letter.
 _TEAM = r"(?-i:\p{Lu}{2,4})"
-_BOARD = rf"(?<=(?<![\p{{L}}\p{{N}}]){_TEAM}\s?)[\dO]{{1,2}}\s?[\u2013-]\s?[\dO]{{1,2}}(?=\s?{_TEAM}(?![\p{{L}}\p{{N}}]))"
+_BOARD = (
+    rf"(?<=(?<![\p{{L}}\p{{N}}]){_TEAM}\s?)[\dO]{{1,2}}\s?[\u2013-]\s?[\dO]{{1,2}}"
+    rf"(?=\s?{_TEAM}(?![\p{{L}}\p{{N}}]))"
+)
 # 4-4-2 is no score.
 _ALONE_BEFORE, _ALONE_BEHIND = (
     r"(?<![\p{L}\p{N}_.,:/\u2013-])",
