@@ -1,5 +1,5 @@
-"""How much chaos: `TOUCHLINE_CHAOS` is `sample` (some tests, chosen by the seed), `full` (all, in full size), or not set:
-all that were asked for, in short form. `..._SEED` repeats a run, `..._SHARD=2/4` runs a part.
+"""How much chaos. `TOUCHLINE_CHAOS` is `sample` (some tests, chosen by the seed), `full` (all, in full size), or unset:
+what was asked for, in short form. `..._SEED` repeats a run, `..._SHARD=2/4` runs a part.
 """
 
 from __future__ import annotations
