@@ -114,6 +114,9 @@ def by_hand(run: Any) -> None:
     [goal] = match["goals"]
     code, found = run("watch", "goal", goal["event_id"])
     assert (code, {each["state"] for each in found["discovered"]}) == (0, {"downloaded"})
+    [video] = goal["videos"]
+    assert run("watch", "pin", video["artifact_hash"]) == (0, {"pinned": True, "changed": True})
+    assert run("watch", "unpin", video["artifact_hash"]) == (0, {"pinned": False, "changed": True})
     code, again = run("watch", "retry", goal["event_id"])
     assert (code, again["workflow_id"].endswith("-again1")) == (0, True)
     assert run("watch", "replay", again["workflow_id"]) == (0, {"replays": True})
