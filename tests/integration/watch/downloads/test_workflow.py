@@ -40,8 +40,8 @@ async def temporal(endpoints: Endpoints) -> Client:
 
 
 @asynccontextmanager
-async def working(pitch: Pitch, client: Client, opinion: Opinion) -> AsyncGenerator[None]:
-    means = Means(pitch.sandbox, pitch.scratch, pitch.sources, opinion, client)
+async def working(pitch: Pitch, client: Client, opinion: Opinion, door: Client) -> AsyncGenerator[None]:
+    means = Means(pitch.sandbox, pitch.scratch, pitch.sources, opinion, door)
     own = DownloadActivities(pitch.ground, means, pitch.settings, WatchSettings(search_attempts=1))
     light = [own.queue_videos_for_upload, own.cleanup_download_temp, own.register_download]
     heavy = [own.download_single_video, own.validate_video_is_soccer, own.generate_video_hash]
@@ -53,14 +53,17 @@ async def working(pitch: Pitch, client: Client, opinion: Opinion) -> AsyncGenera
         yield
 
 
-async def run(pitch: Pitch, client: Client, opinion: Opinion, *videos: FoundRef, recorded_as: str) -> DownloadResult:
-    """What has run runs the same way again."""
+async def run(
+    pitch: Pitch, client: Client, opinion: Opinion, *videos: FoundRef, recorded_as: str = "", door: Client | None = None
+) -> DownloadResult:
+    """`door`: by which the archive is told. What has run runs the same way again."""
     given = DownloadInput(GOAL, 1, "Northport-Sorensen", list(videos))
     workflow_id = f"{given.workflow_id}-{token_hex(4)}"
-    async with working(pitch, client, opinion):
+    async with working(pitch, client, opinion, door or client):
         result = await client.execute_workflow(DownloadWorkflow.run, given, id=workflow_id, task_queue=TASK_QUEUE)
     history = await client.get_workflow_handle(workflow_id).fetch_history()
-    keep(history, recorded_as)
+    if recorded_as:
+        keep(history, recorded_as)
     await Replayer(workflows=[DownloadWorkflow], build_id=BUILD).replay_workflow(history)
     return result
 
