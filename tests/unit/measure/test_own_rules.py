@@ -11,7 +11,7 @@ from tests.support.sessions import facts_of
 from touchline.contracts.events import PAYLOADS, Event, Payload
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactType, OriginalStored
 from touchline.contracts.events.videos import JobChanged, VideoTranscoded
-from touchline.contracts.events.watch import GoalChanged, GoalVideoKept
+from touchline.contracts.events.watch import GoalChanged, GoalVideoJudged, GoalVideoKept
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput
 from touchline.measure.own.rules import TYPES, records_of
@@ -64,6 +64,11 @@ KEPT = GoalVideoKept(
     file_name="f",
     title="t",
     retention_until=NOON,
+)
+
+
+JUDGED = GoalVideoJudged(
+    event_id="77_goal_1", generation=2, fixture_id=77, post_id="post", video_index=1, began_at=NOON, rejected="a screen"
 )
 
 
@@ -171,6 +176,14 @@ def test_a_goal_search_that_finds_nothing(last: GoalChanged, outcome: str, error
     assert (row.startup_outcome, row.error_count, row.closed_ts) == (outcome, errors, NOON_MS + 900)
 
 
+def test_a_validation_is_a_session_told_at_its_end() -> None:
+    row = row_of((JUDGED, 2500))
+    assert (row.workflow_session_id, row.workflow_type) == ("77_goal_1|validation-2-post-1", "inference")
+    assert (row.session_start_ts, row.closed_ts, row.workflow_id) == (NOON_MS, NOON_MS + 2500, "validation")
+    assert (row.startup_ms, row.e2e_proxy_ms, row.gateway_runner_lag_ms) == (2500, 2500, 0)
+    assert (row.prompt_to_playable_ms, row.startup_outcome) == (2500, "success")
+
+
 def test_a_goal_whose_scorer_nobody_knows_was_never_searched_for() -> None:
     assert row_of((goal("seen"), 0), (goal("complete", "unidentified"), 9)).startup_outcome == "not_in_denominator"
 
@@ -202,6 +215,7 @@ def test_every_record_is_accepted_and_has_an_id_made_from_its_events() -> None:
         job("failed"),
         TRANSCODED,
         goal("stable"),
+        JUDGED,
         KEPT,
     ]
     assert {payload.event_type for payload in payloads} == TYPES <= PAYLOADS.keys()

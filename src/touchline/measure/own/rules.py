@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from touchline.contracts.events import PAYLOADS, Event, Payload
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactType
 from touchline.contracts.events.videos import JobChanged, VideoTranscoded
-from touchline.contracts.events.watch import GoalChanged, GoalVideoKept
+from touchline.contracts.events.watch import GoalChanged, GoalVideoJudged, GoalVideoKept
 from touchline.kernel.errors import InvalidInput
 from touchline.kernel.ids import artifact_hash
 
@@ -22,6 +22,7 @@ from .model import COMPLETE, RESULT, Record, Step, Told, Work, WorkflowType
 
 UPLOAD = "upload"
 GOAL_SEARCH = "goal_search"
+VALIDATION = "validation"
 TRANSCODE = "transcode"
 
 JOBS = {TRANSCODE: WorkflowType.TRANSCODE, "ocr": WorkflowType.INFERENCE}
@@ -121,6 +122,16 @@ def _kept(event: Event, payload: Any) -> list[Record]:
     return _steps(told, (Step.RECEIVED, Step.READY))
 
 
+def _judged(event: Event, payload: Any) -> list[Record]:
+    """The event comes at the end and says when it began. A video that is turned down is an answer, too."""
+    judged: GoalVideoJudged = payload
+    video = f"{judged.post_id}-{judged.video_index}"
+    work = Work(judged.event_id, f"validation-{judged.generation}-{video}", VALIDATION, WorkflowType.INFERENCE)
+    told, began = Told(event.id, event.occurred_at, work), judged.began_at
+    begun = [told.step(Step.ACCEPTED, began), told.asked(began), told.step(Step.STARTED, began)]
+    return begun + _steps(told, COMPLETE)
+
+
 def _upload(artifact: str) -> Work:
     return Work(artifact, UPLOAD, UPLOAD, WorkflowType.TRANSFORM)
 
@@ -143,6 +154,7 @@ _READ: dict[str, Callable[[Event, Any], list[Record]]] = {
     JobChanged.event_type: _job,
     VideoTranscoded.event_type: _transcoded,
     GoalChanged.event_type: _goal,
+    GoalVideoJudged.event_type: _judged,
     GoalVideoKept.event_type: _kept,
 }
 TYPES = frozenset(_READ)
