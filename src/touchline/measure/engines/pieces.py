@@ -1,0 +1,61 @@
+"""A plain file in pieces of whole lines, and the lines of a piece.
+
+Invariant: every byte of a file is in exactly one piece. A line that is too long to be read is a piece of its own.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from touchline.measure.sessions.reading import LARGEST_BYTES
+
+PIECE_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`start` and `end` are places in the file; `whole` is false for a line that nobody reads."""
+
+    path: str
+    start: int
+    end: int
+    whole: bool = True
+
+    def content(self) -> bytes:
+        return read_at(self.path, self.start, self.end - self.start)
+
+
+def pieces_of(path: Path, start: int = 0, size: int = PIECE_BYTES) -> Iterator[Piece]:
+    """From a line's start on."""
+    length = path.stat().st_size
+    if start >= length:
+        return
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        name = str(path)
+        while start < length:
+            end = _line_end(mapped, min(start + size, length) - 1, length)
+            if end - start > size + LARGEST_BYTES:
+                begin = mapped.rfind(b"\n", start, start + size) + 1 or start
+                if begin > start:
+                    yield Piece(name, start, begin)
+                yield Piece(name, begin, end, whole=False)
+            else:
+                yield Piece(name, start, end)
+            mapped.madvise(mmap.MADV_DONTNEED)  # what was looked through is not ours to keep in memory
+            start = end
+
+
+def _line_end(mapped: mmap.mmap, place: int, length: int) -> int:
+    return mapped.find(b"\n", place) + 1 or length
+
+
+def read_at(path: str, start: int, length: int) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(descriptor, length, start)
+    finally:
+        os.close(descriptor)
