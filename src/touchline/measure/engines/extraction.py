@@ -7,7 +7,7 @@ Invariant: exact. The quick parser's word counts only for lines of the plain sha
 from __future__ import annotations
 
 import gc
-from collections import Counter
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -42,13 +42,16 @@ class Refused(NamedTuple):
     detail: str
     raw: str
 
+    def line(self) -> bytes:
+        return json.dumps(self._asdict(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
 
 @dataclass(slots=True)
 class Extract:
     columns: Columns
     odd: list[Odd] = field(default_factory=list[Odd])
     raw: int = 0
-    ignored: Counter[str] = field(default_factory=Counter[str])
+    ignored: int = 0
     refused: list[Refused] = field(default_factory=list[Refused])
 
 
@@ -181,8 +184,8 @@ class _Extraction:
             case Accepted() as reading:
                 light = reading._replace(record={}, samples=())
                 self._extract.odd.append(Odd(light, self._start + start, len(content)))
-            case Ignored(name):
-                self._extract.ignored[name] += 1
+            case Ignored():
+                self._extract.ignored += 1
             case Quarantined(reason, detail):
                 shown = content[:CLIPPED] if reason is Reason.TOO_LARGE else content
                 self._extract.refused.append(Refused(reason.value, detail, _as_text(shown)))

@@ -26,7 +26,8 @@ class Piece:
     whole: bool = True
 
     def content(self) -> bytes:
-        return read_at(self.path, self.start, self.end - self.start)
+        with Files() as files:
+            return files.read(self.path, self.start, self.end - self.start)
 
 
 def pieces_of(path: Path, start: int = 0, size: int = PIECE_BYTES) -> Iterator[Piece]:
@@ -53,9 +54,22 @@ def _line_end(mapped: mmap.mmap, place: int, length: int) -> int:
     return mapped.find(b"\n", place) + 1 or length
 
 
-def read_at(path: str, start: int, length: int) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+class Files:
+    """Files that are read here and there, open until the end."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, int] = {}
+
+    def __enter__(self) -> Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self._open.values():
+            os.close(descriptor)
+        self._open.clear()
+
+    def read(self, path: str, start: int, length: int) -> bytes:
+        descriptor = self._open.get(path)
+        if descriptor is None:
+            descriptor = self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         return os.pread(descriptor, length, start)
-    finally:
-        os.close(descriptor)

@@ -1,0 +1,40 @@
+"""One build from inputs to a folder of facts, by either engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from touchline.measure.sessions.rules import Rules
+
+from . import batch, incremental
+from .inputs import plain_files
+from .model import Engine, Source, Tell, report_of
+from .outputs import drafted, write, write_report
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """`state` keeps what an incremental build has stored, so that a build that was killed goes on where it was."""
+
+    inputs: tuple[str, ...]
+    out: Path
+    engine: Engine = Engine.INCREMENTAL
+    state: Path | None = None
+    force: bool = False
+
+
+def build(order: Order, rules: Rules, tell: Tell) -> dict[str, Any]:
+    """The report, which also lies in the folder."""
+    with drafted(order.out, force=order.force) as draft:
+        work = draft / "work"
+        sources = (Source(name, path) for name, path in plain_files(order.inputs, work))
+        if order.engine is Engine.BATCH:
+            built = batch.build(list(sources), rules, tell)
+        else:
+            built = incremental.build(sources, order.state or work / "state", rules, tell)
+        counts = write(draft, built.sessions, built.quarantine)
+        report = report_of(built, counts)
+        write_report(draft, report)
+    return report
