@@ -80,7 +80,10 @@ class Log:
         names = f'"request_id":"{request}","stream_id":"{stream}"'
         one, model = chance.choice(self._orchestrators), chance.choice(MODELS)
         for payment in range(3):
-            yield ts + 200 + payment, self._envelope("create_new_payment", ts + 200 + payment, _payment(request), gateway)
+            yield (
+                ts + 200 + payment,
+                self._envelope("create_new_payment", ts + 200 + payment, _payment(request), gateway),
+            )
         failed = chance.random() < 0.1
         for edge, after in EDGES[: 2 if failed else 6]:
             at = ts + after + chance.randrange(200)
@@ -96,7 +99,10 @@ class Log:
         other = chance.choice(self._orchestrators)
         for at in range(ts + 10_000, end, 10_000):
             serving = other if swap and at > swap else one
-            yield at, self._envelope("ai_stream_status", at, self._filled_status(serving, model, names, at, ts), gateway)
+            yield (
+                at,
+                self._envelope("ai_stream_status", at, self._filled_status(serving, model, names, at, ts), gateway),
+            )
         for at in range(ts + 5_000, end, 5_000):
             yield at, self._envelope("stream_ingest_metrics", at, self._filled_metrics(names, at), gateway)
         if chance.random() < 0.9:

@@ -59,5 +59,7 @@ def build(
         show_json(report)
         return
     show(f"{out}: {report['sessions']} sessions of {report['accepted']} events")
-    show(f"{report['raw']} records: {report['duplicate']} duplicate, {report['ignored']} ignored, "
-         f"{report['quarantined']} quarantined")
+    show(
+        f"{report['raw']} records: {report['duplicate']} duplicate, {report['ignored']} ignored, "
+        f"{report['quarantined']} quarantined"
+    )

@@ -52,7 +52,9 @@ def _plain(name: str, target: Path) -> Path:
             path = _unpacked(path, name, target.with_suffix(".unpacked"))
         return _listed(path, name, target.with_suffix(".lines")) if _first_letter(path) == b"[" else path
     except OSError as error:
-        raise NotFound(f"{name} cannot be read", why=error.strerror or str(error), hint="Check who may read it.") from error
+        raise NotFound(
+            f"{name} cannot be read", why=error.strerror or str(error), hint="Check who may read it."
+        ) from error
 
 
 def _copied(name: str, target: Path) -> Path:
@@ -96,7 +98,9 @@ def _listed(path: Path, name: str, target: Path) -> Path:
     size = path.stat().st_size
     if size > LARGEST_ARRAY:
         why = f"{size} bytes, and an array of at most {LARGEST_ARRAY} is read in one piece"
-        raise LimitExceeded(f"{name} is too large an array", why=why, hint="Give it as JSON lines, or in several files.")
+        raise LimitExceeded(
+            f"{name} is too large an array", why=why, hint="Give it as JSON lines, or in several files."
+        )
     text = path.read_bytes().removeprefix(BOM).decode("utf-8", "surrogateescape")
     try:
         with target.open("wb") as lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,14 +28,14 @@ class Order:
 
 def build(order: Order, rules: Rules, tell: Tell) -> dict[str, Any]:
     """The report, which also lies in the folder."""
-    with drafted(order.out, force=order.force) as draft:
+    with drafted(order.out, force=order.force) as draft, ExitStack() as stack:
         work = draft / "work"
         sources = (Source(name, path) for name, path in plain_files(order.inputs, work))
         if order.engine is Engine.BATCH:
             built = batch.build(list(sources), rules, tell)
         else:
-            built = incremental.build(sources, order.state or work / "state", rules, tell)
-        counts = write(draft, built.sessions, built.quarantine)
-        report = report_of(built, counts)
+            stored = incremental.Stored(order.state or work / "state", durable=order.state is not None)
+            built = stack.enter_context(incremental.build(sources, stored, rules, tell))
+        report = report_of(built, write(draft, built.sessions, built.quarantine))
         write_report(draft, report)
     return report

@@ -153,7 +153,14 @@ def uid_column(ids: list[str]) -> tuple[NDArray[np.bytes_], NDArray[np.bool_]]:
     """And which of them are plain: printable ASCII without a space, neither blank nor very long."""
     joined = "".join(ids)
     sizes = set(map(len, ids))
-    if joined.isascii() and joined.isprintable() and " " not in joined and sizes and min(sizes) and max(sizes) <= WIDEST:
+    if (
+        joined.isascii()
+        and joined.isprintable()
+        and " " not in joined
+        and sizes
+        and min(sizes)
+        and max(sizes) <= WIDEST
+    ):
         usable = np.ones(len(ids), np.bool_)
     else:
         usable = np.array([_plain_id(one) for one in ids], np.bool_)
