@@ -5,7 +5,7 @@ Invariant: total. Whatever stands where something else is expected counts as not
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from .canonical import canonical, digest
 from .edges import SWAP
@@ -19,63 +19,57 @@ UNUSABLE_TIME = "event_time_unusable"
 
 Members = dict[str, Any]
 
-
-class Envelope(NamedTuple):
-    """What is known before the family is looked at."""
-
-    uid: str
-    has_id: bool
-    type: EventType
-    ts: int
-    gateway: object
-    data: Members
-    flags: tuple[str, ...]
+_TRACE, _STATUS, _EVENT, _METRICS = EventType.TRACE, EventType.STATUS, EventType.EVENT, EventType.METRICS
 
 
-def session_key(stream_id: str | None, request_id: str | None, envelope: Envelope) -> str:
-    """The four forms. An event that names neither is a session of its own."""
+def session_key(stream_id: str | None, request_id: str | None, record: Members, uid: str) -> str:
+    """The four forms. An event that names neither is a session of its own: by its id, else by its content."""
     if stream_id:
         return f"{stream_id}|{request_id or '_missing_request'}"
     if request_id:
         return f"_missing_stream|{request_id}"
-    return f"_missing_stream|_missing_request|{digest(envelope.uid) if envelope.has_id else envelope.uid}"
+    return f"_missing_stream|_missing_request|{digest(uid) if text(record.get('id')) else uid}"
 
 
-def event_of(envelope: Envelope) -> Event:
-    uid, _, kind, ts, gateway, data, flags = envelope
-    stream_id, request_id = text(data.get("stream_id")), text(data.get("request_id"))
-    said = text(data.get("type")) if kind is EventType.TRACE or kind is EventType.EVENT else None
-    address, where = _orchestrator(data)
-    told = said.lower() if said and kind is EventType.EVENT else None
+def event_of(kind: EventType, moment: Moment, record: Members, data: Members) -> Event:
+    say = data.get
+    ts, uid = moment
+    stream_id, request_id = text(say("stream_id")), text(say("request_id"))
+    trace_type = error = parameters = start_time = None
+    if kind is _STATUS:
+        start_time = epoch_ms(say("start_time"))
+    elif kind is _TRACE:
+        trace_type = text(say("type"))
+    elif kind is _EVENT:
+        error, parameters = _happened(moment, data)
+    address, where = _orchestrator(say("orchestrator_info"))
     return Event(
         uid,
         kind,
         ts,
-        session_key(stream_id, request_id, envelope),
+        session_key(stream_id, request_id, record, uid),
         stream_id,
         request_id,
-        text(gateway),
-        text(data.get("pipeline")),
-        text(data.get("pipeline_id")),
-        text(data.get("workflow_type")),
-        said if kind is EventType.TRACE else None,
+        text(record.get("gateway")),
+        text(say("pipeline")),
+        text(say("pipeline_id")),
+        text(say("workflow_type")),
+        trace_type,
         address,
         where,
-        epoch_ms(data.get("start_time")) if kind is EventType.STATUS else None,
-        _message(data) if told == ERROR else None,
-        _parameters(Moment(ts, uid), data) if told == PARAMS_UPDATE else None,
-        False,
-        flags,
+        start_time,
+        error,
+        parameters,
     )
 
 
 def samples_of(kind: EventType, moment: Moment, data: Members) -> tuple[Sample, ...]:
     """At most one. Rates of pictures come from a status, jitter of the video track from the metrics of ingest."""
     output_fps = input_fps = jitter_ms = None
-    if kind is EventType.STATUS:
+    if kind is _STATUS:
         output_fps = quantity(_members(data.get("inference_status")).get("fps"))
         input_fps = quantity(_members(data.get("input_status")).get("fps"))
-    elif kind is EventType.METRICS:
+    elif kind is _METRICS:
         jitter_ms = _video_jitter(_members(data.get("stats")).get("track_stats"))
     if output_fps is None and input_fps is None and jitter_ms is None:
         return ()
@@ -87,12 +81,19 @@ def is_sight(event: Event) -> bool:
     return bool(event.address or event.url) and event.trace_type != SWAP
 
 
-def _orchestrator(data: Members) -> tuple[str, str]:
-    info = data.get("orchestrator_info")
+def _orchestrator(info: object) -> tuple[str, str]:
     if type(info) is not dict:
         return "", ""
     members = cast("Members", info)
     return lowered(members.get("address")), url(members.get("url"))
+
+
+def _happened(moment: Moment, data: Members) -> tuple[str | None, Parameters | None]:
+    """The message of an error, or the parameters that were set. The other types say neither."""
+    what = lowered(data.get("type"))
+    if what == ERROR:
+        return _message(data), None
+    return None, _parameters(moment, data) if what == PARAMS_UPDATE else None
 
 
 def _message(data: Members) -> str:

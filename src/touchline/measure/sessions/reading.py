@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from .canonical import canonical, digest
-from .families import UNUSABLE_TIME, Envelope, event_of, samples_of
-from .model import SESSION_TYPES, Capability, Event, EventType, Moment, Sample
+from .families import UNUSABLE_TIME, event_of, samples_of
+from .model import Capability, Event, EventType, Moment, Sample
 from .snapshots import capabilities_of
 from .times import epoch_ms
 from .values import text
@@ -23,10 +23,8 @@ from .values import text
 LARGEST_BYTES = 4 * 1024 * 1024
 DEEPEST = 64  # far below what the interpreter can walk, so that the verdict never depends on who asks
 
-_TYPES = {kind.value: kind for kind in EventType}
-_LISTS = frozenset({EventType.CAPABILITIES, EventType.DISCOVERY})
+_PAYMENT = EventType.PAYMENT
 _decode = msgspec.json.Decoder().decode
-_NESTING = frozenset({dict, list})
 _CLIP = 200
 
 
@@ -99,16 +97,17 @@ def _read(record: object) -> Reading:
     name = envelope.get("type")
     if type(name) is not str or not name.strip():
         return Quarantined(Reason.NO_TYPE, "type is missing" if name is None else f"type is a JSON {_kind_of(name)}")
-    kind = _TYPES.get(name)
-    return _accept(kind, envelope) if kind else Ignored(name)
-
-
-def _accept(kind: EventType, envelope: dict[str, Any]) -> Reading:
+    known = _ACCEPT.get(name)
+    if known is None:
+        return Ignored(name)
+    kind, accept = known
     data: object = envelope.get("data")
-    if type(data) is str:
-        data = _parsed(data)
-    if type(data) is not dict or kind in _LISTS:
-        return _accept_list(kind, envelope, cast("object", data))
+    return accept(kind, envelope, _parsed(data) if type(data) is str else data)
+
+
+def _accept_object(kind: EventType, envelope: dict[str, Any], data: object) -> Reading:
+    if type(data) is not dict:
+        return _wrong(kind, f"a JSON {_kind_of(data)}, not an object")
     members = cast("dict[str, Any]", data)
     own = members.get("timestamp")
     ts = own_ts = epoch_ms(own)
@@ -117,21 +116,21 @@ def _accept(kind: EventType, envelope: dict[str, Any]) -> Reading:
         if ts is None:
             return _no_time(envelope)
     uid, has_id = _identify(envelope)
-    if kind not in SESSION_TYPES:
+    if kind is _PAYMENT:
         return Accepted(uid, has_id, kind, ts, None, None, (), (), envelope)
-    flags = (UNUSABLE_TIME,) if own and own_ts is None else ()
-    event = event_of(Envelope(uid, has_id, kind, ts, envelope.get("gateway"), members, flags))
-    samples = samples_of(kind, Moment(ts, uid), members)
-    return Accepted(uid, has_id, kind, ts, event.session_id, event, (), samples, envelope)
+    moment = Moment(ts, uid)
+    event = event_of(kind, moment, envelope, members)
+    if own and own_ts is None:
+        event = event._replace(flags=(UNUSABLE_TIME,))
+    return Accepted(uid, has_id, kind, ts, event.session_id, event, (), samples_of(kind, moment, members), envelope)
 
 
 def _accept_list(kind: EventType, envelope: dict[str, Any], data: object) -> Reading:
-    expected = "array of objects" if kind in _LISTS else "object"
-    if kind not in _LISTS or type(data) is not list:
-        return Quarantined(Reason.WRONG_DATA, f"data of {kind} is a JSON {_kind_of(data)}, not an {expected}")
+    if type(data) is not list:
+        return _wrong(kind, f"a JSON {_kind_of(data)}, not an array of objects")
     rows = cast("list[object]", data)
     if not all(type(row) is dict for row in rows):
-        return Quarantined(Reason.WRONG_DATA, f"data of {kind} is not an {expected}")
+        return _wrong(kind, "not an array of objects alone")
     ts = epoch_ms(envelope.get("timestamp"))
     if ts is None:
         return _no_time(envelope)
@@ -139,6 +138,12 @@ def _accept_list(kind: EventType, envelope: dict[str, Any], data: object) -> Rea
     snapshot = kind is EventType.CAPABILITIES
     capabilities = capabilities_of(uid, ts, cast("list[dict[str, Any]]", rows)) if snapshot else ()
     return Accepted(uid, has_id, kind, ts, None, None, capabilities, (), envelope)
+
+
+_ACCEPT = {
+    kind.value: (kind, _accept_list if kind in {EventType.CAPABILITIES, EventType.DISCOVERY} else _accept_object)
+    for kind in EventType
+}
 
 
 def _identify(envelope: dict[str, Any]) -> tuple[str, bool]:
@@ -170,11 +175,21 @@ def _deeper(value: object, levels: int) -> bool:
         members = cast("list[object]", value)
     else:
         return False
-    return not levels or any(_deeper(member, levels - 1) for member in members if type(member) in _NESTING)
+    if not levels:
+        return True
+    for member in members:  # a plain loop: it is run for every member of every record
+        kind = type(member)
+        if (kind is dict or kind is list) and _deeper(member, levels - 1):
+            return True
+    return False
 
 
 def _too_deep() -> Quarantined:
     return Quarantined(Reason.TOO_DEEP, f"objects and lists lie in each other more than {DEEPEST} levels deep")
+
+
+def _wrong(kind: EventType, what: str) -> Quarantined:
+    return Quarantined(Reason.WRONG_DATA, f"data of {kind} is {what}")
 
 
 def _no_time(envelope: dict[str, Any]) -> Quarantined:
