@@ -15,7 +15,7 @@ Inputs = Annotated[
     list[str],
     typer.Argument(
         metavar="INPUT...",
-        help="Files or folders of events, `-` for standard input: JSON lines, a JSON array or an export; gzip or plain.",
+        help="Files or folders of events, `-` for standard input: JSON lines, an array or an export; gzip or plain.",
     ),
 ]
 Out = Annotated[Path, typer.Option("--out", help="The folder to write. It appears when it is complete.")]

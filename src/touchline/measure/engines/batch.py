@@ -45,11 +45,11 @@ class Share:
     greatest_ts: int
 
 
-def build(sources: Sequence[Source], rules: Rules, tell: Tell, members: int = 0) -> Built:
-    """`members` is the number of processes; 0 lets the size of the input decide."""
+def build(sources: Sequence[Source], rules: Rules, tell: Tell, *, members: int = 0, piece_bytes: int = 0) -> Built:
+    """`members` is the number of processes; the size of the input decides what is not given."""
     size = sum(source.path.stat().st_size for source in sources)
     members = members or (len(os.sched_getaffinity(0)) if size > WORTH_A_CREW else 1)
-    piece_bytes = min(max(size // (4 * members), LEAST_PIECE), MOST_PIECE)
+    piece_bytes = piece_bytes or min(max(size // (4 * members), LEAST_PIECE), MOST_PIECE)
     pieces = [piece for source in sources for piece in pieces_of(source.path, size=piece_bytes)]
     with crew(members) if members > 1 else nullcontext() as executor:
         extracts = _extracts(executor, pieces, tell)

@@ -74,6 +74,7 @@ def no_columns() -> Columns:
 
 def concatenated(parts: Sequence[Columns]) -> Columns:
     """As one, with one numbering."""
+    parts = parts or [no_columns()]
     names, profiles = Numbers[Name](), Numbers[Profile]()
     sessions = [_renumbered(part.session, names.numbers(part.names)) for part in parts]
     looks = [_renumbered(part.profile, profiles.numbers(part.profiles)) for part in parts]

@@ -153,9 +153,8 @@ class _Extraction:
         columns.offset = self._starts[rows] + self._start
         columns.length = (self._ends[rows] - self._starts[rows]).astype(np.int32)
         kept = np.flatnonzero(tables.usable)
-        columns = columns if len(kept) == len(rows) else columns.take(kept)
         columns.key = keys_of(columns.uid)
-        return columns, rows[kept]
+        return (columns if len(kept) == len(rows) else columns.take(kept)), rows[kept]
 
     def _read(self, start: int, end: int) -> None:
         """One line, which may be blank, or an array of records."""

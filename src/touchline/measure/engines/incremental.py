@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from heapq import merge as merged
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 
@@ -24,11 +25,10 @@ from .facts import Lines, lines_of
 from .model import Built, Source, Tell
 from .pieces import Piece, pieces_of
 from .reduction import evidence_of
-from .refolding import refold
+from .refolding import Refolded, refold
 from .spill import all_evidence, all_lines, sorted_evidence, write_evidence, write_lines, write_merged
 from .state import Consumed, State, begin_at, copy_piece, head_of, open_state
 from .storing import Store
-
 
 MOST_RUNS = 32
 
@@ -151,15 +151,15 @@ class _Incremental:
         refolded = refold(state, self._store.runs)
         greatest = refolded.greatest_ts if manifest.contested else manifest.greatest_ts
         quarantine = all_lines(state.paths("quarantine", manifest.quarantine))
-        return Built(manifest.tally, greatest, self._lines(refolded.evidence, greatest or 0), quarantine)
+        return Built(manifest.tally, greatest, self._lines(refolded, greatest or 0), quarantine)
 
-    def _lines(self, refolded: list[Evidence], greatest_ts: int) -> Iterator[Lines]:
+    def _lines(self, refolded: Refolded, greatest_ts: int) -> Iterator[Lines]:
         """A session that was folded anew counts as it is now, one that has no event left does not count."""
         manifest, dirty = self._state.manifest, set(self._state.manifest.dirty)
-        directory = Directory.of(self._store.capabilities())
+        directory = Directory.of(chain(self._store.capabilities(), refolded.capabilities))
         spilled = all_evidence(self._state.paths("evidence", manifest.evidence))
         clean = (evidence for evidence in spilled if evidence.session_id not in dirty)
-        for evidence in merged(clean, refolded, key=attrgetter("session_id")):
+        for evidence in merged(clean, refolded.evidence, key=attrgetter("session_id")):
             yield lines_of(evidence, directory, self._rules, greatest_ts)
 
 

@@ -123,15 +123,12 @@ def _write_records(text: str, lines: IO[bytes]) -> None:
 
 def records_of(text: str) -> Iterator[tuple[int, int]]:
     """Where the records of an array begin and end. ValueError: it is none."""
-    scan = JSONDecoder().scan_once
+    decoder = JSONDecoder()
     at = _past_blanks(text, _past_blanks(text, 0) + 1)
     if text[at : at + 1] == "]":
         return _ended(text, at)
     while True:
-        try:
-            _, end = scan(text, at)
-        except StopIteration as error:
-            raise JSONDecodeError("no value", text, at) from error
+        _, end = decoder.raw_decode(text, at)
         yield at, end
         at = _past_blanks(text, end)
         match text[at : at + 1]:

@@ -81,7 +81,7 @@ def _is_ours(target: Path) -> bool:
     if target.is_symlink() or not target.is_dir():
         return False
     names = {entry.name for entry in target.iterdir()}
-    return not names or names == OURS
+    return not names or names == set(OURS)
 
 
 def _put(draft: Path, target: Path, *, force: bool) -> None:

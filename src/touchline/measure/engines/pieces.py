@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from touchline.measure.sessions.reading import LARGEST_BYTES
 
@@ -60,7 +61,7 @@ class Files:
     def __init__(self) -> None:
         self._open: dict[str, int] = {}
 
-    def __enter__(self) -> Files:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

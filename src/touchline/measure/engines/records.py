@@ -72,7 +72,7 @@ class Run:
         at = 0
         for _, kind in _COLUMNS:
             columns.append(np.frombuffer(self._mapped, kind, self.rows, at))
-            at += columns[-1].nbytes
+            at += self.rows * np.dtype(kind).itemsize
         return Records(*columns)
 
     def find(self, keys: NDArray[np.uint64]) -> Iterator[tuple[int, Place]]:

@@ -57,13 +57,22 @@ class _Reduction:
         return made
 
     def _opened(self) -> list[Evidence]:
-        names, numbers = self._columns.names, self._columns.session[self._starts].tolist()
+        numbers: list[int] = self._columns.session[self._starts].tolist()
+        names = [self._columns.names[number] for number in numbers]
         firsts, lasts = self._moments(self._starts), self._moments(self._starts + self._counts - 1)
         prompts = np.minimum.reduceat(self._columns.prompt, self._starts).tolist()
-        rows = zip(numbers, self._counts.tolist(), firsts, lasts, prompts, strict=True)
+        rows = zip(names, self._counts.tolist(), firsts, lasts, prompts, strict=True)
         return [
-            Evidence(*names[number], count, first, last, prompt_ts=None if prompt == NO_TIME else prompt)
-            for number, count, first, last, prompt in rows
+            Evidence(
+                session_id=name.session_id,
+                stream_id=name.stream_id,
+                request_id=name.request_id,
+                events=count,
+                first=first,
+                last=last,
+                prompt_ts=None if prompt == NO_TIME else prompt,
+            )
+            for name, count, first, last, prompt in rows
         ]
 
     def _add_names(self, made: list[Evidence]) -> None:
@@ -89,7 +98,8 @@ class _Reduction:
         for group, moment, _ in self._at(closed, closed.tolist()):
             made[group].closed = moment  # the last one stays
         swaps = rows[traces == names.index(SWAP)] if SWAP in names else rows[:0]
-        for group in self._group[swaps].tolist():
+        touched: list[int] = self._group[swaps].tolist()
+        for group in touched:
             made[group].swaps += 1
 
     def _add_sights(self, made: list[Evidence]) -> None:

@@ -12,20 +12,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from touchline.measure.sessions.gathering import gather, winner
-from touchline.measure.sessions.model import Event, Evidence
+from touchline.measure.sessions.model import Capability, Event, Evidence
 
 from .copies import by_uid
 from .keys import keys_of_texts
+from .pieces import Files
 from .records import Place, Run
 from .spill import sorted_evidence
 from .state import State
-from .pieces import Files
 
 
 @dataclass(slots=True)
 class Refolded:
-    """`greatest_ts` is that of all events that count."""
+    """`greatest_ts` is that of all events that count, `capabilities` are those that such ids tell."""
 
+    capabilities: list[Capability] = field(default_factory=list[Capability])
     evidence: list[Evidence] = field(default_factory=list[Evidence])
     greatest_ts: int | None = None
 
@@ -55,9 +56,11 @@ def _folded(state: State, places: dict[Place, bool], dirty: set[str], greatest: 
             place: files.read(str(state.path("batch", place.batch)), place.offset, place.length) for place in places
         }
     sessions: dict[str, list[Event]] = defaultdict(list)
+    capabilities: list[Capability] = []
     for copies in by_uid(contents):
         counts = winner(reading for _, reading in copies)
         greatest = max(greatest, counts.ts)
+        capabilities += counts.capabilities
         if counts.event and counts.event.session_id in dirty:
             sessions[counts.event.session_id].append(counts.event)
-    return Refolded(sorted_evidence(map(gather, sessions.values())), greatest)
+    return Refolded(capabilities, sorted_evidence(map(gather, sessions.values())), greatest)

@@ -63,7 +63,7 @@ class Tables:
 
     def columns(self, events: list[Envelope]) -> Columns:
         """All are of plain types, with an object as data."""
-        said = [cast(Data, event.data) for event in events]
+        said = [cast("Data", event.data) for event in events]
         session, profile = self._sessions(said), self._looks(events, said)
         uid, self.usable = uid_column([event.id for event in events])
         ts = self._event_times(events, said)

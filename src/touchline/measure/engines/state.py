@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -121,7 +121,7 @@ class State:
 
 
 @contextmanager
-def open_state(folder: Path, *, durable: bool) -> Iterator[State]:
+def open_state(folder: Path, *, durable: bool) -> Generator[State]:
     """Of one process at a time. The lock ends with the process, however that ends."""
     folder.mkdir(parents=True, exist_ok=True)
     strange = [path.name for path in folder.iterdir() if path.name not in (MANIFEST, LOCK)]

@@ -6,18 +6,17 @@ from then on the sessions that it concerns are folded anew, from all that is sto
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from touchline.measure.sessions.canonical import canonical
-from touchline.measure.sessions.gathering import winner
 from touchline.measure.sessions.model import Capability, Event
-from touchline.measure.sessions.reading import Accepted
+from touchline.measure.sessions.reading import Accepted, read_text
 
-from .columns import NO_SESSION, Columns
+from .columns import Columns
 from .copies import by_uid
 from .extraction import Extract, Odd
 from .keys import keys_of_texts
@@ -72,11 +71,12 @@ class Store:
             self.runs = [*(run for run in self.runs if run.path not in gone), Run(path)]
 
     def capabilities(self) -> Iterator[Capability]:
-        """Of all snapshots. One with two contents says what the copy says that counts."""
+        """Of all snapshots whose id has one content."""
         with Files() as files:
-            contents = {place: self._read(files, place) for place in self._state.manifest.snapshots}
-        for copies in by_uid(contents):
-            yield from winner(reading for _, reading in copies).capabilities
+            for place in self._state.manifest.snapshots:
+                reading = read_text(self._read(files, place))
+                if isinstance(reading, Accepted) and int(keys_of_texts([reading.uid])[0]) not in self._contested:
+                    yield from reading.capabilities
 
     def _judge(self, records: Records) -> _Verdict:
         verdict = _Verdict(np.ones(len(records), np.bool_), np.ones(len(records), np.bool_))
@@ -150,10 +150,6 @@ class Store:
 
     def _read(self, files: Files, place: Place) -> bytes:
         return files.read(str(self._state.path("batch", place.batch)), place.offset, place.length)
-
-    def contents(self, places: Iterable[Place]) -> dict[Place, bytes]:
-        with Files() as files:
-            return {place: self._read(files, place) for place in places}
 
 
 def _drop(verdict: _Verdict, rows: Sequence[int]) -> None:
