@@ -1,6 +1,6 @@
 """One build by one of our engines, in a process of its own, for `bench/sessions.py`.
 
-    python session_driver.py batch|incremental LOG OUT       prints seconds, processor time and peak memory as JSON
+python session_driver.py batch|incremental LOG OUT       prints seconds, processor time and peak memory as JSON
 """
 
 from __future__ import annotations

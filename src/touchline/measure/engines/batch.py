@@ -81,7 +81,7 @@ def _counted(extracts: Iterable[Extract]) -> Tally:
     for each in extracts:
         tally.raw += each.raw
         tally.ignored += each.ignored
-        tally.reasons.update(refused.reason for refused in each.refused)
+        tally.refuse(refused.reason for refused in each.refused)
     return tally
 
 
@@ -93,7 +93,7 @@ def _shares(found: Distinct, rules: Rules, count: int) -> Iterator[Share]:
     share_of = np.array([*(_share_of(name.session_id, count) for name in columns.names), NO_SESSION], np.int32)
     rows = share_of[columns.session]
     for number in range(count):
-        part = columns.take(np.flatnonzero(rows == number))
+        part = columns.take(np.flatnonzero(rows == number)).trimmed()
         yield Share(part, events[number], found.capabilities, rules, found.greatest_ts or 0)
 
 

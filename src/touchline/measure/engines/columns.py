@@ -61,10 +61,31 @@ class Columns:
     def take(self, rows: NDArray[Any]) -> Columns:
         return Columns(self.names, self.profiles, *(column[rows] for column in self.arrays()))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """On the way to another process: many small tuples of one kind as one tuple of each field."""
+        return _restored, (tuple(zip(*self.names, strict=True)), tuple(zip(*self.profiles, strict=True)), self.arrays())
+
+    def trimmed(self) -> Columns:
+        """Without the names of sessions that none of its rows is of."""
+        used = np.unique(self.session)
+        used = used[used != NO_SESSION]
+        places = np.full(len(self.names) + 1, NO_SESSION, np.int32)
+        places[used] = np.arange(len(used))
+        names = [self.names[number] for number in used.tolist()]
+        return Columns(names, self.profiles, places[self.session], *self.arrays()[1:])
+
     def arrays(self) -> tuple[NDArray[Any], ...]:
         return (
             self.session, self.profile, self.ts, self.prompt, self.uid, self.key, self.offset, self.length,
         )  # fmt: skip
+
+
+def _restored(names: tuple[Any, ...], profiles: tuple[Any, ...], arrays: tuple[NDArray[Any], ...]) -> Columns:
+    return Columns(
+        [Name(*fields) for fields in zip(*names, strict=True)],
+        [Profile(*fields) for fields in zip(*profiles, strict=True)],
+        *arrays,
+    )
 
 
 def no_columns() -> Columns:

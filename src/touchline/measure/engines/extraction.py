@@ -20,12 +20,11 @@ from touchline.measure.sessions.reading import LARGEST_BYTES, Accepted, Ignored,
 
 from .columns import Columns, no_columns
 from .guards import doubtful
-from .inputs import BLANK, BOM, records_of
-from .keys import keys_of
-from .pieces import Piece
+from .inputs import records_of
+from .pieces import BLANK, BOM, Piece
 from .shape import PLAIN, Data, Envelope, Tables
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 19
 CLIPPED = 1024  # of a record that is too large
 
 
@@ -72,8 +71,9 @@ def extract(piece: Piece) -> Extract:
 
 
 def _too_long(piece: Piece) -> Extract:
-    length = piece.end - piece.start
-    head = Piece(piece.path, piece.start, piece.start + CLIPPED).content()
+    length, head = piece.bared(CLIPPED)
+    if not length:
+        return Extract(no_columns())
     detail = f"{length} bytes, at most {LARGEST_BYTES} are read"
     return Extract(no_columns(), raw=1, refused=[Refused(Reason.TOO_LARGE, detail, _as_text(head))])
 
@@ -93,9 +93,8 @@ class _Extraction:
     def result(self) -> Extract:
         if not len(self._ends):
             return self._extract
-        sure = ~doubtful(self._content, self._starts, self._ends) & self._braced()
-        events, rows = self._decoded(sure)
-        columns, taken = self._columns(events, rows)
+        sure = ~doubtful(self._content, self._ends) & self._braced()
+        columns, taken = self._columns(sure)
         sure[:] = False
         sure[taken] = True
         for line in np.flatnonzero(~sure).tolist():
@@ -109,17 +108,27 @@ class _Extraction:
         letters = np.frombuffer(self._content, np.uint8)
         return (letters[np.minimum(self._starts, len(letters) - 1)] == _OPEN) & (letters[self._ends - 1] == _CLOSE)
 
-    def _decoded(self, sure: NDArray[np.bool_]) -> tuple[list[Envelope], NDArray[np.int64]]:
-        """The lines that are of the plain shape, and which they are."""
-        events: list[Envelope] = []
-        rows: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+    def _columns(self, sure: NDArray[np.bool_]) -> tuple[Columns, NDArray[np.int64]]:
+        """Of lines that are of the plain shape, and which lines they are."""
+        tables = Tables()
+        parts: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        for first, last in self._blocks(sure):
+            events, rows = self._decode_run(first, last)
+            plain = [at for at, event in enumerate(events) if type(event.data) is Data and event.type in PLAIN]
+            if plain:
+                tables.add([events[at] for at in plain])
+                parts.append(rows[plain])
+        rows, columns = np.concatenate(parts), tables.columns()
+        columns.offset = self._starts[rows] + self._start
+        columns.length = (self._ends[rows] - self._starts[rows]).astype(np.int32)
+        kept = np.flatnonzero(tables.usable)
+        return (columns if len(kept) == len(rows) else columns.take(kept)), rows[kept]
+
+    def _blocks(self, sure: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+        """Runs of lines to decode at once: small, so that what they become fits into the processor's cache."""
         borders = np.searchsorted(self._starts, np.arange(0, len(self._content) + BLOCK_BYTES, BLOCK_BYTES))
         for begin, end in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-            for first, last in _runs(sure[begin:end], begin):
-                found, which = self._decode_run(first, last)
-                events += found
-                rows.append(which)
-        return events, np.concatenate(rows)
+            yield from _runs(sure[begin:end], begin)
 
     def _decode_run(self, first: int, last: int) -> tuple[list[Envelope], NDArray[np.int64]]:
         block = self._content[self._starts[first] : self._ends[last - 1]]
@@ -142,19 +151,6 @@ class _Extraction:
                 continue
             rows.append(row)
         return events, np.array(rows, np.int64)
-
-    def _columns(self, events: list[Envelope], rows: NDArray[np.int64]) -> tuple[Columns, NDArray[np.int64]]:
-        """And which of the rows they are of."""
-        plain = [at for at, event in enumerate(events) if type(event.data) is Data and event.type in PLAIN]
-        if len(plain) < len(events):
-            events, rows = [events[at] for at in plain], rows[plain]
-        tables = Tables()
-        columns = tables.columns(events)
-        columns.offset = self._starts[rows] + self._start
-        columns.length = (self._ends[rows] - self._starts[rows]).astype(np.int32)
-        kept = np.flatnonzero(tables.usable)
-        columns.key = keys_of(columns.uid)
-        return (columns if len(kept) == len(rows) else columns.take(kept)), rows[kept]
 
     def _read(self, start: int, end: int) -> None:
         """One line, which may be blank, or an array of records."""

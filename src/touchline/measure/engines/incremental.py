@@ -93,7 +93,7 @@ class _Incremental:
         tally = self._state.manifest.tally
         tally.raw += made.raw
         tally.ignored += made.ignored
-        tally.reasons.update(refused.reason for refused in made.refused)
+        tally.refuse(refused.reason for refused in made.refused)
         self._quarantine += (refused.line() for refused in made.refused)
         if len(made.columns) or made.odd:
             self._fold(piece, made)

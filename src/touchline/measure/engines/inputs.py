@@ -16,10 +16,10 @@ from typing import IO
 
 from touchline.kernel.errors import InvalidInput, LimitExceeded, NotFound
 
+from .pieces import BLANK, BOM
+
 STANDARD_INPUT = "-"
 GZIP = b"\x1f\x8b"
-BOM = b"\xef\xbb\xbf"
-BLANK = b" \t\r\n"
 LARGEST_ARRAY = 512 * 1024 * 1024
 _HEAD = 4096
 _COPY = 1 << 20

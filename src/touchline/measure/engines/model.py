@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -36,11 +35,15 @@ class Tally:
     accepted: int = 0
     duplicate: int = 0
     ignored: int = 0
-    reasons: Counter[str] = field(default_factory=Counter[str])
+    reasons: dict[str, int] = field(default_factory=dict[str, int])
 
     @property
     def quarantined(self) -> int:
-        return self.reasons.total()
+        return sum(self.reasons.values())
+
+    def refuse(self, reasons: Iterable[str]) -> None:
+        for reason in reasons:
+            self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
 
 @dataclass(slots=True)

@@ -118,11 +118,21 @@ def _locked(path: Path, target: Path) -> Generator[None]:
     """One build for one place at a time. The lock ends with the process, however that ends."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-        path.unlink(missing_ok=True)
-    except BlockingIOError as error:
-        hint = "Wait until it has ended, or choose another folder."
-        raise Conflict(f"another build writes {target}", why="it holds the lock", hint=hint) from error
+        if not _taken(descriptor, path):
+            hint = "Wait until it has ended, or choose another folder."
+            raise Conflict(f"another build writes {target}", why="it holds the lock", hint=hint)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
     finally:
         os.close(descriptor)
+
+
+def _taken(descriptor: int, path: Path) -> bool:
+    """A file that its last owner has just removed is nobody's lock."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.fstat(descriptor).st_ino == path.stat().st_ino
+    except (BlockingIOError, FileNotFoundError):
+        return False

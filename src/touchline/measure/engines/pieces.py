@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,10 @@ from typing import Self
 
 from touchline.measure.sessions.reading import LARGEST_BYTES
 
+BOM = b"\xef\xbb\xbf"
+BLANK = b" \t\r\n"
+_VISIBLE = re.compile(rb"[^ \t\r\n]")
+_TAIL = 4096
 PIECE_BYTES = 8 * 1024 * 1024
 
 
@@ -29,6 +34,19 @@ class Piece:
     def content(self) -> bytes:
         with Files() as files:
             return files.read(self.path, self.start, self.end - self.start)
+
+    def bared(self, most: int) -> tuple[int, bytes]:
+        """Of one line: how long it is without blanks at its ends, and its first bytes."""
+        with Path(self.path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            start = self.start + len(BOM) if mapped[self.start : self.start + len(BOM)] == BOM else self.start
+            first = _VISIBLE.search(mapped, start, self.end)
+            if not first:
+                return 0, b""
+            start, end = first.start(), self.end
+            while not (tail := mapped[max(end - _TAIL, start) : end].rstrip(BLANK)):
+                end -= _TAIL
+            end = max(end - _TAIL, start) + len(tail)
+            return end - start, mapped[start : min(start + most, end)]
 
 
 def pieces_of(path: Path, start: int = 0, size: int = PIECE_BYTES) -> Iterator[Piece]:

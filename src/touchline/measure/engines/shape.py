@@ -6,7 +6,7 @@ than a plain id, a plain time in milliseconds and a plain session is not usable,
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,7 +17,8 @@ from touchline.measure.sessions.model import EventType
 from touchline.measure.sessions.times import MILLISECONDS_BELOW, YEAR_2000_MS
 from touchline.measure.sessions.values import lowered, text, url
 
-from .columns import NO_SESSION, NO_TIME, WIDEST, Columns, Name, Numbers, Profile
+from .columns import NO_SESSION, NO_TIME, WIDEST, Columns, Name, Numbers, Profile, no_columns
+from .keys import keys_of
 
 PLAIN = frozenset({EventType.TRACE.value, EventType.STATUS.value, EventType.METRICS.value, EventType.PAYMENT.value})
 _MARKS = ("_missing_request", "_missing_stream")  # such an id could name the session of an event without one
@@ -54,22 +55,33 @@ Key = tuple[str, str, str, str, str, str, tuple[str, str] | None]
 
 
 class Tables:
-    """The distinct sessions and profiles of some events. `usable` tells which of their rows are plain."""
+    """Events in, a few at a time, so that none lives long; columns out. `usable` tells which rows are plain."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[str, str], int] = {}
         self._profiles: dict[Key, int] = {}
+        self._parts: list[tuple[NDArray[Any], ...]] = []
         self.usable: NDArray[np.bool_] = np.empty(0, np.bool_)
 
-    def columns(self, events: list[Envelope]) -> Columns:
+    def add(self, events: list[Envelope]) -> None:
         """All are of plain types, with an object as data."""
-        said = [cast("Data", event.data) for event in events]
-        session, profile = self._sessions(said), self._looks(events, said)
-        uid, self.usable = uid_column([event.id for event in events])
-        ts = self._event_times(events, said)
-        prompt = self._prompts(profile, said)
+        said: list[Data] = [event.data for event in events]  # pyright: ignore[reportAssignmentType]
+        ts = _whole_numbers([one.timestamp for one in said])
+        for row in np.flatnonzero(ts == 0).tolist():
+            ts[row] = _written(events[row].timestamp)  # an event without a time of its own has the envelope's
+        prompt = _whole_numbers([one.start_time or 0 for one in said])
+        uid, usable = uid_column([event.id for event in events])
+        self._parts.append((self._sessions(said), self._looks(events, said), ts, prompt, uid, usable))
+
+    def columns(self) -> Columns:
+        if not self._parts:
+            return no_columns()
+        session, profile, ts, prompt, uid, self.usable = map(np.concatenate, zip(*self._parts, strict=True))
+        self.usable &= _in_milliseconds(ts)
+        prompt = self._prompts(profile, prompt)
         names, named = self._named(session, profile)
-        return Columns(names, self._profiled(), named, profile, ts, prompt, uid, *no_places())
+        profiles = [_profile(key) for key in self._profiles]
+        return Columns(names, profiles, named, profile, ts, prompt, uid, keys_of(uid), *no_places())
 
     def _sessions(self, said: list[Data]) -> NDArray[np.int32]:
         known = self._names
@@ -91,19 +103,9 @@ class Tables:
         ]
         return np.array([known.setdefault(key, len(known)) for key in keys], np.int32)
 
-    def _event_times(self, events: list[Envelope], said: list[Data]) -> NDArray[np.int64]:
-        """The event's own time; where it has none, the envelope's."""
-        ts = _whole_numbers([one.timestamp for one in said])
-        for row in np.flatnonzero(ts == 0).tolist():
-            ts[row] = _written(events[row].timestamp)
-        self.usable &= _in_milliseconds(ts)
-        return ts
-
-    def _prompts(self, profile: NDArray[np.int32], said: list[Data]) -> NDArray[np.int64]:
+    def _prompts(self, profile: NDArray[np.int32], times: NDArray[np.int64]) -> NDArray[np.int64]:
         """Only a status tells when its prompt was given."""
-        status = self._of_type(EventType.STATUS)[profile]
-        times = _whole_numbers([one.start_time or 0 for one in said])
-        told = status & (times != 0)
+        told = self._of_type(EventType.STATUS)[profile] & (times != 0)
         self.usable &= ~told | _in_milliseconds(times)
         return np.where(told, times, NO_TIME)
 
@@ -119,9 +121,6 @@ class Tables:
 
     def _of_type(self, kind: EventType) -> NDArray[np.bool_]:
         return np.array([key[0] == kind.value for key in self._profiles], np.bool_)
-
-    def _profiled(self) -> list[Profile]:
-        return [_profile(key) for key in self._profiles]
 
 
 def _name(stream: str, request: str) -> Name | None:
@@ -193,5 +192,5 @@ def _in_milliseconds(times: NDArray[np.int64]) -> NDArray[np.bool_]:
     return (times >= YEAR_2000_MS) & (times < MILLISECONDS_BELOW)
 
 
-def no_places() -> tuple[Any, Any, Any]:
-    return np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int32)
+def no_places() -> tuple[Any, Any]:
+    return np.empty(0, np.int64), np.empty(0, np.int32)
