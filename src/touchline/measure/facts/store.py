@@ -94,7 +94,6 @@ CREATE TABLE IF NOT EXISTS session_rows (
         quality_flags Array(String)
     )),
     observed_addresses Array(LowCardinality(String)),
-    observed_urls Array(LowCardinality(String)),
     final_from_ts Int64,
     pass UInt64,
     is_deleted UInt8
@@ -130,7 +129,7 @@ WITH (
     FROM (SELECT tenant_id, max(greatest_ts) AS greatest_ts FROM event_horizons GROUP BY tenant_id) AS h
 ) AS horizons
 SELECT
-    * EXCEPT (segments, parameters, observed_urls, pass, is_deleted),
+    * EXCEPT (segments, parameters, pass, is_deleted),
     toUInt8(final_from_ts <= horizons[tenant_id]) AS is_final
 FROM session_rows FINAL
 SETTINGS do_not_merge_across_partitions_select_final = 1
