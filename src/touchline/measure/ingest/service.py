@@ -47,7 +47,7 @@ class IngestService:
                 why=f"{delivery.batch_id} was delivered with other events",
                 hint="Name each delivery once; without a name its content names it.",
             )
-        if received.state is not State.RECEIVING:
+        if received.state != State.RECEIVING:
             DELIVERIES.labels("repeated").inc()
             return Receipt(delivery.batch_id, await self._count(tenant_id, delivery.batch_id), repeated=True)
         await self._store(tenant_id, received, records)

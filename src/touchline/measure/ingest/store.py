@@ -40,9 +40,10 @@ DELETE FROM measure.batches
 """
 
 READ_AGAIN: LiteralString = """
--- Its events were read with other rules: it has to be folded again.
-UPDATE measure.batches SET state = 'stored', reading = nextval('measure.passes')
- WHERE tenant_id = platform.current_tenant() AND batch_id = %(batch_id)s AND state <> 'receiving'
+-- Some of its events are read with other rules. Until they are written it is on its way once more, so that it is folded
+-- whatever happens to whoever reads.
+UPDATE measure.batches SET state = 'receiving', tried_at = now(), reading = nextval('measure.passes')
+ WHERE tenant_id = platform.current_tenant() AND batch_id = %(batch_id)s
 RETURNING batch_id, content, records, received_at, reading, state, false AS first
 """
 
@@ -75,14 +76,15 @@ WITH due AS (
 UPDATE measure.batches AS b SET pass = %(number)s
   FROM due
  WHERE b.tenant_id = platform.current_tenant() AND b.batch_id = due.batch_id AND b.state = 'stored'
-RETURNING b.batch_id, b.records, due.pass IS NOT NULL AS taken_before
+RETURNING b.batch_id, b.reading, b.records, due.pass IS NOT NULL AS taken_before
 """
 
 FOLDED: LiteralString = """
--- Only what this pass took, and nobody has asked to fold again since.
-UPDATE measure.batches SET state = 'folded', pass = NULL, folded_at = now()
- WHERE tenant_id = platform.current_tenant() AND pass = %(number)s AND state = 'stored'
-   AND batch_id = ANY (%(batch_ids)s)
+-- Only what this pass took, as it was then: what was read again since has to be folded again.
+UPDATE measure.batches AS b SET state = 'folded', pass = NULL, folded_at = now()
+  FROM unnest(%(batch_ids)s::text[], %(readings)s::bigint[]) AS done (batch_id, reading)
+ WHERE b.tenant_id = platform.current_tenant() AND b.pass = %(number)s AND b.state = 'stored'
+   AND b.batch_id = done.batch_id AND b.reading = done.reading
 """
 
 
@@ -97,6 +99,7 @@ class Overdue:
 @dataclass(frozen=True, slots=True)
 class Taken:
     batch_id: str
+    reading: int
     records: int
     taken_before: bool
 
@@ -132,9 +135,7 @@ class BatchStore:
         await self._connection.execute(FORGET, {"batch_id": batch_id, "reading": reading})
 
     async def read_again(self, batch_id: str) -> Received | None:
-        found = await fetch_one(self._connection, Received, READ_AGAIN, batch_id=batch_id)
-        await self._connection.execute(NOTIFY)
-        return found
+        return await fetch_one(self._connection, Received, READ_AGAIN, batch_id=batch_id)
 
     async def overdue(self, deadline: timedelta, most: int) -> Sequence[Overdue]:
         return await fetch_all(self._connection, Overdue, OVERDUE, deadline=deadline, most=most)
@@ -158,5 +159,6 @@ class BatchStore:
     async def take(self, number: int, most: int) -> Sequence[Taken]:
         return await fetch_all(self._connection, Taken, TAKE, number=number, most=most)
 
-    async def folded(self, number: int, batch_ids: Sequence[str]) -> None:
-        await self._connection.execute(FOLDED, {"number": number, "batch_ids": list(batch_ids)})
+    async def folded(self, number: int, taken: Sequence[Taken]) -> None:
+        ids, readings = [one.batch_id for one in taken], [one.reading for one in taken]
+        await self._connection.execute(FOLDED, {"number": number, "batch_ids": ids, "readings": readings})
