@@ -20,12 +20,14 @@ from touchline.measure.supporting.store import SupportingStore
 from touchline.platform.clickhouse.client import Analytics
 
 from .directory import concluded
-from .model import Placed, Portion
-from .rules import chunks, portion, start_day
+from .model import Placed, Portion, Times
+from .rules import chunks, decide, portion, start_day
 from .store import FactStore
 
 MOST_SESSIONS = 1000  # that are held at once
 MOST_NAMED = 2000  # that one statement names
+MOST_LATEST = 200
+LATEST_TS = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,37 @@ class Folding:
         self._rules = rules
         self._most_bytes = most_bytes
 
-    async def fold(self, hold: Hold, session_ids: Collection[str], fresh: Collection[str] | None) -> None:
+    async def fold(self, hold: Hold, session_ids: Collection[str], fresh: Collection[str] | None) -> Times:
         """`fresh` are the uids whose rows beside the sessions are written; None: all."""
-        named = sorted(session_ids)
+        named, times = sorted(session_ids), Times()
         for at in range(0, len(named), MOST_NAMED):
             async for found in self._portions(named[at : at + MOST_NAMED], fresh):
                 await self.supporting.write(hold.number, found.rows, found.gone)
                 await self._write(hold, found.evidence)
+                times.include(found.times)
+        return times
+
+    async def keep_time(self, hold: Hold, times: Times) -> None:
+        """The clock goes on with the events that count. It goes back only when the one that set it does not any more."""
+        before = await self.facts.horizon()
+        now = await self._greatest() if before in times.contested else max(before, times.greatest)
+        if now != before:
+            await self.facts.set_horizon(hold.number, now)
+
+    async def set_time(self, hold: Hold) -> None:
+        await self.facts.set_horizon(hold.number, await self._greatest())
+
+    async def _greatest(self) -> int:
+        """From the latest copies back, until none that is left can be later than what was found."""
+        found, below = 0, LATEST_TS
+        while latest := await self.journal.latest(below, MOST_LATEST):
+            sessions = sorted({session for one in latest for session in one.sessions})
+            decided = decide(await self.journal.copies_of_uids(sessions, [one.uid for one in latest]))
+            found = max([found, *(one.counting.ts for one in decided)])
+            below = min(one.latest_ts for one in latest)
+            if found >= below:
+                break
+        return found
 
     async def _portions(self, session_ids: Sequence[str], fresh: Collection[str] | None) -> AsyncIterator[Portion]:
         sizes = await self.journal.sizes(session_ids)
@@ -67,7 +93,7 @@ class Folding:
     async def _long(self, session_id: str, parts: int, fresh: Collection[str] | None) -> Portion:
         """One session that is too long to be held: part by part, each with all copies of its uids."""
         elsewhere = await self._elsewhere([session_id])
-        together = Portion({session_id: None}, [], [])
+        together = Portion({session_id: None})
         for part in range(parts):
             copies = await self.journal.copies_of_part(session_id, part, parts)
             uids = {copy.uid for copy in copies}
@@ -76,6 +102,7 @@ class Folding:
             together.evidence[session_id] = _merged(together.evidence[session_id], found.evidence[session_id])
             together.rows += found.rows
             together.gone += found.gone
+            together.times.include(found.times)
         return together
 
     async def _elsewhere(self, session_ids: Sequence[str]) -> list[Copy]:

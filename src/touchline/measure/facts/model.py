@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
 
@@ -36,12 +36,29 @@ class Concern:
 
 
 @dataclass(slots=True)
+class Times:
+    """The greatest time of events that count, and times at which only copies are that do not."""
+
+    greatest: int = 0
+    contested: set[int] = field(default_factory=set[int])
+
+    def add(self, decided: Decided) -> None:
+        self.greatest = max(self.greatest, decided.counting.ts)
+        self.contested.update(other.ts for other in decided.others if other.ts > decided.counting.ts)
+
+    def include(self, other: Times) -> None:
+        self.greatest = max(self.greatest, other.greatest)
+        self.contested |= other.contested
+
+
+@dataclass(slots=True)
 class Portion:
     """What was found of some sessions. One without evidence has no event that counts."""
 
     evidence: dict[str, Evidence | None]
-    rows: list[Row]
-    gone: list[Row]
+    rows: list[Row] = field(default_factory=list[Row])
+    gone: list[Row] = field(default_factory=list[Row])
+    times: Times = field(default_factory=Times)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from touchline.measure.journal.model import Copy
 from touchline.measure.sessions.gathering import gather, winner
 from touchline.measure.sessions.model import Event
 from touchline.measure.sessions.reading import Accepted, read_text
-from touchline.measure.supporting.model import Row
 from touchline.measure.supporting.rules import changes
 
 from .model import Decided, Portion
@@ -40,18 +39,23 @@ def _decided(readings: list[Accepted]) -> Decided:
 
 def portion(session_ids: Collection[str], copies: Iterable[Copy], fresh: Collection[str] | None) -> Portion:
     """Of these sessions, from all copies of their uids. Rows beside them for `fresh` uids, and None means for all."""
-    events: dict[str, list[Event]] = {session_id: [] for session_id in session_ids}
-    rows: list[Row] = []
-    gone: list[Row] = []
+    found, events = Portion({}), {session_id: list[Event]() for session_id in session_ids}
     for one in decide(copies):
         counting = one.counting
         if counting.event and counting.session_id in events:
             events[counting.session_id].append(counting.event)
         if fresh is None or counting.uid in fresh:
-            kept, lost = changes(counting, one.others)
-            rows += kept
-            gone += lost
-    return Portion({session_id: gather(some) if some else None for session_id, some in events.items()}, rows, gone)
+            add_beside(found, one)
+    found.evidence = {session_id: gather(some) if some else None for session_id, some in events.items()}
+    return found
+
+
+def add_beside(found: Portion, decided: Decided) -> None:
+    """What follows from an event beside its session."""
+    rows, gone = changes(decided.counting, decided.others)
+    found.rows += rows
+    found.gone += gone
+    found.times.add(decided)
 
 
 def chunks(sizes: Mapping[str, int], most_bytes: int, most: int) -> Iterator[list[str]]:

@@ -11,21 +11,21 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from touchline.kernel import TenantId
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.ingest.store import BatchStore, Taken
-from touchline.measure.sessions.reading import Accepted
+from touchline.measure.sessions.model import Capability
 from touchline.measure.sessions.rules import Rules
 from touchline.measure.supporting.model import Combination
-from touchline.measure.supporting.rules import changes
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 
 from .folding import MOST_NAMED, Folding, Hold
 from .metrics import FOLDED_RECORDS, FOLDED_SESSIONS, PASS_SECONDS, PASSES
-from .model import Concern, PassReport
-from .rules import decide
+from .model import Concern, PassReport, Portion
+from .rules import add_beside, decide
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +69,7 @@ class FoldService:
                     continue
                 sessions = await self._next(folding, after)
                 if not sessions:
+                    await folding.set_time(hold)
                     return total
                 await folding.fold(hold, sessions, None)
             after, total = sessions[-1], total + len(sessions)
@@ -104,35 +105,33 @@ class FoldService:
         uids = {one.uid for one in seen}
         touched = {one.session_id for one in seen} | {session for several in shared.values() for session in several}
         outside = {one.uid: shared.get(one.uid, [""]) for one in seen if not one.session_id}
-        concern = await self._write_outside(folding, hold, outside, doubtful=any(one.taken_before for one in taken))
+        beside = await self._beside(folding, outside)
+        concern = await self._concern(folding, beside.said, doubtful=any(one.taken_before for one in taken))
+        await folding.supporting.write(hold.number, beside.portion.rows, beside.portion.gone)
         if concern:
             touched |= {*await folding.facts.concerned(concern)}
         touched.discard("")
-        await folding.facts.raise_horizon(max(one.event_ts for one in seen))
-        await folding.fold(hold, touched, uids)
+        times = await folding.fold(hold, touched, uids)
+        times.include(beside.portion.times)
+        await folding.keep_time(hold, times)
         return len(touched)
 
-    async def _write_outside(
-        self, folding: Folding, hold: Hold, uids: Mapping[str, Sequence[str]], *, doubtful: bool
-    ) -> Concern | None:
-        """Events of no session, each with the places that claim it: their rows, and whom the snapshots among them
-        concern."""
+    async def _beside(self, folding: Folding, uids: Mapping[str, Sequence[str]]) -> _Beside:
+        """Events of no session, each with the places that claim it."""
         if not uids:
-            return None
+            return _Beside(Portion({}), [])
         places = sorted({place for several in uids.values() for place in several})
         copies = await folding.journal.copies_of_uids(places, sorted(uids))
         decided = await asyncio.to_thread(decide, copies)
-        listed = [copy for one in decided for copy in (one.counting, *one.others)]
-        concern = await self._concern(folding, listed, doubtful=doubtful)
-        pairs = [changes(one.counting, one.others) for one in decided]
-        rows, gone = [row for kept, _ in pairs for row in kept], [row for _, lost in pairs for row in lost]
-        await folding.supporting.write(hold.number, rows, gone)
-        return concern
+        portion = Portion({})
+        for one in decided:
+            add_beside(portion, one)
+        copies = (copy for one in decided for copy in (one.counting, *one.others))
+        return _Beside(portion, [row for copy in copies for row in copy.capabilities])
 
-    async def _concern(self, folding: Folding, copies: Sequence[Accepted], *, doubtful: bool) -> Concern | None:
+    async def _concern(self, folding: Folding, rows: Sequence[Capability], *, doubtful: bool) -> Concern | None:
         """What no other snapshot says may change any session that saw it. What an interrupted pass may have written
         already cannot be told from what was known before: then all of it counts as new."""
-        rows = [row for copy in copies for row in copy.capabilities]
         if not rows:
             return None
         said = {Combination(row.address, row.local_address, row.url, row.models) for row in rows}
@@ -144,6 +143,12 @@ class FoldService:
             from_ts=min(row.ts for row in rows) - self._rules.window_ms,
             to_ts=max(row.ts for row in rows) + self._rules.window_ms,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    portion: Portion
+    said: list[Capability]  # by snapshots, those that do not count as well: what they said is taken back
 
 
 def _names(combinations: Collection[Combination]) -> frozenset[str]:

@@ -126,11 +126,12 @@ SETTINGS index_granularity = 1024
 """
 
 CREATE_HORIZONS = """
--- The greatest event time of a tenant: the clock by which its sessions become final.
+-- The greatest time of a tenant's events that count: the clock by which its sessions become final.
 CREATE TABLE IF NOT EXISTS event_horizons (
     tenant_id UUID,
-    greatest_ts SimpleAggregateFunction(max, Int64)
-) ENGINE = AggregatingMergeTree
+    greatest_ts Int64,
+    pass UInt64
+) ENGINE = ReplacingMergeTree(pass)
 ORDER BY tenant_id
 """
 
@@ -138,7 +139,7 @@ CREATE_SESSION_FACTS = """
 CREATE OR REPLACE VIEW fact_workflow_sessions AS
 WITH (
     SELECT mapFromArrays(groupArray(h.tenant_id), groupArray(h.greatest_ts))
-    FROM (SELECT tenant_id, max(greatest_ts) AS greatest_ts FROM event_horizons GROUP BY tenant_id) AS h
+    FROM event_horizons AS h FINAL
 ) AS horizons
 SELECT
     * EXCEPT (segments, parameters, pass, is_deleted),
@@ -227,6 +228,8 @@ WHERE tenant_id = {tenant_id:UUID} AND (
 SETTINGS do_not_merge_across_partitions_select_final = 1
 """
 
+HORIZON = "SELECT greatest_ts FROM event_horizons FINAL WHERE tenant_id = {tenant_id:UUID}"
+
 WRITTEN_AFTER = """
 SELECT DISTINCT workflow_session_id FROM session_places
 WHERE tenant_id = {tenant_id:UUID} AND workflow_session_id > {after:String}
@@ -265,7 +268,9 @@ _SESSIONS = _arrow.schema(
 _PLACES = _arrow.schema(
     [("tenant_id", _arrow.string()), ("workflow_session_id", _arrow.string()), ("start_day", _arrow.date32())]
 )
-_HORIZONS = _arrow.schema([("tenant_id", _arrow.string()), ("greatest_ts", _arrow.int64())])
+_HORIZONS = _arrow.schema(
+    [("tenant_id", _arrow.string()), ("greatest_ts", _arrow.int64()), ("pass", _arrow.uint64())]
+)
 
 
 async def ensure_tables(analytics: Analytics) -> None:
@@ -308,8 +313,12 @@ class FactStore:
     async def written_after(self, after: str, limit: int) -> list[str]:
         return [row["workflow_session_id"] for row in await self._rows(WRITTEN_AFTER, after=after, limit=limit)]
 
-    async def raise_horizon(self, greatest_ts: int) -> None:
-        row = {"tenant_id": str(self._tenant_id), "greatest_ts": greatest_ts}
+    async def horizon(self) -> int:
+        rows = await self._rows(HORIZON)
+        return rows[0]["greatest_ts"] if rows else 0
+
+    async def set_horizon(self, number: int, greatest_ts: int) -> None:
+        row = {"tenant_id": str(self._tenant_id), "greatest_ts": greatest_ts, "pass": number}
         await self._analytics.insert_arrow("event_horizons", _arrow.Table.from_pylist([row], schema=_HORIZONS))
 
     def _row(self, number: int, facts: SessionFacts) -> dict[str, Any]:

@@ -95,3 +95,11 @@ class Seen(NamedTuple):
     session_id: str
     uid: str
     event_ts: int
+
+
+class Latest(NamedTuple):
+    """A uid, the latest time of its copies, and where those lie."""
+
+    uid: str
+    latest_ts: int
+    sessions: list[str]

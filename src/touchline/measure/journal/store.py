@@ -17,7 +17,7 @@ from touchline.kernel import TenantId
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
 from touchline.platform.clickhouse.store import ensure_schema
 
-from .model import Batch, Copy, Counted, Counters, Delivered, Place, Seen, SetAside, Verdict
+from .model import Batch, Copy, Counted, Counters, Delivered, Latest, Place, Seen, SetAside, Verdict
 
 MODULE = "journal"
 
@@ -193,6 +193,14 @@ WHERE tenant_id = {tenant_id:UUID} AND session_id IN {session_ids:Array(String)}
   AND verdict = 'accepted'
 """
 
+LATEST = """
+-- By the latest of their copies; all that share a time come together.
+SELECT uid, max(event_ts) AS latest_ts, groupUniqArray(session_id) AS sessions FROM raw_events FINAL
+WHERE tenant_id = {tenant_id:UUID} AND verdict = 'accepted'
+GROUP BY uid HAVING latest_ts < {below:Int64}
+ORDER BY latest_ts DESC LIMIT {limit:UInt32} WITH TIES
+"""
+
 SESSIONS_AFTER = """
 SELECT DISTINCT session_id FROM raw_events
 WHERE tenant_id = {tenant_id:UUID} AND session_id > {after:String} AND verdict = 'accepted'
@@ -307,6 +315,11 @@ class JournalStore:
 
     async def copies_of_uids(self, session_ids: Sequence[str], uids: Sequence[str]) -> list[Copy]:
         return _copies(await self._rows(COPIES_OF_UIDS, session_ids=session_ids, uids=uids))
+
+    async def latest(self, below: int, limit: int) -> list[Latest]:
+        """Accepted uids, latest first, of copies before a time."""
+        rows = await self._rows(LATEST, below=below, limit=limit)
+        return [Latest(row["uid"], row["latest_ts"], row["sessions"]) for row in rows]
 
     async def sessions_after(self, after: str, limit: int) -> list[str]:
         return [row["session_id"] for row in await self._rows(SESSIONS_AFTER, after=after, limit=limit)]

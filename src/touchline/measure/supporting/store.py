@@ -137,13 +137,15 @@ _LISTING = """
 
 KNOWN = f"""
 -- Who is who, at any time: one row for all that say the same.
-SELECT
-    address, local_address, url, models,
-    argMin((ts, snapshot_uid, gpus), (ts, snapshot_uid, place)) AS first,
-    first.1 AS ts, first.2 AS snapshot_uid, first.3 AS gpus
-FROM capability_rows FINAL
-WHERE {_LISTING}
-GROUP BY address, local_address, url, models
+SELECT address, local_address, url, models, said.1 AS ts, said.2 AS snapshot_uid, said.3 AS gpus
+FROM (
+    SELECT
+        address, local_address, url, models,
+        argMin((ts, snapshot_uid, gpus), (ts, snapshot_uid, place)) AS said
+    FROM capability_rows FINAL
+    WHERE {_LISTING}
+    GROUP BY address, local_address, url, models
+)
 """
 
 NEAR = f"""
