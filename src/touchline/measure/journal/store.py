@@ -14,7 +14,7 @@ from typing import Any, cast
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from touchline.kernel import TenantId
-from touchline.platform.clickhouse.client import Analytics, ArrowTable
+from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.store import ensure_schema
 
 from .model import Batch, Copy, Counted, Counters, Delivered, Latest, Place, Seen, SetAside, Verdict
@@ -328,7 +328,15 @@ class JournalStore:
         return (await self._own.query_arrow(sql, values)).to_pylist()
 
 
-_NOTHING = {"verdict": "ignored", "reason": "", "detail": "", "type": "", "event_ts": None, "body": b"", "is_deleted": 1}
+_NOTHING = {
+    "verdict": "ignored",
+    "reason": "",
+    "detail": "",
+    "type": "",
+    "event_ts": None,
+    "body": b"",
+    "is_deleted": 1,
+}
 
 
 def _copies(rows: Iterable[dict[str, Any]]) -> list[Copy]:
