@@ -21,7 +21,8 @@ from touchline.measure.ingest.settings import IngestSettings
 
 __all__ = ["analytics", "needs"]
 
-PLAN = Plan(ingest=IngestSettings.model_validate({"max_records": 500, "max_body": 2_000_000, "max_unpacked": 4_000_000}))
+LIMITS = {"max_records": 500, "max_body": 6_000_000, "max_unpacked": 8_000_000}
+PLAN = Plan(ingest=IngestSettings.model_validate(LIMITS))
 
 
 @pytest.fixture
@@ -127,18 +128,18 @@ async def test_ten_megabytes_of_hostile_input(site: Site, writer: Person, measur
     assert len(await measuring.facts()) > 0
 
 
-@pytest.mark.parametrize("body", HOSTILE)
-async def test_a_hostile_body_alone_is_an_answer(site: Site, writer: Person, body: bytes) -> None:
-    response = await post(site, writer, body)
-    assert response.status_code == (202 if body.strip() else 400), response.text
+async def test_a_hostile_body_alone_is_an_answer(site: Site, writer: Person) -> None:
+    for body in HOSTILE:
+        response = await post(site, writer, body)
+        assert response.status_code == (202 if body.strip() else 400), (body[:80], response.text)
 
 
 async def test_more_than_is_taken(site: Site, writer: Person) -> None:
     packed = {"Content-Encoding": "gzip"}
     for body, headers in (
         (b"{}\n" * 501, {}),
-        (b" " * 2_000_001, {}),
-        (gzip.compress(b" " * 4_000_001), packed),
+        (b" " * 6_000_001, {}),
+        (gzip.compress(b" " * 8_000_001), packed),
         (gzip.compress(b"") * 1001, packed),
     ):
         refused = await post(site, writer, body, **headers)
@@ -154,7 +155,7 @@ async def test_more_than_is_taken(site: Site, writer: Person) -> None:
 
 
 async def test_who_may_not_write_may_not_send(site: Site) -> None:
-    reader = await site.person(Role.EDITOR, scopes=frozenset({Scope.READ}))
+    reader = await site.person(Role.EDITOR, None, Scope.READ)
     assert (await post(site, reader, b"{}")).status_code == 403
     assert (await site.client.post("/events", content=b"{}")).status_code == 401
 
