@@ -96,7 +96,7 @@ def _opened(path: Path, stack: ExitStack) -> tuple[str, IO[bytes], int]:
 
 
 def _unpacked(path: Path, file: IO[bytes], stack: ExitStack) -> IO[bytes]:
-    plain = stack.enter_context(TemporaryFile())
+    plain = stack.enter_context(TemporaryFile())  # noqa: SIM115  the stack closes it
     try:
         with gzip.open(file) as packed:
             while piece := packed.read(_COPY):

@@ -49,7 +49,8 @@ class IngestService:
             )
         if received.state != State.RECEIVING:
             DELIVERIES.labels("repeated").inc()
-            return Receipt(delivery.batch_id, await JournalStore(self._analytics, tenant_id).count(delivery.batch_id), repeated=True)
+            counted = await JournalStore(self._analytics, tenant_id).count(delivery.batch_id)
+            return Receipt(delivery.batch_id, counted, repeated=True)
         await self._store(tenant_id, received, records)
         DELIVERIES.labels("stored").inc()
         for record in records:

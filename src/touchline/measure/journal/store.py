@@ -113,7 +113,8 @@ COUNT = """
 SELECT
     (SELECT count() FROM (
         SELECT uid FROM raw_events FINAL
-        WHERE tenant_id = {tenant_id:UUID} AND verdict = 'accepted' AND ({batch_id:String} = '' OR batch_id = {batch_id:String})
+        WHERE tenant_id = {tenant_id:UUID} AND verdict = 'accepted'
+          AND ({batch_id:String} = '' OR batch_id = {batch_id:String})
           AND startsWith(batch_id, {prefix:String})
         GROUP BY uid
     )) AS accepted,
