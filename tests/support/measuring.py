@@ -40,6 +40,7 @@ class Measuring:
     ) -> None:
         self.tenant_id = tenant_id
         self.settings = settings or IngestSettings()
+        self.rules = RULES
         self.analytics = analytics
         self.ingest = IngestService(database, analytics, self.settings)
         self.folds = FoldService(database, analytics, RULES, self.settings)
