@@ -32,11 +32,14 @@ from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Principal, Role, Scope
 from touchline.kernel.ids import video_id
 from touchline.measure.ingest.consumer import LifecycleFeed
+from touchline.measure.ingest.service import IngestService
+from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.lifecycle import rpc as lifecycle_rpc
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.endpoints import ObjectsEndpoint
+from touchline.platform.clickhouse.settings import ClickHouseSettings
+from touchline.platform.endpoints import ClickHouseEndpoint, ObjectsEndpoint
 from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
@@ -81,6 +84,7 @@ class Plan:
     graphql: GraphqlSettings = field(default_factory=GraphqlSettings)
     media: MediaLinkSettings = field(default_factory=MediaLinkSettings)
     serve: ServeSettings = field(default_factory=ServeSettings)
+    ingest: IngestSettings = field(default_factory=IngestSettings)
     page: Page = field(default_factory=lambda: Page(None, STORE))
     checks: Mapping[str, Check] = field(default_factory=dict)
     away: frozenset[str] = frozenset()  # roles that nobody answers for
@@ -207,7 +211,7 @@ async def running_site(needs: Needs, plan: Plan | None = None) -> AsyncGenerator
             away if role in plan.away else rpc for role in ("registry", "artifacts", "lifecycle")
         )
         sources = build_sources(registry, artifacts, lifecycle, world.database)
-        parts = gateway_parts(world, needs.objects, plan, sources, wakeups)
+        parts = gateway_parts(world, needs.objects, plan, sources, wakeups, needs.analytics)
         app = build_app(parts)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("127.0.0.1", 50000))
         client = await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url=plan.gateway.base_url))
@@ -238,9 +242,21 @@ def nowhere() -> ObjectStore:
     )
 
 
-def gateway_parts(world: World, objects: ObjectStore, plan: Plan, sources: Sources, wakeups: Wakeups) -> GatewayParts:
+def no_analytics() -> Analytics:
+    return Analytics(ClickHouseEndpoint("http://127.0.0.1:9", "nowhere", "nobody", "secret"), ClickHouseSettings())
+
+
+def gateway_parts(
+    world: World,
+    objects: ObjectStore,
+    plan: Plan,
+    sources: Sources,
+    wakeups: Wakeups,
+    analytics: Analytics | None = None,
+) -> GatewayParts:
     """As the composition root does it."""
     media = build_media(sources.artifacts, objects, SECRET, plan.media, world.clock)
     feeds = build_feeds(world.database, wakeups, plan.graphql)
     graphql = build_graphql(sources, world.auth, media, feeds, SECRET, plan.graphql)
-    return GatewayParts(world.database, world.auth, plan.gateway, graphql, plan.page, plan.checks)
+    ingest = IngestService(world.database, analytics or no_analytics(), plan.ingest)
+    return GatewayParts(world.database, world.auth, plan.gateway, graphql, plan.page, ingest, plan.checks)
