@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from touchline.measure.lifecycle.store import ensure_tables
+from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.store import ensure_database
 from touchline.platform.objects.store import ObjectStore

@@ -10,7 +10,7 @@ from secrets import token_hex
 import pytest
 
 from touchline.measure.lifecycle.service import LifecycleService
-from touchline.measure.lifecycle.store import ensure_tables
+from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.clickhouse.store import ensure_database

@@ -16,19 +16,12 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from touchline.kernel import TenantId
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
+from touchline.platform.clickhouse.store import ensure_schema
 
 from .model import CONTEXT_NAMES, FACT_NAMES, ArtifactEvent, Context, Facts, Failure, Knowledge
 
 TABLE = "artifact_events"
 MODULE = "lifecycle"
-
-VERSIONS = """
-CREATE TABLE IF NOT EXISTS schema_versions (
-    module LowCardinality(String), version UInt32, applied_at DateTime64(3, 'UTC') DEFAULT now64(3)
-) ENGINE = MergeTree ORDER BY (module, version)
-"""
-APPLIED = "SELECT max(version) AS version FROM schema_versions WHERE module = {module:String}"
-RECORD = "INSERT INTO schema_versions (module, version) SELECT {module:String}, {version:UInt32}"
 
 CREATE_EVENTS = """
 -- The position belongs to the event, so that the same event delivered again is the same row, and one goes.
@@ -108,8 +101,6 @@ FROM artifact_events FINAL
 WHERE synced IS NOT NULL OR local_copies IS NOT NULL
 """
 
-# Append, never edit: what ran on somebody's data stays as it was. Each changes nothing when it runs again, because it
-# and its record are not one step.
 SCHEMA = (CREATE_EVENTS, CREATE_STATE, CREATE_STORAGE)
 
 STATES = """
@@ -149,13 +140,7 @@ _ROWS = _arrow.schema([(name, _NOT_TEXT.get(name, _arrow.string())) for name in 
 
 
 async def ensure_tables(analytics: Analytics) -> None:
-    """Brings the schema up to this version; a newer one, made by another process, stays."""
-    await analytics.command(VERSIONS)
-    [row] = (await analytics.query_arrow(APPLIED, {"module": MODULE})).to_pylist()
-    for version, statement in enumerate(SCHEMA, start=1):
-        if version > row["version"]:
-            await analytics.command(statement)
-            await analytics.command(RECORD, {"module": MODULE, "version": version})
+    await ensure_schema(analytics, MODULE, SCHEMA)
 
 
 class LifecycleStore:

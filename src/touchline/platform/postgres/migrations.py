@@ -18,7 +18,7 @@ from psycopg import AsyncConnection, sql
 import touchline
 from touchline.kernel.errors import Defect, HistoryDiffers, SetupError, Unavailable
 
-SCHEMAS = ("platform", "access", "process", "serve", "watch")  # in the order in which they are applied; one a folder
+SCHEMAS = ("platform", "access", "process", "serve", "watch", "measure")  # in this order; one a folder
 CONNECT_SECONDS = 10
 LOCK_KEY = 7_450_521_001  # any number, the same in every version
 _NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")

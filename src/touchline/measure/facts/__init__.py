@@ -1,0 +1,1 @@
+"""Session facts in ClickHouse: batches of events become rows, pass by pass."""

@@ -1,0 +1,1 @@
+"""Facts beside sessions: orchestrators' capabilities, samples of running streams, discovery and payments."""
