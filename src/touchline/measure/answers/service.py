@@ -95,6 +95,10 @@ class SessionAnswers:
     async def session(self, tenant_id: TenantId, session_id: str) -> Session | None:
         return await self._store.session(tenant_id, session_id)
 
+    async def span(self, tenant_id: TenantId) -> Range | None:
+        """When the first and the last session start."""
+        return await self._store.span(tenant_id)
+
     async def timelines(self, tenant_id: TenantId, session_ids: Sequence[str]) -> Mapping[str, Timeline]:
         if len(session_ids) > MOST_TIMELINES:
             raise LimitExceeded("too many timelines at once", why=f"the most is {MOST_TIMELINES}")
