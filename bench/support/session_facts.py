@@ -116,9 +116,11 @@ SELECT * REPLACE (
     session_end_ts + {by_days:Int64} * 86400000 AS session_end_ts,
     final_from_ts + {by_days:Int64} * 86400000 AS final_from_ts
 )
-FROM session_rows
-WHERE tenant_id = {tenant_id:UUID} AND start_day = {day:Date}
-    AND session_start_ts < {first_ms:Int64} + {days:Int64} * 86400000
+FROM (
+    SELECT * FROM session_rows
+    WHERE tenant_id = {tenant_id:UUID} AND start_day = {day:Date}
+        AND session_start_ts < {first_ms:Int64} + {days:Int64} * 86400000
+)
 """
 PLACES = """
 INSERT INTO session_places SELECT tenant_id, workflow_session_id, start_day FROM session_rows
