@@ -99,7 +99,6 @@ SELECT
         toString(number), toUInt64(40 + dice), toUInt32(1), CAST([], 'Array(String)')
     ), range(cityHash64(number, 'updates') % 3)) AS parameters,
     [address] AS observed_addresses,
-    [url] AS observed_urls,
     end_ms + 300000 AS final_from_ts,
     {pass:UInt64} AS pass,
     0 AS is_deleted
@@ -126,7 +125,7 @@ PLACES = """
 INSERT INTO session_places SELECT tenant_id, workflow_session_id, start_day FROM session_rows
 WHERE tenant_id = {tenant_id:UUID} AND start_day = {day:Date}
 """
-HORIZON = "INSERT INTO event_horizons SELECT {tenant_id:UUID}, {at_ms:Int64}"
+HORIZON = "INSERT INTO event_horizons SELECT {tenant_id:UUID}, {at_ms:Int64}, 1"
 THERE = "SELECT count() AS rows FROM session_rows WHERE tenant_id = {tenant_id:UUID}"
 
 

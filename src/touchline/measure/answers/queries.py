@@ -112,7 +112,7 @@ ORDERED_BY = {
 MOST_COUNTED = 10_000
 MOST_PARTS = 1_000  # segments, or updates of parameters, of one session
 
-_HORIZON = "(SELECT max(greatest_ts) FROM event_horizons WHERE tenant_id = {tenant_id:UUID})"
+_HORIZON = "(SELECT max(greatest_ts) FROM event_horizons FINAL WHERE tenant_id = {tenant_id:UUID})"
 _COMPUTED = {"is_final": f"toUInt8(final_from_ts <= {_HORIZON}) AS is_final"}
 SESSION_COLUMNS = ",\n    ".join(_COMPUTED.get(field.name, field.name) for field in fields(SessionRow))
 PARTS = f"arraySlice(segments, 1, {MOST_PARTS}) AS segments, arraySlice(parameters, 1, {MOST_PARTS}) AS parameters"

@@ -31,6 +31,7 @@ from touchline.gateway.rest.parts import Check, GatewayParts, Page
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Principal, Role, Scope
 from touchline.kernel.ids import video_id
+from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.ingest.consumer import LifecycleFeed
 from touchline.measure.lifecycle import rpc as lifecycle_rpc
 from touchline.measure.lifecycle.service import LifecycleService
@@ -206,7 +207,8 @@ async def running_site(needs: Needs, plan: Plan | None = None) -> AsyncGenerator
         registry, artifacts, lifecycle = (
             away if role in plan.away else rpc for role in ("registry", "artifacts", "lifecycle")
         )
-        sources = build_sources(registry, artifacts, lifecycle, world.database)
+        sessions = SessionAnswers(needs.analytics, clock=world.clock)
+        sources = build_sources(registry, artifacts, lifecycle, world.database, sessions)
         parts = gateway_parts(world, needs.objects, plan, sources, wakeups)
         app = build_app(parts)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("127.0.0.1", 50000))
