@@ -114,7 +114,7 @@ class SessionAnswers:
         return await self._details.changes(tenant_id, session_ids, window_seconds)
 
     async def quality(self, tenant_id: TenantId, wanted: Filter) -> Quality:
-        covered = rules.range_of(wanted, self._clock.now(), self._settings)
+        covered = rules.whole_minutes(rules.range_of(wanted, self._clock.now(), self._settings))
         return await self._intake.quality(tenant_id, covered, rules.bucket_seconds(covered, None))
 
     async def quarantined(self, tenant_id: TenantId, window: QuarantineWindow) -> QuarantinePage:

@@ -37,7 +37,8 @@ from touchline.measure.lifecycle import rpc as lifecycle_rpc
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.endpoints import ObjectsEndpoint
+from touchline.platform.clickhouse.settings import ClickHouseSettings
+from touchline.platform.endpoints import ClickHouseEndpoint, ObjectsEndpoint
 from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
@@ -238,6 +239,11 @@ def nowhere() -> ObjectStore:
     return ObjectStore(
         ObjectsEndpoint("http://127.0.0.1:9", "nowhere", "us-east-1", "key", "secret"), ObjectsSettings()
     )
+
+
+def silence() -> Analytics:
+    """A ClickHouse that nobody runs; it is not asked before it is needed."""
+    return Analytics(ClickHouseEndpoint("http://127.0.0.1:9", "nowhere", "nobody", "password"), ClickHouseSettings())
 
 
 def gateway_parts(world: World, objects: ObjectStore, plan: Plan, sources: Sources, wakeups: Wakeups) -> GatewayParts:
