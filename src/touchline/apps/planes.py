@@ -18,6 +18,7 @@ from touchline.gateway.media.parts import Media, build_media
 from touchline.gateway.page.files import find_page
 from touchline.gateway.rest.parts import GatewayParts, Page
 from touchline.kernel import SystemClock
+from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.facts.service import FoldService
 from touchline.measure.facts.worker import FoldWorker
 from touchline.measure.ingest.consumer import LifecycleFeed
@@ -123,7 +124,8 @@ def _folds(loaded: Loaded, ground: Ground, ingest: IngestService) -> FoldWorker:
 def _gateway(loaded: Loaded, ground: Ground, client: RpcClient, media: Media, ingest: IngestService) -> GatewayParts:
     settings, secret = loaded.settings, wiring.cluster_secret(loaded)
     auth: Auth = build_auth(ground.database, secret, settings.auth, SystemClock())
-    sources = build_sources(client, client, client, ground.database, settings.watch)
+    sessions = SessionAnswers(ground.analytics, settings.answers, settings.sessions)
+    sources = build_sources(client, client, client, ground.database, sessions, settings.watch)
     feeds = build_feeds(ground.database, ground.wakeups, settings.graphql)
     return GatewayParts(
         database=ground.database,

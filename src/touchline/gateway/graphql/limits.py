@@ -31,7 +31,7 @@ from .pages import LARGEST_PAGE, PAGE_SIZE
 
 MOST_NESTED = 100  # fragments within fragments: well below what Python can recurse
 INTROSPECTION = ("__schema", "__type")  # their depth is watched by a rule of graphql-core
-COUNTED = ("search", "searchSuggestions")  # pages without the connection's form
+COUNTED = ("search", "searchSuggestions", "sessionBreakdown", "sessionLeaders")  # pages without the connection's form
 HINT = "Ask for less at once, or in several requests."
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from strawberry.dataloader import DataLoader
 
 from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.kernel import Principal, TouchlineError
+from touchline.measure.answers.model import Change, Timeline
 from touchline.process.queue.queries import Transition
 from touchline.process.sampling.queries import FrameName, Moment
 from touchline.serve.clips.model import Clip
@@ -60,6 +61,11 @@ class Loaders:
         self.goals: DataLoader[int, Sequence[Goal]] = DataLoader(self._goals, max_batch_size=LARGEST_PAGE)
         self.frames: DataLoader[Moment, FrameName | None] = DataLoader(self._frames, max_batch_size=LARGEST_PAGE)
 
+        self.timelines: DataLoader[str, Timeline] = DataLoader(self._timelines, max_batch_size=LARGEST_PAGE)
+        self.changes: DataLoader[tuple[str, int], Mapping[int, Change]] = DataLoader(
+            self._changes, max_batch_size=LARGEST_PAGE
+        )
+
     async def _uploads(self, hashes: list[str]) -> Sequence[Upload | None]:
         uploads = await self._sources.registry.uploads(self._principal, hashes)
         found = {str(upload.artifact_hash): upload for upload in uploads}
@@ -85,6 +91,19 @@ class Loaders:
     async def _goals(self, match_ids: list[int]) -> Sequence[Sequence[Goal]]:
         found = await self._sources.matches.goals(self._principal, match_ids)
         return [found.get(match_id, ()) for match_id in match_ids]
+
+    async def _timelines(self, session_ids: list[str]) -> Sequence[Timeline]:
+        found = await self._sources.sessions.timelines(self._principal.tenant_id, session_ids)
+        return [found[session_id] for session_id in session_ids]
+
+    async def _changes(self, wanted: list[tuple[str, int]]) -> Sequence[Mapping[int, Change]]:
+        """A statement for each length of window, of which one request asks for one or two."""
+        found: dict[tuple[str, int], Mapping[int, Change]] = {}
+        for window in {window for _, window in wanted}:
+            session_ids = [session_id for session_id, length in wanted if length == window]
+            of_window = await self._sources.sessions.changes(self._principal.tenant_id, session_ids, window)
+            found |= {(session_id, window): changes for session_id, changes in of_window.items()}
+        return [found.get(one, {}) for one in wanted]
 
     async def _lifecycles(self, hashes: list[str]) -> Sequence[Lifecycle]:
         if self._lifecycle_is_away:

@@ -26,6 +26,7 @@ from .nodes import Node, parse_global_id
 from .process import ProcessQueries
 from .search import SearchQueries
 from .serve import VOD, Vod
+from .sessions import SessionQueries
 from .settings import GraphqlSettings
 from .vods import VodMutations, VodQueries, find_vod
 from .watch import WatchQueries
@@ -37,7 +38,16 @@ FIND: dict[str, Callable[[Info, str], Awaitable[Node | None]]] = {
 
 
 @strawberry.type
-class Query(AccessQueries, VodQueries, ClipQueries, ProcessQueries, SearchQueries, JobQueries, WatchQueries):
+class Query(
+    AccessQueries,
+    VodQueries,
+    ClipQueries,
+    ProcessQueries,
+    SearchQueries,
+    JobQueries,
+    WatchQueries,
+    SessionQueries,
+):
     @strawberry.field
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:  # noqa: A002  its name in the schema
         info.context.principal.require(Scope.READ)

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Principal
+from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.lifecycle.rpc import SERVICE
 from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.client import RpcClient, Stub
@@ -75,6 +76,7 @@ class Sources:
     jobs: JobReads
     administration: JobAdministration
     matches: MatchReads
+    sessions: SessionAnswers
 
 
 def build_sources(
@@ -82,10 +84,11 @@ def build_sources(
     artifacts: RpcClient,
     lifecycle: RpcClient,
     database: Database,
+    sessions: SessionAnswers,
     watch: WatchSettings | None = None,
 ) -> Sources:
     """Each client leads to the process that answers for that role, which may be the same for all."""
     clients = RegistryClient(registry), ArtifactClient(artifacts), LifecycleClient(lifecycle)
     jobs = JobReads(database), JobAdministration(database)
     matches = MatchReads(database, watch or WatchSettings())
-    return Sources(*clients, ProcessReads(database), Search(database), *jobs, matches)
+    return Sources(*clients, ProcessReads(database), Search(database), *jobs, matches, sessions)

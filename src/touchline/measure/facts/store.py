@@ -112,6 +112,9 @@ CREATE TABLE IF NOT EXISTS session_rows (
 ) ENGINE = ReplacingMergeTree(pass, is_deleted)
 PARTITION BY toYYYYMM(start_day)
 ORDER BY (tenant_id, start_day, workflow_session_id)
+-- A part has a file for every column and for every field of a segment: full-sized buffers for all of them would pass
+-- what one statement may use.
+SETTINGS min_columns_to_activate_adaptive_write_buffer = 1
 """
 
 CREATE_PLACES = """

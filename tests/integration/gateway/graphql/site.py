@@ -31,6 +31,7 @@ from touchline.gateway.rest.parts import Check, GatewayParts, Page
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Principal, Role, Scope
 from touchline.kernel.ids import video_id
+from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.ingest.consumer import LifecycleFeed
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.ingest.settings import IngestSettings
@@ -210,7 +211,8 @@ async def running_site(needs: Needs, plan: Plan | None = None) -> AsyncGenerator
         registry, artifacts, lifecycle = (
             away if role in plan.away else rpc for role in ("registry", "artifacts", "lifecycle")
         )
-        sources = build_sources(registry, artifacts, lifecycle, world.database)
+        sessions = SessionAnswers(needs.analytics, clock=world.clock)
+        sources = build_sources(registry, artifacts, lifecycle, world.database, sessions)
         parts = gateway_parts(world, needs.objects, plan, sources, wakeups, needs.analytics)
         app = build_app(parts)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("127.0.0.1", 50000))
@@ -243,6 +245,7 @@ def nowhere() -> ObjectStore:
 
 
 def no_analytics() -> Analytics:
+    """A ClickHouse that nobody runs; it is not asked before it is needed."""
     return Analytics(ClickHouseEndpoint("http://127.0.0.1:9", "nowhere", "nobody", "secret"), ClickHouseSettings())
 
 

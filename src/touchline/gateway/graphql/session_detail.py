@@ -1,0 +1,205 @@
+"""One session as GraphQL shows it, with its segments, updates of parameters and timeline.
+
+Invariant: what a page of sessions needs beside its rows is asked for once, whatever the page's size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import strawberry
+
+from touchline.kernel.errors import InvalidInput
+from touchline.measure.answers import model
+from touchline.measure.answers.rules import DEFAULT_WINDOW_S, LONGEST_WINDOW_S
+from touchline.measure.sessions.model import ParameterRow, SegmentRow
+
+from .context import Info
+from .session_enums import Outcome
+
+UNKNOWN = model.Change(None, None, None, None)
+
+
+@strawberry.type(description="A time in which one orchestrator served the session: from its start to before its end.")
+class WorkflowSegment:
+    segment_index: int
+    segment_start_ts: datetime
+    segment_end_ts: datetime | None
+    gateway: str | None
+    orchestrator_address: str | None
+    observed_orchestrator_address: str | None
+    orchestrator_url: str | None
+    worker_id: str | None
+    region: str | None
+    model_id: str | None
+    gpu_id: str | None
+    gpu_attribution_method: str
+    gpu_attribution_confidence: float
+    reason: str = strawberry.field(description="initial, orchestrator_change or stream_closed.")
+    source_trace_type: str | None
+    source_event_uid: str
+    version: int
+    semantics_version: int
+    quality_flags: list[str]
+
+
+@strawberry.type(description="New parameters of a running inference, with means of FPS and jitter around them.")
+class ParameterUpdate:
+    update_index: int
+    update_ts: datetime
+    segment_index: int
+    event_type: str
+    params_hash: str | None
+    params: str | None = strawberry.field(description="JSON.")
+    source_event_uid: str
+    version: int
+    semantics_version: int
+    quality_flags: list[str]
+    fps_before: float | None
+    fps_after: float | None
+    jitter_before: float | None = strawberry.field(description="Milliseconds.")
+    jitter_after: float | None
+    window_seconds: int
+
+
+@strawberry.type
+class SessionEdge:
+    ts: datetime
+    name: str
+    category: str = strawberry.field(description="gateway, orchestrator, runner, app or other.")
+
+
+@strawberry.type
+class SessionError:
+    ts: datetime
+    message: str
+    excusable: bool
+
+
+@strawberry.type
+class SessionSample:
+    ts: datetime
+    output_fps: float | None
+    input_fps: float | None
+    jitter_ms: float | None
+
+
+@strawberry.type(description="What happened, by time. Segments and updates of parameters are the session's own.")
+class SessionTimeline:
+    edges: list[SessionEdge]
+    errors: list[SessionError]
+    samples: list[SessionSample]
+    truncated: bool = strawberry.field(description="There is more than this.")
+
+
+@strawberry.type(description="A session, as `fact_workflow_sessions` has it. docs/howto/read-sessions.md has the words.")
+class WorkflowSession:
+    id: strawberry.ID
+    workflow_session_id: str
+    stream_id: str | None
+    request_id: str | None
+    workflow_type: str
+    workflow_id: str | None
+    pipeline_id: str | None
+    session_start_ts: datetime
+    session_end_ts: datetime
+    first_stream_request_ts: datetime | None
+    first_ingest_ts: datetime | None
+    runner_first_processed_ts: datetime | None
+    first_processed_ts: datetime | None
+    first_playable_ts: datetime | None
+    prompt_start_ts: datetime | None
+    closed_ts: datetime | None
+    startup_ms: float | None
+    e2e_proxy_ms: float | None
+    prompt_to_playable_ms: float | None
+    gateway_runner_lag_ms: float | None
+    known_stream: bool
+    startup_success: bool
+    startup_excused: bool
+    startup_unexcused: bool
+    startup_outcome: Outcome
+    swap_count: int
+    explicit_swap_count: int
+    orchestrator_count: int
+    error_count: int
+    excusable_error_count: int
+    excusable_patterns: list[str]
+    orchestrator_address: str | None
+    observed_orchestrator_address: str | None
+    orchestrator_url: str | None
+    gateway: str | None
+    model_id: str | None
+    gpu_id: str | None
+    gpu_attribution_method: str
+    gpu_attribution_confidence: float
+    source_first_event_uid: str
+    source_last_event_uid: str
+    version: int = strawberry.field(description="Grows whenever the row may have changed.")
+    is_final: bool = strawberry.field(description="Whether events may still come, by the greatest event time seen.")
+    semantics_version: int
+    quality_flags: list[str]
+    segments: list[WorkflowSegment] = strawberry.field(description="The first 1,000.")
+    found: strawberry.Private[model.Session]
+
+    @strawberry.field(description="The first 1,000. The means are over so many seconds before and after each.")
+    async def parameter_updates(self, info: Info, window_seconds: int = DEFAULT_WINDOW_S) -> list[ParameterUpdate]:
+        if not 1 <= window_seconds <= LONGEST_WINDOW_S:
+            why = f"it is between 1 and {LONGEST_WINDOW_S} seconds"
+            raise InvalidInput("not a window", field="window_seconds", why=why)
+        found = self.found
+        if not found.parameters:
+            return []
+        changes = await info.context.loaders.changes.load((found.row.workflow_session_id, window_seconds))
+        return [_update(row, changes.get(row.update_index, UNKNOWN), window_seconds) for row in found.parameters]
+
+    @strawberry.field(description="Of at most 20 sessions in one request.")
+    async def timeline(self, info: Info) -> SessionTimeline:
+        return _timeline(await info.context.loaders.timelines.load(self.workflow_session_id))
+
+
+def session_of(found: model.Session) -> WorkflowSession:
+    values = _shown(asdict(found.row))
+    values["startup_outcome"] = Outcome(found.row.startup_outcome)
+    for name in ("known_stream", "startup_success", "startup_excused", "startup_unexcused", "is_final"):
+        values[name] = bool(values[name])
+    segments = [_segment(row) for row in found.segments]
+    return WorkflowSession(id=strawberry.ID(found.row.workflow_session_id), **values, segments=segments, found=found)
+
+
+def moment(ms: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+
+
+def _segment(row: SegmentRow) -> WorkflowSegment:
+    values = _shown(asdict(row))
+    del values["workflow_session_id"]
+    return WorkflowSegment(**values)
+
+
+def _update(row: ParameterRow, change: model.Change, window_seconds: int) -> ParameterUpdate:
+    values = _shown(asdict(row))
+    del values["workflow_session_id"]
+    return ParameterUpdate(**values, **asdict(change), window_seconds=window_seconds)
+
+
+def _timeline(found: model.Timeline) -> SessionTimeline:
+    return SessionTimeline(
+        edges=[SessionEdge(**_shown(asdict(edge))) for edge in found.edges],
+        errors=[SessionError(**_shown(asdict(error))) for error in found.errors],
+        samples=[SessionSample(**_shown(asdict(sample))) for sample in found.samples],
+        truncated=found.truncated,
+    )
+
+
+def _shown(values: dict[str, Any]) -> dict[str, Any]:
+    """Times as such, lists as lists."""
+    return {name: _value(name, value) for name, value in values.items()}
+
+
+def _value(name: str, value: Any) -> Any:
+    if value is not None and (name == "ts" or name.endswith("_ts")):
+        return moment(value)
+    return list(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

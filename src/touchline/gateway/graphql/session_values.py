@@ -1,0 +1,94 @@
+"""From what `measure` answers about many sessions to what GraphQL shows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import strawberry
+
+from touchline.measure.answers import model
+from touchline.measure.answers.model import Metric
+
+from .session_detail import moment
+from .session_types import (
+    IngestBucket,
+    IngestQuality,
+    IngestReason,
+    Percentiles,
+    QuarantinedEvent,
+    SessionBar,
+    SessionBucket,
+    SessionDistribution,
+    SessionFilter,
+    SessionGroup,
+    SessionSummary,
+)
+
+METRICS = {
+    Metric.STARTUP: "startup",
+    Metric.E2E: "e2e",
+    Metric.PROMPT_TO_PLAYABLE: "prompt_to_playable",
+    Metric.GATEWAY_RUNNER_LAG: "gateway_runner_lag",
+}
+
+
+def filter_of(given: SessionFilter | None) -> model.Filter:
+    return model.Filter(**vars(given)) if given else model.Filter()
+
+
+def summary_of(found: model.Summary) -> SessionSummary:
+    return SessionSummary(**asdict(found.tally), **_metrics(found.metrics))
+
+
+def group_of(found: model.Group) -> SessionGroup:
+    return SessionGroup(key=found.key, **asdict(found.tally), **_metrics(found.metrics))
+
+
+def bucket_of(found: model.Bucket, seconds: int) -> SessionBucket:
+    tally = found.tally
+    return SessionBucket(
+        start=moment(found.start_ms),
+        seconds=seconds,
+        sessions=tally.sessions,
+        success=tally.success,
+        excused=tally.excused,
+        unexcused=tally.unexcused,
+        not_in_denominator=tally.sessions - tally.known,
+        swapped=tally.swapped,
+        startup_p50=found.startup_p50,
+        startup_p95=found.startup_p95,
+    )
+
+
+def distribution_of(found: model.Distribution) -> SessionDistribution:
+    return SessionDistribution(
+        metric=found.metric,
+        percentiles=Percentiles(**asdict(found.percentiles)),
+        bars=[SessionBar(**asdict(bar)) for bar in found.bars],
+    )
+
+
+def quality_of(found: model.Quality) -> IngestQuality:
+    return IngestQuality(
+        **asdict(found.counters),
+        reasons=[IngestReason(reason=reason, count=count) for reason, count in found.reasons],
+        series=[
+            IngestBucket(start=moment(bucket.start_ms), seconds=found.seconds, **asdict(bucket.counters))
+            for bucket in found.series
+        ],
+    )
+
+
+def quarantined_of(found: model.QuarantinedEvent) -> QuarantinedEvent:
+    place = found.place
+    return QuarantinedEvent(
+        id=strawberry.ID(f"{place.digest}-{place.ordinal}"),
+        reason=found.reason,
+        detail=found.detail,
+        received_at=moment(place.received_ms),
+        body=found.body,
+    )
+
+
+def _metrics(found: dict[Metric, model.Percentiles]) -> dict[str, Percentiles]:
+    return {name: Percentiles(**asdict(found[metric])) for metric, name in METRICS.items()}

@@ -1,0 +1,175 @@
+"""The statements behind charts and lists: one a question, each over the latest version of the tenant's sessions.
+
+Invariant: FINAL leaves old versions and deleted rows out before anything is counted, whatever has been merged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from touchline.measure.sessions.model import SessionRow
+
+from .conditions import COLUMNS
+from .model import Dimension, Leaders, Metric, Order
+
+LEVELS = "0.5, 0.9, 0.95, 0.99"
+# Partitions are months of the day a session starts on, which is a part of the key: no row has versions in two.
+SETTINGS = "SETTINGS do_not_merge_across_partitions_select_final = 1"
+
+TALLY = """count() AS sessions,
+    sum(known_stream) AS known,
+    sum(startup_success) AS success,
+    sum(startup_excused) AS excused,
+    sum(startup_unexcused) AS unexcused,
+    countIf(swap_count > 0) AS swapped,
+    sum(error_count) AS errors"""
+
+
+def percentiles(metric: Metric, levels: str = LEVELS) -> str:
+    """How many have the metric, and the values below which those shares of them lie."""
+    values = f"quantilesExactIf({levels})(assumeNotNull({metric}), {metric} IS NOT NULL) AS {metric}_levels"
+    return f"count({metric}) AS {metric}_count, {values}"
+
+
+METRICS = ",\n    ".join(percentiles(metric) for metric in Metric)
+
+
+def summary(where: str) -> str:
+    return f"SELECT {TALLY},\n    {METRICS}\nFROM session_rows FINAL\nWHERE {where}\n{SETTINGS}"
+
+
+def series(where: str) -> str:
+    return f"""
+SELECT intDiv(session_start_ts, {{step_ms:Int64}}) * {{step_ms:Int64}} AS start_ms,
+    {TALLY},
+    {percentiles(Metric.STARTUP, "0.5, 0.95")}
+FROM session_rows FINAL
+WHERE {where}
+GROUP BY start_ms
+ORDER BY start_ms
+LIMIT {{most:UInt32}}
+{SETTINGS}"""
+
+
+def distribution(where: str, metric: Metric) -> str:
+    """The bars as rows, and as their last one, without a place, the whole."""
+    return f"""
+SELECT roundDown(toFloat64(assumeNotNull({metric})), {{edges:Array(Float64)}}) AS from_ms,
+    grouping(from_ms) AS whole,
+    {percentiles(metric)}
+FROM session_rows FINAL
+WHERE {where}
+    AND {metric} IS NOT NULL
+GROUP BY GROUPING SETS ((from_ms), ())
+ORDER BY whole, from_ms
+{SETTINGS}"""
+
+
+def key(by: Dimension) -> str:
+    if by is Dimension.HOUR:
+        return "leftPad(toString(intDiv(session_start_ts, 3600000) % 24), 2, '0')"
+    return f"nullIf({COLUMNS[by]}, '')"
+
+
+def breakdown(where: str, by: Dimension) -> str:
+    order = "key" if by is Dimension.HOUR else "sessions DESC, key"
+    return _groups(where, by, "sessions > 0", order)
+
+
+_LEADING = {
+    Leaders.SWAPS: ("swapped", "swapped DESC, sessions, key"),
+    Leaders.FAILURES: ("unexcused", "unexcused DESC, known, key"),
+    Leaders.SLOWEST: (f"{Metric.STARTUP}_count", f"{Metric.STARTUP}_levels[3] DESC, sessions DESC, key"),
+}
+
+
+def leaders(where: str, kind: Leaders, by: Dimension) -> str:
+    counted, order = _LEADING[kind]
+    return _groups(where, by, f"{counted} > 0 AND sessions >= {{at_least:UInt32}}", order)
+
+
+def _groups(where: str, by: Dimension, having: str, order: str) -> str:
+    return f"""
+SELECT {key(by)} AS key,
+    {TALLY},
+    {METRICS}
+FROM session_rows FINAL
+WHERE {where}
+GROUP BY key
+HAVING {having}
+ORDER BY {order}
+LIMIT {{first:UInt32}}
+{SETTINGS}"""
+
+
+ORDERED_BY = {
+    Order.LATEST: "session_start_ts",
+    Order.STARTUP_DESC: "ifNull(startup_ms, -1)",
+    Order.ERRORS_DESC: "toInt64(error_count)",
+    Order.SWAPS_DESC: "toInt64(swap_count)",
+}
+
+MOST_COUNTED = 10_000
+MOST_PARTS = 1_000  # segments, or updates of parameters, of one session
+
+_HORIZON = "(SELECT max(greatest_ts) FROM event_horizons FINAL WHERE tenant_id = {tenant_id:UUID})"
+_COMPUTED = {"is_final": f"toUInt8(final_from_ts <= {_HORIZON}) AS is_final"}
+SESSION_COLUMNS = ",\n    ".join(_COMPUTED.get(field.name, field.name) for field in fields(SessionRow))
+PARTS = f"arraySlice(segments, 1, {MOST_PARTS}) AS segments, arraySlice(parameters, 1, {MOST_PARTS}) AS parameters"
+DIGEST = "hex(sipHash128(workflow_session_id))"
+
+
+def page(where: str, order: Order, between: str, direction: str) -> str:
+    """The keys of the page are found in few columns; only its rows are read whole. A row without an id: no rows."""
+    value = ORDERED_BY[order]
+    sorted_by = f"order_value {direction}, session_start_ts {direction}, digest {direction}"
+    return f"""
+WITH (
+    SELECT count() FROM (SELECT 1 FROM session_rows FINAL WHERE {where} LIMIT {MOST_COUNTED})
+) AS total
+SELECT counted.total_count AS total_count, found.*
+FROM (SELECT total AS total_count) AS counted
+LEFT JOIN (
+    SELECT {SESSION_COLUMNS},
+        {PARTS},
+        {value} AS order_value, {DIGEST} AS digest
+    FROM session_rows FINAL
+    WHERE tenant_id = {{tenant_id:UUID}} AND (start_day, workflow_session_id) IN (
+        SELECT start_day, workflow_session_id FROM (
+            SELECT start_day, workflow_session_id, session_start_ts, {value} AS order_value, {DIGEST} AS digest
+            FROM session_rows FINAL
+            WHERE {where}
+                AND {between}
+            ORDER BY {sorted_by}
+            LIMIT {{limit:UInt32}}
+        )
+    )
+) AS found ON 1
+ORDER BY {sorted_by}
+{SETTINGS}"""
+
+
+def between(name: str, sign: str, order: Order) -> str:
+    """Strictly behind or before a place."""
+    place = f"{{{name}_value:Int64}}, {{{name}_start:Int64}}, {{{name}_digest:String}}"
+    return f"({ORDERED_BY[order]}, session_start_ts, {DIGEST}) {sign} ({place})"
+
+
+# `session_places` knows the days under which a session was ever written, so that one session is not looked for in all.
+SESSION = f"""
+SELECT {SESSION_COLUMNS},
+    {PARTS},
+    session_start_ts AS order_value, {DIGEST} AS digest
+FROM session_rows FINAL
+WHERE tenant_id = {{tenant_id:UUID}} AND workflow_session_id = {{session_id:String}} AND start_day IN (
+    SELECT start_day FROM session_places
+    WHERE tenant_id = {{tenant_id:UUID}} AND workflow_session_id = {{session_id:String}}
+)
+{SETTINGS}"""
+
+# Whole days tell too little to be wrong about: a day is looked at only when it is the first or the last.
+SPAN = f"""
+SELECT count() AS sessions, min(session_start_ts) AS first_ms, max(session_start_ts) AS last_ms
+FROM session_rows FINAL
+WHERE tenant_id = {{tenant_id:UUID}}
+{SETTINGS}"""

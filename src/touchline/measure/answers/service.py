@@ -1,0 +1,136 @@
+"""Answers about one tenant's sessions. Another tenant's are as unknown as those that never were.
+
+Invariant: a question is one statement, whatever it covers; one that would be too large is refused and says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from touchline.kernel import TenantId
+from touchline.kernel.clock import Clock, SystemClock
+from touchline.kernel.errors import InvalidInput, LimitExceeded
+from touchline.measure.sessions.settings import SessionSettings
+from touchline.platform.clickhouse.client import Analytics, ArrowTable
+
+from . import rules
+from .conditions import Condition, condition
+from .details import DetailStore
+from .exports import ExportStore, Kind
+from .intake import IntakeStore
+from .model import (
+    Board,
+    Bucket,
+    Change,
+    Dimension,
+    Distribution,
+    Filter,
+    Group,
+    Metric,
+    Order,
+    Quality,
+    QuarantinePage,
+    QuarantineWindow,
+    Range,
+    Series,
+    Session,
+    SessionPage,
+    Summary,
+    Tally,
+    Timeline,
+    Window,
+)
+from .settings import AnswerSettings
+from .store import AnswerStore
+
+MOST_TIMELINES = 20
+NOTHING = Tally(0, 0, 0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    covered: Range
+    where: Condition
+
+
+class SessionAnswers:
+    def __init__(
+        self,
+        analytics: Analytics,
+        settings: AnswerSettings | None = None,
+        sessions: SessionSettings | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._store = AnswerStore(analytics)
+        self._details = DetailStore(analytics, sessions or SessionSettings())
+        self._intake = IntakeStore(analytics)
+        self._exports = ExportStore(analytics)
+        self._settings = settings or AnswerSettings()
+        self._clock = clock or SystemClock()
+
+    async def summary(self, tenant_id: TenantId, wanted: Filter) -> Summary:
+        return await self._store.summary(tenant_id, self._question(wanted).where)
+
+    async def series(self, tenant_id: TenantId, wanted: Filter, bucket_seconds: int | None = None) -> Series:
+        question = self._question(wanted)
+        seconds = rules.bucket_seconds(question.covered, bucket_seconds)
+        found = {bucket.start_ms: bucket for bucket in await self._store.series(tenant_id, question.where, seconds)}
+        starts = rules.bucket_starts(question.covered, seconds)
+        return Series(seconds, [found.get(start) or Bucket(start, NOTHING, None, None) for start in starts])
+
+    async def distribution(self, tenant_id: TenantId, wanted: Filter, metric: Metric) -> Distribution:
+        return await self._store.distribution(tenant_id, self._question(wanted).where, metric)
+
+    async def breakdown(self, tenant_id: TenantId, wanted: Filter, by: Dimension, first: int) -> list[Group]:
+        first = rules.check_first(first)
+        return await self._store.breakdown(tenant_id, self._question(wanted).where, by, first)
+
+    async def leaders(self, tenant_id: TenantId, wanted: Filter, board: Board) -> list[Group]:
+        rules.check_first(board.first)
+        board = replace(board, at_least=min(max(board.at_least, 1), rules.MOST_AT_LEAST))
+        return await self._store.leaders(tenant_id, self._question(wanted).where, board)
+
+    async def page(self, tenant_id: TenantId, wanted: Filter, order: Order, window: Window) -> SessionPage:
+        return await self._store.page(tenant_id, self._question(wanted).where, order, window)
+
+    async def session(self, tenant_id: TenantId, session_id: str) -> Session | None:
+        return await self._store.session(tenant_id, session_id)
+
+    async def span(self, tenant_id: TenantId) -> Range | None:
+        """When the first and the last session start."""
+        return await self._store.span(tenant_id)
+
+    async def timelines(self, tenant_id: TenantId, session_ids: Sequence[str]) -> Mapping[str, Timeline]:
+        if len(session_ids) > MOST_TIMELINES:
+            raise LimitExceeded("too many timelines at once", why=f"the most is {MOST_TIMELINES}")
+        return await self._details.timelines(tenant_id, session_ids)
+
+    async def changes(
+        self, tenant_id: TenantId, session_ids: Sequence[str], window_seconds: int
+    ) -> Mapping[str, Mapping[int, Change]]:
+        """FPS and jitter around each update of parameters, by session and by the update's index."""
+        if not 1 <= window_seconds <= rules.LONGEST_WINDOW_S:
+            why = f"it is between 1 and {rules.LONGEST_WINDOW_S} seconds"
+            raise InvalidInput("not a window", field="window_seconds", why=why)
+        return await self._details.changes(tenant_id, session_ids, window_seconds)
+
+    async def export(self, tenant_id: TenantId, wanted: Filter, kind: Kind) -> AsyncIterator[ArrowTable]:
+        """Refuses before anything is sent: what has begun comes to its end."""
+        where, most = self._question(wanted).where, self._settings.largest_export
+        if await self._exports.count(tenant_id, where, most + 1) > most:
+            hint = "Ask for a shorter time, or for fewer sessions; `answers.largest_export` sets the limit."
+            raise LimitExceeded("too many sessions for one export", why=f"the most is {most:,}", hint=hint)
+        return self._exports.portions(tenant_id, where, kind)
+
+    async def quality(self, tenant_id: TenantId, wanted: Filter) -> Quality:
+        covered = rules.whole_minutes(rules.range_of(wanted, self._clock.now(), self._settings))
+        return await self._intake.quality(tenant_id, covered, rules.bucket_seconds(covered, None))
+
+    async def quarantined(self, tenant_id: TenantId, window: QuarantineWindow) -> QuarantinePage:
+        return await self._intake.quarantined(tenant_id, window)
+
+    def _question(self, wanted: Filter) -> Question:
+        rules.check_texts(wanted)
+        covered = rules.range_of(wanted, self._clock.now(), self._settings)
+        return Question(covered, condition(wanted, covered))

@@ -1,0 +1,18 @@
+"""Settings of answers about sessions: how much time one of them covers, and how much one export holds."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from touchline.contracts.settings import Duration, Field, Section
+
+
+class AnswerSettings(Section):
+    default_range: Duration = Field(default=timedelta(days=7), ge=timedelta(minutes=1))
+    """How far back an answer goes when nobody says from when."""
+
+    longest_range: Duration = Field(default=timedelta(days=400), ge=timedelta(minutes=1))
+    """The longest time that one answer may cover."""
+
+    largest_export: int = Field(default=1_000_000, ge=1)
+    """How many sessions one export may hold."""

@@ -1,0 +1,125 @@
+"""Reads answers about sessions from ClickHouse: one statement each, inside one tenant.
+
+Invariant: a question is bounded before it comes here, and every statement is bounded again by its own limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from touchline.kernel import TenantId
+from touchline.platform.clickhouse.client import Analytics
+
+from . import queries, rules
+from .conditions import Condition
+from .model import (
+    Board,
+    Bucket,
+    Dimension,
+    Distribution,
+    Group,
+    Metric,
+    Order,
+    Percentiles,
+    Place,
+    Range,
+    Session,
+    SessionPage,
+    Summary,
+    Tally,
+    Window,
+)
+from .rows import session
+
+_NAMES = ("sessions", "known", "success", "excused", "unexcused", "swapped", "errors")
+
+
+class AnswerStore:
+    def __init__(self, analytics: Analytics) -> None:
+        self._analytics = analytics
+
+    async def summary(self, tenant_id: TenantId, where: Condition) -> Summary:
+        [row] = await self._rows(tenant_id, queries.summary(where.sql), where.values)
+        return Summary(_tally(row), _metrics(row))
+
+    async def series(self, tenant_id: TenantId, where: Condition, seconds: int) -> Sequence[Bucket]:
+        """Those in which sessions start."""
+        values = where.values | {"step_ms": seconds * 1_000, "most": rules.MOST_BUCKETS}
+        rows = await self._rows(tenant_id, queries.series(where.sql), values)
+        return [_bucket(row) for row in rows]
+
+    async def distribution(self, tenant_id: TenantId, where: Condition, metric: Metric) -> Distribution:
+        values = where.values | {"edges": list(rules.BAR_EDGES)}
+        *bars, whole = await self._rows(tenant_id, queries.distribution(where.sql, metric), values)
+        counts = {row["from_ms"]: row[f"{metric}_count"] for row in bars}
+        return Distribution(metric, _percentiles(whole, metric), rules.bars_of(counts))
+
+    async def breakdown(self, tenant_id: TenantId, where: Condition, by: Dimension, first: int) -> list[Group]:
+        values = where.values | {"first": first}
+        rows = await self._rows(tenant_id, queries.breakdown(where.sql, by), values)
+        return [_group(row) for row in rows]
+
+    async def leaders(self, tenant_id: TenantId, where: Condition, board: Board) -> list[Group]:
+        values = where.values | {"first": board.first, "at_least": board.at_least}
+        rows = await self._rows(tenant_id, queries.leaders(where.sql, board.kind, board.by), values)
+        return [_group(row) for row in rows]
+
+    async def page(self, tenant_id: TenantId, where: Condition, order: Order, window: Window) -> SessionPage:
+        between, values = _between(window, order)
+        direction = "ASC" if window.from_the_end else "DESC"
+        sql = queries.page(where.sql, order, between, direction)
+        rows = await self._rows(tenant_id, sql, where.values | values | {"limit": window.size + 1})
+        found = [session(row) for row in rows if row["workflow_session_id"]]
+        kept = found[: window.size]
+        return SessionPage(
+            kept[::-1] if window.from_the_end else kept, len(found) > window.size, rows[0]["total_count"]
+        )
+
+    async def session(self, tenant_id: TenantId, session_id: str) -> Session | None:
+        rows = await self._rows(tenant_id, queries.SESSION, {"session_id": session_id})
+        return session(rows[0]) if rows else None
+
+    async def span(self, tenant_id: TenantId) -> Range | None:
+        [row] = await self._rows(tenant_id, queries.SPAN, {})
+        return Range(row["first_ms"], row["last_ms"]) if row["sessions"] else None
+
+    async def _rows(self, tenant_id: TenantId, sql: str, values: Mapping[str, object]) -> list[dict[str, Any]]:
+        return (await self._analytics.within(tenant_id).query_arrow(sql, values)).to_pylist()
+
+
+def _between(window: Window, order: Order) -> tuple[str, dict[str, object]]:
+    parts: list[str] = ["1"]
+    values: dict[str, object] = {}
+    for name, sign, place in (("after", "<", window.after), ("before", ">", window.before)):
+        if place:
+            parts.append(queries.between(name, sign, order))
+            values |= _place(name, place)
+    return " AND ".join(parts), values
+
+
+def _place(name: str, place: Place) -> dict[str, object]:
+    return {f"{name}_value": place.value, f"{name}_start": place.start_ms, f"{name}_digest": place.digest}
+
+
+def _bucket(row: Mapping[str, Any]) -> Bucket:
+    metric = Metric.STARTUP
+    p50, p95 = row[f"{metric}_levels"] if row[f"{metric}_count"] else (None, None)
+    return Bucket(row["start_ms"], _tally(row), p50, p95)
+
+
+def _group(row: Mapping[str, Any]) -> Group:
+    return Group(row["key"], _tally(row), _metrics(row))
+
+
+def _tally(row: Mapping[str, Any]) -> Tally:
+    return Tally(**{name: row[name] for name in _NAMES})
+
+
+def _metrics(row: Mapping[str, Any]) -> dict[Metric, Percentiles]:
+    return {metric: _percentiles(row, metric) for metric in Metric}
+
+
+def _percentiles(row: Mapping[str, Any], metric: Metric) -> Percentiles:
+    count = row[f"{metric}_count"]
+    return Percentiles(count, *(row[f"{metric}_levels"] if count else (None,) * 4))
