@@ -25,6 +25,11 @@ interface ColumnsProps {
   readonly children?: ComponentChildren;
 }
 
+/** Words at either end stay within the chart. */
+export function tickPlace(at: number): Record<`--${string}`, string> {
+  return { "--at": `${at * 100}%`, "--shift": at < 0.03 ? "0%" : at > 0.96 ? "-100%" : "-50%" };
+}
+
 /** Columns side by side, each of which leads to what it counts. Arrow keys go from one to the next. */
 export function Columns({ label, columns, ticks, scale, onPoint, children }: ColumnsProps) {
   const firstStop = columns.findIndex(({ to }) => to !== null);
@@ -64,7 +69,7 @@ export function Columns({ label, columns, ticks, scale, onPoint, children }: Col
       </div>
       <div class={styles.ticks} aria-hidden="true">
         {ticks.map(({ at, text }) => (
-          <span key={at} class={styles.tick} style={{ "--at": `${at * 100}%` }}>
+          <span key={at} class={styles.tick} style={tickPlace(at)}>
             {text}
           </span>
         ))}

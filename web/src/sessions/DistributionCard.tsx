@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { SessionDistributionDocument } from "../api/generated";
 import { Choice } from "../design/Choice";
+import { classes } from "../design/classes";
 import { filterOf, METRIC_NAMES, sessionsPath } from "./address";
 import { ChartBlank, ChartCard } from "./ChartCard";
 import { shownMetric } from "./choices";
@@ -65,7 +66,7 @@ function Plot({ distribution, metric, question, ticks }: PlotProps) {
   );
   const bar = pointed.value === null ? undefined : bars[pointed.value];
   return (
-    <>
+    <div class={styles.plot}>
       <Columns
         label={`${METRIC_LABELS[metric]}: sessions by latency`}
         columns={bars.map((one) => ({
@@ -78,8 +79,13 @@ function Plot({ distribution, metric, question, ticks }: PlotProps) {
         scale={[formatCount(highest), formatCount(highest / 2), "0"]}
         onPoint={(index) => (pointed.value = index)}
       >
-        {markersOf(bars, percentiles).map(({ name, at }) => (
-          <span key={name} class={styles.marker} style={{ "--at": `${at * 100}%` }} aria-hidden="true">
+        {markersOf(bars, percentiles).map(({ name, at, isNear }) => (
+          <span
+            key={name}
+            class={classes(styles.marker, isNear && styles.near)}
+            style={{ "--at": `${at * 100}%` }}
+            aria-hidden="true"
+          >
             <span class={styles.name}>{name}</span>
           </span>
         ))}
@@ -93,6 +99,6 @@ function Plot({ distribution, metric, question, ticks }: PlotProps) {
           </div>
         ))}
       </dl>
-    </>
+    </div>
   );
 }

@@ -5,7 +5,7 @@ import { formatDate, formatDuration } from "../kernel/format";
 import { sessionsPath } from "./address";
 import type { Dimension, Metric, SessionDetail } from "./model";
 import styles from "./SessionFacts.module.css";
-import { capital, formatMs, formatShare, METRIC_LABELS, METRIC_MEANINGS, shortAddress } from "./words";
+import { capital, formatMs, METRIC_LABELS, METRIC_MEANINGS, shortAddress } from "./words";
 
 export function SessionFacts({ session }: { readonly session: SessionDetail }) {
   const latencies: readonly (readonly [Metric, number | null])[] = [
@@ -63,7 +63,7 @@ function Where({ session }: { readonly session: SessionDetail }) {
       <Thing name="GPU" dimension="gpu" value={gpuId} session={session} />
       {isAttributed && (
         <Fact name="Known by">
-          {`${capital(gpuAttributionMethod)}, ${formatShare(gpuAttributionConfidence, 1)} sure`}
+          {`${capital(gpuAttributionMethod)}, ${Math.round(gpuAttributionConfidence * 100)} % sure`}
         </Fact>
       )}
     </>

@@ -63,11 +63,9 @@ interface Answer {
 function Everything({ session }: { readonly session: SessionDetail }) {
   return (
     <>
-      <div class={styles.head}>
-        <div class={styles.words}>
-          <PageTitle name={sessionName(session)} class={styles.title} />
-          <p class={styles.type}>{typeWords(session.workflowType)}</p>
-        </div>
+      <PageTitle name={sessionName(session)} class={styles.title} />
+      <p class={styles.type}>{typeWords(session.workflowType)}</p>
+      <div class={styles.state}>
         <StateChip state={outcomeState(session.startupOutcome)} />
       </div>
       <SessionFacts session={session} />

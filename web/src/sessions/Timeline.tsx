@@ -2,13 +2,25 @@ import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { Choice } from "../design/Choice";
 import { classes } from "../design/classes";
+import { tickPlace } from "./Columns";
 import { Curves } from "./Curves";
 import type { SessionDetail } from "./model";
 import { stops } from "./stops";
 import styles from "./Timeline.module.css";
-import { lanesOf, offsetTicks, sinceStart, startStretch, wholeStretch, type Lane, type Stretch } from "./drawing";
+import {
+  lanesOf,
+  offsetTicks,
+  sinceStart,
+  startStretch,
+  wholeStretch,
+  type Lane,
+  type Mark,
+  type Stretch,
+} from "./drawing";
 import { useTicks } from "./useTicks";
 
+const LEAST_ROOM = 0.12;
+const LEAST_ROOM_NARROW = 0.35;
 const STRETCHES = ["whole", "start"] as const;
 const STRETCH_NAMES = { whole: "Whole session", start: "Start" };
 
@@ -45,7 +57,7 @@ export function Timeline({ session }: { readonly session: SessionDetail }) {
       <Curves session={session} stretch={stretch} />
       <div class={styles.axis} aria-hidden="true">
         {offsetTicks(stretch, ticks).map(({ at, text }) => (
-          <span key={at} class={styles.tick} style={{ "--at": `${at * 100}%` }}>
+          <span key={at} class={styles.tick} style={tickPlace(at)}>
             {text}
           </span>
         ))}
@@ -60,6 +72,20 @@ export function Timeline({ session }: { readonly session: SessionDetail }) {
 /** The lane with the first thing that can be pointed at. */
 function firstStop(lanes: readonly Lane[]): number {
   return lanes.findIndex(({ marks, pieces }) => marks.length + pieces.length > 0);
+}
+
+/** What a mark means, beside it, where there is room for some words. */
+function MarkLabel({ mark }: { readonly mark: Mark }) {
+  if (mark.room < LEAST_ROOM) return null;
+  return (
+    <span
+      class={classes(styles.label, mark.room < LEAST_ROOM_NARROW && styles.wide)}
+      style={{ "--at": `${mark.at * 100}%`, "--length": `${mark.room * 100}%` }}
+      aria-hidden="true"
+    >
+      {mark.text}
+    </span>
+  );
 }
 
 interface LaneRowProps {
@@ -106,6 +132,9 @@ function LaneRow({ lane, stretch, isFirst, onPoint }: LaneRowProps) {
           >
             {shown && <span class={styles.words}>{shown}</span>}
           </button>
+        ))}
+        {lane.marks.map((mark, index) => (
+          <MarkLabel key={index} mark={mark} />
         ))}
       </div>
     </div>

@@ -8,7 +8,11 @@ export interface Marker {
   readonly name: string;
   readonly at: number;
   readonly value: number;
+  /** Too near the one before for both names to stand side by side. */
+  readonly isNear: boolean;
 }
+
+const NEAR = 0.08;
 
 /** 0 to 1; null when it lies in none of them. */
 export function placeOfValue(bars: readonly Bar[], value: number): number | null {
@@ -20,11 +24,15 @@ export function placeOfValue(bars: readonly Bar[], value: number): number | null
 }
 
 export function markersOf(bars: readonly Bar[], percentiles: Percentiles): Marker[] {
-  return (["p50", "p90", "p95", "p99"] as const).flatMap((name) => {
+  const markers: Marker[] = [];
+  for (const name of ["p50", "p90", "p95", "p99"] as const) {
     const value = percentiles[name];
     const at = value === null ? null : placeOfValue(bars, value);
-    return value === null || at === null ? [] : [{ name, at, value }];
-  });
+    if (value === null || at === null) continue;
+    const before = markers.at(-1);
+    markers.push({ name, at, value, isNear: before !== undefined && !before.isNear && at - before.at < NEAR });
+  }
+  return markers;
 }
 
 /** At the edges of bars, at most about `most`. */

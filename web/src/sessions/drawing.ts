@@ -19,6 +19,8 @@ export interface Mark {
   readonly at: number;
   readonly kind: MarkKind;
   readonly text: string;
+  /** How far it is to the next one, or to the end. */
+  readonly room: number;
 }
 
 export interface Piece {
@@ -102,7 +104,7 @@ function categoryOf(category: string): string {
   return CATEGORIES.includes(category) ? category : "other";
 }
 
-type Told = Omit<Mark, "at">;
+type Told = Omit<Mark, "at" | "room">;
 
 function errorMarks(session: SessionDetail): Told[] {
   return session.timeline.errors.map(({ ts, message, excusable }) => ({
@@ -131,14 +133,14 @@ export function changeWords({ fpsBefore, fpsAfter, jitterBefore, jitterAfter }: 
   return facts.length > 0 ? `Parameters changed: ${facts.join(", ")}` : "Parameters changed";
 }
 
-/** No lane without marks, except where they only lie outside: then the lane stays, so that lanes do not jump. */
+/** No lane without marks. */
 function markLane(name: string, told: readonly Told[], stretch: Stretch): Lane[] {
-  if (told.length === 0) return [];
-  const marks = told
+  const placed = told
     .filter(({ ts }) => isWithin(stretch, ts))
     .map((mark) => ({ ...mark, at: placeOf(stretch, mark.ts) }))
     .sort((one, other) => one.ts - other.ts);
-  return [{ name, title: "", marks, pieces: [] }];
+  const marks = placed.map((mark, index) => ({ ...mark, room: (placed[index + 1]?.at ?? 1) - mark.at }));
+  return marks.length === 0 ? [] : [{ name, title: "", marks, pieces: [] }];
 }
 
 /** A lane for each orchestrator, in the order in which they came. */
@@ -148,12 +150,11 @@ function segmentLanes(session: SessionDetail, stretch: Stretch): Lane[] {
     const key = segment.orchestratorAddress ?? "";
     byAddress.set(key, [...(byAddress.get(key) ?? []), segment]);
   }
-  return [...byAddress].map(([address, segments]) => ({
-    name: address === "" ? "No orchestrator" : keyWords("orchestrator", address),
-    title: address,
-    marks: [],
-    pieces: segments.flatMap((segment) => pieceOf(segment, stretch)),
-  }));
+  return [...byAddress].flatMap(([address, segments]) => {
+    const pieces = segments.flatMap((segment) => pieceOf(segment, stretch));
+    const name = address === "" ? "No orchestrator" : keyWords("orchestrator", address);
+    return pieces.length === 0 ? [] : [{ name, title: address, marks: [], pieces }];
+  });
 }
 
 function pieceOf(segment: Segment, stretch: Stretch): Piece[] {
@@ -226,7 +227,7 @@ export function happeningsOf(session: SessionDetail): Happening[] {
   const { timeline, segments, parameterUpdates } = session;
   const found = [
     ...timeline.edges.map(({ ts, name, category }) => happening(ts, edgeWords(name), capital(category))),
-    ...segments.map((segment) => happening(segment.segmentStartTs, segmentWords(segment), capital(segment.reason))),
+    ...segments.map((segment) => happening(segment.segmentStartTs, segmentWords(segment), "Segment")),
     ...timeline.errors.map(({ ts, message, excusable }) => happening(ts, errorWords(message, excusable), "Error")),
     ...parameterUpdates.map((update) => happening(update.updateTs, changeWords(update), "Parameters")),
   ];

@@ -72,11 +72,11 @@ export function outcomeState(outcome: StartupOutcome): StateView {
   return OUTCOMES[outcome];
 }
 
-/** `105 ms`, `2,655 ms`, `12.3 s`, `3:20 min`. */
+/** `105 ms`, `2,655 ms`, `12.3 s`, `20 s`, `3:20 min`. */
 export function formatMs(milliseconds: number | null): string {
   if (milliseconds === null) return "–";
   if (milliseconds < 10_000) return `${Math.round(milliseconds).toLocaleString("en")} ms`;
-  if (milliseconds < 100_000) return `${(milliseconds / 1000).toFixed(1)} s`;
+  if (milliseconds < 100_000) return `${Number((milliseconds / 1000).toFixed(1))} s`;
   const seconds = Math.round(milliseconds / 1000);
   if (seconds < 3600) return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} min`;
   const minutes = Math.round(seconds / 60);
