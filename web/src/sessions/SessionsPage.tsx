@@ -90,7 +90,7 @@ function OverTime({ facts, question }: OverTimeProps) {
 }
 
 function Others({ question }: { readonly question: Question }) {
-  const ticks = useTicks(9, 4);
+  const ticks = useTicks(9, 3);
   return (
     <>
       <div class={styles.wide}>
