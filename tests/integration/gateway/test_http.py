@@ -21,10 +21,11 @@ from touchline.gateway.rest.principals import CurrentPrincipal
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Role, Scope
 from touchline.kernel.errors import Defect
+from touchline.measure.answers.service import SessionAnswers
 from touchline.platform.postgres.wakeups import Wakeups
 
 from .conftest import PASSWORD, SETTINGS, World
-from .graphql.site import Plan, gateway_parts, nobody, nowhere
+from .graphql.site import Plan, gateway_parts, nobody, nowhere, silence
 
 PLAIN = GatewaySettings(port=4000)
 HTTPS = GatewaySettings(port=4000, public_url="https://video.example.org")
@@ -61,8 +62,9 @@ async def serving(
 ) -> AsyncGenerator[Site]:
     """With nothing behind it: what is asked here, the gateway knows by itself."""
     plan, deaf = Plan(gateway=settings, checks=checks or {}), Wakeups(world.postgres.app_url, [])
-    async with nobody() as rpc, nowhere() as objects:
-        app = build_app(gateway_parts(world, objects, plan, build_sources(rpc, rpc, rpc, world.database), deaf))
+    async with nobody() as rpc, nowhere() as objects, silence() as analytics:
+        sources = build_sources(rpc, rpc, rpc, world.database, SessionAnswers(analytics))
+        app = build_app(gateway_parts(world, objects, plan, sources, deaf))
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(peer, 50000))
         async with httpx.AsyncClient(transport=transport, base_url=settings.base_url) as client:
             yield Site(world, app, client)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
-from .model import Dimension, Filter, Range
+from touchline.measure.facts.rules import start_day
 
-FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(2149, 6, 6)  # what a Date holds; later ones are kept under the last
+from .model import Dimension, Filter, Range
 
 COLUMNS = {
     Dimension.GATEWAY: "gateway",
@@ -60,7 +60,7 @@ def condition(wanted: Filter, covered: Range) -> Condition:
 
 def days(covered: Range) -> tuple[date, date]:
     """The first and the last day on which a session of the range may start, as the table keeps days."""
-    return _day(covered.since_ms), _day(covered.until_ms - 1)
+    return start_day(max(covered.since_ms, 0)), start_day(max(covered.until_ms - 1, 0))
 
 
 def _range(covered: Range) -> dict[str, object]:
@@ -70,10 +70,6 @@ def _range(covered: Range) -> dict[str, object]:
 
 def moment(ms: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
-
-
-def _day(ms: int) -> date:
-    return min(max(moment(ms).date(), FIRST_DAY), LAST_DAY)
 
 
 def _texts(wanted: Filter) -> list[tuple[str, str]]:

@@ -10,14 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from touchline.measure.sessions.decisions import Outcome
 from touchline.measure.sessions.model import ParameterRow, SegmentRow, SessionRow
-
-
-class Outcome(StrEnum):
-    SUCCESS = "success"
-    EXCUSED = "excused"
-    UNEXCUSED = "unexcused"
-    NOT_IN_DENOMINATOR = "not_in_denominator"
 
 
 class Metric(StrEnum):

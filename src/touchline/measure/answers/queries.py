@@ -54,7 +54,7 @@ LIMIT {{most:UInt32}}
 def distribution(where: str, metric: Metric) -> str:
     """The bars as rows, and as their last one, without a place, the whole."""
     return f"""
-SELECT roundDown(assumeNotNull({metric}), {{edges:Array(Float64)}}) AS from_ms,
+SELECT roundDown(toFloat64(assumeNotNull({metric})), {{edges:Array(Float64)}}) AS from_ms,
     grouping(from_ms) AS whole,
     {percentiles(metric)}
 FROM session_rows FINAL
@@ -112,7 +112,7 @@ ORDERED_BY = {
 MOST_COUNTED = 10_000
 MOST_PARTS = 1_000  # segments, or updates of parameters, of one session
 
-_HORIZON = "(SELECT max(greatest_ts) FROM event_horizons WHERE tenant_id = {tenant_id:UUID})"
+_HORIZON = "(SELECT max(greatest_ts) FROM event_horizons FINAL WHERE tenant_id = {tenant_id:UUID})"
 _COMPUTED = {"is_final": f"toUInt8(final_from_ts <= {_HORIZON}) AS is_final"}
 SESSION_COLUMNS = ",\n    ".join(_COMPUTED.get(field.name, field.name) for field in fields(SessionRow))
 PARTS = f"arraySlice(segments, 1, {MOST_PARTS}) AS segments, arraySlice(parameters, 1, {MOST_PARTS}) AS parameters"
@@ -153,3 +153,23 @@ def between(name: str, sign: str, order: Order) -> str:
     """Strictly behind or before a place."""
     place = f"{{{name}_value:Int64}}, {{{name}_start:Int64}}, {{{name}_digest:String}}"
     return f"({ORDERED_BY[order]}, session_start_ts, {DIGEST}) {sign} ({place})"
+
+
+# `session_places` knows the days under which a session was ever written, so that one session is not looked for in all.
+SESSION = f"""
+SELECT {SESSION_COLUMNS},
+    {PARTS},
+    session_start_ts AS order_value, {DIGEST} AS digest
+FROM session_rows FINAL
+WHERE tenant_id = {{tenant_id:UUID}} AND workflow_session_id = {{session_id:String}} AND start_day IN (
+    SELECT start_day FROM session_places
+    WHERE tenant_id = {{tenant_id:UUID}} AND workflow_session_id = {{session_id:String}}
+)
+{SETTINGS}"""
+
+# Whole days tell too little to be wrong about: a day is looked at only when it is the first or the last.
+SPAN = f"""
+SELECT count() AS sessions, min(session_start_ts) AS first_ms, max(session_start_ts) AS last_ms
+FROM session_rows FINAL
+WHERE tenant_id = {{tenant_id:UUID}}
+{SETTINGS}"""

@@ -22,6 +22,7 @@ LONGEST_TEXT = 500
 DEFAULT_WINDOW_S = 30
 LONGEST_WINDOW_S = 3_600
 
+MINUTE_MS = 60_000
 STEPS_S = (60, 300, 900, 3_600, 3 * 3_600, 6 * 3_600, 12 * 3_600, 86_400)
 USUAL_BUCKETS = 200  # as many as a chart can show
 LONGEST_STEP_S = 366 * 86_400
@@ -40,6 +41,11 @@ def range_of(wanted: Filter, now: datetime, settings: AnswerSettings) -> Range:
         why = f"one answer covers at most {settings.longest_range.days} days"
         raise InvalidInput("too long a time", field="filter.from", why=why, hint="Ask for parts of it.")
     return Range(epoch_ms(since), _up(until))
+
+
+def whole_minutes(covered: Range) -> Range:
+    """What is counted by the minute is told by whole ones."""
+    return Range(covered.since_ms // MINUTE_MS * MINUTE_MS, -(-covered.until_ms // MINUTE_MS) * MINUTE_MS)
 
 
 def utc(moment: datetime) -> datetime:

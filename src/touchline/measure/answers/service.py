@@ -95,6 +95,10 @@ class SessionAnswers:
     async def session(self, tenant_id: TenantId, session_id: str) -> Session | None:
         return await self._store.session(tenant_id, session_id)
 
+    async def span(self, tenant_id: TenantId) -> Range | None:
+        """When the first and the last session start."""
+        return await self._store.span(tenant_id)
+
     async def timelines(self, tenant_id: TenantId, session_ids: Sequence[str]) -> Mapping[str, Timeline]:
         if len(session_ids) > MOST_TIMELINES:
             raise LimitExceeded("too many timelines at once", why=f"the most is {MOST_TIMELINES}")
@@ -110,7 +114,7 @@ class SessionAnswers:
         return await self._details.changes(tenant_id, session_ids, window_seconds)
 
     async def quality(self, tenant_id: TenantId, wanted: Filter) -> Quality:
-        covered = rules.range_of(wanted, self._clock.now(), self._settings)
+        covered = rules.whole_minutes(rules.range_of(wanted, self._clock.now(), self._settings))
         return await self._intake.quality(tenant_id, covered, rules.bucket_seconds(covered, None))
 
     async def quarantined(self, tenant_id: TenantId, window: QuarantineWindow) -> QuarantinePage:

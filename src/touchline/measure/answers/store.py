@@ -23,6 +23,8 @@ from .model import (
     Order,
     Percentiles,
     Place,
+    Range,
+    Session,
     SessionPage,
     Summary,
     Tally,
@@ -73,6 +75,14 @@ class AnswerStore:
         return SessionPage(
             kept[::-1] if window.from_the_end else kept, len(found) > window.size, rows[0]["total_count"]
         )
+
+    async def session(self, tenant_id: TenantId, session_id: str) -> Session | None:
+        rows = await self._rows(tenant_id, queries.SESSION, {"session_id": session_id})
+        return session(rows[0]) if rows else None
+
+    async def span(self, tenant_id: TenantId) -> Range | None:
+        [row] = await self._rows(tenant_id, queries.SPAN, {})
+        return Range(row["first_ms"], row["last_ms"]) if row["sessions"] else None
 
     async def _rows(self, tenant_id: TenantId, sql: str, values: Mapping[str, object]) -> list[dict[str, Any]]:
         return (await self._analytics.within(tenant_id).query_arrow(sql, values)).to_pylist()

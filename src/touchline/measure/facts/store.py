@@ -6,8 +6,20 @@ highest pass counts. Reads put versions together themselves and depend on no mer
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from datetime import date
+from typing import Any, cast
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+
+from touchline.kernel import TenantId
+from touchline.measure.sessions.model import ParameterRow, SegmentRow, SessionFacts, SessionRow
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.store import ensure_schema
+
+from .model import Concern, Placed
+from .rules import inserts, start_day
 
 MODULE = "facts"
 
@@ -94,13 +106,15 @@ CREATE TABLE IF NOT EXISTS session_rows (
         quality_flags Array(String)
     )),
     observed_addresses Array(LowCardinality(String)),
-    observed_urls Array(LowCardinality(String)),
     final_from_ts Int64,
     pass UInt64,
     is_deleted UInt8
 ) ENGINE = ReplacingMergeTree(pass, is_deleted)
 PARTITION BY toYYYYMM(start_day)
 ORDER BY (tenant_id, start_day, workflow_session_id)
+-- A part has a file for every column and for every field of a segment: full-sized buffers for all of them would pass
+-- what one statement may use.
+SETTINGS min_columns_to_activate_adaptive_write_buffer = 1
 """
 
 CREATE_PLACES = """
@@ -115,11 +129,12 @@ SETTINGS index_granularity = 1024
 """
 
 CREATE_HORIZONS = """
--- The greatest event time of a tenant: the clock by which its sessions become final.
+-- The greatest time of a tenant's events that count: the clock by which its sessions become final.
 CREATE TABLE IF NOT EXISTS event_horizons (
     tenant_id UUID,
-    greatest_ts SimpleAggregateFunction(max, Int64)
-) ENGINE = AggregatingMergeTree
+    greatest_ts Int64,
+    pass UInt64
+) ENGINE = ReplacingMergeTree(pass)
 ORDER BY tenant_id
 """
 
@@ -127,10 +142,10 @@ CREATE_SESSION_FACTS = """
 CREATE OR REPLACE VIEW fact_workflow_sessions AS
 WITH (
     SELECT mapFromArrays(groupArray(h.tenant_id), groupArray(h.greatest_ts))
-    FROM (SELECT tenant_id, max(greatest_ts) AS greatest_ts FROM event_horizons GROUP BY tenant_id) AS h
+    FROM event_horizons AS h FINAL
 ) AS horizons
 SELECT
-    * EXCEPT (segments, parameters, observed_urls, pass, is_deleted),
+    * EXCEPT (segments, parameters, pass, is_deleted),
     toUInt8(final_from_ts <= horizons[tenant_id]) AS is_final
 FROM session_rows FINAL
 SETTINGS do_not_merge_across_partitions_select_final = 1
@@ -197,5 +212,141 @@ SCHEMA = (
 )
 
 
+PLACES = """
+SELECT workflow_session_id, groupUniqArray(start_day) AS days FROM session_places
+WHERE tenant_id = {tenant_id:UUID} AND workflow_session_id IN {session_ids:Array(String)}
+GROUP BY workflow_session_id
+"""
+
+CONCERNED = """
+-- Sessions that saw one of these, at any time or near a snapshot.
+SELECT DISTINCT workflow_session_id FROM session_rows FINAL
+WHERE tenant_id = {tenant_id:UUID} AND (
+    hasAny(observed_addresses, {changed:Array(String)})
+    OR (
+        session_end_ts >= {from_ts:Int64} AND session_start_ts <= {to_ts:Int64}
+        AND hasAny(observed_addresses, {listed:Array(String)})
+    )
+)
+SETTINGS do_not_merge_across_partitions_select_final = 1
+"""
+
+HORIZON = "SELECT greatest_ts FROM event_horizons FINAL WHERE tenant_id = {tenant_id:UUID}"
+
+WRITTEN_AFTER = """
+SELECT DISTINCT workflow_session_id FROM session_places
+WHERE tenant_id = {tenant_id:UUID} AND workflow_session_id > {after:String}
+ORDER BY workflow_session_id LIMIT {limit:UInt32}
+"""
+
+_arrow = cast("Any", pa)  # it declares no types
+_TYPES: dict[str, Any] = {
+    "str": _arrow.string(),
+    "str | None": _arrow.string(),
+    "int": _arrow.int64(),
+    "int | None": _arrow.int64(),
+    "float": _arrow.float64(),
+    "tuple[str, ...]": _arrow.list_(_arrow.string()),
+}
+_LEFT_OUT = {SessionRow: {"is_final"}, SegmentRow: {"workflow_session_id"}, ParameterRow: {"workflow_session_id"}}
+
+
+def _columns(row: type[SessionRow | SegmentRow | ParameterRow]) -> list[tuple[str, Any]]:
+    return [(field.name, _TYPES[str(field.type)]) for field in fields(row) if field.name not in _LEFT_OUT[row]]
+
+
+_SESSIONS = _arrow.schema(
+    [
+        ("tenant_id", _arrow.string()),
+        ("start_day", _arrow.date32()),
+        *_columns(SessionRow),
+        ("segments", _arrow.list_(_arrow.struct(_columns(SegmentRow)))),
+        ("parameters", _arrow.list_(_arrow.struct(_columns(ParameterRow)))),
+        ("observed_addresses", _arrow.list_(_arrow.string())),
+        ("final_from_ts", _arrow.int64()),
+        ("pass", _arrow.uint64()),
+        ("is_deleted", _arrow.uint8()),
+    ]
+)
+_PLACES = _arrow.schema(
+    [("tenant_id", _arrow.string()), ("workflow_session_id", _arrow.string()), ("start_day", _arrow.date32())]
+)
+_HORIZONS = _arrow.schema(
+    [("tenant_id", _arrow.string()), ("greatest_ts", _arrow.int64()), ("pass", _arrow.uint64())]
+)
+
+
 async def ensure_tables(analytics: Analytics) -> None:
     await ensure_schema(analytics, MODULE, SCHEMA)
+
+
+class FactStore:
+    """Of one tenant."""
+
+    def __init__(self, analytics: Analytics, tenant_id: TenantId) -> None:
+        self._analytics = analytics
+        self._tenant_id = tenant_id
+        self._own = analytics.within(tenant_id)
+
+    async def places(self, session_ids: Sequence[str]) -> set[Placed]:
+        rows = await self._rows(PLACES, session_ids=session_ids)
+        return {Placed(row["workflow_session_id"], _date(day)) for row in rows for day in row["days"]}
+
+    async def note(self, placed: Iterable[Placed]) -> None:
+        rows = [{"tenant_id": str(self._tenant_id), **place._asdict()} for place in sorted(placed)]
+        await self._analytics.insert_arrow("session_places", _arrow.Table.from_pylist(rows, schema=_PLACES))
+
+    async def write(self, number: int, facts: Iterable[SessionFacts], gone: Iterable[Placed]) -> None:
+        """Each session whole, in few inserts: one takes a limited number of months."""
+        rows = [self._row(number, one) for one in facts]
+        rows += [self._tombstone(number, place) for place in gone]
+        for some in inserts(rows):
+            await self._analytics.insert_arrow("session_rows", _arrow.Table.from_pylist(some, schema=_SESSIONS))
+
+    async def concerned(self, concern: Concern) -> list[str]:
+        rows = await self._rows(
+            CONCERNED,
+            changed=sorted(concern.changed),
+            listed=sorted(concern.listed),
+            from_ts=concern.from_ts,
+            to_ts=concern.to_ts,
+        )
+        return [row["workflow_session_id"] for row in rows]
+
+    async def written_after(self, after: str, limit: int) -> list[str]:
+        return [row["workflow_session_id"] for row in await self._rows(WRITTEN_AFTER, after=after, limit=limit)]
+
+    async def horizon(self) -> int:
+        rows = await self._rows(HORIZON)
+        return rows[0]["greatest_ts"] if rows else 0
+
+    async def set_horizon(self, number: int, greatest_ts: int) -> None:
+        row = {"tenant_id": str(self._tenant_id), "greatest_ts": greatest_ts, "pass": number}
+        await self._analytics.insert_arrow("event_horizons", _arrow.Table.from_pylist([row], schema=_HORIZONS))
+
+    def _row(self, number: int, facts: SessionFacts) -> dict[str, Any]:
+        return {
+            **asdict(facts.session),
+            "tenant_id": str(self._tenant_id),
+            "start_day": start_day(facts.session.session_start_ts),
+            "segments": [asdict(segment) for segment in facts.segments],
+            "parameters": [asdict(update) for update in facts.parameters],
+            "observed_addresses": list(facts.observed_addresses),
+            "final_from_ts": facts.final_from_ts,
+            "pass": number,
+            "is_deleted": 0,
+        }
+
+    def _tombstone(self, number: int, place: Placed) -> dict[str, Any]:
+        return {"tenant_id": str(self._tenant_id), **place._asdict(), "pass": number, "is_deleted": 1}
+
+    async def _rows(self, sql: str, **values: object) -> list[dict[str, Any]]:
+        return (await self._own.query_arrow(sql, values)).to_pylist()
+
+
+def _date(value: Any) -> date:
+    """Inside arrays the engine gives days since 1970."""
+    return value if isinstance(value, date) else date.fromordinal(_EPOCH + int(value))
+
+
+_EPOCH = date(1970, 1, 1).toordinal()

@@ -6,8 +6,18 @@ it then belongs to another session. Every count is computed from the rows, so th
 
 from __future__ import annotations
 
-from touchline.platform.clickhouse.client import Analytics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any, cast
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+
+from touchline.kernel import TenantId
+from touchline.platform.clickhouse.client import Analytics, ArrowTable
 from touchline.platform.clickhouse.store import ensure_schema
+
+from .model import Batch, Copy, Counted, Counters, Delivered, Latest, Place, Seen, SetAside, Verdict
 
 MODULE = "journal"
 
@@ -93,5 +103,246 @@ GROUP BY tenant_id, minute
 SCHEMA = (CREATE_EVENTS, CREATE_PLACES, CREATE_QUALITY)
 
 
+ROWS_OF_BATCH = """
+SELECT session_id, uid, ordinal FROM raw_events FINAL
+WHERE tenant_id = {tenant_id:UUID} AND batch_id = {batch_id:String}
+"""
+
+COUNT = """
+-- Distinct uids by the thousand million would not fit: they are put down when they are too many.
+SELECT
+    (SELECT count() FROM (
+        SELECT uid FROM raw_events FINAL
+        WHERE tenant_id = {tenant_id:UUID} AND verdict = 'accepted' AND ({all:Bool} OR batch_id = {batch_id:String})
+        GROUP BY uid
+    )) AS accepted,
+    count() AS raw,
+    countIf(verdict = 'accepted') - accepted AS duplicate,
+    countIf(verdict = 'ignored') AS ignored,
+    countIf(verdict = 'quarantined') AS quarantined
+FROM raw_events FINAL
+WHERE tenant_id = {tenant_id:UUID} AND ({all:Bool} OR batch_id = {batch_id:String})
+SETTINGS max_bytes_before_external_group_by = 134217728
+"""
+
+REASONS = """
+SELECT reason, count() AS records FROM raw_events FINAL
+WHERE tenant_id = {tenant_id:UUID} AND session_id = '' AND uid = '' AND verdict = 'quarantined'
+  AND ({all:Bool} OR batch_id = {batch_id:String})
+GROUP BY reason ORDER BY reason
+"""
+
+SET_ASIDE = """
+-- What was not accepted has neither session nor uid, and lies at the beginning, by batch.
+SELECT batch_id, ordinal, received_at, toString(verdict) AS verdict, reason, detail, type, hex(body) AS body
+FROM raw_events FINAL
+WHERE tenant_id = {tenant_id:UUID} AND session_id = '' AND uid = ''
+  AND (batch_id, ordinal) > ({after_batch:String}, {after_ordinal:UInt32})
+  AND has({verdicts:Array(String)}, toString(verdict))
+  AND ({reason:String} = '' OR reason = {reason:String}) AND ({type:String} = '' OR type = {type:String})
+ORDER BY batch_id, ordinal
+LIMIT {limit:UInt32}
+"""
+
+SEEN = """
+SELECT DISTINCT session_id, uid, assumeNotNull(event_ts) AS event_ts FROM raw_events FINAL
+WHERE tenant_id = {tenant_id:UUID} AND batch_id IN {batch_ids:Array(String)} AND verdict = 'accepted'
+"""
+
+SHARED_BY_BATCHES = """
+-- Uids of these batches that more than one session claims, with those sessions.
+SELECT uid, arraySort(groupUniqArray(session_id)) AS sessions FROM event_places
+WHERE tenant_id = {tenant_id:UUID} AND uid IN (
+    SELECT uid FROM raw_events FINAL
+    WHERE tenant_id = {tenant_id:UUID} AND batch_id IN {batch_ids:Array(String)} AND verdict = 'accepted'
+)
+GROUP BY uid HAVING uniqExact(session_id) > 1
+"""
+
+SHARED_BY_SESSIONS = """
+SELECT uid, arraySort(groupUniqArray(session_id)) AS sessions FROM event_places
+WHERE tenant_id = {tenant_id:UUID} AND uid IN (
+    SELECT uid FROM raw_events
+    WHERE tenant_id = {tenant_id:UUID} AND session_id IN {session_ids:Array(String)} AND verdict = 'accepted'
+)
+GROUP BY uid HAVING uniqExact(session_id) > 1
+"""
+
+SIZES = """
+SELECT session_id, count() AS events, sum(length(body)) AS size_bytes FROM raw_events
+WHERE tenant_id = {tenant_id:UUID} AND session_id IN {session_ids:Array(String)} AND verdict = 'accepted'
+GROUP BY session_id
+"""
+
+COPIES_OF_SESSIONS = """
+-- Equal copies once. What was accepted is text, unlike what was not.
+SELECT DISTINCT session_id, uid, body FROM raw_events FINAL
+WHERE tenant_id = {tenant_id:UUID} AND session_id IN {session_ids:Array(String)} AND verdict = 'accepted'
+"""
+
+COPIES_OF_PART = """
+-- A part of a long session: by uid, so that the copies of one stay together.
+SELECT DISTINCT session_id, uid, body FROM raw_events FINAL
+WHERE tenant_id = {tenant_id:UUID} AND session_id = {session_id:String} AND verdict = 'accepted'
+  AND cityHash64(uid) % {parts:UInt32} = {part:UInt32}
+"""
+
+COPIES_OF_UIDS = """
+SELECT DISTINCT session_id, uid, body FROM raw_events FINAL
+WHERE tenant_id = {tenant_id:UUID} AND session_id IN {session_ids:Array(String)} AND uid IN {uids:Array(String)}
+  AND verdict = 'accepted'
+"""
+
+LATEST = """
+-- By the latest of their copies; all that share a time come together.
+SELECT uid, max(event_ts) AS latest_ts, groupUniqArray(session_id) AS sessions FROM raw_events FINAL
+WHERE tenant_id = {tenant_id:UUID} AND verdict = 'accepted'
+GROUP BY uid HAVING latest_ts < {below:Int64}
+ORDER BY latest_ts DESC LIMIT {limit:UInt32} WITH TIES
+"""
+
+SESSIONS_AFTER = """
+SELECT DISTINCT session_id FROM raw_events
+WHERE tenant_id = {tenant_id:UUID} AND session_id > {after:String} AND verdict = 'accepted'
+ORDER BY session_id LIMIT {limit:UInt32}
+"""
+
+_arrow = cast("Any", pa)  # it declares no types
+_EVENTS = _arrow.schema(
+    [
+        ("tenant_id", _arrow.string()),
+        ("session_id", _arrow.string()),
+        ("uid", _arrow.string()),
+        ("batch_id", _arrow.string()),
+        ("ordinal", _arrow.uint32()),
+        ("received_at", _arrow.timestamp("ms", "UTC")),
+        ("verdict", _arrow.string()),
+        ("reason", _arrow.string()),
+        ("detail", _arrow.string()),
+        ("type", _arrow.string()),
+        ("event_ts", _arrow.int64()),
+        ("body", _arrow.binary()),
+        ("reading", _arrow.uint64()),
+        ("is_deleted", _arrow.uint8()),
+    ]
+)
+_PLACES = _arrow.schema([(name, _arrow.string()) for name in ("tenant_id", "uid", "session_id")])
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which records that were not accepted; blank is any."""
+
+    verdicts: tuple[Verdict, ...] = (Verdict.QUARANTINED, Verdict.IGNORED)
+    reason: str = ""
+    type: str = ""
+
+
 async def ensure_tables(analytics: Analytics) -> None:
     await ensure_schema(analytics, MODULE, SCHEMA)
+
+
+class JournalStore:
+    """Of one tenant."""
+
+    def __init__(self, analytics: Analytics, tenant_id: TenantId) -> None:
+        self._analytics = analytics
+        self._tenant_id = tenant_id
+        self._own = analytics.within(tenant_id)
+
+    async def add(self, batch: Batch, records: Sequence[Delivered], gone: Iterable[Place] = ()) -> None:
+        """All or nothing. Places come first: a session that has a row of a uid is known to have one."""
+        tenant = str(self._tenant_id)
+        places = {(record.uid, record.session_id) for record in records if record.verdict is Verdict.ACCEPTED}
+        rows = [{"tenant_id": tenant, "uid": uid, "session_id": session} for uid, session in sorted(places)]
+        await self._analytics.insert_arrow("event_places", _arrow.Table.from_pylist(rows, schema=_PLACES))
+        base = {
+            "tenant_id": tenant,
+            "batch_id": batch.batch_id,
+            "received_at": batch.received_at,
+            "reading": batch.reading,
+        }
+        deleted = [{**base, **place._asdict(), **_NOTHING} for place in gone]
+        kept = [{**base, **record._asdict(), "is_deleted": 0} for record in records]
+        await self._analytics.insert_arrow("raw_events", _arrow.Table.from_pylist(kept + deleted, schema=_EVENTS))
+
+    async def places(self, batch_id: str) -> set[Place]:
+        rows = await self._rows(ROWS_OF_BATCH, batch_id=batch_id)
+        return {Place(row["session_id"], row["uid"], row["ordinal"]) for row in rows}
+
+    async def count(self, batch_id: str = "") -> Counted:
+        """Of one batch on its own, or of everything."""
+        wanted = {"batch_id": batch_id, "all": not batch_id}
+        [counters] = await self._rows(COUNT, **wanted)
+        reasons = await self._rows(REASONS, **wanted)
+        return Counted(Counters(**counters), {row["reason"]: row["records"] for row in reasons})
+
+    async def set_aside(self, wanted: Wanted, after: tuple[str, int], limit: int) -> list[SetAside]:
+        """What was not accepted, behind a batch and ordinal."""
+        rows = await self._rows(
+            SET_ASIDE,
+            verdicts=[str(verdict) for verdict in wanted.verdicts],
+            reason=wanted.reason,
+            type=wanted.type,
+            after_batch=after[0],
+            after_ordinal=after[1],
+            limit=limit,
+        )
+        return [_set_aside(row) for row in rows]
+
+    async def seen(self, batch_ids: Sequence[str]) -> list[Seen]:
+        rows = await self._rows(SEEN, batch_ids=batch_ids)
+        return [Seen(row["session_id"], row["uid"], row["event_ts"]) for row in rows]
+
+    async def shared_by_batches(self, batch_ids: Sequence[str]) -> dict[str, list[str]]:
+        rows = await self._rows(SHARED_BY_BATCHES, batch_ids=batch_ids)
+        return {row["uid"]: row["sessions"] for row in rows}
+
+    async def shared_by_sessions(self, session_ids: Sequence[str]) -> dict[str, list[str]]:
+        rows = await self._rows(SHARED_BY_SESSIONS, session_ids=session_ids)
+        return {row["uid"]: row["sessions"] for row in rows}
+
+    async def sizes(self, session_ids: Sequence[str]) -> dict[str, int]:
+        """Bytes of each, at least."""
+        rows = await self._rows(SIZES, session_ids=session_ids)
+        return {row["session_id"]: row["size_bytes"] for row in rows}
+
+    async def copies_of_sessions(self, session_ids: Sequence[str]) -> list[Copy]:
+        return _copies(await self._rows(COPIES_OF_SESSIONS, session_ids=session_ids))
+
+    async def copies_of_part(self, session_id: str, part: int, parts: int) -> list[Copy]:
+        return _copies(await self._rows(COPIES_OF_PART, session_id=session_id, part=part, parts=parts))
+
+    async def copies_of_uids(self, session_ids: Sequence[str], uids: Sequence[str]) -> list[Copy]:
+        return _copies(await self._rows(COPIES_OF_UIDS, session_ids=session_ids, uids=uids))
+
+    async def latest(self, below: int, limit: int) -> list[Latest]:
+        """Accepted uids, latest first, of copies before a time."""
+        rows = await self._rows(LATEST, below=below, limit=limit)
+        return [Latest(row["uid"], row["latest_ts"], row["sessions"]) for row in rows]
+
+    async def sessions_after(self, after: str, limit: int) -> list[str]:
+        return [row["session_id"] for row in await self._rows(SESSIONS_AFTER, after=after, limit=limit)]
+
+    async def _rows(self, sql: str, **values: object) -> list[dict[str, Any]]:
+        return (await self._own.query_arrow(sql, values)).to_pylist()
+
+
+_NOTHING = {"verdict": "ignored", "reason": "", "detail": "", "type": "", "event_ts": None, "body": b"", "is_deleted": 1}
+
+
+def _copies(rows: Iterable[dict[str, Any]]) -> list[Copy]:
+    return [Copy(row["session_id"], row["uid"], row["body"].encode()) for row in rows]
+
+
+def _set_aside(row: dict[str, Any]) -> SetAside:
+    return SetAside(
+        batch_id=row["batch_id"],
+        ordinal=row["ordinal"],
+        received_at=row["received_at"].astimezone(UTC),
+        verdict=Verdict(row["verdict"]),
+        reason=row["reason"],
+        detail=row["detail"],
+        type=row["type"],
+        body=bytes.fromhex(row["body"]),
+    )

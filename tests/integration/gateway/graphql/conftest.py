@@ -10,7 +10,7 @@ from secrets import token_hex
 import pytest
 
 from tests.integration.gateway.conftest import World
-from touchline.measure.lifecycle.store import ensure_tables
+from touchline.measure.tables import ensure_tables
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings

@@ -31,12 +31,14 @@ from touchline.gateway.rest.parts import Check, GatewayParts, Page
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Principal, Role, Scope
 from touchline.kernel.ids import video_id
+from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.ingest.consumer import LifecycleFeed
 from touchline.measure.lifecycle import rpc as lifecycle_rpc
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.endpoints import ObjectsEndpoint
+from touchline.platform.clickhouse.settings import ClickHouseSettings
+from touchline.platform.endpoints import ClickHouseEndpoint, ObjectsEndpoint
 from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
@@ -206,7 +208,8 @@ async def running_site(needs: Needs, plan: Plan | None = None) -> AsyncGenerator
         registry, artifacts, lifecycle = (
             away if role in plan.away else rpc for role in ("registry", "artifacts", "lifecycle")
         )
-        sources = build_sources(registry, artifacts, lifecycle, world.database)
+        sessions = SessionAnswers(needs.analytics, clock=world.clock)
+        sources = build_sources(registry, artifacts, lifecycle, world.database, sessions)
         parts = gateway_parts(world, needs.objects, plan, sources, wakeups)
         app = build_app(parts)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("127.0.0.1", 50000))
@@ -236,6 +239,11 @@ def nowhere() -> ObjectStore:
     return ObjectStore(
         ObjectsEndpoint("http://127.0.0.1:9", "nowhere", "us-east-1", "key", "secret"), ObjectsSettings()
     )
+
+
+def silence() -> Analytics:
+    """A ClickHouse that nobody runs; it is not asked before it is needed."""
+    return Analytics(ClickHouseEndpoint("http://127.0.0.1:9", "nowhere", "nobody", "password"), ClickHouseSettings())
 
 
 def gateway_parts(world: World, objects: ObjectStore, plan: Plan, sources: Sources, wakeups: Wakeups) -> GatewayParts:

@@ -1,0 +1,88 @@
+"""Takes deliveries of events: into ClickHouse first, acknowledged then, folded later.
+
+Invariant: what was acknowledged is stored, and what is stored is listed to be folded. A delivery that was interrupted
+anywhere may come again or not: either way each of its records is there once or not at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from touchline.kernel import TenantId
+from touchline.kernel.errors import Conflict, TouchlineError, Unavailable
+from touchline.measure.journal import rules
+from touchline.measure.journal.model import Batch, Delivered, Place
+from touchline.measure.journal.store import JournalStore
+from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.postgres.database import Database
+
+from .metrics import DELIVERED, DELIVERIES
+from .model import Delivery, Receipt, Received, State
+from .settings import IngestSettings
+from .store import BatchStore
+
+MOST_OVERDUE = 100
+logger = logging.getLogger(__name__)
+
+
+class IngestService:
+    def __init__(self, database: Database, analytics: Analytics, settings: IngestSettings) -> None:
+        self._database = database
+        self._analytics = analytics
+        self._settings = settings
+
+    @property
+    def settings(self) -> IngestSettings:
+        return self._settings
+
+    async def deliver(self, tenant_id: TenantId, delivery: Delivery) -> Receipt:
+        """Returns when all is stored. The counters are of this delivery on its own."""
+        records = await asyncio.to_thread(rules.deliver_all, delivery.records)
+        async with self._database.transaction(tenant_id) as transaction:
+            received = await BatchStore(transaction.connection).receive(delivery)
+        if received.content != delivery.content:
+            raise Conflict(
+                "another delivery has this name",
+                why=f"{delivery.batch_id} was delivered with other events",
+                hint="Name each delivery once; without a name its content names it.",
+            )
+        if received.state != State.RECEIVING:
+            DELIVERIES.labels("repeated").inc()
+            return Receipt(delivery.batch_id, await self._count(tenant_id, delivery.batch_id), repeated=True)
+        await self._store(tenant_id, received, records)
+        DELIVERIES.labels("stored").inc()
+        for record in records:
+            DELIVERED.labels(record.verdict).inc()
+        return Receipt(delivery.batch_id, rules.count(records), repeated=False)
+
+    async def settle(self) -> int:
+        """Ends what was begun and never finished: its rows say whether it is stored. How many there were."""
+        async with self._database.system("find deliveries that were interrupted") as transaction:
+            overdue = await BatchStore(transaction.connection).overdue(self._settings.receive_deadline, MOST_OVERDUE)
+        for one in overdue:
+            tenant_id = TenantId(one.tenant_id)
+            there = bool(await JournalStore(self._analytics, tenant_id).places(one.batch_id))
+            async with self._database.transaction(tenant_id) as transaction:
+                store = BatchStore(transaction.connection)
+                await (store.stored(one.batch_id) if there else store.forget(one.batch_id, one.reading))
+            logger.warning("a delivery was interrupted", extra={"batch_id": one.batch_id, "stored": there})
+        return len(overdue)
+
+    async def _store(self, tenant_id: TenantId, received: Received, records: list[Delivered]) -> None:
+        journal = JournalStore(self._analytics, tenant_id)
+        batch = Batch(received.batch_id, received.received_at, received.reading)
+        try:
+            gone: set[Place] = set()
+            if not received.first:  # an earlier try may have been read with other rules
+                gone = await journal.places(received.batch_id) - {record.place for record in records}
+            await journal.add(batch, records, gone)
+        except TouchlineError as error:
+            DELIVERIES.labels("failed").inc()
+            why = "whether they were kept is not known; the same delivery again is safe"
+            raise Unavailable("ClickHouse takes no events", why=why, hint=error.hint) from error
+        async with self._database.transaction(tenant_id) as transaction:
+            await BatchStore(transaction.connection).stored(received.batch_id)
+
+    async def _count(self, tenant_id: TenantId, batch_id: str):
+        return await JournalStore(self._analytics, tenant_id).count(batch_id)

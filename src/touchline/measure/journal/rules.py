@@ -1,0 +1,57 @@
+"""What a delivered record becomes. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from touchline.measure.sessions.reading import Accepted, Ignored, Quarantined, read_text
+
+from .model import Counted, Counters, Delivered, Verdict
+
+
+def delivered(ordinal: int, body: bytes) -> Delivered:
+    match read_text(body):
+        case Accepted() as accepted:
+            session_id = accepted.session_id or ""
+            return Delivered(
+                ordinal,
+                body,
+                Verdict.ACCEPTED,
+                type=accepted.type,
+                uid=accepted.uid,
+                session_id=session_id,
+                event_ts=accepted.ts,
+            )
+        case Ignored(type=name):
+            return Delivered(ordinal, body, Verdict.IGNORED, reason="unknown_type", type=name)
+        case Quarantined(reason=reason, detail=detail):
+            return Delivered(ordinal, body, Verdict.QUARANTINED, reason=reason, detail=detail)
+
+
+def deliver_all(bodies: Sequence[bytes]) -> list[Delivered]:
+    return [delivered(ordinal, body) for ordinal, body in enumerate(bodies)]
+
+
+def count(records: Iterable[Delivered]) -> Counted:
+    """As if there were nothing else: a copy of an event that another delivery brought is not known here."""
+    verdicts: Counter[Verdict] = Counter()
+    reasons: Counter[str] = Counter()
+    uids: set[str] = set()
+    for record in records:
+        verdicts[record.verdict] += 1
+        if record.verdict is Verdict.ACCEPTED:
+            uids.add(record.uid)
+        elif record.verdict is Verdict.QUARANTINED:
+            reasons[record.reason] += 1
+    copies = verdicts[Verdict.ACCEPTED]
+    return Counted(
+        Counters(
+            raw=verdicts.total(),
+            accepted=len(uids),
+            duplicate=copies - len(uids),
+            ignored=verdicts[Verdict.IGNORED],
+            quarantined=verdicts[Verdict.QUARANTINED],
+        ),
+        dict(sorted(reasons.items())),
+    )

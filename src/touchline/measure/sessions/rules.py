@@ -1,0 +1,184 @@
+"""From a session's evidence to its rows. Pure: the same evidence, snapshots and settings give the same rows.
+
+Invariant: total. Nothing that reading accepts makes it fail, and no order in which events came is left in a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import edges
+from .attribution import Attribution, attribute
+from .decisions import Latencies, Outcome, Rules, excuses, final_from, latencies, outcome
+from .identity import Directory, Identity
+from .model import (
+    SEMANTICS_VERSION,
+    Evidence,
+    Moment,
+    ParameterRow,
+    Parameters,
+    SegmentRow,
+    SessionFacts,
+    SessionRow,
+    Sight,
+)
+from .segments import Segment, cut, segment_at
+
+__all__ = ["Directory", "Outcome", "Rules", "conclude"]
+
+LIVE = "ai_live_video_stream"
+AMBIGUOUS = "ambiguous_orchestrator"
+PARAMETERS_MISSING = "parameters_missing"
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """What all rows of one session are made from."""
+
+    evidence: Evidence
+    segments: list[Segment]
+    attributions: list[Attribution]
+    version: int
+    ambiguous: bool
+
+
+def conclude(evidence: Evidence, directory: Directory, rules: Rules, greatest_ts: int) -> SessionFacts:
+    """`greatest_ts` is the greatest event time seen of anything: by it a session is over."""
+    addresses = {sight.address for sight in evidence.sights} - {""}
+    urls = {sight.url for sight in evidence.sights if not sight.address}
+    final_from_ts = final_from(evidence, rules)
+    session = _session(evidence, directory, rules, evidence.events + directory.snapshots(addresses, urls))
+    return SessionFacts(
+        session=_session_row(session, rules, is_final=greatest_ts >= final_from_ts),
+        segments=tuple(_segment_row(session, segment) for segment in session.segments),
+        parameters=tuple(_parameter_row(session, at, update) for at, update in enumerate(evidence.parameters)),
+        observed_addresses=tuple(sorted(addresses | urls)),
+        final_from_ts=final_from_ts,
+    )
+
+
+def _session(evidence: Evidence, directory: Directory, rules: Rules, version: int) -> _Session:
+    ambiguous = False
+
+    def identify(sight: Sight) -> Identity:
+        nonlocal ambiguous
+        identity = directory.identify(sight.address, sight.url, rules.canonical_field)
+        ambiguous = ambiguous or identity.ambiguous
+        return identity
+
+    segments = cut(evidence, identify)
+    pipeline = evidence.pipeline[1].lower() if evidence.pipeline else ""
+    attributions = [
+        attribute(segment.identity, segment.pipeline or pipeline, segment.start_ts, rules.window_ms)
+        for segment in segments
+    ]
+    return _Session(evidence, segments, attributions, version, ambiguous)
+
+
+def _session_row(session: _Session, rules: Rules, *, is_final: bool) -> SessionRow:
+    evidence, served, attribution = session.evidence, session.segments[-1], session.attributions[-1]
+    lengths, excused = latencies(evidence), excuses(evidence.problems, rules)
+    result = outcome(evidence, excused)
+    orchestrators = len({segment.identity.address for segment in session.segments} - {""})
+    return SessionRow(
+        workflow_session_id=evidence.session_id,
+        stream_id=evidence.stream_id,
+        request_id=evidence.request_id,
+        workflow_type=_said(evidence.workflow_type) or LIVE,
+        workflow_id=_said(evidence.pipeline),
+        pipeline_id=_said(evidence.pipeline_id),
+        session_start_ts=evidence.first.ts,
+        session_end_ts=evidence.last.ts,
+        first_stream_request_ts=_edge(evidence, edges.STREAM_REQUEST),
+        first_ingest_ts=_edge(evidence, edges.FIRST_INGEST),
+        runner_first_processed_ts=_edge(evidence, edges.RUNNER_FIRST_PROCESSED),
+        first_processed_ts=_edge(evidence, edges.FIRST_PROCESSED),
+        first_playable_ts=_edge(evidence, edges.PLAYABLE),
+        prompt_start_ts=evidence.prompt_ts,
+        closed_ts=evidence.closed.ts if evidence.closed else None,
+        startup_ms=lengths.startup_ms,
+        e2e_proxy_ms=lengths.e2e_proxy_ms,
+        prompt_to_playable_ms=lengths.prompt_to_playable_ms,
+        gateway_runner_lag_ms=lengths.gateway_runner_lag_ms,
+        known_stream=int(result is not Outcome.NOT_IN_DENOMINATOR),
+        startup_success=int(result is Outcome.SUCCESS),
+        startup_excused=int(result is Outcome.EXCUSED),
+        startup_unexcused=int(result is Outcome.UNEXCUSED),
+        startup_outcome=result.value,
+        swap_count=max(evidence.swaps, orchestrators - 1),
+        explicit_swap_count=evidence.swaps,
+        orchestrator_count=orchestrators,
+        error_count=len(evidence.problems),
+        excusable_error_count=sum(map(bool, excused)),
+        excusable_patterns=tuple(sorted(set[str]().union(*excused))),
+        orchestrator_address=served.identity.address or None,
+        observed_orchestrator_address=served.observed_address or None,
+        orchestrator_url=served.url or None,
+        gateway=_said(evidence.gateway),
+        model_id=attribution.model_id,
+        gpu_id=attribution.gpu_id,
+        gpu_attribution_method=attribution.method.value,
+        gpu_attribution_confidence=attribution.confidence,
+        source_first_event_uid=evidence.first.uid,
+        source_last_event_uid=evidence.last.uid,
+        version=session.version,
+        is_final=int(is_final),
+        semantics_version=SEMANTICS_VERSION,
+        quality_flags=_flags(session, lengths),
+    )
+
+
+def _segment_row(session: _Session, segment: Segment) -> SegmentRow:
+    attribution = session.attributions[segment.index]
+    return SegmentRow(
+        workflow_session_id=session.evidence.session_id,
+        segment_index=segment.index,
+        segment_start_ts=segment.start_ts,
+        segment_end_ts=segment.end_ts,
+        gateway=_said(session.evidence.gateway),
+        orchestrator_address=segment.identity.address or None,
+        observed_orchestrator_address=segment.observed_address or None,
+        orchestrator_url=segment.url or None,
+        worker_id=None,
+        region=None,
+        model_id=attribution.model_id,
+        gpu_id=attribution.gpu_id,
+        gpu_attribution_method=attribution.method.value,
+        gpu_attribution_confidence=attribution.confidence,
+        reason=segment.reason.value,
+        source_trace_type=segment.source_type,
+        source_event_uid=segment.source.uid,
+        version=session.version,
+        semantics_version=SEMANTICS_VERSION,
+        quality_flags=(AMBIGUOUS,) if segment.identity.ambiguous else (),
+    )
+
+
+def _parameter_row(session: _Session, index: int, update: Parameters) -> ParameterRow:
+    return ParameterRow(
+        workflow_session_id=session.evidence.session_id,
+        update_index=index,
+        update_ts=update.moment.ts,
+        segment_index=segment_at(session.segments, update.moment.ts),
+        event_type=update.event_type,
+        params_hash=update.digest,
+        params=update.document,
+        source_event_uid=update.moment.uid,
+        version=session.version,
+        semantics_version=SEMANTICS_VERSION,
+        quality_flags=() if update.document else (PARAMETERS_MISSING,),
+    )
+
+
+def _flags(session: _Session, lengths: Latencies) -> tuple[str, ...]:
+    found = session.evidence.flags | lengths.flags
+    return tuple(sorted(found | {AMBIGUOUS} if session.ambiguous else found))
+
+
+def _said(said: tuple[Moment, str] | None) -> str | None:
+    return said[1] if said else None
+
+
+def _edge(evidence: Evidence, name: str) -> int | None:
+    moment = evidence.edges.get(name)
+    return moment.ts if moment else None
