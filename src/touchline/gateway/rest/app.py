@@ -9,7 +9,7 @@ from touchline.gateway.graphql import http as graphql
 from touchline.gateway.media import files as media
 from touchline.gateway.page import routes as page
 
-from . import auth, clips, goals, health, parts, problems
+from . import auth, clips, exports, goals, health, parts, problems
 from .frame import Frame
 from .parts import GatewayParts
 
@@ -28,6 +28,7 @@ def build_app(gateway: GatewayParts) -> FastAPI:
     for router in (
         auth.router,
         clips.router,
+        exports.router,
         goals.router,
         health.router,
         media.router,

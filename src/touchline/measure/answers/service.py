@@ -5,18 +5,19 @@ Invariant: a question is one statement, whatever it covers; one that would be to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from touchline.kernel import TenantId
 from touchline.kernel.clock import Clock, SystemClock
 from touchline.kernel.errors import InvalidInput, LimitExceeded
 from touchline.measure.sessions.settings import SessionSettings
-from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.clickhouse.client import Analytics, ArrowTable
 
 from . import rules
 from .conditions import Condition, condition
 from .details import DetailStore
+from .exports import ExportStore, Kind
 from .intake import IntakeStore
 from .model import (
     Board,
@@ -64,6 +65,7 @@ class SessionAnswers:
         self._store = AnswerStore(analytics)
         self._details = DetailStore(analytics, sessions or SessionSettings())
         self._intake = IntakeStore(analytics)
+        self._exports = ExportStore(analytics)
         self._settings = settings or AnswerSettings()
         self._clock = clock or SystemClock()
 
@@ -112,6 +114,14 @@ class SessionAnswers:
             why = f"it is between 1 and {rules.LONGEST_WINDOW_S} seconds"
             raise InvalidInput("not a window", field="window_seconds", why=why)
         return await self._details.changes(tenant_id, session_ids, window_seconds)
+
+    async def export(self, tenant_id: TenantId, wanted: Filter, kind: Kind) -> AsyncIterator[ArrowTable]:
+        """Refuses before anything is sent: what has begun comes to its end."""
+        where, most = self._question(wanted).where, self._settings.largest_export
+        if await self._exports.count(tenant_id, where, most + 1) > most:
+            hint = "Ask for a shorter time, or for fewer sessions; `answers.largest_export` sets the limit."
+            raise LimitExceeded("too many sessions for one export", why=f"the most is {most:,}", hint=hint)
+        return self._exports.portions(tenant_id, where, kind)
 
     async def quality(self, tenant_id: TenantId, wanted: Filter) -> Quality:
         covered = rules.whole_minutes(rules.range_of(wanted, self._clock.now(), self._settings))

@@ -186,7 +186,7 @@ async def test_a_stranger_sees_nothing_and_a_writer_may_not_read(measured: Measu
     await written(measured.measuring.analytics, measured.measuring.tenant_id, made_up_facts(5, seed=4))
     [name, *_] = (one.session.workflow_session_id for one in made_up_facts(5, seed=4))
     assert (await measured.ask(SESSION, id=name))["workflowSession"] is not None
-    stranger = await measured.site.person(Role.ADMIN)
+    stranger = await measured.site.person(Role.ADMIN, measured.site.world.theirs)
     assert (await measured.site.data(stranger, SESSION, id=name))["workflowSession"] is None
     span = {"from": (NOW - timedelta(days=9)).isoformat(), "to": NOW.isoformat()}
     assert (await measured.site.data(stranger, CHARTS, filter=span))["sessionSummary"]["sessions"] == 0

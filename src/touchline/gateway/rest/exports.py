@@ -1,0 +1,64 @@
+"""Session facts as a file over plain HTTP: CSV or Parquet, sent while it is being read.
+
+Invariant: what cannot be exported is refused before the first byte; a file that breaks off was interrupted.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from touchline.kernel import Scope
+from touchline.measure.answers.exports import Kind
+from touchline.measure.answers.files import MEDIA_TYPES, Format, encoded
+from touchline.measure.answers.model import Filter, Outcome
+
+from .parts import Parts
+from .principals import CurrentPrincipal
+from .problems import RESPONSES
+
+router = APIRouter(tags=["sessions"], responses=RESPONSES)
+FILES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA_TYPES.values()},
+        "description": "The file. In CSV, a text that a spreadsheet would take for a formula begins with an apostrophe.",
+    }
+}
+
+
+class Wanted(BaseModel):
+    """Which sessions, as the filters of GraphQL; an empty text: those of which it is not known."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: Format = Format.CSV
+    kind: Kind = Kind.SESSIONS
+    since: datetime | None = Field(default=None, alias="from")
+    until: datetime | None = Field(default=None, alias="to")
+    workflow_type: str | None = None
+    gateway: str | None = None
+    orchestrator: str | None = None
+    model: str | None = None
+    gpu: str | None = None
+    outcome: Outcome | None = None
+    swapped: bool | None = None
+    failed: bool | None = None
+    search: str | None = None
+
+    @property
+    def filter(self) -> Filter:
+        return Filter(**self.model_dump(exclude={"format", "kind"}))
+
+
+@router.get("/sessions/export", response_class=StreamingResponse, responses=FILES)
+async def export(wanted: Annotated[Wanted, Query()], principal: CurrentPrincipal, parts: Parts) -> StreamingResponse:
+    """All columns of the facts about some sessions: of the sessions, their segments or their parameter updates."""
+    principal.require(Scope.READ)
+    tables = await parts.graphql.sources.sessions.export(principal.tenant_id, wanted.filter, wanted.kind)
+    name = f"{wanted.kind}.{wanted.format}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return StreamingResponse(encoded(tables, wanted.format), media_type=MEDIA_TYPES[wanted.format], headers=headers)
