@@ -84,9 +84,20 @@ test.each(["", "startup:1", "startup:-1-2", "startup:1e3-2", "speed:1-2"])("%j i
 );
 
 test("an export asks for the same rows, without what is not asked", () => {
-  const path = exportPath({ ...everything, filters: { gateway: "", model: "a&b" } }, "parquet", NOW);
-  const asked = Object.fromEntries(new URL(path, "http://x").searchParams);
-  expect(asked).toEqual({ format: "parquet", from: "2026-11-15T12:00:00.000Z", gateway: "", model: "a&b" });
+  const asked = (filters: Question["filters"]) =>
+    Object.fromEntries(new URL(exportPath({ ...everything, filters }, "parquet", NOW), "http://x").searchParams);
+  const from = "2026-11-15T12:00:00.000Z";
+  expect(asked({ gateway: "", model: "a&b" })).toEqual({ format: "parquet", from, gateway: "", model: "a&b" });
+  expect(asked({ type: "batch", outcome: "uncounted", latency: "e2e:5-10", swapped: "no" })).toEqual({
+    format: "parquet",
+    from,
+    workflow_type: "batch",
+    outcome: "not_in_denominator",
+    metric: "e2e_proxy_ms",
+    at_least_ms: "5",
+    below_ms: "10",
+    swapped: "false",
+  });
 });
 
 test("a moment goes into a field and comes back", () => {
