@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { SessionDistributionDocument } from "../api/generated";
 import { Choice } from "../design/Choice";
 import { classes } from "../design/classes";
+import { plural } from "../kernel/format";
 import { filterOf, METRIC_NAMES, sessionsPath } from "./address";
 import { ChartBlank, ChartCard } from "./ChartCard";
 import { shownMetric } from "./choices";
@@ -91,7 +92,7 @@ function Plot({ distribution, metric, question, ticks }: PlotProps) {
         ))}
       </Columns>
       <dl class={styles.figures} aria-label={`${METRIC_LABELS[metric]}: percentiles`}>
-        <div class={styles.pointed}>{bar ? barWords(bar) : `${formatCount(percentiles.count)} sessions`}</div>
+        <div class={styles.pointed}>{bar ? barWords(bar) : plural(percentiles.count, "session")}</div>
         {(["p50", "p90", "p95", "p99"] as const).map((name) => (
           <div key={name}>
             <dt>{name}</dt>

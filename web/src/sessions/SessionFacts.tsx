@@ -48,7 +48,7 @@ function When({ session }: { readonly session: SessionDetail }) {
 
 function stateWords(closedTs: string | null, isFinal: boolean): string {
   if (closedTs !== null) return isFinal ? "Closed" : "Closed, events may still come";
-  return isFinal ? "Silent for long" : "Events may still come";
+  return isFinal ? "Never closed" : "Events may still come";
 }
 
 function Where({ session }: { readonly session: SessionDetail }) {

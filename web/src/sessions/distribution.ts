@@ -1,8 +1,9 @@
 /** How values are spread, as bars that are equally wide however much they span. Pure. */
+import { plural } from "../kernel/format";
 import { latencyText, rowsOf } from "./address";
 import type { Tick } from "./buckets";
 import type { Bar, Metric, Percentiles, Question } from "./model";
-import { formatCount, formatMs } from "./words";
+import { formatMs } from "./words";
 
 export interface Marker {
   readonly name: string;
@@ -50,5 +51,5 @@ export function barPath(question: Question, metric: Metric, bar: Bar): string | 
 }
 
 export function barWords({ fromMs, toMs, count }: Bar): string {
-  return `${formatMs(fromMs)} – ${formatMs(toMs)}: ${formatCount(count)} sessions`;
+  return `${formatMs(fromMs)} – ${formatMs(toMs)}: ${plural(count, "session")}`;
 }

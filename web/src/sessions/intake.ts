@@ -1,4 +1,5 @@
 /** What came in and what became of it. Pure. */
+import { plural } from "../kernel/format";
 import { rangeWithin, sessionsPath } from "./address";
 import { spanWords } from "./buckets";
 import type { LegendEntry } from "./Legend";
@@ -44,5 +45,5 @@ export function intakePath(question: Question, bucket: IntakeBucket): string | n
 
 export function intakeWords(bucket: IntakeBucket): string {
   const entries = intakeLegend(bucket).map(({ name, value }) => `${name.toLowerCase()} ${value}`);
-  return `${spanWords(startOf(bucket), bucket.seconds)}: ${formatCount(bucket.raw)} events, ${entries.join(", ")}`;
+  return `${spanWords(startOf(bucket), bucket.seconds)}: ${plural(bucket.raw, "event")}, ${entries.join(", ")}`;
 }

@@ -1,4 +1,5 @@
 /** Buckets of time as charts: what is in them, how high they are, where their rows are. Pure. */
+import { plural } from "../kernel/format";
 import { rangeWithin, rowsOf } from "./address";
 import { spanWords } from "./buckets";
 import type { LegendEntry, Tint } from "./Legend";
@@ -42,7 +43,7 @@ export function latencyLegend(p50: number | null, p95: number | null): LegendEnt
 
 export function outcomeWords(bucket: Bucket): string {
   const entries = outcomeLegend(partsOf(bucket)).map(({ name, value }) => `${name.toLowerCase()} ${value}`);
-  return `${spanWords(startOf(bucket), bucket.seconds)}: ${formatCount(bucket.sessions)} sessions, ${entries.join(", ")}`;
+  return `${spanWords(startOf(bucket), bucket.seconds)}: ${plural(bucket.sessions, "session")}, ${entries.join(", ")}`;
 }
 
 export function latencyWords(bucket: Bucket): string {

@@ -1,5 +1,6 @@
 /** Sessions in words and figures. Pure. */
 import type { StartupOutcome } from "../api/generated";
+import { plural } from "../kernel/format";
 import type { StateView } from "../library/states";
 import { latencyOf } from "./address";
 import type { Dimension, FilterName, Metric, Order, Outcome, Percentiles, Session, Span, Summary, View } from "./model";
@@ -88,7 +89,8 @@ export function formatShare(part: number, all: number): string {
   if (all <= 0) return "–";
   const percent = (part / all) * 100;
   if (part === 0 || part === all) return `${percent} %`;
-  return `${Math.min(99.9, Math.max(0.1, percent)).toFixed(1)} %`;
+  if (percent < 0.1) return "< 0.1 %";
+  return percent > 99.9 ? "> 99.9 %" : `${percent.toFixed(1)} %`;
 }
 
 export function formatCount(count: number): string {
@@ -191,5 +193,5 @@ export function reasonWords(reason: string): string {
 
 /** Counting ends there. */
 export function countWords(total: number): string {
-  return total >= 10_000 ? "10,000 sessions or more" : `${formatCount(total)} ${total === 1 ? "session" : "sessions"}`;
+  return total >= 10_000 ? "10,000 sessions or more" : plural(total, "session");
 }
