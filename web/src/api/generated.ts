@@ -72,6 +72,55 @@ export type SearchSort =
   | 'RECENCY'
   | 'CONFIDENCE';
 
+/** HOUR is the hour of the day, in UTC. */
+export type SessionDimension =
+  | 'GATEWAY'
+  | 'ORCHESTRATOR'
+  | 'MODEL'
+  | 'GPU'
+  | 'WORKFLOW_TYPE'
+  | 'HOUR';
+
+/** Which sessions. Those that start at `from` or later and before `to`; without `to` until now, without `from` the last days before it, as many as the settings say. An empty text: those of which it is not known. */
+export type SessionFilter = {
+  readonly from?: string | null | undefined;
+  readonly to?: string | null | undefined;
+  readonly workflowType?: string | null | undefined;
+  readonly gateway?: string | null | undefined;
+  /** The canonical address. */
+  readonly orchestrator?: string | null | undefined;
+  readonly model?: string | null | undefined;
+  readonly gpu?: string | null | undefined;
+  readonly outcome?: StartupOutcome | null | undefined;
+  readonly swapped?: boolean | null | undefined;
+  /** Did not start, and no excuse is known. */
+  readonly failed?: boolean | null | undefined;
+  /** A part of an id, an orchestrator, a gateway or a pipeline, in any case. */
+  readonly search?: string | null | undefined;
+  /** Those that have it, within the two bounds. */
+  readonly metric?: SessionMetric | null | undefined;
+  readonly atLeastMs?: number | null | undefined;
+  readonly belowMs?: number | null | undefined;
+};
+
+export type SessionMetric =
+  | 'STARTUP'
+  | 'E2E'
+  | 'PROMPT_TO_PLAYABLE'
+  | 'GATEWAY_RUNNER_LAG';
+
+export type SessionOrder =
+  | 'LATEST'
+  | 'STARTUP_DESC'
+  | 'ERRORS_DESC'
+  | 'SWAPS_DESC';
+
+export type StartupOutcome =
+  | 'SUCCESS'
+  | 'EXCUSED'
+  | 'UNEXCUSED'
+  | 'NOT_IN_DENOMINATOR';
+
 export type VideoFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean };
 
 export type VideosQueryVariables = Exact<{
@@ -375,6 +424,89 @@ export type LiveMatchesSubscriptionVariables = Exact<{
 
 export type LiveMatchesSubscription = { readonly liveMatches: { readonly cursor: string, readonly matchId: string, readonly eventId: string | null, readonly generation: number | null, readonly what: string } };
 
+export type LatencyFieldsFragment = { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null };
+
+export type SessionSpanQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type SessionSpanQuery = { readonly sessionSpan: { readonly first: string, readonly last: string } | null };
+
+export type SessionOverviewQueryVariables = Exact<{
+  filter?: SessionFilter | null | undefined;
+  bucketSeconds?: number | null | undefined;
+}>;
+
+
+export type SessionOverviewQuery = { readonly sessionSummary: { readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null }, readonly e2e: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null }, readonly promptToPlayable: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null }, readonly gatewayRunnerLag: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null } }, readonly sessionSeries: ReadonlyArray<{ readonly start: string, readonly seconds: number, readonly sessions: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly notInDenominator: number, readonly swapped: number, readonly startupP50: number | null, readonly startupP95: number | null }> };
+
+export type SessionDistributionQueryVariables = Exact<{
+  filter?: SessionFilter | null | undefined;
+  metric: SessionMetric;
+}>;
+
+
+export type SessionDistributionQuery = { readonly sessionDistribution: { readonly metric: SessionMetric, readonly percentiles: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null }, readonly bars: ReadonlyArray<{ readonly fromMs: number, readonly toMs: number, readonly count: number }> } };
+
+export type SessionGroupFieldsFragment = { readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } };
+
+export type SessionBreakdownQueryVariables = Exact<{
+  filter?: SessionFilter | null | undefined;
+  by: SessionDimension;
+  first: number;
+}>;
+
+
+export type SessionBreakdownQuery = { readonly sessionBreakdown: ReadonlyArray<{ readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } }> };
+
+export type SessionLeadersQueryVariables = Exact<{
+  filter?: SessionFilter | null | undefined;
+  by: SessionDimension;
+  first: number;
+}>;
+
+
+export type SessionLeadersQuery = { readonly swaps: ReadonlyArray<{ readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } }>, readonly failures: ReadonlyArray<{ readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } }>, readonly slowest: ReadonlyArray<{ readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } }> };
+
+export type SessionChoicesQueryVariables = Exact<{
+  filter?: SessionFilter | null | undefined;
+}>;
+
+
+export type SessionChoicesQuery = { readonly type: ReadonlyArray<{ readonly key: string | null }>, readonly gateway: ReadonlyArray<{ readonly key: string | null }>, readonly orchestrator: ReadonlyArray<{ readonly key: string | null }>, readonly model: ReadonlyArray<{ readonly key: string | null }>, readonly gpu: ReadonlyArray<{ readonly key: string | null }> };
+
+export type SessionRowFieldsFragment = { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly startupOutcome: StartupOutcome, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean };
+
+export type WorkflowSessionsQueryVariables = Exact<{
+  filter?: SessionFilter | null | undefined;
+  orderBy: SessionOrder;
+  page?: PageInput | null | undefined;
+}>;
+
+
+export type WorkflowSessionsQuery = { readonly workflowSessionsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly startupOutcome: StartupOutcome, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type WorkflowSessionQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type WorkflowSessionQuery = { readonly workflowSession: { readonly streamId: string | null, readonly requestId: string | null, readonly workflowId: string | null, readonly pipelineId: string | null, readonly firstPlayableTs: string | null, readonly firstProcessedTs: string | null, readonly closedTs: string | null, readonly gatewayRunnerLagMs: number | null, readonly explicitSwapCount: number, readonly orchestratorCount: number, readonly excusableErrorCount: number, readonly excusablePatterns: ReadonlyArray<string>, readonly observedOrchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly gpuId: string | null, readonly gpuAttributionMethod: string, readonly gpuAttributionConfidence: number, readonly version: number, readonly semanticsVersion: number, readonly qualityFlags: ReadonlyArray<string>, readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly startupOutcome: StartupOutcome, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly segments: ReadonlyArray<{ readonly segmentIndex: number, readonly segmentStartTs: string, readonly segmentEndTs: string | null, readonly orchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly modelId: string | null, readonly gpuId: string | null, readonly reason: string }>, readonly parameterUpdates: ReadonlyArray<{ readonly updateTs: string, readonly segmentIndex: number, readonly eventType: string, readonly paramsHash: string | null, readonly params: string | null, readonly fpsBefore: number | null, readonly fpsAfter: number | null, readonly jitterBefore: number | null, readonly jitterAfter: number | null, readonly windowSeconds: number }>, readonly timeline: { readonly truncated: boolean, readonly edges: ReadonlyArray<{ readonly ts: string, readonly name: string, readonly category: string }>, readonly errors: ReadonlyArray<{ readonly ts: string, readonly message: string, readonly excusable: boolean }>, readonly samples: ReadonlyArray<{ readonly ts: string, readonly outputFps: number | null, readonly inputFps: number | null, readonly jitterMs: number | null }> } } | null };
+
+export type IngestQualityQueryVariables = Exact<{
+  from?: string | null | undefined;
+  to?: string | null | undefined;
+}>;
+
+
+export type IngestQualityQuery = { readonly ingestQuality: { readonly raw: number, readonly accepted: number, readonly duplicate: number, readonly ignored: number, readonly quarantined: number, readonly reasons: ReadonlyArray<{ readonly reason: string, readonly count: number }>, readonly series: ReadonlyArray<{ readonly start: string, readonly seconds: number, readonly raw: number, readonly accepted: number, readonly duplicate: number, readonly ignored: number, readonly quarantined: number }> } };
+
+export type QuarantinedEventsQueryVariables = Exact<{
+  page?: PageInput | null | undefined;
+}>;
+
+
+export type QuarantinedEventsQuery = { readonly quarantinedEventsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly reason: string, readonly detail: string, readonly receivedAt: string, readonly body: string } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -658,6 +790,50 @@ fragment GoalFields on Goal {
     }
   }
 }`, {"fragmentName":"MatchFields"}) as unknown as TypedDocumentString<MatchFieldsFragment, unknown>;
+export const LatencyFieldsFragmentDoc = new TypedDocumentString(`
+    fragment LatencyFields on Percentiles {
+  count
+  p50
+  p90
+  p95
+  p99
+}
+    `, {"fragmentName":"LatencyFields"}) as unknown as TypedDocumentString<LatencyFieldsFragment, unknown>;
+export const SessionGroupFieldsFragmentDoc = new TypedDocumentString(`
+    fragment SessionGroupFields on SessionGroup {
+  key
+  sessions
+  known
+  success
+  excused
+  unexcused
+  swapped
+  errors
+  startup {
+    count
+    p50
+    p95
+  }
+}
+    `, {"fragmentName":"SessionGroupFields"}) as unknown as TypedDocumentString<SessionGroupFieldsFragment, unknown>;
+export const SessionRowFieldsFragmentDoc = new TypedDocumentString(`
+    fragment SessionRowFields on WorkflowSession {
+  id
+  workflowType
+  sessionStartTs
+  sessionEndTs
+  startupOutcome
+  startupMs
+  e2eProxyMs
+  promptToPlayableMs
+  swapCount
+  errorCount
+  orchestratorAddress
+  gateway
+  modelId
+  isFinal
+}
+    `, {"fragmentName":"SessionRowFields"}) as unknown as TypedDocumentString<SessionRowFieldsFragment, unknown>;
 export const VideosDocument = new TypedDocumentString(`
     query Videos($page: PageInput!) {
   vodsConnection(page: $page) {
@@ -1504,3 +1680,305 @@ export const LiveMatchesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<LiveMatchesSubscription, LiveMatchesSubscriptionVariables>;
+export const SessionSpanDocument = new TypedDocumentString(`
+    query SessionSpan {
+  sessionSpan {
+    first
+    last
+  }
+}
+    `) as unknown as TypedDocumentString<SessionSpanQuery, SessionSpanQueryVariables>;
+export const SessionOverviewDocument = new TypedDocumentString(`
+    query SessionOverview($filter: SessionFilter, $bucketSeconds: Int) {
+  sessionSummary(filter: $filter) {
+    sessions
+    known
+    success
+    excused
+    unexcused
+    swapped
+    errors
+    startup {
+      ...LatencyFields
+    }
+    e2e {
+      ...LatencyFields
+    }
+    promptToPlayable {
+      ...LatencyFields
+    }
+    gatewayRunnerLag {
+      ...LatencyFields
+    }
+  }
+  sessionSeries(filter: $filter, bucketSeconds: $bucketSeconds) {
+    start
+    seconds
+    sessions
+    success
+    excused
+    unexcused
+    notInDenominator
+    swapped
+    startupP50
+    startupP95
+  }
+}
+    fragment LatencyFields on Percentiles {
+  count
+  p50
+  p90
+  p95
+  p99
+}`) as unknown as TypedDocumentString<SessionOverviewQuery, SessionOverviewQueryVariables>;
+export const SessionDistributionDocument = new TypedDocumentString(`
+    query SessionDistribution($filter: SessionFilter, $metric: SessionMetric!) {
+  sessionDistribution(filter: $filter, metric: $metric) {
+    metric
+    percentiles {
+      ...LatencyFields
+    }
+    bars {
+      fromMs
+      toMs
+      count
+    }
+  }
+}
+    fragment LatencyFields on Percentiles {
+  count
+  p50
+  p90
+  p95
+  p99
+}`) as unknown as TypedDocumentString<SessionDistributionQuery, SessionDistributionQueryVariables>;
+export const SessionBreakdownDocument = new TypedDocumentString(`
+    query SessionBreakdown($filter: SessionFilter, $by: SessionDimension!, $first: Int!) {
+  sessionBreakdown(filter: $filter, by: $by, first: $first) {
+    ...SessionGroupFields
+  }
+}
+    fragment SessionGroupFields on SessionGroup {
+  key
+  sessions
+  known
+  success
+  excused
+  unexcused
+  swapped
+  errors
+  startup {
+    count
+    p50
+    p95
+  }
+}`) as unknown as TypedDocumentString<SessionBreakdownQuery, SessionBreakdownQueryVariables>;
+export const SessionLeadersDocument = new TypedDocumentString(`
+    query SessionLeaders($filter: SessionFilter, $by: SessionDimension!, $first: Int!) {
+  swaps: sessionLeaders(filter: $filter, kind: SWAPS, by: $by, first: $first) {
+    ...SessionGroupFields
+  }
+  failures: sessionLeaders(
+    filter: $filter
+    kind: FAILURES
+    by: $by
+    first: $first
+  ) {
+    ...SessionGroupFields
+  }
+  slowest: sessionLeaders(filter: $filter, kind: SLOWEST, by: $by, first: $first) {
+    ...SessionGroupFields
+  }
+}
+    fragment SessionGroupFields on SessionGroup {
+  key
+  sessions
+  known
+  success
+  excused
+  unexcused
+  swapped
+  errors
+  startup {
+    count
+    p50
+    p95
+  }
+}`) as unknown as TypedDocumentString<SessionLeadersQuery, SessionLeadersQueryVariables>;
+export const SessionChoicesDocument = new TypedDocumentString(`
+    query SessionChoices($filter: SessionFilter) {
+  type: sessionBreakdown(filter: $filter, by: WORKFLOW_TYPE, first: 50) {
+    key
+  }
+  gateway: sessionBreakdown(filter: $filter, by: GATEWAY, first: 50) {
+    key
+  }
+  orchestrator: sessionBreakdown(filter: $filter, by: ORCHESTRATOR, first: 50) {
+    key
+  }
+  model: sessionBreakdown(filter: $filter, by: MODEL, first: 50) {
+    key
+  }
+  gpu: sessionBreakdown(filter: $filter, by: GPU, first: 50) {
+    key
+  }
+}
+    `) as unknown as TypedDocumentString<SessionChoicesQuery, SessionChoicesQueryVariables>;
+export const WorkflowSessionsDocument = new TypedDocumentString(`
+    query WorkflowSessions($filter: SessionFilter, $orderBy: SessionOrder!, $page: PageInput) {
+  workflowSessionsConnection(filter: $filter, orderBy: $orderBy, page: $page) {
+    edges {
+      node {
+        ...SessionRowFields
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+    totalCount
+  }
+}
+    fragment SessionRowFields on WorkflowSession {
+  id
+  workflowType
+  sessionStartTs
+  sessionEndTs
+  startupOutcome
+  startupMs
+  e2eProxyMs
+  promptToPlayableMs
+  swapCount
+  errorCount
+  orchestratorAddress
+  gateway
+  modelId
+  isFinal
+}`) as unknown as TypedDocumentString<WorkflowSessionsQuery, WorkflowSessionsQueryVariables>;
+export const WorkflowSessionDocument = new TypedDocumentString(`
+    query WorkflowSession($id: ID!) {
+  workflowSession(id: $id) {
+    ...SessionRowFields
+    streamId
+    requestId
+    workflowId
+    pipelineId
+    firstPlayableTs
+    firstProcessedTs
+    closedTs
+    gatewayRunnerLagMs
+    explicitSwapCount
+    orchestratorCount
+    excusableErrorCount
+    excusablePatterns
+    observedOrchestratorAddress
+    orchestratorUrl
+    gpuId
+    gpuAttributionMethod
+    gpuAttributionConfidence
+    version
+    semanticsVersion
+    qualityFlags
+    segments {
+      segmentIndex
+      segmentStartTs
+      segmentEndTs
+      orchestratorAddress
+      orchestratorUrl
+      modelId
+      gpuId
+      reason
+    }
+    parameterUpdates {
+      updateTs
+      segmentIndex
+      eventType
+      paramsHash
+      params
+      fpsBefore
+      fpsAfter
+      jitterBefore
+      jitterAfter
+      windowSeconds
+    }
+    timeline {
+      edges {
+        ts
+        name
+        category
+      }
+      errors {
+        ts
+        message
+        excusable
+      }
+      samples {
+        ts
+        outputFps
+        inputFps
+        jitterMs
+      }
+      truncated
+    }
+  }
+}
+    fragment SessionRowFields on WorkflowSession {
+  id
+  workflowType
+  sessionStartTs
+  sessionEndTs
+  startupOutcome
+  startupMs
+  e2eProxyMs
+  promptToPlayableMs
+  swapCount
+  errorCount
+  orchestratorAddress
+  gateway
+  modelId
+  isFinal
+}`) as unknown as TypedDocumentString<WorkflowSessionQuery, WorkflowSessionQueryVariables>;
+export const IngestQualityDocument = new TypedDocumentString(`
+    query IngestQuality($from: DateTime, $to: DateTime) {
+  ingestQuality(from: $from, to: $to) {
+    raw
+    accepted
+    duplicate
+    ignored
+    quarantined
+    reasons {
+      reason
+      count
+    }
+    series {
+      start
+      seconds
+      raw
+      accepted
+      duplicate
+      ignored
+      quarantined
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<IngestQualityQuery, IngestQualityQueryVariables>;
+export const QuarantinedEventsDocument = new TypedDocumentString(`
+    query QuarantinedEvents($page: PageInput) {
+  quarantinedEventsConnection(page: $page) {
+    edges {
+      node {
+        id
+        reason
+        detail
+        receivedAt
+        body
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+    totalCount
+  }
+}
+    `) as unknown as TypedDocumentString<QuarantinedEventsQuery, QuarantinedEventsQueryVariables>;

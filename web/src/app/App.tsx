@@ -1,3 +1,4 @@
+import type { ComponentChild } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { Button } from "../design/Button";
 import { classes } from "../design/classes";
@@ -9,6 +10,8 @@ import { LibraryPage } from "../library/LibraryPage";
 import { MatchesPage } from "../matches/MatchesPage";
 import { WatchPage } from "../player/WatchPage";
 import { SearchPage } from "../search/SearchPage";
+import { SessionPage } from "../sessions/SessionPage";
+import { SessionsPage } from "../sessions/SessionsPage";
 import type { Identity } from "../session/model";
 import type { Session } from "../session/session";
 import { SignInPage } from "../session/SignInPage";
@@ -16,7 +19,7 @@ import styles from "./App.module.css";
 import { ErrorBoundary } from "./ErrorBoundary";
 import { PageTitle } from "./PageTitle";
 import { navigate, route } from "./router";
-import { nextPath } from "./routes";
+import { nextPath, type Route } from "./routes";
 import { Shell } from "./Shell";
 import { Toasts } from "./Toasts";
 import { createWorkspace, WorkspaceContext } from "./workspace";
@@ -75,24 +78,26 @@ function Page() {
   useEffect(() => {
     if (isSignIn) navigate(nextPath(location.search), { replace: true });
   }, [isSignIn]);
-  switch (value.page) {
-    case "library":
-      return <LibraryPage />;
-    case "watch":
-      return <WatchPage key={`${value.playbackId} ${value.startMs}`} {...value} />;
-    case "matches":
-      return <MatchesPage query={value.query} />;
-    case "search":
-      return <SearchPage query={value.query} />;
-    case "jobs":
-      return <JobsPage query={value.query} />;
-    case "job":
-      return <JobPage key={value.jobId} jobId={value.jobId} />;
-    case "sign-in":
-      return null; // on the way to where they wanted to go
-    case "unknown":
-      return <UnknownPage />;
-  }
+  return pageOf(value);
+}
+
+/** A page for every kind of address. */
+const PAGES: { readonly [Name in Route["page"]]: (route: Extract<Route, { page: Name }>) => ComponentChild } = {
+  library: () => <LibraryPage />,
+  watch: (route) => <WatchPage key={`${route.playbackId} ${route.startMs}`} {...route} />,
+  matches: ({ query }) => <MatchesPage query={query} />,
+  search: ({ query }) => <SearchPage query={query} />,
+  jobs: ({ query }) => <JobsPage query={query} />,
+  job: ({ jobId }) => <JobPage key={jobId} jobId={jobId} />,
+  sessions: ({ query }) => <SessionsPage query={query} />,
+  session: ({ sessionId }) => <SessionPage key={sessionId} sessionId={sessionId} />,
+  "sign-in": () => null, // on the way to where they wanted to go
+  unknown: () => <UnknownPage />,
+};
+
+/** The compiler does not see that an address and its page are of the same kind. */
+function pageOf(value: Route): ComponentChild {
+  return (PAGES[value.page] as (route: Route) => ComponentChild)(value);
 }
 
 function UnknownPage() {

@@ -6,6 +6,10 @@ interface LinkProps {
   readonly class?: string | undefined;
   readonly "aria-label"?: string;
   readonly "aria-describedby"?: string;
+  readonly title?: string;
+  readonly tabIndex?: number;
+  readonly onFocus?: () => void;
+  readonly onPointerEnter?: () => void;
   /** Whether it leads to where one is. */
   readonly current?: boolean;
   readonly children: ComponentChildren;

@@ -4,7 +4,7 @@ import { focusOf } from "../player/shortcuts";
 import { Link } from "./Link";
 import styles from "./Navigation.module.css";
 import { navigate, route } from "./router";
-import { MATCHES_PATH, SEARCH_PATH, type Route } from "./routes";
+import { MATCHES_PATH, SEARCH_PATH, SESSIONS_PATH, type Route } from "./routes";
 
 interface Way {
   readonly to: string;
@@ -18,6 +18,7 @@ const WAYS: readonly Way[] = [
   { to: MATCHES_PATH, name: "Matches", icon: "ball", pages: ["matches"] },
   { to: SEARCH_PATH, name: "Search", icon: "search", pages: ["search"] },
   { to: "/jobs", name: "Jobs", icon: "list", pages: ["jobs", "job"] },
+  { to: SESSIONS_PATH, name: "Sessions", icon: "chart", pages: ["sessions", "session"] },
 ];
 
 export function Navigation() {

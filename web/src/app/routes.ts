@@ -7,14 +7,18 @@ export type Route =
   | { readonly page: "watch"; readonly playbackId: string; readonly startMs: number }
   | { readonly page: "jobs"; readonly query: string }
   | { readonly page: "job"; readonly jobId: string }
+  | { readonly page: "sessions"; readonly query: string }
+  | { readonly page: "session"; readonly sessionId: string }
   | { readonly page: "sign-in" }
   | { readonly page: "unknown" };
 
 /** As the database has them; matched without case. */
 const PLAYBACK_ID = /^\/watch\/([a-z0-9]{16})$/i;
 const JOB_ID = /^\/jobs\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+const SESSION_ID = /^\/sessions\/([^/]+)$/;
 export const MATCHES_PATH = "/matches";
 export const SEARCH_PATH = "/search";
+export const SESSIONS_PATH = "/sessions";
 
 export function routeOf(address: string): Route {
   const [path = "", query = ""] = address.split(/[?#]/, 2);
@@ -29,6 +33,8 @@ export function routeOf(address: string): Route {
       return { page: "search", query };
     case "/jobs":
       return { page: "jobs", query };
+    case SESSIONS_PATH:
+      return { page: "sessions", query };
     default:
       return thing(path, query);
   }
@@ -38,7 +44,18 @@ function thing(path: string, query: string): Route {
   const playbackId = PLAYBACK_ID.exec(path)?.[1];
   if (playbackId !== undefined) return { page: "watch", playbackId: playbackId.toLowerCase(), startMs: startOf(query) };
   const jobId = JOB_ID.exec(path)?.[1];
-  return jobId === undefined ? { page: "unknown" } : { page: "job", jobId };
+  if (jobId !== undefined) return { page: "job", jobId };
+  const sessionId = decoded(SESSION_ID.exec(path)?.[1] ?? "");
+  return sessionId === "" ? { page: "unknown" } : { page: "session", sessionId };
+}
+
+/** Any text can be an id. One that is not written as addresses are is none. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
 }
 
 /** Where a link wants the video to start; what is no number of milliseconds is the beginning. */
@@ -54,6 +71,10 @@ export function watchPath(playbackId: string, startMs = 0): string {
 
 export function jobPath(jobId: string): string {
   return `/jobs/${jobId}`;
+}
+
+export function sessionPath(sessionId: string): string {
+  return `${SESSIONS_PATH}/${encodeURIComponent(sessionId)}`;
 }
 
 /** Where to sign in, and where to go on afterwards. */

@@ -6,6 +6,7 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { ReadonlySignal } from "@preact/signals";
 import { createRequest, type Request } from "../api/client";
+import { createDownload, type Download } from "../api/download";
 import { post } from "../api/http";
 import { wait } from "../kernel/waiting";
 import { createLibrary, type Library } from "../library/library";
@@ -26,6 +27,7 @@ export interface Workspace {
   readonly identity: Identity;
   readonly mayChange: boolean;
   readonly request: Request;
+  readonly download: Download;
   readonly library: Library;
   readonly search: Search;
   readonly clipping: Clipping;
@@ -49,7 +51,8 @@ export function createWorkspace(session: Session, identity: Identity): Workspace
   const matchFeed = createFeed(session, life.signal, MATCHES);
   const search = createSearch(request);
   const clipping = createClipping({ request, tell, tellProblem, wait, random: Math.random, ends: life.signal });
-  const parts = { request, library, search, clipping, uploads, live, jobFeed, matchFeed };
+  const download = createDownload(session);
+  const parts = { request, download, library, search, clipping, uploads, live, jobFeed, matchFeed };
   return { ...parts, identity, mayChange: mayChange(identity), end: () => life.abort() };
 }
 

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { useWorkspace } from "../app/workspace";
+import { Choice } from "../design/Choice";
 import { ProblemText } from "../design/Phrase";
 import { wait } from "../kernel/waiting";
 import { readDepth } from "./depth";
@@ -74,30 +75,4 @@ function Plot({ reader, metric, jobType }: PlotProps) {
   if (chart === null) return <div class={styles.blank} role="status" aria-label="Loading the chart" />;
   if (isQuiet(chart)) return <p class={styles.quiet}>{`${MEANINGS[metric]}: none in this time.`}</p>;
   return <DepthChart chart={chart} metric={metric} label={MEANINGS[metric]} />;
-}
-
-interface ChoiceProps<Option> {
-  readonly label: string;
-  readonly options: readonly Option[];
-  readonly chosen: Option;
-  readonly name: (option: Option) => string;
-  readonly onChoose: (option: Option) => void;
-}
-
-function Choice<Option extends string | number>({ label, options, chosen, name, onChoose }: ChoiceProps<Option>) {
-  return (
-    <div class={styles.choice} role="group" aria-label={label}>
-      {options.map((option) => (
-        <button
-          key={option}
-          type="button"
-          class={styles.option}
-          aria-pressed={option === chosen}
-          onClick={() => onChoose(option)}
-        >
-          {name(option)}
-        </button>
-      ))}
-    </div>
-  );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { initialsOf } from "../../src/app/initials";
-import { nextPath, routeOf, signInPath, watchPath } from "../../src/app/routes";
+import { nextPath, routeOf, sessionPath, signInPath, watchPath } from "../../src/app/routes";
 
 test.each([
   ["/", { page: "library" }],
@@ -22,6 +22,11 @@ test.each([
   ["/jobs?status=failed", { page: "jobs", query: "status=failed" }],
   ["/jobs/01a1e088-94df-7496-b3aa-3bb3492eda3b", { page: "job", jobId: "01a1e088-94df-7496-b3aa-3bb3492eda3b" }],
   ["/jobs/1", { page: "unknown" }],
+  ["/sessions", { page: "sessions", query: "" }],
+  ["/sessions?view=rows", { page: "sessions", query: "view=rows" }],
+  ["/sessions/stream-1%7Crequest%2F2", { page: "session", sessionId: "stream-1|request/2" }],
+  ["/sessions/%ff", { page: "unknown" }],
+  ["/sessions/", { page: "unknown" }],
   ["/elsewhere", { page: "unknown" }],
 ])("%s", (path, route) => expect(routeOf(path)).toEqual(route));
 
@@ -29,6 +34,11 @@ test("after signing in one goes on to where one wanted to go", () => {
   const wanted = [watchPath("abcdefgh01234567", 61_234), "/search?q=full%20time&team=a%26b", "/jobs?status=failed"];
   for (const path of wanted) expect(nextPath(signInPath(path).replace("/sign-in", ""))).toBe(path);
   expect(signInPath("/")).toBe("/sign-in");
+});
+
+test("any text can be the id of a session", () => {
+  const sessionId = "stream 1|request/2?%#é";
+  expect(routeOf(sessionPath(sessionId))).toEqual({ page: "session", sessionId });
 });
 
 test("a link to a moment says it in whole milliseconds, and the beginning needs no saying", () => {

@@ -30,6 +30,9 @@ class SessionFilter:
     search: str | None = strawberry.field(
         default=None, description="A part of an id, an orchestrator, a gateway or a pipeline, in any case."
     )
+    metric: Metric | None = strawberry.field(default=None, description="Those that have it, within the two bounds.")
+    at_least_ms: float | None = None
+    below_ms: float | None = None
 
 
 @strawberry.type(description="When the first and the last session start, whatever the range.")

@@ -18,7 +18,17 @@ from touchline.kernel.errors import NotFound
 
 from .files import ASSETS, INDEX, PageFile, read_page
 
-VIEWS = ("/", "/sign-in", "/matches", "/search", "/watch/{rest:path}", "/jobs", "/jobs/{rest:path}")
+VIEWS = (
+    "/",
+    "/sign-in",
+    "/matches",
+    "/search",
+    "/watch/{rest:path}",
+    "/jobs",
+    "/jobs/{rest:path}",
+    "/sessions",
+    "/sessions/{rest:path}",
+)
 IMMUTABLE = "public, max-age=31536000, immutable"
 ASK_AGAIN = "no-cache"
 NOT_BUILT = """The web page is not part of this installation.

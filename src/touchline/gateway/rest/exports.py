@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from touchline.kernel import Scope
 from touchline.measure.answers.exports import Kind
 from touchline.measure.answers.files import MEDIA_TYPES, Format, encoded
-from touchline.measure.answers.model import Filter, Outcome
+from touchline.measure.answers.model import Filter, Metric, Outcome
 
 from .parts import Parts
 from .principals import CurrentPrincipal
@@ -48,6 +48,9 @@ class Wanted(BaseModel):
     swapped: bool | None = None
     failed: bool | None = None
     search: str | None = None
+    metric: Metric | None = None
+    at_least_ms: float | None = None
+    below_ms: float | None = None
 
     @property
     def filter(self) -> Filter:

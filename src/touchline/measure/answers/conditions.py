@@ -54,6 +54,7 @@ def condition(wanted: Filter, covered: Range) -> Condition:
     if wanted.search and wanted.search.strip():
         parts.append(_search())
         values["search"] = wanted.search.strip()
+    parts += _bounds(wanted, values)
     return Condition("\n    AND ".join(parts), values)
 
 
@@ -80,6 +81,18 @@ def _flags(wanted: Filter) -> list[tuple[bool | None, str]]:
         (wanted.swapped, "swap_count > 0" if wanted.swapped else "swap_count = 0"),
         (wanted.failed, f"startup_unexcused = {int(bool(wanted.failed))}"),
     ]
+
+
+def _bounds(wanted: Filter, values: dict[str, object]) -> list[str]:
+    """Sessions with a latency, from the one to just below the other."""
+    if wanted.metric is None:
+        return []
+    parts = [f"{wanted.metric} IS NOT NULL"]
+    for name, sign in (("at_least_ms", ">="), ("below_ms", "<")):
+        if (value := getattr(wanted, name)) is not None:
+            parts.append(f"{wanted.metric} {sign} {{{name}:Float64}}")
+            values[name] = value
+    return parts
 
 
 def _search() -> str:

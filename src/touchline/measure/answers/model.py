@@ -58,6 +58,9 @@ class Filter:
     swapped: bool | None = None
     failed: bool | None = None  # unexcused
     search: str | None = None
+    metric: Metric | None = None  # sessions that have it, within the two that follow
+    at_least_ms: float | None = None
+    below_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,43 @@
+import { SessionSpanDocument } from "../api/generated";
+import { navigate } from "../app/router";
+import { Button } from "../design/Button";
+import { Notice } from "../design/Notice";
+import { now } from "../kernel/clock";
+import { formatAge } from "../kernel/format";
+import { dayUntil, hasFilters, sessionsPath } from "./address";
+import type { Question } from "./model";
+import styles from "./NoSessions.module.css";
+import { useReading } from "./useReading";
+
+/** Why there are none, and how to have some. */
+export function NoSessions({ question }: { readonly question: Question }) {
+  const span = useReading((request) => request(SessionSpanDocument, {}), []).answer.value?.sessionSpan ?? null;
+  const isNarrow = hasFilters(question);
+  const go = (next: Partial<Question>) => navigate(sessionsPath({ ...question, ...next }));
+  return (
+    <div class={styles.empty}>
+      <Notice
+        icon="chart"
+        title={isNarrow ? "No session is like this" : span ? "No sessions in this time" : "No sessions yet"}
+        actions={
+          (isNarrow || span) && (
+            <>
+              {isNarrow && <Button onClick={() => go({ filters: {} })}>Remove filters</Button>}
+              {span && (
+                <Button onClick={() => go({ range: dayUntil(Date.parse(span.last)), filters: {} })}>
+                  Show the last sessions
+                </Button>
+              )}
+            </>
+          )
+        }
+      >
+        {span && <p>The last one started {formatAge(span.last, now.value)}.</p>}
+        <p>
+          Send events to <code>POST /events</code>, or import a file with <code>touchline events import FILE</code>.
+          Touchline’s own sessions appear by themselves: uploads, conversions, text that is read and searches for goals.
+        </p>
+      </Notice>
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+import { Age } from "../design/Age";
+import { Button } from "../design/Button";
+import { ProblemText } from "../design/Phrase";
+import { ChartBlank, ChartCard } from "./ChartCard";
+import type { QuarantinedEvent } from "./model";
+import { createQuarantine } from "./quarantined";
+import styles from "./Quarantine.module.css";
+import { useLived } from "./useReading";
+import { reasonWords } from "./words";
+
+/** What was set aside, as it came. Nothing of it is lost. */
+export function Quarantine() {
+  const list = useLived(createQuarantine, []);
+  const events = list.events.value;
+  const more = list.more.value;
+  return (
+    <ChartCard title="Quarantined events" meaning="They are kept, and can be read again: touchline events replay">
+      {events === null && <ChartBlank problem={list.first.problem.value} />}
+      {events?.length === 0 && <p class={styles.none}>Every event could be read.</p>}
+      <ul class={styles.events}>
+        {events?.map((event) => (
+          <Event key={event.id} event={event} />
+        ))}
+      </ul>
+      {list.hasMore.value && (
+        <div class={styles.more}>
+          {more.kind === "failed" && (
+            <p role="alert">
+              <ProblemText problem={more.problem} />
+            </p>
+          )}
+          <Button disabled={more.kind === "loading"} onClick={() => void list.loadMore()}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </ChartCard>
+  );
+}
+
+function Event({ event }: { readonly event: QuarantinedEvent }) {
+  return (
+    <li class={styles.event}>
+      <p class={styles.what}>
+        <strong>{reasonWords(event.reason)}</strong>
+        <span class={styles.when}>
+          <Age since={event.receivedAt} />
+        </span>
+      </p>
+      {event.detail !== "" && <p class={styles.detail}>{event.detail}</p>}
+      <details>
+        <summary>As it came</summary>
+        <pre class={styles.body} tabIndex={0}>
+          {event.body}
+        </pre>
+      </details>
+    </li>
+  );
+}
