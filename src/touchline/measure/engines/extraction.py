@@ -22,7 +22,7 @@ from .columns import Columns, no_columns
 from .guards import doubtful
 from .inputs import records_of
 from .pieces import BLANK, BOM, Piece
-from .shape import PLAIN, Data, Envelope, Tables
+from .shape import Data, Envelope, Tables, only_objects
 
 BLOCK_BYTES = 1 << 19
 CLIPPED = 1024  # of a record that is too large
@@ -114,10 +114,12 @@ class _Extraction:
         parts: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
         for first, last in self._blocks(sure):
             events, rows = self._decode_run(first, last)
-            plain = [at for at, event in enumerate(events) if type(event.data) is Data and event.type in PLAIN]
-            if plain:
-                tables.add([events[at] for at in plain])
-                parts.append(rows[plain])
+            if not only_objects(events):
+                plain = [at for at, event in enumerate(events) if type(event.data) is Data]
+                events, rows = [events[at] for at in plain], rows[plain]
+            if events:
+                tables.add(events)
+                parts.append(rows)
         rows, columns = np.concatenate(parts), tables.columns()
         columns.offset = self._starts[rows] + self._start
         columns.length = (self._ends[rows] - self._starts[rows]).astype(np.int32)
