@@ -47,7 +47,8 @@ def best_of_rounds(log: Path, folder: Path) -> dict[str, dict[str, Any]]:
     agreed = {(figures["sessions"], figures["success"]) for each in rounds for figures in each.values()}
     assert len(agreed) == 1, f"they do not count the same sessions: {agreed}"
     return {
-        name: {what: min(each[name][what] for each in rounds) for what in ("seconds", "cpu")} for name in (*OURS, *THEIRS)
+        name: {what: min(each[name][what] for each in rounds) for what in ("seconds", "cpu")}
+        for name in (*OURS, *THEIRS)
     }
 
 
@@ -56,7 +57,9 @@ def memory_figures(folder: Path) -> dict[str, float]:
     for events in (EVENTS // 2, 2 * EVENTS):
         log = folder / f"{events}.jsonl"
         write(log, Shape(events, OPEN_SESSIONS))
-        peaks[f"incremental peak memory, {events:,} events, MB"] = measure("incremental", log, folder)["memory_bytes"] / 1e6
+        peaks[f"incremental peak memory, {events:,} events, MB"] = (
+            measure("incremental", log, folder)["memory_bytes"] / 1e6
+        )
         log.unlink()
     small, large = peaks.values()
     return peaks | {"memory with four times the events, ratio": large / small}
