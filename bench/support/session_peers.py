@@ -61,7 +61,8 @@ def duckdb(log: str, out: str) -> None:
             FROM read_json('{log}', format = 'newline_delimited', columns = {columns}, ignore_errors = true)
             WHERE type IN {FAMILIES}
         ), sessions AS (
-            SELECT session, min(ts) AS started, max(ts) AS ended, {edges}, min(start_time) AS prompt, count(*) AS events,
+            SELECT session, min(ts) AS started, max(ts) AS ended, {edges}, count(*) AS events,
+                min(start_time) AS prompt,
                 max(ts) FILTER (said = 'gateway_ingest_stream_closed') AS closed,
                 count(*) FILTER (said = 'orchestrator_swap') AS swaps,
                 count(*) FILTER (type = 'ai_stream_events' AND said = 'error') AS errors,
@@ -76,7 +77,7 @@ def duckdb(log: str, out: str) -> None:
             FROM events GROUP BY session
         ) SELECT *, {DERIVED} FROM sessions ORDER BY session
     ) TO '{out}' (FORMAT json)
-    """)
+    """)  # noqa: S608 - names of our own
 
 
 def clickhouse(log: str, out: str) -> None:
@@ -116,7 +117,7 @@ def clickhouse(log: str, out: str) -> None:
     SETTINGS input_format_allow_errors_ratio = 1, input_format_skip_unknown_fields = 1,
         input_format_json_ignore_unknown_keys_in_named_tuple = 1,
         input_format_json_defaults_for_missing_elements_in_named_tuple = 1, engine_file_truncate_on_insert = 1
-    """)
+    """)  # noqa: S608 - names of our own
 
 
 def polars(log: str, out: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,20 +24,23 @@ NAMES = '"stream_id":"s","request_id":"r"'
 
 # What may stand where nobody looks. The quick parser must not let pass what the slow one refuses.
 VALUES = (
-    b"1e999", b"-1E+400", b"[2e308]", b"1e308", b"1e-999", b"-0", b"9" * 320 + b".5", b"9" * 400, b"9" * 4400, b"01", b"1.",
-    b"NaN", b"Infinity", b"nul", b'"\\ud800"', b'"\\ud83d\\ude00"', b'"\\x"', b'"\xff"', b'"\xe2\x9a\xbd"', b'"\x01"', b'"\\u0000"',
-    b"[" * 63 + b"]" * 63, b"[" * 62 + b"]" * 62, b"[" * 61 + b"]" * 61, b"[" * 90 + b"]" * 90, b"[" * 2000 + b"]" * 2000,
-    b'{"a":1,"a":2}', b"{} {}", b"[1,]", b'"' + b"x" * 5000 + b'"', b'1},"more":{"x":2', b'1}}{"x":{"y":1', b'"1e999"', b"12e345",
+    b"1e999", b"-1E+400", b"[2e308]", b"1e308", b"1e-999", b"-0", b"9" * 320 + b".5", b"9" * 400, b"9" * 4400, b"01",
+    b"1.", b"NaN", b"Infinity", b"nul", b'"\\ud800"', b'"\\ud83d\\ude00"', b'"\\x"', b'"\xff"', b'"\xe2\x9a\xbd"',
+    b'"\x01"', b'"\\u0000"', b"[" * 63 + b"]" * 63, b"[" * 62 + b"]" * 62, b"[" * 61 + b"]" * 61,
+    b"[" * 90 + b"]" * 90, b"[" * 2000 + b"]" * 2000, b'{"a":1,"a":2}', b"{} {}", b"[1,]", b'"' + b"x" * 5000 + b'"',
+    b'1},"more":{"x":2', b'1}}{"x":{"y":1', b'"1e999"', b"12e345",
 )  # fmt: skip
 
+TRACE = b'"type":"stream_trace","timestamp":"1767960000000","data":{"stream_id":"s","request_id":"r"}}'
 LINES = (
-    b"null", b"7", b'"text"', b"{", b"}", b"{}", b"[1,2", b"[]", b"[3,[4]]", b'{"type":7}', b'{"type":" "}', b'{"type":"other"}',
-    b"\xff\xfe", b'{"type":"stream_trace","data":{}}', b'{"type":"stream_trace","timestamp":"1","data":{}}',
-    b'{"type":"ai_stream_status","timestamp":1767960000000,"data":[]}', b'{"id":"n","type":"discovery_results","data":7}',
-    b'{"id":"twice","id":"e1","type":"stream_trace","type":"stream_ingest_metrics","timestamp":"1767960000001","data":{"stream_id":"s"}}',
-    b'\xef\xbb\xbf{"id":"bom","type":"stream_trace","timestamp":"1767960000000","data":{"stream_id":"s","request_id":"r"}}',
-    b'{"value":{"id":"w","type":"stream_trace","timestamp":"1767960000000","data":{"stream_id":"s","request_id":"r"}}}',
-    b'{"id":"p","type":"create_new_payment","timestamp":"1767960000009","data":{"requestID":"r"}}', b"   ", b"", b"\t\r",
+    b"null", b"7", b'"text"', b"{", b"}", b"{}", b"[1,2", b"[]", b"[3,[4]]", b'{"type":7}', b'{"type":" "}',
+    b'{"type":"other"}', b"\xff\xfe", b'{"type":"stream_trace","data":{}}', b"   ", b"", b"\t\r",
+    b'{"type":"stream_trace","timestamp":"1","data":{}}', b'{"id":"n","type":"discovery_results","data":7}',
+    b'{"type":"ai_stream_status","timestamp":1767960000000,"data":[]}',
+    b'{"id":"twice","id":"e1","type":"stream_ingest_metrics",' + TRACE,
+    b'\xef\xbb\xbf{"id":"bom",' + TRACE,
+    b'{"value":{"id":"w",' + TRACE + b"}",
+    b'{"id":"p","type":"create_new_payment","timestamp":"1767960000009","data":{"requestID":"r"}}',
 )  # fmt: skip
 
 
@@ -110,7 +114,7 @@ def written(folder: Path, lines: Sequence[bytes], cuts: Sequence[int], ending: b
     folder.mkdir(parents=True, exist_ok=True)
     borders = [0, *sorted(cut % (len(lines) + 1) for cut in cuts), len(lines)]
     files: list[Path] = []
-    for number, (first, last) in enumerate(zip(borders[:-1], borders[1:], strict=True)):
+    for number, (first, last) in enumerate(pairwise(borders)):
         files.append(folder / f"part-{number}")
         files[-1].write_bytes(b"".join(line + ending for line in lines[first:last]))
     return files

@@ -71,7 +71,8 @@ class Columns:
         used = used[used != NO_SESSION]
         places = np.full(len(self.names) + 1, NO_SESSION, np.int32)
         places[used] = np.arange(len(used))
-        names = [self.names[number] for number in used.tolist()]
+        numbers: list[int] = used.tolist()
+        names = [self.names[number] for number in numbers]
         return Columns(names, self.profiles, places[self.session], *self.arrays()[1:])
 
     def arrays(self) -> tuple[NDArray[Any], ...]:

@@ -80,9 +80,10 @@ class Run:
         records = self.records()
         first = np.searchsorted(records.key, keys, "left")
         inside = np.minimum(first, self.rows - 1)
-        for number in np.flatnonzero(records.key[inside] == keys).tolist():
-            last = int(np.searchsorted(records.key, keys[number], "right"))
-            for row in range(int(first[number]), last):
+        hits = np.flatnonzero(records.key[inside] == keys)
+        ends = np.searchsorted(records.key, keys[hits], "right")
+        for number, begin, end in zip(hits.tolist(), first[hits].tolist(), ends.tolist(), strict=True):
+            for row in range(begin, end):
                 yield number, records.place(row)
 
     def forget(self) -> None:

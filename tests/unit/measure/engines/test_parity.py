@@ -56,7 +56,8 @@ def test_engines_agree_on_any_log(log: list[Record], seed: int, cuts: list[int])
 
 def test_one_line_at_a_time_is_judged_as_in_company(tmp_path: Path) -> None:
     """The quick parser accepts and refuses what the slow one does, whatever stands where nobody looks."""
-    template = b'{"id":"v%d","type":"ai_stream_status","timestamp":"1767960000000","data":{"stream_id":"s","request_id":"r","x":%s}}'
+    head = b'{"id":"v%d","type":"ai_stream_status","timestamp":"1767960000000",'
+    template = head + b'"data":{"stream_id":"s","request_id":"r","x":%s}}'
     lines = [template % (at, value) for at, value in enumerate(VALUES)]
     lines += [line for line in LINES if not line.startswith(b"[")]
     expected = built_plainly(lines)["counts"]
