@@ -77,7 +77,7 @@ async def deliver_events(request: Request, principal: CurrentPrincipal, parts: P
     body = await request.body()
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     delivery = await asyncio.to_thread(_delivery, body, encoding, idempotency_key, parts.ingest.settings)
-    return _answer(await parts.ingest.deliver(principal.tenant_id, delivery))
+    return _answer(await parts.ingest.take(principal.tenant_id, delivery))
 
 
 def _delivery(body: bytes, encoding: str, key: str, settings: IngestSettings) -> Delivery:
