@@ -17,7 +17,24 @@ from touchline import __version__
 from touchline.apps.redaction import redact
 from touchline.kernel.errors import Defect, InvalidInput, TouchlineError, surface
 
-from . import access, clips, config, demo, events, jobs, media, roles, scan, search, stack, tasks, upload, watch, world
+from . import (
+    access,
+    clips,
+    config,
+    demo,
+    events,
+    jobs,
+    media,
+    roles,
+    scan,
+    search,
+    sessions,
+    stack,
+    tasks,
+    upload,
+    watch,
+    world,
+)
 from .output import AsJson, progress, show, show_error, show_json
 
 application = typer.Typer(
@@ -40,6 +57,7 @@ application.add_typer(tasks.commands)
 application.add_typer(watch.commands, name="watch")
 application.add_typer(jobs.commands, name="jobs")
 application.add_typer(events.commands, name="events")
+application.add_typer(sessions.commands, name="sessions")
 application.add_typer(world.commands, name="world")
 application.add_typer(access.tenants, name="tenants")
 application.add_typer(access.users, name="users")
