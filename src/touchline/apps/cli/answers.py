@@ -132,7 +132,7 @@ def list_sessions(  # noqa: PLR0913, PLR0917  its options
 
 
 @commands.command(name="show")
-def show_session(  # noqa: PLR0913, PLR0917  its options
+def show_session(
     session_id: SessionId,
     window: Annotated[int, typer.Option("--window", min=1, help="Seconds of FPS and jitter around an update.")] = 30,
     server: Server = "",
@@ -147,7 +147,9 @@ def show_session(  # noqa: PLR0913, PLR0917  its options
     access = _access(server, token_file, user)
     found = _asked(access, SHOW, {"id": session_id, "window": window})["workflowSession"]
     if found is None:
-        raise NotFound(f"there is no session {session_id}", hint="`touchline sessions list` shows those that there are.")
+        raise NotFound(
+            f"there is no session {session_id}", hint="`touchline sessions list` shows those that there are."
+        )
     if as_json:
         show_json(found)
         return

@@ -22,7 +22,6 @@ from .model import (
     QuarantineWindow,
     Range,
 )
-
 from .rules import bucket_starts
 
 MOST_COUNTED = 10_000

@@ -179,7 +179,6 @@ class LifecycleStore:
         table = await self._analytics.within(tenant_id).query_arrow(EVENTS, wanted)
         return [_event(row) for row in table.to_pylist()]
 
-
     async def events_of_many(
         self, tenant_id: TenantId, hashes: Sequence[str], after: int, limit: int
     ) -> list[ArtifactEvent]:
