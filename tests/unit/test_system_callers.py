@@ -13,6 +13,8 @@ ALLOWED = {
     "gateway/auth/owners.py": {"find the owner of an object"},
     "gateway/auth/service.py": {"administer tenants"},
     "gateway/auth/sessions/upkeep.py": {"remove ended sessions"},
+    "measure/facts/service.py": {"find deliveries to fold"},
+    "measure/ingest/service.py": {"find deliveries that were interrupted"},
     "platform/events/archive.py": {"forget archived events", "read archived events", "read old events"},
     "platform/events/consumer.py": {
         "consume events",

@@ -19,10 +19,16 @@ from touchline.gateway.page.files import find_page
 from touchline.gateway.rest.parts import GatewayParts, Page
 from touchline.kernel import SystemClock
 from touchline.measure.answers.service import SessionAnswers
+from touchline.measure.facts.service import FoldService
+from touchline.measure.facts.worker import FoldWorker
 from touchline.measure.ingest.consumer import LifecycleFeed
+from touchline.measure.ingest.service import IngestService
+from touchline.measure.ingest.store import CHANNEL as MEASURE_CHANNEL
 from touchline.measure.lifecycle.rpc import SERVICE as LIFECYCLE
 from touchline.measure.lifecycle.rpc import LifecycleServicer
 from touchline.measure.lifecycle.service import LifecycleService
+from touchline.measure.own.consumer import OwnSessions
+from touchline.measure.sessions.rules import Rules
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.endpoints import Endpoints
@@ -62,6 +68,7 @@ class Planes:
     gateway: GatewayParts
     media: Media
     handlers: tuple[Handler, ...]
+    folds: FoldWorker
 
 
 @asynccontextmanager
@@ -78,16 +85,17 @@ async def open_planes(loaded: Loaded) -> AsyncGenerator[Planes]:
         server.add(LIFECYCLE, LifecycleServicer(LifecycleService(ground.analytics)))
         await server.start()
         media = build_media(ArtifactClient(client), ground.objects, secret, settings.media_links, SystemClock())
-        gateway = _gateway(loaded, ground, client, media)
+        ingest = IngestService(ground.database, ground.analytics, settings.ingest)
+        gateway = _gateway(loaded, ground, client, media, ingest)
         watched = WatchedVideos(ground.objects, TenantOwners(ground.database), SystemClock())
-        handlers = (*serve.handlers, watched, LifecycleFeed(ground.analytics))
-        yield Planes(ground, sandbox, serve, gateway, media, handlers)
+        handlers = (*serve.handlers, watched, LifecycleFeed(ground.analytics), OwnSessions(ingest))
+        yield Planes(ground, sandbox, serve, gateway, media, handlers, _folds(loaded, ground, ingest))
 
 
 @asynccontextmanager
 async def _open_ground(loaded: Loaded) -> AsyncGenerator[Ground]:
     settings, where = loaded.settings, wiring.endpoints(loaded)
-    wakeups = Wakeups(where.postgres.app_url, [INBOX_CHANNEL, EVENTS_CHANNEL])
+    wakeups = Wakeups(where.postgres.app_url, [INBOX_CHANNEL, EVENTS_CHANNEL, MEASURE_CHANNEL])
     async with (
         Database(where.postgres.app_url, settings.postgres) as database,
         ObjectStore(where.objects, settings.objects) as objects,
@@ -108,7 +116,13 @@ def _environment(loaded: Loaded, ground: Ground, sandbox: Sandbox) -> Environmen
     )
 
 
-def _gateway(loaded: Loaded, ground: Ground, client: RpcClient, media: Media) -> GatewayParts:
+def _folds(loaded: Loaded, ground: Ground, ingest: IngestService) -> FoldWorker:
+    rules = Rules.of(loaded.settings.sessions)
+    folds = FoldService(ground.database, ground.analytics, rules, loaded.settings.ingest)
+    return FoldWorker(folds, ingest, ground.wakeups)
+
+
+def _gateway(loaded: Loaded, ground: Ground, client: RpcClient, media: Media, ingest: IngestService) -> GatewayParts:
     settings, secret = loaded.settings, wiring.cluster_secret(loaded)
     auth: Auth = build_auth(ground.database, secret, settings.auth, SystemClock())
     sessions = SessionAnswers(ground.analytics, settings.answers, settings.sessions)
@@ -124,6 +138,7 @@ def _gateway(loaded: Loaded, ground: Ground, client: RpcClient, media: Media) ->
             "clickhouse": ground.analytics.ping,
         },
         graphql=build_graphql(sources, auth, media, feeds, secret, settings.graphql),
+        ingest=ingest,
         page=Page(find_page(), _upload_origin(loaded, wiring.endpoints(loaded))),
     )
 

@@ -22,6 +22,7 @@ from touchline.gateway.media.settings import MediaLinkSettings
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel.errors import Misconfigured
 from touchline.measure.answers.settings import AnswerSettings
+from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.sessions.settings import SessionSettings
 from touchline.media.settings import MediaSettings
 from touchline.platform.clickhouse.settings import ClickHouseSettings
@@ -98,6 +99,7 @@ class Settings(Section):
     downloads: DownloadSettings = DownloadSettings()
     sessions: SessionSettings = SessionSettings()
     answers: AnswerSettings = AnswerSettings()
+    ingest: IngestSettings = IngestSettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()
     media_links: MediaLinkSettings = MediaLinkSettings()

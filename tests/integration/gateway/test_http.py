@@ -25,7 +25,7 @@ from touchline.measure.answers.service import SessionAnswers
 from touchline.platform.postgres.wakeups import Wakeups
 
 from .conftest import PASSWORD, SETTINGS, World
-from .graphql.site import Plan, gateway_parts, nobody, nowhere, silence
+from .graphql.site import Plan, gateway_parts, nobody, nowhere, no_analytics
 
 PLAIN = GatewaySettings(port=4000)
 HTTPS = GatewaySettings(port=4000, public_url="https://video.example.org")
@@ -62,7 +62,7 @@ async def serving(
 ) -> AsyncGenerator[Site]:
     """With nothing behind it: what is asked here, the gateway knows by itself."""
     plan, deaf = Plan(gateway=settings, checks=checks or {}), Wakeups(world.postgres.app_url, [])
-    async with nobody() as rpc, nowhere() as objects, silence() as analytics:
+    async with nobody() as rpc, nowhere() as objects, no_analytics() as analytics:
         sources = build_sources(rpc, rpc, rpc, world.database, SessionAnswers(analytics))
         app = build_app(gateway_parts(world, objects, plan, sources, deaf))
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(peer, 50000))

@@ -25,7 +25,7 @@ from touchline.measure.ingest.consumer import LifecycleFeed
 from touchline.measure.ingest.metrics import INSERTS_FAILED
 from touchline.measure.lifecycle.model import StorageLocation
 from touchline.measure.lifecycle.service import LifecycleService
-from touchline.measure.lifecycle.store import ensure_tables
+from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.events import queries, service
 from touchline.platform.events.archive import Archive

@@ -22,8 +22,9 @@ from . import (
     answers,
     clips,
     config,
+    delivered,
     demo,
-    events,
+    facts,
     jobs,
     media,
     roles,
@@ -56,7 +57,8 @@ application.add_typer(media.commands, name="media")
 application.add_typer(tasks.commands)
 application.add_typer(watch.commands, name="watch")
 application.add_typer(jobs.commands, name="jobs")
-application.add_typer(events.commands, name="events")
+application.add_typer(delivered.commands, name="events")  # those of the log as well
+application.add_typer(facts.commands, name="facts")
 application.add_typer(answers.commands, name="sessions")
 application.add_typer(world.commands, name="world")
 application.add_typer(access.tenants, name="tenants")

@@ -9,7 +9,7 @@ from touchline.gateway.graphql import http as graphql
 from touchline.gateway.media import files as media
 from touchline.gateway.page import routes as page
 
-from . import auth, clips, exports, goals, health, parts, problems
+from . import auth, clips, events, exports, goals, health, parts, problems
 from .frame import Frame
 from .parts import GatewayParts
 
@@ -28,6 +28,7 @@ def build_app(gateway: GatewayParts) -> FastAPI:
     for router in (
         auth.router,
         clips.router,
+        events.router,
         exports.router,
         goals.router,
         health.router,
@@ -36,5 +37,6 @@ def build_app(gateway: GatewayParts) -> FastAPI:
         page.build_router(gateway.page.folder, gateway.page.upload_url, gateway.settings),
     ):
         app.include_router(router)
-    app.add_middleware(Frame, settings=gateway.settings)
+    larger = {events.PATH: int(gateway.ingest.settings.max_body)}
+    app.add_middleware(Frame, settings=gateway.settings, larger=larger)
     return app

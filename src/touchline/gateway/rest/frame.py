@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -37,8 +37,10 @@ logger = logging.getLogger(__name__)
 
 
 class Frame:
-    def __init__(self, app: ASGIApp, settings: GatewaySettings) -> None:
+    def __init__(self, app: ASGIApp, settings: GatewaySettings, larger: Mapping[str, int]) -> None:
+        """`larger` are the limits of the paths that take more."""
         self._app = app
+        self._larger = larger
         self._most_bytes = int(settings.max_body)
         self._headers = SAFE_HEADERS | (HTTPS_HEADERS if settings.secure else {})
 
@@ -50,11 +52,12 @@ class Frame:
         request_id = _request_id(headers)
         scope.setdefault("state", {})["request_id"] = request_id
         answer = _Answer(scope, send, self._headers | {"X-Request-Id": request_id})
-        if _declared_bytes(headers) > self._most_bytes:
-            await problem(_too_large(self._most_bytes), request_id)(scope, receive, answer.send)
+        most_bytes = self._larger.get(scope["path"], self._most_bytes)
+        if _declared_bytes(headers) > most_bytes:
+            await problem(_too_large(most_bytes), request_id)(scope, receive, answer.send)
             return
         try:
-            await self._app(scope, _limited(receive, self._most_bytes), answer.send)
+            await self._app(scope, _limited(receive, most_bytes), answer.send)
         except Exception:
             logger.exception("a request failed", extra={"request_id": request_id})
             if answer.begun:

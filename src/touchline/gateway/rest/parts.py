@@ -13,6 +13,7 @@ from touchline.gateway.auth.parts import Auth
 from touchline.gateway.graphql.context import GraphqlParts
 from touchline.gateway.media.parts import Media
 from touchline.gateway.settings import GatewaySettings
+from touchline.measure.ingest.service import IngestService
 from touchline.platform.postgres.database import Database
 
 Check = Callable[[], Awaitable[object]]
@@ -33,6 +34,7 @@ class GatewayParts:
     settings: GatewaySettings
     graphql: GraphqlParts
     page: Page
+    ingest: IngestService
     checks: Mapping[str, Check] = field(default_factory=dict[str, Check])  # by part; raises when the part is down
 
     @property

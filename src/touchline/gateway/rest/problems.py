@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from touchline.kernel.errors import (
+    DeadlineExceeded,
     Defect,
     Forbidden,
     InvalidInput,
@@ -26,11 +27,13 @@ from touchline.kernel.errors import (
     RateLimited,
     TouchlineError,
     Unauthenticated,
+    Unavailable,
     surface,
 )
 
 MEDIA_TYPE = "application/problem+json"
 INTERNAL = 500
+COME_BACK = timedelta(seconds=5)  # about as long as a part needs to start again
 logger = logging.getLogger(__name__)
 
 # What the framework says in numbers only.
@@ -85,6 +88,10 @@ def _headers(error: TouchlineError) -> dict[str, str] | None:
     match error:
         case Unauthenticated():
             return {"WWW-Authenticate": "Bearer"}
+        case DeadlineExceeded():
+            return None  # what took too long takes too long again
+        case Unavailable():
+            return {"Retry-After": str(ceil(COME_BACK.total_seconds()))}
         case RateLimited(retry_after=timedelta() as wait):
             return {"Retry-After": str(ceil(wait.total_seconds()))}
         case _:

@@ -57,7 +57,7 @@ class Folding:
         return times
 
     async def keep_time(self, hold: Hold, times: Times) -> None:
-        """The clock goes on with the events that count. It goes back only when the one that set it does not any more."""
+        """The clock goes on with the events that count, and back only when the one that set it counts no more."""
         before = await self.facts.horizon()
         now = await self._greatest() if before in times.contested else max(before, times.greatest)
         if now != before:

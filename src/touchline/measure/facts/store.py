@@ -271,9 +271,7 @@ _SESSIONS = _arrow.schema(
 _PLACES = _arrow.schema(
     [("tenant_id", _arrow.string()), ("workflow_session_id", _arrow.string()), ("start_day", _arrow.date32())]
 )
-_HORIZONS = _arrow.schema(
-    [("tenant_id", _arrow.string()), ("greatest_ts", _arrow.int64()), ("pass", _arrow.uint64())]
-)
+_HORIZONS = _arrow.schema([("tenant_id", _arrow.string()), ("greatest_ts", _arrow.int64()), ("pass", _arrow.uint64())])
 
 
 async def ensure_tables(analytics: Analytics) -> None:

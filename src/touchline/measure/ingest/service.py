@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from touchline.kernel import TenantId
 from touchline.kernel.errors import Conflict, TouchlineError, Unavailable
 from touchline.measure.journal import rules
-from touchline.measure.journal.model import Batch, Delivered, Place
+from touchline.measure.journal.model import Batch, Counted, Delivered, Place
 from touchline.measure.journal.store import JournalStore
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
@@ -23,6 +24,7 @@ from .settings import IngestSettings
 from .store import BatchStore
 
 MOST_OVERDUE = 100
+OWN = "log"  # the source of what the product says of itself
 logger = logging.getLogger(__name__)
 
 
@@ -36,7 +38,11 @@ class IngestService:
     def settings(self) -> IngestSettings:
         return self._settings
 
-    async def deliver(self, tenant_id: TenantId, delivery: Delivery) -> Receipt:
+    async def deliver(self, tenant_id: TenantId, batch_id: str, records: Sequence[bytes], source: str = OWN) -> Receipt:
+        """Returns when all is stored."""
+        return await self.take(tenant_id, Delivery(batch_id, source, records))
+
+    async def take(self, tenant_id: TenantId, delivery: Delivery) -> Receipt:
         """Returns when all is stored. The counters are of this delivery on its own."""
         records = await asyncio.to_thread(rules.deliver_all, delivery.records)
         async with self._database.transaction(tenant_id) as transaction:
@@ -49,7 +55,8 @@ class IngestService:
             )
         if received.state != State.RECEIVING:
             DELIVERIES.labels("repeated").inc()
-            return Receipt(delivery.batch_id, await self._count(tenant_id, delivery.batch_id), repeated=True)
+            counted = await JournalStore(self._analytics, tenant_id).count(delivery.batch_id)
+            return Receipt(delivery.batch_id, counted, repeated=True)
         await self._store(tenant_id, received, records)
         DELIVERIES.labels("stored").inc()
         for record in records:
@@ -84,5 +91,11 @@ class IngestService:
         async with self._database.transaction(tenant_id) as transaction:
             await BatchStore(transaction.connection).stored(received.batch_id)
 
-    async def _count(self, tenant_id: TenantId, batch_id: str):
-        return await JournalStore(self._analytics, tenant_id).count(batch_id)
+    async def known(self, tenant_id: TenantId, prefix: str) -> frozenset[str]:
+        """Which deliveries are stored, of all whose names begin so."""
+        async with self._database.transaction(tenant_id) as transaction:
+            return await BatchStore(transaction.connection).known(prefix)
+
+    async def count(self, tenant_id: TenantId, prefix: str = "") -> Counted:
+        """Of everything, or of all deliveries whose names begin so, as if there were no others."""
+        return await JournalStore(self._analytics, tenant_id).count(prefix=prefix)

@@ -47,6 +47,16 @@ UPDATE measure.batches SET state = 'receiving', tried_at = now(), reading = next
 RETURNING batch_id, content, records, received_at, reading, state, false AS first
 """
 
+KNOWN: LiteralString = """
+SELECT batch_id FROM measure.batches
+ WHERE tenant_id = platform.current_tenant() AND starts_with(batch_id, %(prefix)s) AND state <> 'receiving'
+"""
+
+LISTED: LiteralString = """
+SELECT batch_id, records, state FROM measure.batches
+ WHERE tenant_id = platform.current_tenant() AND batch_id > %(after)s ORDER BY batch_id LIMIT %(most)s
+"""
+
 OVERDUE: LiteralString = """
 SELECT tenant_id, batch_id, records, reading FROM measure.batches
  WHERE state = 'receiving' AND tried_at < now() - %(deadline)s
@@ -97,6 +107,13 @@ class Overdue:
 
 
 @dataclass(frozen=True, slots=True)
+class Listed:
+    batch_id: str
+    records: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
 class Taken:
     batch_id: str
     reading: int
@@ -136,6 +153,14 @@ class BatchStore:
 
     async def read_again(self, batch_id: str) -> Received | None:
         return await fetch_one(self._connection, Received, READ_AGAIN, batch_id=batch_id)
+
+    async def known(self, prefix: str) -> frozenset[str]:
+        """Those that are stored, of all whose names begin so."""
+        cursor = await self._connection.execute(KNOWN, {"prefix": prefix})
+        return frozenset(batch_id for (batch_id,) in await cursor.fetchall())
+
+    async def listed(self, after: str, most: int) -> Sequence[Listed]:
+        return await fetch_all(self._connection, Listed, LISTED, after=after, most=most)
 
     async def overdue(self, deadline: timedelta, most: int) -> Sequence[Overdue]:
         return await fetch_all(self._connection, Overdue, OVERDUE, deadline=deadline, most=most)

@@ -14,7 +14,7 @@ from typing import Any, cast
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from touchline.kernel import TenantId
-from touchline.platform.clickhouse.client import Analytics, ArrowTable
+from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.store import ensure_schema
 
 from .model import Batch, Copy, Counted, Counters, Delivered, Latest, Place, Seen, SetAside, Verdict
@@ -113,7 +113,9 @@ COUNT = """
 SELECT
     (SELECT count() FROM (
         SELECT uid FROM raw_events FINAL
-        WHERE tenant_id = {tenant_id:UUID} AND verdict = 'accepted' AND ({all:Bool} OR batch_id = {batch_id:String})
+        WHERE tenant_id = {tenant_id:UUID} AND verdict = 'accepted'
+          AND ({batch_id:String} = '' OR batch_id = {batch_id:String})
+          AND startsWith(batch_id, {prefix:String})
         GROUP BY uid
     )) AS accepted,
     count() AS raw,
@@ -121,14 +123,16 @@ SELECT
     countIf(verdict = 'ignored') AS ignored,
     countIf(verdict = 'quarantined') AS quarantined
 FROM raw_events FINAL
-WHERE tenant_id = {tenant_id:UUID} AND ({all:Bool} OR batch_id = {batch_id:String})
+WHERE tenant_id = {tenant_id:UUID} AND ({batch_id:String} = '' OR batch_id = {batch_id:String})
+          AND startsWith(batch_id, {prefix:String})
 SETTINGS max_bytes_before_external_group_by = 134217728
 """
 
 REASONS = """
 SELECT reason, count() AS records FROM raw_events FINAL
 WHERE tenant_id = {tenant_id:UUID} AND session_id = '' AND uid = '' AND verdict = 'quarantined'
-  AND ({all:Bool} OR batch_id = {batch_id:String})
+  AND ({batch_id:String} = '' OR batch_id = {batch_id:String})
+          AND startsWith(batch_id, {prefix:String})
 GROUP BY reason ORDER BY reason
 """
 
@@ -270,9 +274,9 @@ class JournalStore:
         rows = await self._rows(ROWS_OF_BATCH, batch_id=batch_id)
         return {Place(row["session_id"], row["uid"], row["ordinal"]) for row in rows}
 
-    async def count(self, batch_id: str = "") -> Counted:
-        """Of one batch on its own, or of everything."""
-        wanted = {"batch_id": batch_id, "all": not batch_id}
+    async def count(self, batch_id: str = "", prefix: str = "") -> Counted:
+        """Of one batch on its own, of those whose names begin alike, or of everything."""
+        wanted = {"batch_id": batch_id, "prefix": prefix}
         [counters] = await self._rows(COUNT, **wanted)
         reasons = await self._rows(REASONS, **wanted)
         return Counted(Counters(**counters), {row["reason"]: row["records"] for row in reasons})
@@ -328,7 +332,15 @@ class JournalStore:
         return (await self._own.query_arrow(sql, values)).to_pylist()
 
 
-_NOTHING = {"verdict": "ignored", "reason": "", "detail": "", "type": "", "event_ts": None, "body": b"", "is_deleted": 1}
+_NOTHING = {
+    "verdict": "ignored",
+    "reason": "",
+    "detail": "",
+    "type": "",
+    "event_ts": None,
+    "body": b"",
+    "is_deleted": 1,
+}
 
 
 def _copies(rows: Iterable[dict[str, Any]]) -> list[Copy]:

@@ -33,6 +33,8 @@ from touchline.kernel import Principal, Role, Scope
 from touchline.kernel.ids import video_id
 from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.ingest.consumer import LifecycleFeed
+from touchline.measure.ingest.service import IngestService
+from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.lifecycle import rpc as lifecycle_rpc
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.media.sandbox import Sandbox
@@ -83,6 +85,7 @@ class Plan:
     graphql: GraphqlSettings = field(default_factory=GraphqlSettings)
     media: MediaLinkSettings = field(default_factory=MediaLinkSettings)
     serve: ServeSettings = field(default_factory=ServeSettings)
+    ingest: IngestSettings = field(default_factory=IngestSettings)
     page: Page = field(default_factory=lambda: Page(None, STORE))
     checks: Mapping[str, Check] = field(default_factory=dict)
     away: frozenset[str] = frozenset()  # roles that nobody answers for
@@ -210,7 +213,7 @@ async def running_site(needs: Needs, plan: Plan | None = None) -> AsyncGenerator
         )
         sessions = SessionAnswers(needs.analytics, clock=world.clock)
         sources = build_sources(registry, artifacts, lifecycle, world.database, sessions)
-        parts = gateway_parts(world, needs.objects, plan, sources, wakeups)
+        parts = gateway_parts(world, needs.objects, plan, sources, wakeups, needs.analytics)
         app = build_app(parts)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("127.0.0.1", 50000))
         client = await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url=plan.gateway.base_url))
@@ -241,14 +244,22 @@ def nowhere() -> ObjectStore:
     )
 
 
-def silence() -> Analytics:
+def no_analytics() -> Analytics:
     """A ClickHouse that nobody runs; it is not asked before it is needed."""
-    return Analytics(ClickHouseEndpoint("http://127.0.0.1:9", "nowhere", "nobody", "password"), ClickHouseSettings())
+    return Analytics(ClickHouseEndpoint("http://127.0.0.1:9", "nowhere", "nobody", "secret"), ClickHouseSettings())
 
 
-def gateway_parts(world: World, objects: ObjectStore, plan: Plan, sources: Sources, wakeups: Wakeups) -> GatewayParts:
+def gateway_parts(
+    world: World,
+    objects: ObjectStore,
+    plan: Plan,
+    sources: Sources,
+    wakeups: Wakeups,
+    analytics: Analytics | None = None,
+) -> GatewayParts:
     """As the composition root does it."""
     media = build_media(sources.artifacts, objects, SECRET, plan.media, world.clock)
     feeds = build_feeds(world.database, wakeups, plan.graphql)
     graphql = build_graphql(sources, world.auth, media, feeds, SECRET, plan.graphql)
-    return GatewayParts(world.database, world.auth, plan.gateway, graphql, plan.page, plan.checks)
+    ingest = IngestService(world.database, analytics or no_analytics(), plan.ingest)
+    return GatewayParts(world.database, world.auth, plan.gateway, graphql, plan.page, ingest, plan.checks)

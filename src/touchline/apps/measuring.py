@@ -1,0 +1,53 @@
+"""Events and facts from the command line, straight on the database and ClickHouse of this installation."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from touchline.gateway.auth.model import COMMAND_LINE
+from touchline.gateway.auth.parts import build_administration
+from touchline.kernel import SystemClock, TenantId
+from touchline.measure.facts.service import FoldService
+from touchline.measure.facts.validation.service import Validation
+from touchline.measure.ingest.replaying import Replay
+from touchline.measure.ingest.service import IngestService
+from touchline.measure.journal.store import JournalStore
+from touchline.measure.sessions.rules import Rules
+from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.postgres.database import Database
+
+from . import wiring
+from .settings import Loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """Of one tenant."""
+
+    tenant_id: TenantId
+    ingest: IngestService
+    replay: Replay
+    folds: FoldService
+    validation: Validation
+    journal: JournalStore
+
+
+@asynccontextmanager
+async def open_measuring(loaded: Loaded, slug: str) -> AsyncGenerator[Measuring]:
+    settings, where = loaded.settings, wiring.endpoints(loaded)
+    async with (
+        Database(where.postgres.app_url, settings.postgres) as database,
+        Analytics(where.clickhouse, settings.clickhouse) as analytics,
+    ):
+        administration = build_administration(database, settings.auth, SystemClock())
+        tenant = await administration.tenants.by_slug(COMMAND_LINE, slug)
+        yield Measuring(
+            tenant_id=tenant.id,
+            ingest=IngestService(database, analytics, settings.ingest),
+            replay=Replay(database, analytics),
+            folds=FoldService(database, analytics, Rules.of(settings.sessions), settings.ingest),
+            validation=Validation(database, analytics),
+            journal=JournalStore(analytics, tenant.id),
+        )

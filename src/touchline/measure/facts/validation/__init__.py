@@ -1,0 +1,1 @@
+"""Whether the facts keep what they promise, asked of the tables themselves."""
