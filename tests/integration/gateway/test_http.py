@@ -25,7 +25,7 @@ from touchline.measure.answers.service import SessionAnswers
 from touchline.platform.postgres.wakeups import Wakeups
 
 from .conftest import PASSWORD, SETTINGS, World
-from .graphql.site import Plan, gateway_parts, nobody, nowhere, no_analytics
+from .graphql.site import Plan, gateway_parts, no_analytics, nobody, nowhere
 
 PLAIN = GatewaySettings(port=4000)
 HTTPS = GatewaySettings(port=4000, public_url="https://video.example.org")
