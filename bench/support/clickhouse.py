@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -19,7 +20,8 @@ START_S, STOP_S = 60, 120
 
 
 @contextmanager
-def embedded_clickhouse(folder: Path, settings: ClickHouseSettings) -> Generator[ClickHouseEndpoint]:
+def embedded_clickhouse(folder: Path, settings: ClickHouseSettings) -> Generator[tuple[ClickHouseEndpoint, int]]:
+    """Where it answers, and its process."""
     secret = folder / "clickhouse-password"
     if not secret.exists():
         secret.write_text(token_urlsafe(24))
@@ -30,7 +32,7 @@ def embedded_clickhouse(folder: Path, settings: ClickHouseSettings) -> Generator
     try:
         _await_port(options.port)
         url = f"http://127.0.0.1:{options.port}"
-        yield ClickHouseEndpoint(url, settings.database, settings.user, secret.read_text())
+        yield ClickHouseEndpoint(url, settings.database, settings.user, secret.read_text()), process.pid
     finally:
         process.terminate()
         process.wait(STOP_S)
@@ -50,3 +52,10 @@ def _free_port() -> int:
     with socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def processor_ms(process: int) -> float:
+    """What a process has used of all processors so far: it hardly depends on what else the machine does."""
+    _, _, rest = Path(f"/proc/{process}/stat").read_text().rpartition(")")
+    fields = rest.split()
+    return (int(fields[11]) + int(fields[12])) * 1_000 / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""Many made-up session facts in a real ClickHouse, written over and moved as fold passes do, and what they add up to."""
+"""Many made-up session facts in a real ClickHouse, written over and moved as fold passes do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ OUTCOMES = ("success", "success", "success", "excused", "unexcused", "not_in_den
 def made_up_facts(count: int, seed: int) -> list[SessionFacts]:
     """Of the eight days before NOW; some share their start to the millisecond."""
     random = Random(seed)
-    return [_facts(random, f"stream-{number}|{'é|' if number % 7 == 0 else ''}request'{number}") for number in range(count)]
+    names = (f"stream-{number}|{'é|' if number % 7 == 0 else ''}request'{number}" for number in range(count))
+    return [_facts(random, name) for name in names]
 
 
 async def written(analytics: Analytics, tenant_id: TenantId, facts: Sequence[SessionFacts]) -> None:
@@ -56,7 +57,7 @@ def _facts(random: Random, session_id: str) -> SessionFacts:
     orchestrator = random.choice(["0xaa", "0xbb", "0xcc", None])
     session = SessionRow(
         workflow_session_id=session_id,
-        stream_id=session_id.split("|")[0],
+        stream_id=session_id.partition("|")[0],
         request_id=None,
         workflow_type=random.choice(["ai_live_video_stream", "transcode"]),
         workflow_id=random.choice(["Pipeline-A", None]),

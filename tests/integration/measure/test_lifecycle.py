@@ -160,7 +160,7 @@ async def test_a_history_comes_in_pages(analytics: Analytics, lifecycle: Lifecyc
     assert pages == [[1, 2, 3], [4, 5, 6], [7]]
 
 
-@pytest.mark.parametrize(("after", "limit", "field"), [(-1, 10, "after"), (0, 0, "limit"), (0, 501, "limit")])
+@pytest.mark.parametrize(("after", "limit", "field"), [(-1, 10, "after"), (0, 0, "limit"), (0, 502, "limit")])
 async def test_a_page_has_limits(lifecycle: LifecycleService, after: int, limit: int, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         await lifecycle.events(new_tenant(), HASH, after, limit)

@@ -40,6 +40,23 @@ class GoalChanged(Payload):
         return f"goal:{self.event_id}:{self.generation}"
 
 
+class GoalVideoJudged(Payload):
+    """It was looked at whether a found video shows this goal. Its file stands for all that are the same."""
+
+    event_type: ClassVar[str] = "goal.video_judged"
+    event_id: str
+    generation: int
+    fixture_id: int
+    post_id: str
+    video_index: int
+    began_at: datetime
+    rejected: str | None = None  # why; null when it may be the goal
+
+    @property
+    def key(self) -> str:
+        return f"goal_video:{self.event_id}:{self.generation}:{self.post_id}:{self.video_index}"
+
+
 class GoalVideoPayload(Payload):
     artifact_hash: str
     event_id: str
@@ -78,4 +95,11 @@ class GoalVideoPinned(GoalVideoPayload):
     pinned: bool
 
 
-PAYLOADS: tuple[type[Payload], ...] = (FixtureChanged, GoalChanged, GoalVideoKept, GoalVideoDropped, GoalVideoPinned)
+PAYLOADS: tuple[type[Payload], ...] = (
+    FixtureChanged,
+    GoalChanged,
+    GoalVideoJudged,
+    GoalVideoKept,
+    GoalVideoDropped,
+    GoalVideoPinned,
+)

@@ -19,6 +19,7 @@ from .context import Info
 from .errors import TypedErrors, log
 from .guard import Guard
 from .jobs import JobMutations, JobQueries
+from .lifecycle import LifecycleQueries
 from .live.jobs import JobSubscriptions
 from .live.matches import MatchSubscriptions
 from .live.vods import VodSubscriptions
@@ -47,6 +48,7 @@ class Query(
     JobQueries,
     WatchQueries,
     SessionQueries,
+    LifecycleQueries,
 ):
     @strawberry.field
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:  # noqa: A002  its name in the schema

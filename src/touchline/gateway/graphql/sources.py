@@ -39,6 +39,22 @@ class LifecycleClient:
         answer = await self._stub.call("GetArtifactStates", request, pb.GetArtifactStatesResponse, caller)
         return answer.states
 
+    async def events(
+        self, caller: Principal, hashes: Sequence[str], after: int, limit: int
+    ) -> Sequence[pb.ArtifactEvent]:
+        """Of each so many, oldest first."""
+        request = pb.GetArtifactEventsRequest(request_ids=hashes, after=after, limit=limit)
+        answer = await self._stub.call("GetArtifactEvents", request, pb.GetArtifactEventsResponse, caller)
+        return answer.events
+
+    async def storage_events(
+        self, caller: Principal, hashes: Sequence[str], after: int, limit: int
+    ) -> Sequence[pb.StorageEvent]:
+        """Of all of them together; without hashes of all artifacts."""
+        request = pb.GetStorageEventsRequest(request_ids=hashes, after=after, limit=limit)
+        answer = await self._stub.call("GetStorageEvents", request, pb.GetStorageEventsResponse, caller)
+        return answer.events
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessReads:

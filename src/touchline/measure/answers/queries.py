@@ -26,8 +26,11 @@ TALLY = """count() AS sessions,
 
 
 def percentiles(metric: Metric, levels: str = LEVELS) -> str:
-    """How many have the metric, and the values below which those shares of them lie."""
-    values = f"quantilesExactIf({levels})(assumeNotNull({metric}), {metric} IS NOT NULL) AS {metric}_levels"
+    """How many have the metric, and the values that those shares of them do not exceed.
+
+    Exact; weighted, because few milliseconds occur often: that takes the memory of the different ones only.
+    """
+    values = f"quantilesExactWeightedIf({levels})(assumeNotNull({metric}), 1, {metric} IS NOT NULL) AS {metric}_levels"
     return f"count({metric}) AS {metric}_count, {values}"
 
 
@@ -120,7 +123,10 @@ DIGEST = "hex(sipHash128(workflow_session_id))"
 
 
 def page(where: str, order: Order, between: str, direction: str) -> str:
-    """The keys of the page are found in few columns; only its rows are read whole. A row without an id: no rows."""
+    """The keys of the page are found in few columns; only its rows are read whole. A row without an id: no rows.
+
+    Digests are costly, so they are made of those rows only that may be on the page.
+    """
     value = ORDERED_BY[order]
     sorted_by = f"order_value {direction}, session_start_ts {direction}, digest {direction}"
     return f"""
@@ -136,13 +142,15 @@ LEFT JOIN (
     FROM session_rows FINAL
     WHERE tenant_id = {{tenant_id:UUID}} AND (start_day, workflow_session_id) IN (
         SELECT start_day, workflow_session_id FROM (
-            SELECT start_day, workflow_session_id, session_start_ts, {value} AS order_value, {DIGEST} AS digest
+            SELECT start_day, workflow_session_id, session_start_ts, {value} AS order_value
             FROM session_rows FINAL
             WHERE {where}
                 AND {between}
-            ORDER BY {sorted_by}
-            LIMIT {{limit:UInt32}}
+            ORDER BY order_value {direction}, session_start_ts {direction}
+            LIMIT {{limit:UInt32}} WITH TIES
         )
+        ORDER BY order_value {direction}, session_start_ts {direction}, {DIGEST} {direction}
+        LIMIT {{limit:UInt32}}
     )
 ) AS found ON 1
 ORDER BY {sorted_by}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from touchline.measure.sessions.model import ParameterRow, SegmentRow, SessionRow
 
@@ -24,5 +24,8 @@ def session(row: Mapping[str, Any]) -> Session:
 
 
 def _read(kind: type[Row], row: Mapping[str, Any]) -> Row:
-    values = {field.name: row[field.name] for field in fields(kind)}
-    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    return kind(**{field.name: _value(row[field.name]) for field in fields(kind)})
+
+
+def _value(value: Any) -> Any:
+    return tuple(cast("list[str]", value)) if isinstance(value, list) else value

@@ -89,6 +89,21 @@ class ArtifactEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class StorageEvent:
+    """Where an artifact's bytes were, as one event says it."""
+
+    event_id: UUID
+    position: int
+    artifact_hash: ArtifactHash
+    type: str
+    revision: int
+    occurred_at: datetime
+    synced: bool | None
+    local_copies: int | None
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Knowledge:
     """All events of one artifact put together; nothing is concluded from it yet."""
 

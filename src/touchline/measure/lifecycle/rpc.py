@@ -6,7 +6,7 @@ from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Scope
 from touchline.platform.rpc.model import Call
 
-from .model import ArtifactState
+from .model import ArtifactEvent, ArtifactState, StorageEvent
 from .service import LifecycleService
 
 SERVICE = pb.DESCRIPTOR.services_by_name["Lifecycle"]
@@ -22,6 +22,57 @@ class LifecycleServicer:
         caller = call.require(Scope.READ)
         states = await self._service.states(caller.tenant_id, request.request_ids)
         return pb.GetArtifactStatesResponse(states=map(to_message, states))
+
+    async def get_artifact_events(
+        self, request: pb.GetArtifactEventsRequest, call: Call
+    ) -> pb.GetArtifactEventsResponse:
+        tenant = call.require(Scope.READ).tenant_id
+        events = await self._service.events_of_many(tenant, request.request_ids, request.after, request.limit)
+        return pb.GetArtifactEventsResponse(events=map(event_message, events))
+
+    async def get_storage_events(self, request: pb.GetStorageEventsRequest, call: Call) -> pb.GetStorageEventsResponse:
+        tenant = call.require(Scope.READ).tenant_id
+        events = await self._service.storage_events(tenant, request.request_ids, request.after, request.limit)
+        return pb.GetStorageEventsResponse(events=map(storage_message, events))
+
+
+def event_message(event: ArtifactEvent) -> pb.ArtifactEvent:
+    """What the event does not say is not set."""
+    facts, context = event.facts, event.context
+    return pb.ArtifactEvent(
+        event_id=str(event.event_id),
+        position=event.position,
+        artifact_hash=event.artifact_hash,
+        type=event.type,
+        revision=event.revision,
+        occurred_at=event.occurred_at,
+        stage=facts.stage,
+        progress_percent=facts.progress_percent,
+        size_bytes=facts.size_bytes,
+        duration_ms=facts.duration_ms,
+        synced=facts.synced,
+        local_copies=facts.local_copies,
+        error_code=event.error_code,
+        error_message=event.error_message,
+        job_id=context.job_id and str(context.job_id),
+        job_type=context.job_type,
+        attempt=context.attempt,
+        user_id=context.user_id and str(context.user_id),
+    )
+
+
+def storage_message(event: StorageEvent) -> pb.StorageEvent:
+    return pb.StorageEvent(
+        event_id=str(event.event_id),
+        position=event.position,
+        artifact_hash=event.artifact_hash,
+        type=event.type,
+        revision=event.revision,
+        occurred_at=event.occurred_at,
+        synced=event.synced,
+        local_copies=event.local_copies,
+        size_bytes=event.size_bytes,
+    )
 
 
 def to_message(state: ArtifactState) -> pb.ArtifactState:

@@ -12,11 +12,12 @@ from touchline.kernel.errors import InvalidInput, LimitExceeded
 from touchline.platform.clickhouse.client import Analytics
 
 from . import rules
-from .model import ArtifactEvent, ArtifactState
+from .model import ArtifactEvent, ArtifactState, StorageEvent
 from .store import LifecycleStore
 
 MOST_HASHES = 500
-MOST_EVENTS = 500
+MOST_EVENTS = 501  # a page, and one to know that there are more
+MOST_TOGETHER = 20_000
 
 
 class LifecycleService:
@@ -25,9 +26,7 @@ class LifecycleService:
 
     async def states(self, tenant_id: TenantId, hashes: Sequence[str]) -> list[ArtifactState]:
         """The known ones, each once, in the order in which they were asked for."""
-        wanted = list(dict.fromkeys(hashes))
-        if len(wanted) > MOST_HASHES:
-            raise LimitExceeded(f"{len(wanted)} artifacts are too many for one call", why=f"the most is {MOST_HASHES}")
+        wanted = _wanted(hashes)
         if not wanted:
             return []
         found = {str(known.artifact_hash): known for known in await self._store.states(tenant_id, wanted)}
@@ -37,8 +36,36 @@ class LifecycleService:
         self, tenant_id: TenantId, artifact_hash: str, after: int = 0, limit: int = MOST_EVENTS
     ) -> list[ArtifactEvent]:
         """What happened to one artifact after a position of the log, oldest first."""
-        if after < 0:
-            raise InvalidInput("there are no such positions", field="after", why="they start at 1")
-        if not 1 <= limit <= MOST_EVENTS:
-            raise InvalidInput("not a possible number of events", field="limit", why=f"it is 1 to {MOST_EVENTS}")
+        _check(after, limit)
         return await self._store.events(tenant_id, artifact_hash, after, limit)
+
+    async def events_of_many(
+        self, tenant_id: TenantId, hashes: Sequence[str], after: int, limit: int
+    ) -> list[ArtifactEvent]:
+        """The same of each of them, by artifact; `limit` is for each, and all together are bounded too."""
+        wanted = _wanted(hashes)
+        _check(after, limit)
+        if len(wanted) * limit > MOST_TOGETHER:
+            raise LimitExceeded("too many events for one call", why=f"artifacts times limit is at most {MOST_TOGETHER}")
+        return await self._store.events_of_many(tenant_id, wanted, after, limit) if wanted else []
+
+    async def storage_events(
+        self, tenant_id: TenantId, hashes: Sequence[str] = (), after: int = 0, limit: int = MOST_EVENTS
+    ) -> list[StorageEvent]:
+        """Where bytes went, oldest first: of these artifacts, or of all of the tenant's."""
+        _check(after, limit)
+        return await self._store.storage_events(tenant_id, _wanted(hashes), after, limit)
+
+
+def _wanted(hashes: Sequence[str]) -> list[str]:
+    wanted = list(dict.fromkeys(hashes))
+    if len(wanted) > MOST_HASHES:
+        raise LimitExceeded(f"{len(wanted)} artifacts are too many for one call", why=f"the most is {MOST_HASHES}")
+    return wanted
+
+
+def _check(after: int, limit: int) -> None:
+    if after < 0:
+        raise InvalidInput("there are no such positions", field="after", why="they start at 1")
+    if not 1 <= limit <= MOST_EVENTS:
+        raise InvalidInput("not a possible number of events", field="limit", why=f"it is 1 to {MOST_EVENTS}")

@@ -18,7 +18,7 @@ from touchline.kernel import TenantId
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
 from touchline.platform.clickhouse.store import ensure_schema
 
-from .model import CONTEXT_NAMES, FACT_NAMES, ArtifactEvent, Context, Facts, Failure, Knowledge
+from .model import CONTEXT_NAMES, FACT_NAMES, ArtifactEvent, Context, Facts, Failure, Knowledge, StorageEvent
 
 TABLE = "artifact_events"
 MODULE = "lifecycle"
@@ -119,6 +119,25 @@ ORDER BY position
 LIMIT {limit:UInt32}
 """
 
+EVENTS_OF_MANY = """
+SELECT * EXCEPT tenant_id REPLACE (
+    toString(event_id) AS event_id, toString(user_id) AS user_id, toString(job_id) AS job_id
+)
+FROM artifact_events FINAL
+WHERE tenant_id = {tenant_id:UUID} AND artifact_hash IN {hashes:Array(String)} AND position > {after:UInt64}
+ORDER BY artifact_hash, position
+LIMIT {limit:UInt32} BY artifact_hash
+"""
+
+STORAGE_EVENTS = """
+SELECT * EXCEPT tenant_id REPLACE (toString(event_id) AS event_id)
+FROM storage_events
+WHERE tenant_id = {tenant_id:UUID} AND position > {after:UInt64}
+    AND (empty({hashes:Array(String)}) OR artifact_hash IN {hashes:Array(String)})
+ORDER BY position
+LIMIT {limit:UInt32}
+"""
+
 _arrow = cast("Any", pa)  # it declares no types
 _INT32, _INT64, _UINT64 = _arrow.int32(), _arrow.int64(), _arrow.uint64()
 _NOT_TEXT = {
@@ -161,6 +180,21 @@ class LifecycleStore:
         return [_event(row) for row in table.to_pylist()]
 
 
+    async def events_of_many(
+        self, tenant_id: TenantId, hashes: Sequence[str], after: int, limit: int
+    ) -> list[ArtifactEvent]:
+        wanted = {"hashes": list(hashes), "after": after, "limit": limit}
+        table = await self._analytics.within(tenant_id).query_arrow(EVENTS_OF_MANY, wanted)
+        return [_event(row) for row in table.to_pylist()]
+
+    async def storage_events(
+        self, tenant_id: TenantId, hashes: Sequence[str], after: int, limit: int
+    ) -> list[StorageEvent]:
+        wanted = {"hashes": list(hashes), "after": after, "limit": limit}
+        table = await self._analytics.within(tenant_id).query_arrow(STORAGE_EVENTS, wanted)
+        return [_storage_event(row) for row in table.to_pylist()]
+
+
 def rows_of(tenant_id: TenantId, events: Sequence[ArtifactEvent]) -> ArrowTable:
     """The rows of one tenant's events. Whatever does not fit its column is refused here, not by ClickHouse."""
     return _arrow.Table.from_pylist([_row(tenant_id, event) for event in events], schema=_ROWS)
@@ -180,6 +214,11 @@ def _event(row: Mapping[str, Any]) -> ArtifactEvent:
     own = {name: row[name] for name in _OWN_NAMES}
     own["event_id"], own["occurred_at"] = UUID(row["event_id"]), row["occurred_at"].astimezone(UTC)
     return ArtifactEvent(**own, facts=_facts(row), context=Context(**context))
+
+
+def _storage_event(row: Mapping[str, Any]) -> StorageEvent:
+    own = {"event_id": UUID(row["event_id"]), "occurred_at": row["occurred_at"].astimezone(UTC)}
+    return StorageEvent(**{**row, **own})
 
 
 def _knowledge(row: Mapping[str, Any]) -> Knowledge:

@@ -33,9 +33,9 @@ class Rules:
 
     @classmethod
     def of(cls, settings: SessionSettings) -> Rules:
-        patterns = {pattern.strip().lower() for pattern in settings.excusable_errors}
+        patterns = {pattern.lower() for pattern in settings.excusable_errors if pattern.strip()}  # a blank one fits all
         return cls(
-            excusable=tuple(sorted(patterns - {""})),  # a blank one would excuse everything
+            excusable=tuple(sorted(patterns)),
             canonical_field=settings.canonical_field,
             window_ms=settings.attribution_window // timedelta(milliseconds=1),
             final_after_close_ms=settings.final_after_close // timedelta(milliseconds=1),

@@ -38,7 +38,7 @@ def gather(events: Iterable[Event]) -> Evidence:
 
 
 def merge(one: Evidence, other: Evidence) -> Evidence:
-    """Of one session, no event in both."""
+    """Of one session, no event in both, and all sights in each: between two equal ones the other may have another."""
     first = one if one.first < other.first else other
     differ = (one.stream_id, one.request_id) != (other.stream_id, other.request_id)
     return Evidence(

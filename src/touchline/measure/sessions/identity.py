@@ -32,6 +32,7 @@ class Directory:
     def __init__(self, rows: Iterable[Capability]) -> None:
         self._named: dict[str, list[Capability]] = defaultdict(list)
         self._located: dict[str, list[Capability]] = defaultdict(list)
+        self._counted: dict[tuple[frozenset[str], frozenset[str]], int] = {}
         self._remembered: dict[tuple[str, str, CanonicalField], Identity] = {}
         for row in rows:
             for name in {row.address, row.local_address} - {""}:
@@ -44,11 +45,18 @@ class Directory:
         """In any order, any row any number of times."""
         return cls(sorted(set(capabilities), key=lambda row: (row.ts, row.snapshot_uid, row.address)))
 
-    def snapshots(self, addresses: Iterable[str], urls: Iterable[str]) -> int:
+    def snapshots(self, addresses: frozenset[str], urls: frozenset[str]) -> int:
         """How many list one of these."""
-        listing = [self._named.get(address, ()) for address in addresses]
-        listing += [self._located.get(url, ()) for url in urls]
-        return len({row.snapshot_uid for rows in listing for row in rows})
+        addresses, urls = addresses.intersection(self._named), urls.intersection(self._located)
+        if not addresses and not urls:
+            return 0
+        found = self._counted.get((addresses, urls))
+        if found is None:
+            listing = [*map(self._named.__getitem__, addresses), *map(self._located.__getitem__, urls)]
+            found = len({row.snapshot_uid for rows in listing for row in rows})
+            if len(self._counted) < _MOST_REMEMBERED:
+                self._counted[addresses, urls] = found
+        return found
 
     def identify(self, address: str, url: str, field: CanonicalField) -> Identity:
         """Whom an event saw. One that no snapshot lists keeps the address under which it was seen."""

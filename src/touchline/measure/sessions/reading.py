@@ -6,6 +6,7 @@ a fact fail later.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,6 +26,7 @@ DEEPEST = 64  # far below what the interpreter can walk, so that the verdict nev
 
 _PAYMENT = EventType.PAYMENT
 _decode = msgspec.json.Decoder().decode
+_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)  # each byte is looked at once
 _CLIP = 200
 
 
@@ -73,13 +75,12 @@ def read_text(content: bytes) -> Reading:
     """
     if len(content) > LARGEST_BYTES:
         return Quarantined(Reason.TOO_LARGE, f"{len(content)} bytes, at most {LARGEST_BYTES} are read")
+    few = content.count(b"{") + content.count(b"[") <= DEEPEST  # then they cannot be nested deeper
     try:
         record = _decode(content)
-    except RecursionError:
-        return _too_deep()
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        return Quarantined(Reason.UNPARSABLE, str(error)[:_CLIP])
-    few = content.count(b"{") + content.count(b"[") <= DEEPEST  # then they cannot be nested deeper
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        deep = not few and _written_deeper(content, DEEPEST)
+        return _too_deep() if deep else Quarantined(Reason.UNPARSABLE, str(error)[:_CLIP])
     return _read(record) if few or not _deeper(record, DEEPEST) else _too_deep()
 
 
@@ -180,6 +181,17 @@ def _deeper(value: object, levels: int) -> bool:
     for member in members:  # a plain loop: it is run for every member of every record
         kind = type(member)
         if (kind is dict or kind is list) and _deeper(member, levels - 1):
+            return True
+    return False
+
+
+def _written_deeper(content: bytes, levels: int) -> bool:
+    """The same of a text that is not read to its end: how far a parser gets depends on how deep its caller stands."""
+    depth = 0
+    for token in _NESTING.finditer(content):
+        mark = token.group()
+        depth += (mark in b"{[") - (mark in b"}]")
+        if depth > levels:
             return True
     return False
 

@@ -44,8 +44,8 @@ class _Session:
 
 def conclude(evidence: Evidence, directory: Directory, rules: Rules, greatest_ts: int) -> SessionFacts:
     """`greatest_ts` is the greatest event time seen of anything: by it a session is over."""
-    addresses = {sight.address for sight in evidence.sights} - {""}
-    urls = {sight.url for sight in evidence.sights if not sight.address}
+    addresses = frozenset({sight.address for sight in evidence.sights} - {""})
+    urls = frozenset({sight.url for sight in evidence.sights if not sight.address})
     final_from_ts = final_from(evidence, rules)
     session = _session(evidence, directory, rules, evidence.events + directory.snapshots(addresses, urls))
     return SessionFacts(

@@ -48,14 +48,17 @@ class Segment:
 def cut(evidence: Evidence, identify: Identify) -> list[Segment]:
     """At least one: a session in which nobody was seen is one segment of nobody."""
     segments: list[Segment] = []
+    identity, seen = NOBODY, ("", "")
     for sight in evidence.sights:
-        identity = identify(sight)
+        if seen != (sight.address, sight.url):  # most sights are of the one before
+            identity, seen = identify(sight), (sight.address, sight.url)
         if not identity.address:
             continue
         if not segments or segments[-1].identity.address != identity.address:
             segments.append(_begun(evidence, len(segments), sight, identity))
-        segments[-1].url = segments[-1].url or sight.url
-        segments[-1].pipeline = segments[-1].pipeline or sight.pipeline
+        segment = segments[-1]
+        segment.url = segment.url or sight.url
+        segment.pipeline = segment.pipeline or sight.pipeline
     if not segments:
         segments.append(Segment(0, evidence.first.ts, evidence.first, _trace_of(evidence, evidence.first)))
     _end(segments, evidence.closed)

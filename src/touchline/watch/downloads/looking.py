@@ -10,9 +10,11 @@ import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from touchline.contracts.events.watch import GoalVideoJudged
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import NotFound
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded
@@ -22,7 +24,7 @@ from touchline.media.fingerprint.service import take_fingerprint
 from touchline.media.sandbox import Sandbox
 from touchline.platform.scratch import Scratch
 from touchline.watch.ground import Ground
-from touchline.watch.model import GoalRef
+from touchline.watch.model import FoundRef, GoalRef
 
 from . import incoming
 from .messages import Hashed, Judged, Outcome, SameFile
@@ -73,12 +75,13 @@ class Looking:
             return Judged(Outcome.OVER if goal is None else Outcome.FAILED)
         if found.state == "rejected" or found.verified is not None:  # by an earlier try, whose answer got lost
             return Judged(Outcome.REJECTED if found.state == "rejected" else Outcome.DONE, found.why or "")
+        began_at = self.ground.clock.now()
         try:
             verdict = await self._verdict(found, heartbeat)
         except (InvalidMedia, MediaLimitExceeded, NotFound) as error:
             ending = await self._give_up(same, error)
             return Judged(ending.outcome, ending.why)
-        await self._write_verdict(same, verdict)
+        await self._write_verdict(same, verdict, began_at)
         _LOG.info(
             "[VALIDATE] %s",
             "REJECTED" if verdict.rejected else "PASSED",
@@ -142,14 +145,16 @@ class Looking:
         async with incoming.local_copy(self.ground.objects, found.incoming_key or "", self.scratch) as path:
             yield path
 
-    async def _write_verdict(self, same: SameFile, verdict: Verdict) -> None:
+    async def _write_verdict(self, same: SameFile, verdict: Verdict, began_at: datetime) -> None:
         document = {
             "football": verdict.football,
             "screen": verdict.screen,
             "clock": verdict.clock,
             "engines": verdict.engines,
         }
-        async with self._at(same) as (store, goal):
+        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            store = DownloadStore(transaction.connection)
+            goal = await store.living(same.goal)
             if goal is not None:
                 await store.judged(
                     goal,
@@ -159,6 +164,7 @@ class Looking:
                     verified=bool(verdict.verified),
                     rejected=verdict.rejected,
                 )
+                transaction.announce(_announced(goal, same.videos[0], verdict, began_at))
 
     async def _give_up(self, same: SameFile, error: TouchlineError) -> Hashed:
         """A file that cannot be read is no video; one that is not there may come again."""
@@ -170,3 +176,15 @@ class Looking:
                 return Hashed(Outcome.OVER)
             await store.given_up(goal, same.videos, ending)
         return Hashed(Outcome(ending.state), why=ending.why)
+
+
+def _announced(goal: GoalRef, video: FoundRef, verdict: Verdict, began_at: datetime) -> GoalVideoJudged:
+    return GoalVideoJudged(
+        event_id=goal.event_id,
+        generation=goal.generation,
+        fixture_id=goal.fixture_id,
+        post_id=video.post_id,
+        video_index=video.video_index,
+        began_at=began_at,
+        rejected=verdict.rejected,
+    )

@@ -27,6 +27,15 @@ async def downloaded(pitch: Pitch, *videos: FoundRef) -> None:
         assert (await download(pitch, video)).outcome is Outcome.DONE
 
 
+async def announced(pitch: Pitch) -> list[tuple[str, str | None]]:
+    """What the log is told of looks at videos."""
+    async with pitch.ground.database.system("test: read what was announced") as transaction:
+        rows = await transaction.connection.execute(
+            "SELECT data ->> 'post_id', data ->> 'rejected' FROM platform.event_inbox WHERE type = 'goal.video_judged'"
+        )
+        return await rows.fetchall()
+
+
 async def test_one_look_counts_for_every_post_with_the_same_file(pitch: Pitch) -> None:
     await downloaded(pitch, FIRST, SECOND)
     opinion, beats = Opinion(Said(verified=False, clock=None)), list[str]()
@@ -45,6 +54,7 @@ async def test_done_twice_nobody_is_asked_again(pitch: Pitch) -> None:
     opinion, same = Opinion(), SameFile(GOAL, [FIRST, SECOND])
     judged = [await looking(pitch, opinion).judge(same, print) for _ in range(2)]
     assert (judged[0], len(opinion.asked)) == (judged[1], 1)
+    assert await announced(pitch) == [(FIRST.post_id, None)]
 
 
 async def test_a_rejected_one_says_why_and_loses_its_file(pitch: Pitch) -> None:
@@ -56,6 +66,7 @@ async def test_a_rejected_one_says_why_and_loses_its_file(pitch: Pitch) -> None:
     assert await incoming.clean_up(pitch.ground, GOAL) == 1
     assert await pitch.keys() == [(await pitch.row(OTHER))["incoming_key"]]
     assert (await pitch.row(FIRST))["incoming_key"] is None
+    assert await announced(pitch) == [(FIRST.post_id, "another_minute: 44:10")]
 
 
 async def test_an_engine_that_is_away_is_no_verdict(pitch: Pitch) -> None:

@@ -58,3 +58,97 @@ class GetArtifactStatesResponse(_message.Message):
     STATES_FIELD_NUMBER: _ClassVar[int]
     states: _containers.RepeatedCompositeFieldContainer[ArtifactState]
     def __init__(self, states: _Optional[_Iterable[_Union[ArtifactState, _Mapping]]] = ...) -> None: ...
+
+class GetArtifactEventsRequest(_message.Message):
+    __slots__ = ("request_ids", "after", "limit")
+    REQUEST_IDS_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    request_ids: _containers.RepeatedScalarFieldContainer[str]
+    after: int
+    limit: int
+    def __init__(self, request_ids: _Optional[_Iterable[str]] = ..., after: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class ArtifactEvent(_message.Message):
+    __slots__ = ("event_id", "position", "artifact_hash", "type", "revision", "occurred_at", "stage", "progress_percent", "size_bytes", "duration_ms", "synced", "local_copies", "error_code", "error_message", "job_id", "job_type", "attempt", "user_id")
+    EVENT_ID_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    OCCURRED_AT_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_PERCENT_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    SYNCED_FIELD_NUMBER: _ClassVar[int]
+    LOCAL_COPIES_FIELD_NUMBER: _ClassVar[int]
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    JOB_TYPE_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    USER_ID_FIELD_NUMBER: _ClassVar[int]
+    event_id: str
+    position: int
+    artifact_hash: str
+    type: str
+    revision: int
+    occurred_at: _timestamp_pb2.Timestamp
+    stage: str
+    progress_percent: int
+    size_bytes: int
+    duration_ms: int
+    synced: bool
+    local_copies: int
+    error_code: str
+    error_message: str
+    job_id: str
+    job_type: str
+    attempt: int
+    user_id: str
+    def __init__(self, event_id: _Optional[str] = ..., position: _Optional[int] = ..., artifact_hash: _Optional[str] = ..., type: _Optional[str] = ..., revision: _Optional[int] = ..., occurred_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stage: _Optional[str] = ..., progress_percent: _Optional[int] = ..., size_bytes: _Optional[int] = ..., duration_ms: _Optional[int] = ..., synced: _Optional[bool] = ..., local_copies: _Optional[int] = ..., error_code: _Optional[str] = ..., error_message: _Optional[str] = ..., job_id: _Optional[str] = ..., job_type: _Optional[str] = ..., attempt: _Optional[int] = ..., user_id: _Optional[str] = ...) -> None: ...
+
+class GetArtifactEventsResponse(_message.Message):
+    __slots__ = ("events",)
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedCompositeFieldContainer[ArtifactEvent]
+    def __init__(self, events: _Optional[_Iterable[_Union[ArtifactEvent, _Mapping]]] = ...) -> None: ...
+
+class GetStorageEventsRequest(_message.Message):
+    __slots__ = ("request_ids", "after", "limit")
+    REQUEST_IDS_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    request_ids: _containers.RepeatedScalarFieldContainer[str]
+    after: int
+    limit: int
+    def __init__(self, request_ids: _Optional[_Iterable[str]] = ..., after: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class StorageEvent(_message.Message):
+    __slots__ = ("event_id", "position", "artifact_hash", "type", "revision", "occurred_at", "synced", "local_copies", "size_bytes")
+    EVENT_ID_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    OCCURRED_AT_FIELD_NUMBER: _ClassVar[int]
+    SYNCED_FIELD_NUMBER: _ClassVar[int]
+    LOCAL_COPIES_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    event_id: str
+    position: int
+    artifact_hash: str
+    type: str
+    revision: int
+    occurred_at: _timestamp_pb2.Timestamp
+    synced: bool
+    local_copies: int
+    size_bytes: int
+    def __init__(self, event_id: _Optional[str] = ..., position: _Optional[int] = ..., artifact_hash: _Optional[str] = ..., type: _Optional[str] = ..., revision: _Optional[int] = ..., occurred_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., synced: _Optional[bool] = ..., local_copies: _Optional[int] = ..., size_bytes: _Optional[int] = ...) -> None: ...
+
+class GetStorageEventsResponse(_message.Message):
+    __slots__ = ("events",)
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedCompositeFieldContainer[StorageEvent]
+    def __init__(self, events: _Optional[_Iterable[_Union[StorageEvent, _Mapping]]] = ...) -> None: ...

@@ -1,0 +1,36 @@
+"""One build by one of our engines, in a process of its own, for `bench/sessions.py`.
+
+python session_driver.py batch|incremental LOG OUT       prints seconds, processor time and peak memory as JSON
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+from touchline.measure.engines.model import Engine
+from touchline.measure.engines.service import Order, build
+from touchline.measure.sessions.rules import Rules
+from touchline.measure.sessions.settings import SessionSettings
+
+
+def used() -> float:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def main(engine: str, log: str, out: str) -> None:
+    begun = time.perf_counter(), used()
+    report = build(Order((log,), Path(out), Engine(engine), force=True), Rules.of(SessionSettings()), lambda _: None)
+    took = time.perf_counter() - begun[0], used() - begun[1]
+    success = (Path(out) / "fact_workflow_sessions.jsonl").read_bytes().count(b'"startup_outcome":"success"')
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    figures = {"seconds": took[0], "cpu": took[1], "memory_bytes": memory, "success": success}
+    print(json.dumps(figures | {"sessions": report["sessions"], "raw": report["raw"]}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

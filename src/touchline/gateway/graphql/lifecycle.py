@@ -1,0 +1,198 @@
+"""The lives of artifacts as GraphQL shows them: states by hashes, what happened, and where the bytes went.
+
+Invariant: a page of any size is one call. Another tenant's artifact is one of which nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol, TypeVar
+
+import strawberry
+
+from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
+from touchline.kernel import Scope
+from touchline.kernel.errors import InvalidInput
+from touchline.kernel.ids import parse_artifact_hash
+from touchline.measure.lifecycle.rules import is_frozen, storage_location
+
+from .context import Info
+from .cursors import Cursor
+from .pages import PAGE_SIZE, Edge, PageInfo, PageInput, window
+
+
+@strawberry.type(description="All that the events of an artifact tell; null is unknown.")
+class ArtifactState:
+    artifact_hash: str
+    artifact_type: str | None
+    stage: str | None
+    progress_percent: int | None
+    size_bytes: float | None
+    duration_ms: float | None
+    width: int | None
+    height: int | None
+    error_code: str | None
+    error_message: str | None
+    storage_location: str | None
+    is_frozen: bool | None
+    revision: int
+    updated_at: datetime
+
+
+@strawberry.type(description="One event of an artifact; null is what it does not say.")
+class ArtifactEvent:
+    id: strawberry.ID
+    artifact_hash: str
+    type: str
+    revision: int
+    occurred_at: datetime
+    stage: str | None
+    progress_percent: int | None
+    size_bytes: float | None
+    duration_ms: float | None
+    synced: bool | None
+    local_copies: int | None
+    error_code: str | None
+    error_message: str | None
+    job_id: strawberry.ID | None
+    job_type: str | None
+    attempt: int | None
+    user_id: strawberry.ID | None
+
+
+@strawberry.type(description="Where an artifact's bytes were, as one event says it.")
+class StorageEvent:
+    id: strawberry.ID
+    artifact_hash: str
+    type: str
+    revision: int
+    occurred_at: datetime
+    synced: bool | None = strawberry.field(description="Whether the object store has them.")
+    local_copies: int | None = strawberry.field(description="How many nodes have them.")
+    size_bytes: float | None
+
+
+@strawberry.type(description="Oldest first, forwards only.")
+class ArtifactEventPage:
+    edges: list[Edge[ArtifactEvent]]
+    page_info: PageInfo
+
+
+@strawberry.type(description="Oldest first, forwards only.")
+class StorageEventPage:
+    edges: list[Edge[StorageEvent]]
+    page_info: PageInfo
+
+
+class Placed(Protocol):
+    @property
+    def position(self) -> int: ...
+
+
+Message = TypeVar("Message", bound=Placed)
+Item = TypeVar("Item")
+
+
+@strawberry.type
+class LifecycleQueries:
+    @strawberry.field(description="Of the known ones, in the order asked for; at most 500.")
+    async def artifact_states(self, info: Info, artifact_hashes: list[str]) -> list[ArtifactState]:
+        context = info.context
+        context.principal.require(Scope.READ)
+        hashes = [parse_artifact_hash(one) for one in artifact_hashes]
+        states = await context.parts.sources.lifecycle.states(context.principal, hashes)
+        return [_state(state) for state in states]
+
+    @strawberry.field(description="What happened to one artifact.")
+    async def artifact_events_connection(
+        self, info: Info, artifact_hash: str, page: PageInput | None = None
+    ) -> ArtifactEventPage:
+        context = info.context
+        context.principal.require(Scope.READ)
+        wanted = parse_artifact_hash(artifact_hash)
+        cursor = context.cursor(f"artifact events {wanted}")
+        size, after = _asked(page, cursor)
+        found = await context.parts.sources.lifecycle.events(context.principal, [wanted], after, size + 1)
+        edges, more = _edges(found, size, _event, cursor)
+        return ArtifactEventPage(edges=edges, page_info=_page_info(edges, after, more))
+
+    @strawberry.field(description="Where bytes went: of one artifact, or of all.")
+    async def storage_events_connection(
+        self, info: Info, artifact_hash: str | None = None, page: PageInput | None = None
+    ) -> StorageEventPage:
+        context = info.context
+        context.principal.require(Scope.READ)
+        hashes = [] if artifact_hash is None else [parse_artifact_hash(artifact_hash)]
+        cursor = context.cursor(f"storage events {hashes}")
+        size, after = _asked(page, cursor)
+        found = await context.parts.sources.lifecycle.storage_events(context.principal, hashes, after, size + 1)
+        edges, more = _edges(found, size, _storage_event, cursor)
+        return StorageEventPage(edges=edges, page_info=_page_info(edges, after, more))
+
+
+def _asked(page: PageInput | None, cursor: Cursor) -> tuple[int, int]:
+    """How many, and behind which position."""
+    asked = window(page or PageInput(first=PAGE_SIZE), cursor)
+    if asked.from_the_end or asked.before is not None:
+        raise InvalidInput("not a page", field="page", why="this list goes forwards only")
+    return asked.size, int(asked.after) if asked.after else 0
+
+
+def _edges(
+    found: Sequence[Message], size: int, shown: Callable[[Message], Item], cursor: Cursor
+) -> tuple[list[Edge[Item]], bool]:
+    edges = [Edge(cursor=cursor.seal(str(one.position).encode()), node=shown(one)) for one in found[:size]]
+    return edges, len(found) > size
+
+
+def _page_info(edges: Sequence[Edge[Any]], after: int, more: bool) -> PageInfo:
+    return PageInfo(
+        has_next_page=more,
+        has_previous_page=after > 0,
+        start_cursor=edges[0].cursor if edges else None,
+        end_cursor=edges[-1].cursor if edges else None,
+    )
+
+
+def _state(state: pb.ArtifactState) -> ArtifactState:
+    said = _said(state)
+    synced, copies = said("synced"), said("local_copies")
+    names = ("progress_percent", "size_bytes", "duration_ms", "width", "height", "error_code", "error_message")
+    return ArtifactState(
+        artifact_hash=state.artifact_hash,
+        artifact_type=state.artifact_type or None,
+        stage=state.stage or None,
+        **{name: said(name) for name in names},
+        storage_location=storage_location(synced, copies),
+        is_frozen=is_frozen(synced, copies),
+        revision=state.revision,
+        updated_at=state.updated_at.ToDatetime(UTC),
+    )
+
+
+def _event(event: pb.ArtifactEvent) -> ArtifactEvent:
+    names = (
+        *("stage", "progress_percent", "size_bytes", "duration_ms", "synced", "local_copies", "error_code"),
+        *("error_message", "job_id", "job_type", "attempt", "user_id"),
+    )
+    return ArtifactEvent(**_common(event), **{name: _said(event)(name) for name in names})
+
+
+def _storage_event(event: pb.StorageEvent) -> StorageEvent:
+    names = ("synced", "local_copies", "size_bytes")
+    return StorageEvent(**_common(event), **{name: _said(event)(name) for name in names})
+
+
+def _common(event: pb.ArtifactEvent | pb.StorageEvent) -> dict[str, Any]:
+    return {
+        "id": strawberry.ID(event.event_id),
+        "artifact_hash": event.artifact_hash,
+        "type": event.type,
+        "revision": event.revision,
+        "occurred_at": event.occurred_at.ToDatetime(UTC),
+    }
+
+
+def _said(message: Any) -> Callable[[str], Any]:
+    return lambda name: getattr(message, name) if message.HasField(name) else None

@@ -1,0 +1,141 @@
+"""From columns of plain events to the evidence of each session, without an object for an event that adds nothing new.
+
+Invariant: the same evidence as `gather` gives of the same events, but that of a run of equal sights only the first is
+kept. Each uid once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from touchline.measure.sessions.edges import CLOSED, SWAP
+from touchline.measure.sessions.model import Evidence, Moment, Sight
+
+from .columns import NO_SESSION, NO_TIME, Columns, Numbers
+
+Rows = NDArray[np.int64]
+
+
+def evidence_of(columns: Columns) -> list[Evidence]:
+    """One for each session of them, in no order."""
+    ordered = columns.take(in_order(columns))
+    return _Reduction(ordered).evidence() if len(ordered) else []
+
+
+def in_order(columns: Columns) -> Rows:
+    """The rows of sessions, by session, time and uid."""
+    rows = np.flatnonzero(columns.session != NO_SESSION)
+    rows = rows[np.lexsort((columns.ts[rows], columns.session[rows]))]
+    session, ts = columns.session[rows], columns.ts[rows]
+    tied = np.flatnonzero((session[1:] == session[:-1]) & (ts[1:] == ts[:-1]))
+    if len(tied):  # uids are long, and rarely asked for
+        both = np.union1d(tied, tied + 1)
+        among = rows[both]
+        rows[both] = among[np.lexsort((columns.uid[among], columns.ts[among], columns.session[among]))]
+    return rows
+
+
+class _Reduction:
+    """`columns` are in order. A group is a session's rows, and has the number of its evidence."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._profile = columns.profile
+        self._starts = _begins(columns.session)
+        self._counts = np.diff(np.append(self._starts, len(columns)))
+        self._group = np.repeat(np.arange(len(self._starts)), self._counts)
+
+    def evidence(self) -> list[Evidence]:
+        made = self._opened()
+        self._add_names(made)
+        self._add_traces(made)
+        self._add_sights(made)
+        return made
+
+    def _opened(self) -> list[Evidence]:
+        numbers: list[int] = self._columns.session[self._starts].tolist()
+        names = [self._columns.names[number] for number in numbers]
+        firsts, lasts = self._moments(self._starts), self._moments(self._starts + self._counts - 1)
+        prompts = np.minimum.reduceat(self._columns.prompt, self._starts).tolist()
+        rows = zip(names, self._counts.tolist(), firsts, lasts, prompts, strict=True)
+        return [
+            Evidence(
+                session_id=name.session_id,
+                stream_id=name.stream_id,
+                request_id=name.request_id,
+                events=count,
+                first=first,
+                last=last,
+                prompt_ts=None if prompt == NO_TIME else prompt,
+            )
+            for name, count, first, last, prompt in rows
+        ]
+
+    def _add_names(self, made: list[Evidence]) -> None:
+        for group, said in self._first_said([profile.gateway for profile in self._columns.profiles]):
+            made[group].gateway = said
+        for group, said in self._first_said([profile.pipeline for profile in self._columns.profiles]):
+            made[group].pipeline = said
+        for group, said in self._first_said([profile.pipeline_id for profile in self._columns.profiles]):
+            made[group].pipeline_id = said
+        for group, said in self._first_said([profile.workflow_type for profile in self._columns.profiles]):
+            made[group].workflow_type = said
+
+    def _add_traces(self, made: list[Evidence]) -> None:
+        numbers = Numbers[str | None]()
+        number_of = np.array([numbers.number(profile.trace_type) for profile in self._columns.profiles], np.int64)
+        names = numbers.values
+        rows = self._rows_where([profile.trace_type is not None for profile in self._columns.profiles])
+        traces = number_of[self._profile[rows]]
+        _, firsts = np.unique(self._group[rows] * len(names) + traces, return_index=True)
+        for group, moment, trace in self._at(rows[firsts], traces[firsts].tolist()):
+            made[group].edges[names[trace] or ""] = moment
+        closed = rows[traces == names.index(CLOSED)] if CLOSED in names else rows[:0]
+        for group, moment, _ in self._at(closed, closed.tolist()):
+            made[group].closed = moment  # the last one stays
+        swaps = rows[traces == names.index(SWAP)] if SWAP in names else rows[:0]
+        touched: list[int] = self._group[swaps].tolist()
+        for group in touched:
+            made[group].swaps += 1
+
+    def _add_sights(self, made: list[Evidence]) -> None:
+        profiles, numbers = self._columns.profiles, Numbers[tuple[str, str, str]]()
+        seen = [(profile.address, profile.url, (profile.pipeline or "").lower()) for profile in profiles]
+        number_of = np.array([numbers.number(one) for one in seen], np.int64)
+        rows = self._rows_where([profile.sight for profile in profiles])
+        rows = rows[_begins(self._group[rows], number_of[self._profile[rows]])]
+        for group, moment, profile in self._at(rows, self._profile[rows].tolist()):
+            made[group].sights.append(Sight(moment, *seen[profile], profiles[profile].source))
+
+    def _first_said(self, values: Sequence[str | None]) -> Iterator[tuple[int, tuple[Moment, str]]]:
+        """Of each group in which one is said. `values` are those of the profiles."""
+        rows = self._rows_where([value is not None for value in values])
+        rows = rows[_begins(self._group[rows])]
+        for group, moment, profile in self._at(rows, self._profile[rows].tolist()):
+            yield group, (moment, values[profile] or "")
+
+    def _rows_where(self, holds: Sequence[bool]) -> Rows:
+        """Rows whose profile is one of these."""
+        return np.flatnonzero(np.array(holds, np.bool_)[self._profile])
+
+    def _at(self, rows: Rows, values: list[int]) -> Iterator[tuple[int, Moment, int]]:
+        return zip(self._group[rows].tolist(), self._moments(rows), values, strict=True)
+
+    def _moments(self, rows: Rows) -> list[Moment]:
+        times, uids = self._columns.ts[rows].tolist(), self._columns.uid[rows].tolist()
+        return [Moment(ts, uid.decode()) for ts, uid in zip(times, uids, strict=True)]
+
+
+def _begins(*columns: NDArray[Any]) -> Rows:
+    """Where one of them changes, the first row included."""
+    if not len(columns[0]):
+        return np.empty(0, np.int64)
+    changed = np.ones(len(columns[0]), np.bool_)
+    changed[1:] = False
+    for column in columns:
+        changed[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(changed)

@@ -1,0 +1,99 @@
+"""`touchline sessions build` as a process: killed in the middle, with several processes, with standard input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.support.builds import built_by_batch, hostile_line, written
+from tests.support.sessions import REAL_LOG, made_up_log
+from touchline.apps.cli import run
+from touchline.measure.engines.outputs import OURS
+
+BUILD = """
+import sys
+from pathlib import Path
+from touchline.measure.engines import incremental
+from touchline.measure.engines.model import Source
+from tests.support.sessions import RULES
+
+def tell(text):
+    print(text, flush=True)
+    sys.stdin.readline()
+
+sources = [Source(path, Path(path)) for path in sys.argv[2:]]
+stored = incremental.Stored(Path(sys.argv[1]), pace=incremental.Pace(4000, 9000))
+with incremental.build(sources, stored, RULES, tell) as built:
+    pass
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    random = Random(3)
+    lines = [json.dumps(record).encode() for seed in range(9) for record in made_up_log(30, seed)]
+    lines += [line for _ in range(60) if not (line := hostile_line(random)).startswith(b"[")]
+    random.shuffle(lines)
+    return written(tmp_path_factory.mktemp("events"), lines, (100, 220))
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    return {name: (out / name).read_bytes() for name in OURS}
+
+
+def killed_after(commits: int, state: Path, files: list[Path]) -> None:
+    """Between two commits: the process is told to go on, and killed while it does."""
+    command = [sys.executable, "-c", BUILD, str(state), *map(str, files)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[3]
+    ) as build:
+        assert build.stdin
+        assert build.stdout
+        for _ in range(commits):
+            assert build.stdout.readline()
+            build.stdin.write(b"\n")
+            build.stdin.flush()
+        os.kill(build.pid, signal.SIGKILL)
+        build.communicate()
+        assert build.returncode == -signal.SIGKILL
+
+
+def test_a_build_that_is_killed_goes_on_without_loss_or_double(
+    files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["sessions", "build", *map(str, files), "--json", "--out"]
+    assert run([*given, str(tmp_path / "expected"), "--engine", "batch"]) == 0
+    expected, report = contents(tmp_path / "expected"), json.loads(capsys.readouterr().out)
+    state = tmp_path / "state"
+    killed_after(3, state, files)
+    killed_after(4, state, files)
+    stored = json.loads((state / "manifest.json").read_bytes())["tally"]["raw"]
+    assert 0 < stored < report["raw"]
+    with_state = [*given, str(tmp_path / "out"), "--state", str(state)]
+    for _ in range(2):  # the second time there is nothing left to do
+        assert run(with_state) == 0
+        assert json.loads(capsys.readouterr().out) == report
+        assert contents(tmp_path / "out") == expected
+    files[0].write_bytes(b"{}\n" + files[0].read_bytes())
+    assert run(with_state) != 0
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "conflict"
+    assert contents(tmp_path / "out") == expected
+
+
+def test_standard_input_and_several_processes_change_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "touchline", "sessions", "build", "-", "--out", str(tmp_path / "out"), "--json"]
+    done = subprocess.run(command, input=REAL_LOG.read_bytes(), capture_output=True, check=True)
+    assert json.loads(done.stdout)["sessions"] == 1
+    assert b"records stored" in done.stderr
+    lines = [json.dumps(entry["value"]).encode() for entry in json.loads(REAL_LOG.read_bytes())]
+    files = written(tmp_path / "files", lines, (20, 40))
+    shared = built_by_batch(files, 9000, members=2)
+    assert shared["sessions"] == (tmp_path / "out" / "fact_workflow_sessions.jsonl").read_bytes()
+    assert shared == built_by_batch(files, 1 << 20)

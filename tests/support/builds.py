@@ -1,0 +1,120 @@
+"""Builds of session facts from lines, by either engine and in pieces of any size; lines that strangers write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from touchline.measure.engines import batch, incremental
+from touchline.measure.engines.facts import line_of
+from touchline.measure.engines.incremental import Pace, Stored
+from touchline.measure.engines.model import Built, Source, report_of
+from touchline.measure.sessions.reading import Accepted, Ignored, Quarantined, read_text
+
+from .sessions import NOON, RULES, facts_of
+
+Result = dict[str, Any]
+
+PLAIN = '{"id":"%s","type":"stream_ingest_metrics","timestamp":"%d","gateway":"g","data":{%s}}'
+NAMES = '"stream_id":"s","request_id":"r"'
+
+# What may stand where nobody looks. The quick parser must not let pass what the slow one refuses.
+VALUES = (
+    b"1e999", b"-1E+400", b"[2e308]", b"1e308", b"1e-999", b"-0", b"9" * 320 + b".5", b"9" * 400, b"9" * 4400, b"01",
+    b"1.", b"NaN", b"Infinity", b"nul", b'"\\ud800"', b'"\\ud83d\\ude00"', b'"\\x"', b'"\xff"', b'"\xe2\x9a\xbd"',
+    b'"\x01"', b'"\\u0000"', b"[" * 63 + b"]" * 63, b"[" * 62 + b"]" * 62, b"[" * 61 + b"]" * 61,
+    b"[" * 90 + b"]" * 90, b"[" * 2000 + b"]" * 2000, b'{"a":1,"a":2}', b"{} {}", b"[1,]", b'"' + b"x" * 5000 + b'"',
+    b'1},"more":{"x":2', b'1}}{"x":{"y":1', b'"1e999"', b"12e345",
+)  # fmt: skip
+
+TRACE = b'"type":"stream_trace","timestamp":"1767960000000","data":{"stream_id":"s","request_id":"r"}}'
+LINES = (
+    b"null", b"7", b'"text"', b"{", b"}", b"{}", b"[1,2", b"[]", b"[3,[4]]", b'{"type":7}', b'{"type":" "}',
+    b'{"type":"other"}', b"\xff\xfe", b'{"type":"stream_trace","data":{}}', b"   ", b"", b"\t\r",
+    b'{"type":"stream_trace","timestamp":"1","data":{}}', b'{"id":"n","type":"discovery_results","data":7}',
+    b'{"type":"ai_stream_status","timestamp":1767960000000,"data":[]}',
+    b'{"id":"twice","id":"e1","type":"stream_ingest_metrics",' + TRACE,
+    b'\xef\xbb\xbf{"id":"bom",' + TRACE,
+    b'{"value":{"id":"w",' + TRACE + b"}",
+    b'{"id":"p","type":"create_new_payment","timestamp":"1767960000009","data":{"requestID":"r"}}',
+)  # fmt: skip
+
+
+def hostile_line(random: Random) -> bytes:
+    if random.random() < 0.4:
+        return random.choice(LINES)
+    place = f'{NAMES},"timestamp":{NOON + random.randrange(9)},"x":'
+    line = (PLAIN % (f"h{random.randrange(40)}", NOON, place + "@")).encode()
+    return line.replace(b"@", random.choice(VALUES))
+
+
+def broken_line(random: Random, line: bytes) -> bytes:
+    """With a few bytes changed, cut or put in."""
+    content = bytearray(line)
+    for _ in range(random.randrange(1, 4)):
+        at = random.randrange(len(content) + 1)
+        content[at : at + random.randrange(3)] = random.randbytes(random.randrange(3)).replace(b"\n", b"")
+    return bytes(content)
+
+
+def built_by_batch(files: Sequence[Path], piece_bytes: int, members: int = 1) -> Result:
+    sources = [Source(str(file), file) for file in files]
+    return _result(batch.build(sources, RULES, lambda _: None, members=members, piece_bytes=piece_bytes))
+
+
+def built_by_increments(files: Sequence[Path], state: Path, piece_bytes: int, commit_bytes: int) -> Result:
+    sources = [Source(str(file), file) for file in files]
+    stored = Stored(state, pace=Pace(piece_bytes, commit_bytes))
+    with incremental.build(sources, stored, RULES, lambda _: None) as built:
+        return _result(built)
+
+
+def _result(built: Built) -> Result:
+    sessions = list(built.sessions)
+    return {
+        "sessions": b"".join(lines.session for lines in sessions),
+        "segments": b"".join(lines.segments for lines in sessions),
+        "parameters": b"".join(lines.parameters for lines in sessions),
+        "quarantine": b"".join(built.quarantine),
+        "report": report_of(built, {"sessions": len(sessions)}),
+    }
+
+
+def built_plainly(lines: Sequence[bytes]) -> Result:
+    """What every engine must come to: each line read alone, then all facts at once. No line is an array of records."""
+    readings = [
+        read_text(content) for line in lines if (content := line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n"))
+    ]
+    accepted = [reading for reading in readings if isinstance(reading, Accepted)]
+    reasons = Counter(reading.reason.value for reading in readings if isinstance(reading, Quarantined))
+    facts = sorted(facts_of(reading.record for reading in accepted).items())
+    distinct = len({reading.uid for reading in accepted})
+    return {
+        "sessions": b"".join(line_of(one.session) for _, one in facts),
+        "segments": b"".join(line_of(row) for _, one in facts for row in one.segments),
+        "parameters": b"".join(line_of(row) for _, one in facts for row in one.parameters),
+        "counts": {
+            "raw": len(readings),
+            "accepted": distinct,
+            "duplicate": len(accepted) - distinct,
+            "ignored": sum(isinstance(reading, Ignored) for reading in readings),
+            "quarantined": reasons.total(),
+            "reasons": dict(sorted(reasons.items())),
+            "sessions": len(facts),
+        },
+    }
+
+
+def written(folder: Path, lines: Sequence[bytes], cuts: Sequence[int], ending: bytes = b"\n") -> list[Path]:
+    """The lines in files that begin at the cuts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    borders = [0, *sorted(cut % (len(lines) + 1) for cut in cuts), len(lines)]
+    files: list[Path] = []
+    for number, (first, last) in enumerate(pairwise(borders)):
+        files.append(folder / f"part-{number}")
+        files[-1].write_bytes(b"".join(line + ending for line in lines[first:last]))
+    return files
