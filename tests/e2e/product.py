@@ -31,6 +31,7 @@ from touchline.platform.stack.ports import read_ports
 from touchline.platform.stack.secrets import read_secrets
 
 OPERATOR = "admin@localhost"
+PATIENCE_S = 60.0  # a busy machine is no finding
 ENVIRONMENT = {
     "TOUCHLINE_STACK_OBJECTS_VOLUME_SIZE": "64MiB",
     "TOUCHLINE_SERVE_LARGEST_UPLOAD": "100MiB",
@@ -61,7 +62,7 @@ class Product:
     def graphql(self, document: str, **variables: Any) -> Any:
         headers = {"Authorization": f"Bearer {self.token}"}
         body = {"query": document, "variables": variables}
-        answer = httpx.post(f"{self.url}/api/graphql", json=body, headers=headers).json()
+        answer = httpx.post(f"{self.url}/api/graphql", json=body, headers=headers, timeout=PATIENCE_S).json()
         assert "errors" not in answer, answer
         return answer["data"]
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.e2e.product import Product
+from tests.e2e.product import PATIENCE_S, Product
 from tests.support.sessions import REAL_LOG, happened, metrics, status, trace
 from tests.support.waiting import eventually
 from touchline.measure.sessions import edges
@@ -23,7 +23,9 @@ NOON = 1_767_960_000_000  # 2026-01-09
 SWAPPED = ("swapped stream", "request/1")
 UNREADABLE = {"id": "q-1", "type": "stream_trace", "timestamp": NOON, "data": 7}
 DELIVERED = """
-query { workflowSessionsConnection(filter: { from: "2026-01-08T00:00:00Z", to: "2026-01-10T00:00:00Z" }) { totalCount } }
+query {
+  workflowSessionsConnection(filter: { from: "2026-01-08T00:00:00Z", to: "2026-01-10T00:00:00Z" }) { totalCount }
+}
 """
 FIRST, SECOND = "0xaa00000000000000000000000000000000000001", "0xbb00000000000000000000000000000000000002"
 
@@ -57,7 +59,7 @@ def delivered(product: Product) -> None:
     lines = "\n".join(json.dumps(event) for event in [*swapped_session(), UNREADABLE])
     for body in (REAL_LOG.read_text(), lines):
         headers = {"Authorization": f"Bearer {product.token}"}
-        httpx.post(f"{product.url}/events", content=body, headers=headers).raise_for_status()
+        httpx.post(f"{product.url}/events", content=body, headers=headers, timeout=PATIENCE_S).raise_for_status()
     eventually(lambda: product.graphql(DELIVERED)["workflowSessionsConnection"]["totalCount"] == 2)
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from math import ceil
+from math import ceil, inf
 
 import pytest
 
@@ -45,6 +45,9 @@ FILTERS = [
     Filter(swapped=True),
     Filter(swapped=False, failed=False),
     Filter(failed=True),
+    Filter(metric=Metric.E2E),
+    Filter(metric=Metric.STARTUP, at_least_ms=1_000.0, below_ms=2_500.0),
+    Filter(metric=Metric.PROMPT_TO_PLAYABLE, below_ms=4_000.5),
     Filter(search="REQUEST'7"),
     Filter(search="é|"),
     Filter(search="pipeline-a"),
@@ -95,8 +98,16 @@ def holds(wanted: Filter, row: SessionRow) -> bool:
         and wanted.outcome in (None, row.startup_outcome)
         and wanted.swapped in (None, row.swap_count > 0)
         and wanted.failed in (None, bool(row.startup_unexcused))
+        and in_bounds(wanted, row)
         and (not wanted.search or any(wanted.search.lower() in (text or "").lower() for text in searched))
     )
+
+
+def in_bounds(wanted: Filter, row: SessionRow) -> bool:
+    value: int | None = getattr(row, wanted.metric) if wanted.metric else 0
+    if not wanted.metric or value is None:
+        return not wanted.metric
+    return (wanted.at_least_ms or 0) <= value < (wanted.below_ms or inf)
 
 
 def tally(rows: Sequence[SessionRow]) -> Tally:

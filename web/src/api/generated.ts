@@ -502,6 +502,7 @@ export type IngestQualityQuery = { readonly ingestQuality: { readonly raw: numbe
 
 export type QuarantinedEventsQueryVariables = Exact<{
   page?: PageInput | null | undefined;
+  reason?: string | null | undefined;
 }>;
 
 
@@ -1963,8 +1964,8 @@ export const IngestQualityDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<IngestQualityQuery, IngestQualityQueryVariables>;
 export const QuarantinedEventsDocument = new TypedDocumentString(`
-    query QuarantinedEvents($page: PageInput) {
-  quarantinedEventsConnection(page: $page) {
+    query QuarantinedEvents($page: PageInput, $reason: String) {
+  quarantinedEventsConnection(page: $page, reason: $reason) {
     edges {
       node {
         id

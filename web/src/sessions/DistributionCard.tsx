@@ -91,15 +91,17 @@ function Plot({ distribution, metric, question, ticks }: PlotProps) {
           </span>
         ))}
       </Columns>
-      <dl class={styles.figures} aria-label={`${METRIC_LABELS[metric]}: percentiles`}>
-        <div class={styles.pointed}>{bar ? barWords(bar) : plural(percentiles.count, "session")}</div>
-        {(["p50", "p90", "p95", "p99"] as const).map((name) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{formatMs(percentiles[name])}</dd>
-          </div>
-        ))}
-      </dl>
+      <div class={styles.below}>
+        <p class={styles.pointed}>{bar ? barWords(bar) : plural(percentiles.count, "session")}</p>
+        <dl class={styles.figures} aria-label={`${METRIC_LABELS[metric]}: percentiles`}>
+          {(["p50", "p90", "p95", "p99"] as const).map((name) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{formatMs(percentiles[name])}</dd>
+            </div>
+          ))}
+        </dl>
+      </div>
     </div>
   );
 }

@@ -4,10 +4,10 @@ import { Link } from "../app/Link";
 import { navigate } from "../app/router";
 import { Button } from "../design/Button";
 import { Icon } from "../design/Icon";
-import { sessionsPath, withFilters } from "./address";
+import { filtersInUse, sessionsPath, withFilters } from "./address";
 import styles from "./FilterBar.module.css";
 import { FilterPanel } from "./FilterPanel";
-import { FILTERS, VIEWS, type Question } from "./model";
+import { VIEWS, type Question } from "./model";
 import { RangeBar } from "./RangeBar";
 import { filterText, VIEW_NAMES } from "./words";
 
@@ -44,24 +44,17 @@ export function FilterBar({ question }: { readonly question: Question }) {
           </Button>
         )}
       </div>
-      {!isIntake && (
-        <>
-          <div id={panelId} hidden={!open.value}>
-            {open.value && <FilterPanel question={question} />}
-          </div>
-          <Chips question={question} />
-        </>
-      )}
+      <div id={panelId} hidden={!open.value || isIntake}>
+        {open.value && !isIntake && <FilterPanel question={question} />}
+      </div>
+      <Chips question={question} />
     </div>
   );
 }
 
 /** What narrows the sessions now; a press takes it away. */
 function Chips({ question }: { readonly question: Question }) {
-  const used = FILTERS.flatMap((name) => {
-    const value = question.filters[name];
-    return value === undefined ? [] : [{ name, text: filterText(name, value) }];
-  });
+  const used = filtersInUse(question).map((name) => ({ name, text: filterText(name, question.filters[name] ?? "") }));
   if (used.length === 0) return null;
   return (
     <ul class={styles.chips} aria-label="Filters in use">

@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { IngestQualityDocument } from "../api/generated";
+import { Link } from "../app/Link";
 import { ProblemNotice } from "../design/Notice";
 import { SkeletonRows } from "../design/SkeletonRows";
-import { askedRange, sessionsPath } from "./address";
+import { askedRange, sessionsPath, withFilters } from "./address";
 import { spanWords } from "./buckets";
 import { ChartBlank, ChartCard } from "./ChartCard";
 import { Columns } from "./Columns";
@@ -40,8 +41,8 @@ export function IntakeView({ question }: { readonly question: Question }) {
           <Chart intake={intake} question={question} />
         )}
       </ChartCard>
-      {intake.reasons.length > 0 && <Reasons intake={intake} />}
-      <Quarantine />
+      {intake.reasons.length > 0 && <Reasons intake={intake} question={question} />}
+      <Quarantine reason={question.filters.reason ?? null} />
     </div>
   );
 }
@@ -97,14 +98,17 @@ function Chart({ intake, question }: { readonly intake: Intake; readonly questio
   );
 }
 
-function Reasons({ intake }: { readonly intake: Intake }) {
+/** A reason leads to the events that were set aside for it. */
+function Reasons({ intake, question }: { readonly intake: Intake; readonly question: Question }) {
   const most = Math.max(1, ...intake.reasons.map(({ count }) => count));
   return (
     <ChartCard title="Why events were set aside">
       <ul class={styles.reasons}>
         {intake.reasons.map(({ reason, count }) => (
           <li key={reason} class={styles.reason}>
-            <span class={styles.name}>{reasonWords(reason)}</span>
+            <Link to={sessionsPath(withFilters(question, { reason }))} class={styles.name}>
+              {reasonWords(reason)}
+            </Link>
             <Stack across share={count / most} parts={[["unexcused", count]]} />
             <strong>{formatCount(count)}</strong>
             <span class={styles.note}>{formatShare(count, intake.raw)}</span>

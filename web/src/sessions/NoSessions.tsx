@@ -4,7 +4,7 @@ import { Button } from "../design/Button";
 import { Notice } from "../design/Notice";
 import { now } from "../kernel/clock";
 import { formatAge } from "../kernel/format";
-import { dayUntil, hasFilters, sessionsPath } from "./address";
+import { dayUntil, filtersInUse, sessionsPath } from "./address";
 import type { Question } from "./model";
 import styles from "./NoSessions.module.css";
 import { useReading } from "./useReading";
@@ -12,7 +12,7 @@ import { useReading } from "./useReading";
 /** Why there are none, and how to have some. */
 export function NoSessions({ question }: { readonly question: Question }) {
   const span = useReading((request) => request(SessionSpanDocument, {}), []).answer.value?.sessionSpan ?? null;
-  const isNarrow = hasFilters(question);
+  const isNarrow = filtersInUse(question).length > 0;
   const go = (next: Partial<Question>) => navigate(sessionsPath({ ...question, ...next }));
   return (
     <div class={styles.empty}>

@@ -32,17 +32,19 @@ export function ParameterChanges({ session }: { readonly session: SessionDetail 
 function Effect({ update }: { readonly update: ParameterUpdate }) {
   const { fpsBefore, fpsAfter, jitterBefore, jitterAfter, windowSeconds } = update;
   return (
-    <dl class={styles.effect}>
-      <div>
-        <dt>FPS</dt>
-        <dd>{`${formatFigure(fpsBefore, "")} → ${formatFigure(fpsAfter, "")}`}</dd>
-      </div>
-      <div>
-        <dt>Jitter</dt>
-        <dd>{`${formatFigure(jitterBefore, "ms")} → ${formatFigure(jitterAfter, "ms")}`}</dd>
-      </div>
-      <div class={styles.quiet}>{`means of ${windowSeconds} s before and after`}</div>
-    </dl>
+    <div class={styles.effect}>
+      <dl class={styles.figures}>
+        <div>
+          <dt>FPS</dt>
+          <dd>{`${formatFigure(fpsBefore, "")} → ${formatFigure(fpsAfter, "")}`}</dd>
+        </div>
+        <div>
+          <dt>Jitter</dt>
+          <dd>{`${formatFigure(jitterBefore, "ms")} → ${formatFigure(jitterAfter, "ms")}`}</dd>
+        </div>
+      </dl>
+      <p class={styles.quiet}>{`means of ${windowSeconds} s before and after`}</p>
+    </div>
   );
 }
 

@@ -8,15 +8,17 @@ import styles from "./Quarantine.module.css";
 import { useLived } from "./useReading";
 import { reasonWords } from "./words";
 
-/** What was set aside, as it came. Nothing of it is lost. */
-export function Quarantine() {
-  const list = useLived(createQuarantine, []);
+/** What was set aside, as it came, of one reason or of any. Nothing of it is lost. */
+export function Quarantine({ reason }: { readonly reason: string | null }) {
+  const list = useLived((request, parts) => createQuarantine(request, reason, parts), [reason]);
   const events = list.events.value;
   const more = list.more.value;
   return (
     <ChartCard title="Quarantined events" meaning="They are kept, and can be read again: touchline events replay">
       {events === null && <ChartBlank problem={list.first.problem.value} />}
-      {events?.length === 0 && <p class={styles.none}>Every event could be read.</p>}
+      {events?.length === 0 && (
+        <p class={styles.none}>{reason === null ? "Every event could be read." : "No event was set aside for this."}</p>
+      )}
       <ul class={styles.events}>
         {events?.map((event) => (
           <Event key={event.id} event={event} />

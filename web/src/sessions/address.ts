@@ -107,11 +107,16 @@ const RULES: Partial<Record<FilterName, (value: string) => boolean>> = {
   swapped: isAnswer,
   failed: isAnswer,
   latency: (value) => latencyOf(value) !== null,
-  find: (value) => value !== "",
+  find: isText,
+  reason: isText,
 };
 
 function isPossible(name: FilterName, value: string): boolean {
   return RULES[name]?.(value) ?? true;
+}
+
+function isText(value: string): boolean {
+  return value !== "";
 }
 
 function isAnswer(value: string): boolean {
@@ -203,6 +208,7 @@ export function dayUntil(moment: number): Range {
   return { span: "own", from: moment - SPAN_MS.day, to: moment + 1000 };
 }
 
-export function hasFilters({ filters }: Question): boolean {
-  return Object.keys(filters).length > 0;
+/** Those that count for what is looked at: events that could not be read have only a reason. */
+export function filtersInUse({ view, filters }: Question): FilterName[] {
+  return FILTERS.filter((name) => filters[name] !== undefined && (name === "reason") === (view === "intake"));
 }

@@ -37,7 +37,7 @@ export type Range =
 export const DIMENSIONS = ["type", "gateway", "orchestrator", "model", "gpu"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
-export const FILTERS = [...DIMENSIONS, "outcome", "swapped", "failed", "latency", "find"] as const;
+export const FILTERS = [...DIMENSIONS, "outcome", "swapped", "failed", "latency", "find", "reason"] as const;
 export type FilterName = (typeof FILTERS)[number];
 /** Of a dimension, the empty text: sessions of which it is not known. */
 export type Filters = Readonly<Partial<Record<FilterName, string>>>;

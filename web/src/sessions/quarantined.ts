@@ -16,7 +16,7 @@ export interface QuarantineList {
 
 const PAGE = 20;
 
-export function createQuarantine(request: Request, parts: ReadingParts): QuarantineList {
+export function createQuarantine(request: Request, reason: string | null, parts: ReadingParts): QuarantineList {
   const events = signal<readonly QuarantinedEvent[] | null>(null);
   const hasMore = signal(false);
   const more = signal<Loading>({ kind: "idle" });
@@ -24,7 +24,7 @@ export function createQuarantine(request: Request, parts: ReadingParts): Quarant
   let isLong = false;
 
   async function read(after: string | null, before: () => readonly QuarantinedEvent[]): Promise<void> {
-    const page = (await request(QuarantinedEventsDocument, { page: { first: PAGE, after } }))
+    const page = (await request(QuarantinedEventsDocument, { page: { first: PAGE, after }, reason }))
       .quarantinedEventsConnection;
     events.value = [...before(), ...page.edges.map(({ node }) => node)];
     cursor = page.pageInfo.endCursor;

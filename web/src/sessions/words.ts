@@ -51,6 +51,7 @@ export const FILTER_LABELS: Record<FilterName, string> = {
   failed: "Failed",
   latency: "Latency",
   find: "Id",
+  reason: "Reason",
 };
 
 const TYPES = new Map([
@@ -124,6 +125,7 @@ const FILTER_WORDS: Partial<Record<FilterName, (value: string) => string>> = {
   outcome: (value) => `${FILTER_LABELS.outcome}: ${OUTCOME_WORDS[value as Outcome]}`,
   latency: latencyWords,
   find: (value) => `${FILTER_LABELS.find}: ${value}`,
+  reason: (value) => `${FILTER_LABELS.reason}: ${reasonWords(value)}`,
 };
 
 export function filterText(name: FilterName, value: string): string {

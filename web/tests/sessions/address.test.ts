@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   endsOf,
   filterOf,
+  filtersInUse,
   latencyOf,
   ownRange,
   questionOf,
@@ -48,6 +49,12 @@ test("a filter is set, and taken away by nothing", () => {
   expect(narrow.filters).toEqual({ gateway: "gw", outcome: "success" });
   expect(withFilters(narrow, { gateway: undefined }).filters).toEqual({ outcome: "success" });
   expect(withFilters(narrow, { outcome: "nonsense" }).filters).toEqual({ gateway: "gw" });
+});
+
+test("filters count where they mean something", () => {
+  const asked = withFilters(everything, { gateway: "", reason: "no_time" });
+  expect(filtersInUse(asked)).toEqual(["gateway"]);
+  expect(filtersInUse({ ...asked, view: "intake" })).toEqual(["reason"]);
 });
 
 test("rows keep what is asked already", () => {

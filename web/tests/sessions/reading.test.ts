@@ -87,7 +87,7 @@ test("pages are joined, a session that moved to the next one is there once, and 
 test("events that were set aside come by pages too", async () => {
   const { parts, tick } = clock();
   const { asked, request } = pages(["a"], ["b"]);
-  const list = createQuarantine(request, parts);
+  const list = createQuarantine(request, null, parts);
   await settle();
   await tick();
   await list.loadMore();

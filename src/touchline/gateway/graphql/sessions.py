@@ -144,7 +144,7 @@ class SessionQueries:
 
     @strawberry.field(description="Newest first, forwards only. `totalCount` ends at 10,000.")
     async def quarantined_events_connection(
-        self, info: Info, page: PageInput | None = None
+        self, info: Info, page: PageInput | None = None, reason: str | None = None
     ) -> Connection[QuarantinedEvent]:
         answers, context = _answers(info), info.context
         cursor = context.cursor("quarantined events")
@@ -152,7 +152,9 @@ class SessionQueries:
         if asked.from_the_end or asked.before is not None:
             raise InvalidInput("not a page", field="page", why="this list goes forwards only")
         after = model.QuarantinePlace.from_bytes(asked.after) if asked.after else None
-        found = await answers.quarantined(context.principal.tenant_id, model.QuarantineWindow(asked.size, after))
+        found = await answers.quarantined(
+            context.principal.tenant_id, model.QuarantineWindow(asked.size, after, reason)
+        )
         nodes = [quarantined_of(event) for event in found.events]
         rows = Rows(found.events, found.more, after is not None, found.total_count)
         return connection(rows, nodes, lambda event: event.place.to_bytes(), cursor)

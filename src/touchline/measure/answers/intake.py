@@ -47,12 +47,16 @@ WHERE tenant_id = {{tenant_id:UUID}} AND verdict = 'quarantined'
 GROUP BY reason
 """
 
+# Of one reason, or of any.
+_SET_ASIDE = """tenant_id = {tenant_id:UUID} AND verdict = 'quarantined'
+    AND ({reason:String} = '' OR reason = {reason:String})"""
+
 # Quarantined records have no session, so they lie together in the table's order.
 QUARANTINED = f"""
 WITH (
     SELECT count() FROM (
         SELECT 1 FROM raw_events FINAL
-        WHERE tenant_id = {{tenant_id:UUID}} AND verdict = 'quarantined' LIMIT {MOST_COUNTED}
+        WHERE {_SET_ASIDE} LIMIT {MOST_COUNTED}
     )
 ) AS total
 SELECT counted.total_count AS total_count, found.*
@@ -61,7 +65,7 @@ LEFT JOIN (
     SELECT toUnixTimestamp64Milli(received_at) AS received_ms, hex(sipHash128(batch_id)) AS digest, ordinal,
         reason, detail, substringUTF8(toValidUTF8(body), 1, {LONGEST_BODY}) AS body, 1 AS present
     FROM raw_events FINAL
-    WHERE tenant_id = {{tenant_id:UUID}} AND verdict = 'quarantined'
+    WHERE {_SET_ASIDE}
         AND (received_ms, digest, ordinal)
             < ({{after_ms:Int64}}, {{after_digest:String}}, {{after_ordinal:UInt64}})
     ORDER BY received_ms DESC, digest DESC, ordinal DESC
@@ -91,7 +95,7 @@ class IntakeStore:
     async def quarantined(self, tenant_id: TenantId, window: QuarantineWindow) -> QuarantinePage:
         after = window.after or FIRST
         place = {"after_ms": after.received_ms, "after_digest": after.digest, "after_ordinal": after.ordinal}
-        values = place | {"limit": window.size + 1}
+        values = place | {"limit": window.size + 1, "reason": window.reason or ""}
         rows = (await self._analytics.within(tenant_id).query_arrow(QUARANTINED, values)).to_pylist()
         events = [_event(row) for row in rows if row["present"]]
         return QuarantinePage(events[: window.size], len(events) > window.size, rows[0]["total_count"])

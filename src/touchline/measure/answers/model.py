@@ -286,6 +286,7 @@ class QuarantinedEvent:
 class QuarantineWindow:
     size: int
     after: QuarantinePlace | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

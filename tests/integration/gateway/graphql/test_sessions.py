@@ -56,7 +56,7 @@ query ($from: DateTime, $to: DateTime) { ingestQuality(from: $from, to: $to) {
   series { start raw accepted duplicate ignored quarantined } } }
 """
 QUARANTINE = """
-query ($page: PageInput) { quarantinedEventsConnection(page: $page) {
+query ($page: PageInput, $reason: String) { quarantinedEventsConnection(page: $page, reason: $reason) {
   totalCount pageInfo { hasNextPage endCursor } edges { node { id reason detail receivedAt body } } } }
 """
 
@@ -167,6 +167,8 @@ async def test_what_came_in_adds_up(measured: Measured) -> None:
     )
     assert {event["body"] for event in events} == {"{", "[1]", "\ufffd"}
     assert {event["reason"] for event in events} == {"unparsable", "not_an_object"}
+    one = (await measured.ask(QUARANTINE, reason="not_an_object"))["quarantinedEventsConnection"]
+    assert (one["totalCount"], [edge["node"]["body"] for edge in one["edges"]]) == (1, ["[1]"])
 
 
 async def test_pages_go_on_by_cursors_of_their_own_order(measured: Measured) -> None:
