@@ -6,6 +6,7 @@ listed, once; models and GPUs need the rows near the starts of segments; the ver
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 
 from touchline.measure.sessions.model import Capability, Evidence, SessionFacts
@@ -32,16 +33,13 @@ async def concluded(store: SupportingStore, evidence: Sequence[Evidence], rules:
     urls = sorted(frozenset[str]().union(*(pair[1] for pair in sets)) - {""})
     known = await store.known(addresses, urls) if addresses or urls else []
     if not known:
-        return _conclude_all(evidence, _directory(known, {}), rules)
-    starts = (
-        segment.segment_start_ts
-        for facts in _conclude_all(evidence, _directory(known, {}), rules)
-        for segment in facts.segments
-    )
+        return await asyncio.to_thread(_conclude_all, evidence, _directory(known, {}), rules)
+    first = await asyncio.to_thread(_conclude_all, evidence, _directory(known, {}), rules)
+    starts = (segment.segment_start_ts for facts in first for segment in facts.segments)
     near = await store.near(addresses, urls, spans(starts, rules.window_ms))
     listed = await store.listed([sorted(pair[0]) for pair in sets], [sorted(pair[1] - {""}) for pair in sets])
     counts = {pair: listed.get(at, 0) for at, pair in enumerate(sets)}
-    return _conclude_all(evidence, _directory([*known, *near], counts), rules)
+    return await asyncio.to_thread(_conclude_all, evidence, _directory([*known, *near], counts), rules)
 
 
 def _sets(evidence: Evidence) -> Sets:

@@ -6,6 +6,7 @@ highest pass counts. Reads put versions together themselves and depend on no mer
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from datetime import date
@@ -15,7 +16,7 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from touchline.kernel import TenantId
 from touchline.measure.sessions.model import ParameterRow, SegmentRow, SessionFacts, SessionRow
-from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.clickhouse.client import Analytics, ArrowTable
 from touchline.platform.clickhouse.store import ensure_schema
 
 from .model import Concern, Placed
@@ -296,10 +297,8 @@ class FactStore:
 
     async def write(self, number: int, facts: Iterable[SessionFacts], gone: Iterable[Placed]) -> None:
         """Each session whole, in few inserts: one takes a limited number of months."""
-        rows = [self._row(number, one) for one in facts]
-        rows += [self._tombstone(number, place) for place in gone]
-        for some in inserts(rows):
-            await self._analytics.insert_arrow("session_rows", _arrow.Table.from_pylist(some, schema=_SESSIONS))
+        for table in await asyncio.to_thread(self._tables, number, facts, gone):
+            await self._analytics.insert_arrow("session_rows", table)
 
     async def concerned(self, concern: Concern) -> list[str]:
         rows = await self._rows(
@@ -321,6 +320,11 @@ class FactStore:
     async def set_horizon(self, number: int, greatest_ts: int) -> None:
         row = {"tenant_id": str(self._tenant_id), "greatest_ts": greatest_ts, "pass": number}
         await self._analytics.insert_arrow("event_horizons", _arrow.Table.from_pylist([row], schema=_HORIZONS))
+
+    def _tables(self, number: int, facts: Iterable[SessionFacts], gone: Iterable[Placed]) -> list[ArrowTable]:
+        rows = [self._row(number, one) for one in facts]
+        rows += [self._tombstone(number, place) for place in gone]
+        return [_arrow.Table.from_pylist(some, schema=_SESSIONS) for some in inserts(rows)]
 
     def _row(self, number: int, facts: SessionFacts) -> dict[str, Any]:
         return {

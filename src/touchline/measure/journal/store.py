@@ -6,6 +6,7 @@ it then belongs to another session. Every count is computed from the rows, so th
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC
@@ -14,7 +15,7 @@ from typing import Any, cast
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from touchline.kernel import TenantId
-from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.clickhouse.client import Analytics, ArrowTable
 from touchline.platform.clickhouse.store import ensure_schema
 
 from .model import Batch, Copy, Counted, Counters, Delivered, Latest, Place, Seen, SetAside, Verdict
@@ -256,19 +257,9 @@ class JournalStore:
 
     async def add(self, batch: Batch, records: Sequence[Delivered], gone: Iterable[Place] = ()) -> None:
         """All or nothing. Places come first: a session that has a row of a uid is known to have one."""
-        tenant = str(self._tenant_id)
-        places = {(record.uid, record.session_id) for record in records if record.verdict is Verdict.ACCEPTED}
-        rows = [{"tenant_id": tenant, "uid": uid, "session_id": session} for uid, session in sorted(places)]
-        await self._analytics.insert_arrow("event_places", _arrow.Table.from_pylist(rows, schema=_PLACES))
-        base = {
-            "tenant_id": tenant,
-            "batch_id": batch.batch_id,
-            "received_at": batch.received_at,
-            "reading": batch.reading,
-        }
-        deleted = [{**base, **place._asdict(), **_NOTHING} for place in gone]
-        kept = [{**base, **record._asdict(), "is_deleted": 0} for record in records]
-        await self._analytics.insert_arrow("raw_events", _arrow.Table.from_pylist(kept + deleted, schema=_EVENTS))
+        places, events = await asyncio.to_thread(_tables, str(self._tenant_id), batch, records, gone)
+        await self._analytics.insert_arrow("event_places", places)
+        await self._analytics.insert_arrow("raw_events", events)
 
     async def places(self, batch_id: str) -> set[Place]:
         rows = await self._rows(ROWS_OF_BATCH, batch_id=batch_id)
@@ -341,6 +332,17 @@ _NOTHING = {
     "body": b"",
     "is_deleted": 1,
 }
+
+
+def _tables(
+    tenant: str, batch: Batch, records: Sequence[Delivered], gone: Iterable[Place]
+) -> tuple[ArrowTable, ArrowTable]:
+    seen = {(record.uid, record.session_id) for record in records if record.verdict is Verdict.ACCEPTED}
+    places = [{"tenant_id": tenant, "uid": uid, "session_id": session} for uid, session in sorted(seen)]
+    base = {"tenant_id": tenant, "batch_id": batch.batch_id, "received_at": batch.received_at, "reading": batch.reading}
+    rows = [{**base, **record._asdict(), "is_deleted": 0} for record in records]
+    rows += [{**base, **place._asdict(), **_NOTHING} for place in gone]
+    return _arrow.Table.from_pylist(places, schema=_PLACES), _arrow.Table.from_pylist(rows, schema=_EVENTS)
 
 
 def _copies(rows: Iterable[dict[str, Any]]) -> list[Copy]:
