@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from touchline.kernel.errors import AlreadyExists, Conflict, NotFound
+from touchline.kernel.errors import AlreadyExists, Conflict, InvalidInput
 
 from .facts import Lines
 
@@ -33,6 +33,7 @@ def drafted(target: Path, *, force: bool) -> Generator[Path]:
     """A folder that becomes `target`; beside it, `work` inside is gone before."""
     target = target.absolute()
     _check(target, force=force)
+    _make_parents(target)
     draft = target.with_name(f".{target.name}.touchline-draft")
     with _locked(target.with_name(f".{target.name}.touchline-lock"), target):
         shutil.rmtree(draft, ignore_errors=True)  # of a build that was killed
@@ -69,11 +70,16 @@ def write_report(draft: Path, report: Mapping[str, Any]) -> None:
 
 
 def _check(target: Path, *, force: bool) -> None:
-    if not target.parent.is_dir():
-        raise NotFound(f"there is no folder {target.parent}", hint="Create it, then try again.")
     if os.path.lexists(target) and not force and not _is_ours(target):
         hint = "Choose another name, delete it, or replace it with --force."
         raise AlreadyExists(f"{target} exists already", why="it is not the result of a build", hint=hint)
+
+
+def _make_parents(target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{target} cannot be made", field="out", why=error.strerror or "") from error
 
 
 def _is_ours(target: Path) -> bool:
