@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from heapq import merge as merged
 from zlib import crc32
@@ -51,29 +49,29 @@ def build(sources: Sequence[Source], rules: Rules, tell: Tell, *, members: int =
     members = members or (len(os.sched_getaffinity(0)) if size > WORTH_A_CREW else 1)
     piece_bytes = piece_bytes or min(max(size // (4 * members), LEAST_PIECE), MOST_PIECE)
     pieces = [piece for source in sources for piece in pieces_of(source.path, size=piece_bytes)]
-    with crew(members) if members > 1 else nullcontext() as executor:
-        extracts = _extracts(executor, pieces, tell)
+    with crew(members) as together:
+        extracts = together.each(extract, pieces, _Progress(pieces, tell).add)
         tally = _counted(extracts)
         quarantine = sorted(refused.line() for each in extracts for refused in each.refused)
         found = distinct(pieces, extracts)
         del extracts
         tally.duplicate, tally.accepted = found.duplicates, found.accepted
         tell(f"{tally.raw} records, {len(found.columns.names)} sessions")
-        shares = _shares(found, rules, members * SHARES if executor else 1)
-        concluded = list(executor.map(conclude_share, shares) if executor else map(conclude_share, shares))
+        shares = list(_shares(found, rules, members * SHARES if members > 1 else 1))
+        concluded = together.each(conclude_share, shares)
     return Built(tally, found.greatest_ts, merged(*concluded), quarantine)
 
 
-def _extracts(executor: Executor | None, pieces: Sequence[Piece], tell: Tell) -> list[Extract]:
-    extracts: list[Extract] = []
-    done, total, told = 0, sum(piece.end - piece.start for piece in pieces), 0
-    for piece, made in zip(pieces, executor.map(extract, pieces) if executor else map(extract, pieces), strict=True):
-        extracts.append(made)
-        done += piece.end - piece.start
-        if 10 * done // total > told:
-            told = 10 * done // total
-            tell(f"{10 * told} % read")
-    return extracts
+class _Progress:
+    def __init__(self, pieces: Iterable[Piece], tell: Tell) -> None:
+        self._total, self._done, self._told = sum(piece.end - piece.start for piece in pieces), 0, 0
+        self._tell = tell
+
+    def add(self, piece: Piece) -> None:
+        self._done += piece.end - piece.start
+        if 10 * self._done // self._total > self._told:
+            self._told = 10 * self._done // self._total
+            self._tell(f"{10 * self._told} % read")
 
 
 def _counted(extracts: Iterable[Extract]) -> Tally:
