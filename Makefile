@@ -17,10 +17,11 @@ demo: setup web ## Start the product and play a simulated match day through it; 
 	@scripts/setup-browser demo
 	@$(BIN)/touchline demo
 
-test: setup web check ## Check, then run the whole suite with a sample of the chaos tests
+test: setup web check ## Check, then run the whole suite with a sample of the chaos tests; SEED=7 chooses another
 	@scripts/setup-debian
 	@scripts/setup-browser test
-	TOUCHLINE_CHAOS=sample $(BIN)/pytest --numprocesses 3 --dist loadscope --no-loadscope-reorder
+	TOUCHLINE_CHAOS=sample TOUCHLINE_CHAOS_SEED=$${SEED:-$$(scripts/commit-seed)} \
+	  $(BIN)/pytest --numprocesses 3 --dist loadscope --no-loadscope-reorder
 
 check: setup web ## Lint, format, types, import contracts; the same for the page, and its unit tests
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-python check-page

@@ -171,14 +171,22 @@ def judge_entities(tally: Tally, shown: Sequence[Stood], segments: Sequence[Segm
         there = [entity for each in segments if meets(each, stood) for entity in entities_of(each.text)]
         readings = (entities_of(stood.text), [entity for part in parts for entity in entities_of(part)])
         wanted = min(readings, key=lambda reading: sum(each not in there for each in reading))
-        missed = sum(each not in there for each in wanted)
-        tally.right += len(wanted) - missed
-        tally.missed += missed
+        missed = [each for each in wanted if each not in there]
+        tell("missed", missed, stood.text, stood.start_ms)
+        tally.right += len(wanted) - len(missed)
+        tally.missed += len(missed)
     for segment in segments:
         beside = [line for line in lines if meets(segment, line[0])]
         if any(shares(segment.box, stood.box) for stood, _ in lines):
             true = [entity for stood, parts in beside for text in (stood.text, *parts) for entity in entities_of(text)]
-            tally.invented += sum(each not in true for each in entities_of(segment.text))
+            invented = [each for each in entities_of(segment.text) if each not in true]
+            tell("invented", invented, segment.text, segment.start_ms)
+            tally.invented += len(invented)
+
+
+def tell(what: str, entities: Sequence[tuple[str, str]], text: str, at_ms: int) -> None:
+    for kind, value in entities:
+        print(f"  {what}: {kind} {value} of {text!r} ({at_ms} ms)", file=sys.stderr)
 
 
 def entities_of(text: str) -> list[tuple[str, str]]:

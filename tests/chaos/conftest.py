@@ -1,4 +1,6 @@
-"""How much chaos: `TOUCHLINE_CHAOS` is `sample` or `full`; `..._SEED` repeats a run, `..._SHARD=2/4` runs a part."""
+"""How much chaos. `TOUCHLINE_CHAOS` is `sample` (some tests, chosen by the seed), `full` (all, in full size), or unset:
+what was asked for, in short form. `..._SEED` repeats a run, `..._SHARD=2/4` runs a part.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,17 @@ from random import Random
 
 import pytest
 
+from tests.chaos.sampling import sample
+
 
 @dataclass(frozen=True, slots=True)
 class Chaos:
-    full: bool
+    size: str
     seed: int
+
+    @property
+    def full(self) -> bool:
+        return self.size == "full"
 
     def random(self, test: str) -> Random:
         """The same for the same seed and test, whatever ran before."""
@@ -20,7 +28,7 @@ class Chaos:
 
 
 def configured() -> Chaos:
-    return Chaos(os.environ.get("TOUCHLINE_CHAOS") == "full", int(os.environ.get("TOUCHLINE_CHAOS_SEED", "1")))
+    return Chaos(os.environ.get("TOUCHLINE_CHAOS", "short"), int(os.environ.get("TOUCHLINE_CHAOS_SEED", "1")))
 
 
 @pytest.fixture(scope="session")
@@ -32,17 +40,34 @@ def pytest_report_header() -> str:
     return f"chaos: {configured()}"
 
 
-SAMPLE_WITHIN_S = 600  # what hangs is said soon; in full size a test says itself how long it may take
+SHORT_WITHIN_S = 600  # what hangs is said soon; in full size a test says itself how long it may take
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    violent = [item for item in items if item.get_closest_marker("chaos")]
     if not configured().full:
-        for item in items:
-            if item.get_closest_marker("chaos"):
-                item.add_marker(pytest.mark.timeout(SAMPLE_WITHIN_S), append=False)
-    number, _, shards = os.environ.get("TOUCHLINE_CHAOS_SHARD", "1/1").partition("/")
-    chosen, others = [], []
-    for place, item in enumerate(item for item in items if item.get_closest_marker("chaos")):
-        (chosen if place % int(shards) == int(number) - 1 else others).append(item)
+        for item in violent:
+            item.add_marker(pytest.mark.timeout(SHORT_WITHIN_S), append=False)
+    kept = {item.nodeid for item in _in_shard(_in_sample(violent))}
+    others = [item for item in violent if item.nodeid not in kept]
     items[:] = [item for item in items if item not in others]
     config.hook.pytest_deselected(items=others)
+
+
+def _in_sample(items: list[pytest.Item]) -> list[pytest.Item]:
+    if configured().size != "sample":
+        return items
+    chosen = sample({item.nodeid: _seconds(item) for item in items}, configured().seed)
+    return [item for item in items if item.nodeid in chosen]
+
+
+def _in_shard(items: list[pytest.Item]) -> list[pytest.Item]:
+    number, _, shards = os.environ.get("TOUCHLINE_CHAOS_SHARD", "1/1").partition("/")
+    return items[int(number) - 1 :: int(shards)]
+
+
+def _seconds(item: pytest.Item) -> float:
+    """What its short form takes, as it says of itself."""
+    mark = item.get_closest_marker("chaos")
+    assert mark
+    return float(mark.kwargs["seconds"])

@@ -63,7 +63,7 @@ def on_stage(address: str, each: int) -> Generator[Cast]:
         cast.close()
 
 
-@pytest.mark.chaos
+@pytest.mark.chaos(seconds=16)
 @pytest.mark.timeout(900)
 async def test_each_effect_once_in_order_and_no_gap_whoever_dies(chaos: Chaos) -> None:
     total, deaths = (10_000, 60) if chaos.full else (2_000, 14)

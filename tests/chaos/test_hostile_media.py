@@ -135,7 +135,7 @@ def trap(tmp_path: Path, studio: Studio) -> Generator[Trap]:
         yield Trap(canary, openings, server, datagrams)
 
 
-@pytest.mark.chaos
+@pytest.mark.chaos(seconds=2)
 @pytest.mark.parametrize("portion", list(product(FAMILIES, range(PARTS))), ids=str)
 async def test_hostile_files(
     portion: tuple[str, int], chaos: Chaos, studio: Studio, tight: Sandbox, trap: Trap, tmp_path: Path

@@ -92,7 +92,7 @@ async def world(own_postgres: RunningStack) -> AsyncGenerator[World]:
         yield World(where, database, new_tenant())
 
 
-@pytest.mark.chaos
+@pytest.mark.chaos(seconds=10)
 @pytest.mark.timeout(1800)
 async def test_each_effect_is_there_once_whoever_dies(world: World, own_postgres: RunningStack, chaos: Chaos) -> None:
     count, deaths = (2000, 30) if chaos.full else (100, 4)
@@ -148,7 +148,7 @@ async def check_effects(world: World, count: int) -> None:
     assert await world.execute("SELECT count(*) FROM test.effects") == [(count,)]
 
 
-@pytest.mark.chaos
+@pytest.mark.chaos(seconds=5)
 async def test_a_crash_between_any_two_statements_of_a_completion_leaves_no_half_state(world: World) -> None:
     """The session dies after the first, the second, … statement; only the last try lives to its commit."""
     job = await world.enqueue()
@@ -175,7 +175,7 @@ async def test_a_crash_between_any_two_statements_of_a_completion_leaves_no_half
     assert statuses == ["queued", "processing", "done"]
 
 
-@pytest.mark.chaos
+@pytest.mark.chaos(seconds=2)
 @pytest.mark.timeout(600)
 async def test_one_tenant_with_a_hundred_thousand_waiting_does_not_hold_up_another(
     postgres: PostgresEndpoint, chaos: Chaos

@@ -174,7 +174,7 @@ async def theatre(
         yield Theatre(world, objects, Workers(environment), clip)
 
 
-@pytest.mark.chaos
+@pytest.mark.chaos(seconds=22)
 @pytest.mark.timeout(1800)
 async def test_each_video_is_made_once_whoever_dies(
     theatre: Theatre, chaos: Chaos, postgres_server: PostgresServer
@@ -237,7 +237,7 @@ async def kill_sessions(server: PostgresServer) -> None:
         )
 
 
-@pytest.mark.chaos
+@pytest.mark.chaos(seconds=10)
 @pytest.mark.timeout(600)
 async def test_a_clean_stop_in_the_middle_costs_no_attempt(theatre: Theatre) -> None:
     with on_stage(theatre.workers, 1) as workers:
@@ -249,7 +249,7 @@ async def test_a_clean_stop_in_the_middle_costs_no_attempt(theatre: Theatre) -> 
     assert await theatre.jobs() == [(2, 0, "done")]
 
 
-@pytest.mark.chaos
+@pytest.mark.chaos(seconds=12)
 @pytest.mark.timeout(600)
 async def test_a_worker_that_froze_past_its_lease_writes_nothing_when_it_wakes(theatre: Theatre) -> None:
     with on_stage(theatre.workers, 1) as workers:
@@ -264,7 +264,7 @@ async def test_a_worker_that_froze_past_its_lease_writes_nothing_when_it_wakes(t
     await check(theatre, videos)
 
 
-@pytest.mark.chaos
+@pytest.mark.chaos(seconds=2)
 @pytest.mark.timeout(3600)
 async def test_the_write_of_a_frozen_worker_is_refused_every_time(postgres: PostgresEndpoint, chaos: Chaos) -> None:
     """Whatever it wants to write, and however far the others have come meanwhile."""
@@ -321,7 +321,7 @@ SELECT split_part(locked_by, '/', 2)::int FROM process.jobs
 READING = "SELECT read_until_ms, is_complete, revision FROM process.readings"
 
 
-@pytest.mark.chaos
+@pytest.mark.chaos(seconds=20)
 @pytest.mark.timeout(600)
 async def test_a_reader_killed_in_the_middle_is_followed_by_one_who_goes_on(theatre: Theatre) -> None:
     """A hundred pictures are two chunks: begun twice, each kept once, completed once."""

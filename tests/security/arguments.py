@@ -69,6 +69,9 @@ HARMLESS: Mapping[str, Any] = {
     "operation_name": None,
     "variables": {},
     "etags": {},
+    "type": "stream_trace",
+    "gateway": "ours",
+    "data": {"stream_id": "a stream"},
     # A right, not an id: who holds another's has what it gives.
     "token": "tll_" + "A" * 43,
 }

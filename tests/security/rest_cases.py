@@ -13,7 +13,7 @@ from .leaves import Leaf, built, variations
 from .matrix import Case, Ids
 
 SIMPLE: dict[str, Any] = {"integer": 1, "number": 1, "boolean": False}
-PLACES = ("path", "query", "header", "body")
+PLACES = ("path", "query", "body")
 # They tell of the request or of the moment, not of the tenant.
 OF_THE_MOMENT = ("request_id",)
 
@@ -43,8 +43,7 @@ class _Run:
         for name, value in given["path"].items():
             path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
         query, body = given["query"], given["body"] or None
-        headers = {**self._headers, **given["header"]}
-        response = await self._client.request(self._method, path, params=query, headers=headers, json=body)
+        response = await self._client.request(self._method, path, params=query, headers=self._headers, json=body)
         return {"status": response.status_code, "type": response.headers.get("content-type"), "body": _body(response)}
 
 

@@ -14,7 +14,8 @@ from temporalio.client import WorkflowHistory
 
 FOLDER = Path(__file__).parents[1] / "replay" / "histories"
 RECORDING = bool(os.environ.get("TOUCHLINE_RECORD"))
-PERSONAL = frozenset({"stackTrace", "identity", "sdkMetadata", "workerVersion", "binaryChecksum"})  # of this machine
+# Of this machine. The flags of the SDK stay: by them a replay knows how strictly it has to compare.
+PERSONAL = frozenset({"stackTrace", "identity", "workerVersion", "binaryChecksum"})
 
 
 def keep(history: WorkflowHistory, name: str) -> None:
@@ -29,7 +30,10 @@ def recorded() -> list[Path]:
 
 
 def read(path: Path) -> WorkflowHistory:
-    return WorkflowHistory.from_json(path.stem, path.read_text())
+    """By the id that it had, where the server has written it down: names are made of it."""
+    document = json.loads(path.read_text())
+    started = document["events"][0]["workflowExecutionStartedEventAttributes"]
+    return WorkflowHistory.from_json(started.get("workflowId", path.stem), document)
 
 
 def _without(value: Any, names: frozenset[str]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from tests.support.sessions import RULES, facts_of
 from touchline.kernel import TenantId
 from touchline.measure.facts.service import FoldService
-from touchline.measure.ingest.model import Delivery, Receipt
+from touchline.measure.ingest.model import Receipt
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.journal.model import Counted
@@ -40,13 +40,14 @@ class Measuring:
     ) -> None:
         self.tenant_id = tenant_id
         self.settings = settings or IngestSettings()
+        self.rules = RULES
         self.analytics = analytics
         self.ingest = IngestService(database, analytics, self.settings)
         self.folds = FoldService(database, analytics, RULES, self.settings)
         self.journal = JournalStore(analytics, tenant_id)
 
     async def deliver(self, batch_id: str, records: Iterable[object]) -> Receipt:
-        return await self.ingest.deliver(self.tenant_id, Delivery(batch_id, "test", as_lines(records)))
+        return await self.ingest.deliver(self.tenant_id, batch_id, as_lines(records), "test")
 
     async def fold(self) -> int:
         """All that waits; in how many passes."""

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,7 @@ def test_no_role_has_the_codecs_or_the_readers_loaded() -> None:
     assert result.stdout == "set()\n"
 
 
-def parsed_sources() -> Iterator[tuple[str, ast.AST]]:
-    for path in sorted(SOURCES.rglob("*.py")):
-        yield path.relative_to(SOURCES).as_posix(), ast.parse(path.read_text("utf-8"))
+@cache
+def parsed_sources() -> list[tuple[str, ast.AST]]:
+    paths = sorted(SOURCES.rglob("*.py"))
+    return [(path.relative_to(SOURCES).as_posix(), ast.parse(path.read_text("utf-8"))) for path in paths]

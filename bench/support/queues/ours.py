@@ -59,13 +59,13 @@ class NoOperation:
 
 async def drain(url: str, batch: int) -> None:
     settings = WorkerSettings(concurrency=batch, reclaim_interval=timedelta(minutes=10))
-    async with Database(url) as database:
+    async with Database(url) as database, database.alone() as looking:
         queue = Queue(database, process_name(), settings.lease)
         worker = Worker(queue, {JobType.TRANSCODE: NoOperation()}, Wakeups(url, []), settings)
         keep_what_is_loaded()
         await go()
         running = asyncio.create_task(worker.run())
-        while worker.in_hand or await _left(database):  # looking costs: only when it has nothing to do
+        while worker.in_hand or await _left(looking):  # looking costs: only when it has nothing to do
             await asyncio.sleep(0.01)
         say("done")
         worker.stop()

@@ -27,6 +27,7 @@ from touchline.measure.ingest.store import CHANNEL as MEASURE_CHANNEL
 from touchline.measure.lifecycle.rpc import SERVICE as LIFECYCLE
 from touchline.measure.lifecycle.rpc import LifecycleServicer
 from touchline.measure.lifecycle.service import LifecycleService
+from touchline.measure.own.consumer import OwnSessions
 from touchline.measure.sessions.rules import Rules
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
@@ -87,7 +88,7 @@ async def open_planes(loaded: Loaded) -> AsyncGenerator[Planes]:
         ingest = IngestService(ground.database, ground.analytics, settings.ingest)
         gateway = _gateway(loaded, ground, client, media, ingest)
         watched = WatchedVideos(ground.objects, TenantOwners(ground.database), SystemClock())
-        handlers = (*serve.handlers, watched, LifecycleFeed(ground.analytics))
+        handlers = (*serve.handlers, watched, LifecycleFeed(ground.analytics), OwnSessions(ingest))
         yield Planes(ground, sandbox, serve, gateway, media, handlers, _folds(loaded, ground, ingest))
 
 

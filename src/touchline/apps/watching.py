@@ -52,6 +52,13 @@ async def retry(loaded: Loaded, event_id: str) -> str:
         return await operations.retry(client, database, tenant, event_id, loaded.settings.watch)
 
 
+async def pin(loaded: Loaded, artifact_hash: str, *, pinned: bool) -> bool:
+    """Whether that changed anything."""
+    async with wiring.open_database(loaded) as database:
+        tenant = await watch_tenant(database, loaded.settings.watch.tenant)
+        return await operations.pin(database, tenant, artifact_hash, pinned=pinned)
+
+
 async def replay(loaded: Loaded, workflow_id: str) -> None:
     await operations.replay(await connect(wiring.endpoints(loaded).temporal, loaded.settings.temporal), workflow_id)
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from touchline.contracts.settings import ByteSize, Duration, Field, Section
 
 from .child.order import Limits, Options
-from .fingerprint.model import Style
+from .fingerprint.style import Style
 
 MIB = 1024**2
 GIB = 1024**3

@@ -1,4 +1,4 @@
-"""What a person can start by hand: an ingest, another search for a goal, a replay of a run with today's code."""
+"""What a person can do by hand: an ingest, another search for a goal, keeping a video, a replay with today's code."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from touchline.kernel.errors import Conflict, NotFound, TouchlineError, Unavaila
 from touchline.platform.postgres.database import Database
 
 from . import queries
+from .archive.service import pin as pin_video
 from .goals.service import search_again
 from .ingest.messages import IngestInput, IngestResult
 from .model import TASK_QUEUE, GoalRef
@@ -60,6 +61,16 @@ async def retry(client: Client, database: Database, tenant: TenantId, event_id: 
     except RPCError as error:
         raise Unavailable("the Temporal server failed", why=error.message) from error
     return search.workflow_id
+
+
+async def pin(database: Database, tenant: TenantId, artifact_hash: str, *, pinned: bool) -> bool:
+    """Whether that changed anything. An older copy stands for the one that was kept instead."""
+    async with database.transaction(tenant) as transaction:
+        surviving = await queries.surviving_video(transaction, artifact_hash)
+        if surviving is None:
+            hint = "`touchline watch goal ID` lists the videos of a goal."
+            raise NotFound(f"no goal has the video {artifact_hash}", hint=hint)
+        return await pin_video(transaction, surviving, pinned=pinned)
 
 
 async def replay(client: Client, workflow_id: str) -> None:

@@ -19,6 +19,7 @@ from touchline.kernel.errors import Defect, InvalidInput, TouchlineError, surfac
 
 from . import (
     access,
+    answers,
     clips,
     config,
     delivered,
@@ -29,7 +30,6 @@ from . import (
     roles,
     scan,
     search,
-    sessions,
     stack,
     tasks,
     upload,
@@ -58,8 +58,8 @@ application.add_typer(tasks.commands)
 application.add_typer(watch.commands, name="watch")
 application.add_typer(jobs.commands, name="jobs")
 application.add_typer(delivered.commands, name="events")  # those of the log as well
-application.add_typer(sessions.commands, name="sessions")
 application.add_typer(facts.commands, name="facts")
+application.add_typer(answers.commands, name="sessions")
 application.add_typer(world.commands, name="world")
 application.add_typer(access.tenants, name="tenants")
 application.add_typer(access.users, name="users")

@@ -56,7 +56,7 @@ def counters(tenant: Tenant = DEFAULT, as_json: AsJson = False) -> None:
 
 
 @commands.command()
-def quarantine(  # noqa: PLR0913, PLR0917  each is an option of the command
+def quarantine(
     reason: Reason = "",
     type_: Type = "",
     limit: Limit = 100,

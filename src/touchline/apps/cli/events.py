@@ -10,9 +10,7 @@ import typer
 from .output import AsJson, show, show_json, show_table
 from .work import with_database
 
-commands = typer.Typer(
-    help="See how the event log is doing, decide on what was set aside, take in events.", no_args_is_help=True
-)
+commands = typer.Typer(help="See how the event log is doing, and take in events from outside.", no_args_is_help=True)
 
 Consumer = Annotated[str, typer.Argument(help="The name of the consumer.")]
 Position = Annotated[int, typer.Argument(help="The position of the event in the log.")]

@@ -9,7 +9,7 @@ import typer
 
 from .output import AsJson, progress, show, show_json
 
-commands = typer.Typer(help="Make session facts of events.", no_args_is_help=True)
+commands = typer.Typer(help="Make session facts of events, and ask about them.", no_args_is_help=True)
 
 Inputs = Annotated[
     list[str],
@@ -29,7 +29,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace what lies at the p
 
 @commands.callback()
 def sessions() -> None:
-    """Make session facts of events."""
+    """Make session facts of events, and ask about them."""
 
 
 @commands.command()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 commands = typer.Typer(help="Follow matches, look at goals, start things by hand.", no_args_is_help=True)
 
 EventId = Annotated[str, typer.Argument(help="The id of the goal, like 1379142_40_306_Goal_1.")]
+VideoHash = Annotated[str, typer.Argument(help="The video, as `touchline watch goal` names it.")]
 
 
 @commands.command()
@@ -84,6 +85,18 @@ def retry(event_id: EventId, as_json: AsJson = False) -> None:
 
 
 @commands.command()
+def pin(video: VideoHash, as_json: AsJson = False) -> None:
+    """Keep the video of a goal when the time of its match is over."""
+    _pin(video, pinned=True, as_json=as_json)
+
+
+@commands.command()
+def unpin(video: VideoHash, as_json: AsJson = False) -> None:
+    """Let the video of a goal go when the time of its match is over."""
+    _pin(video, pinned=False, as_json=as_json)
+
+
+@commands.command()
 def replay(
     workflow_id: Annotated[str, typer.Argument(help="The id of a run, as Temporal's page shows it.")],
     as_json: AsJson = False,
@@ -121,6 +134,15 @@ def status(as_json: AsJson = False) -> None:
         return
     for name, value in found.items():
         show(f"{name:22} {value if value is not None else '-'}")
+
+
+def _pin(video: str, *, pinned: bool, as_json: bool) -> None:
+    from touchline.apps import watching
+    from touchline.apps.settings import load
+
+    changed = asyncio.run(watching.pin(load(), video, pinned=pinned))
+    words = "is kept" if pinned else "goes with its match"
+    _tell(as_json, {"pinned": pinned, "changed": changed}, f"{video} {words}{'' if changed else ', as before'}")
 
 
 def _tell(as_json: bool, document: dict[str, Any], line: str) -> None:

@@ -94,7 +94,9 @@ class SessionTimeline:
     truncated: bool = strawberry.field(description="There is more than this.")
 
 
-@strawberry.type(description="A session, as `fact_workflow_sessions` has it. docs/howto/read-sessions.md has the words.")
+@strawberry.type(
+    description="A session, as `fact_workflow_sessions` has it. docs/howto/read-sessions.md has the words."
+)
 class WorkflowSession:
     id: strawberry.ID
     workflow_session_id: str

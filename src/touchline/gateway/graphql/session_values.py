@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import strawberry
 
@@ -90,5 +91,5 @@ def quarantined_of(found: model.QuarantinedEvent) -> QuarantinedEvent:
     )
 
 
-def _metrics(found: dict[Metric, model.Percentiles]) -> dict[str, Percentiles]:
+def _metrics(found: dict[Metric, model.Percentiles]) -> dict[str, Any]:
     return {name: Percentiles(**asdict(found[metric])) for metric, name in METRICS.items()}

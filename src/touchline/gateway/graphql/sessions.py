@@ -93,7 +93,7 @@ class SessionQueries:
         description="Where most sessions swapped, where most failed without an excuse, or where the 95th percentile of "
         "startup is highest. Groups without any of it are left out."
     )
-    async def session_leaders(  # noqa: PLR0913  the schema's arguments
+    async def session_leaders(
         self,
         info: Info,
         kind: Leaders,

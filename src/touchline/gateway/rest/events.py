@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import re
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
 
 from touchline.kernel import Scope
@@ -68,19 +68,16 @@ class DeliveryAnswer(BaseModel):
 
 
 @router.post(PATH, status_code=202, openapi_extra=_BODY)
-async def deliver_events(
-    request: Request,
-    principal: CurrentPrincipal,
-    parts: Parts,
-    idempotency_key: Annotated[str, Header(description="Names the delivery; its content does without it.")] = "",
-) -> DeliveryAnswer:
+async def deliver_events(request: Request, principal: CurrentPrincipal, parts: Parts) -> DeliveryAnswer:
+    """The header `Idempotency-Key` names the delivery; without it its content does. The same again changes nothing."""
     principal.require(Scope.WRITE)
+    idempotency_key = request.headers.get("idempotency-key", "")
     if idempotency_key and not _KEY.fullmatch(idempotency_key):
         raise InvalidInput("not a key", field="Idempotency-Key", why="it is 1 to 200 visible characters")
     body = await request.body()
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     delivery = await asyncio.to_thread(_delivery, body, encoding, idempotency_key, parts.ingest.settings)
-    return _answer(await parts.ingest.deliver(principal.tenant_id, delivery))
+    return _answer(await parts.ingest.take(principal.tenant_id, delivery))
 
 
 def _delivery(body: bytes, encoding: str, key: str, settings: IngestSettings) -> Delivery:

@@ -25,7 +25,7 @@ router = APIRouter(tags=["sessions"], responses=RESPONSES)
 FILES: dict[int | str, dict[str, Any]] = {
     200: {
         "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA_TYPES.values()},
-        "description": "The file. In CSV, a text that a spreadsheet would take for a formula begins with an apostrophe.",
+        "description": "The file. In CSV, a text that would be a formula in a spreadsheet begins with an apostrophe.",
     }
 }
 

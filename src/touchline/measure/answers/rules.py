@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 from touchline.kernel.clock import epoch_ms
 from touchline.kernel.errors import InvalidInput
@@ -97,7 +98,7 @@ def bars_of(counts: Mapping[float, int]) -> Sequence[Bar]:
     edges = [*BAR_EDGES[first : last + 1]]
     if last == len(BAR_EDGES):
         edges.append(BAR_EDGES[-1] * 10)  # the last bar holds everything that is longer
-    return [Bar(low, high, counts.get(low, 0)) for low, high in zip(edges, edges[1:], strict=False)]
+    return [Bar(low, high, counts.get(low, 0)) for low, high in pairwise(edges)]
 
 
 def _back(until: datetime, by: timedelta) -> datetime:

@@ -25,7 +25,9 @@ def timeline(rows: Sequence[Mapping[str, Any]], rules: Rules) -> Timeline:
     bodies, samples = [row for row in rows if row["body"]], [row for row in rows if not row["body"]]
     events = sorted(_counted(bodies), key=lambda event: (event.ts, event.uid))
     return Timeline(
-        edges=[TimelineEdge(one.ts, one.trace_type, trace_category(one.trace_type)) for one in events if one.trace_type],
+        edges=[
+            TimelineEdge(one.ts, one.trace_type, trace_category(one.trace_type)) for one in events if one.trace_type
+        ],
         errors=[_error(event, rules) for event in events if event.error is not None],
         samples=[TimelineSample(row["ts"], row["output_fps"], row["input_fps"], row["jitter_ms"]) for row in samples],
         truncated=any(len(part) < max((row["total"] for row in part), default=0) for part in (bodies, samples)),

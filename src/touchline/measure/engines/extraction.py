@@ -16,13 +16,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from touchline.kernel.errors import Conflict
 from touchline.measure.sessions.reading import LARGEST_BYTES, Accepted, Ignored, Quarantined, Reason, read_text
 
 from .columns import Columns, no_columns
 from .guards import doubtful
 from .inputs import records_of
-from .pieces import BLANK, BOM, Piece
-from .shape import PLAIN, Data, Envelope, Tables
+from .pieces import BLANK, BOM, Files, Piece
+from .shape import Data, Envelope, Tables, only_objects
 
 BLOCK_BYTES = 1 << 19
 CLIPPED = 1024  # of a record that is too large
@@ -64,7 +65,7 @@ def extract(piece: Piece) -> Extract:
     collecting = gc.isenabled()
     gc.disable()  # hundreds of thousands of small objects, none of them in a cycle
     try:
-        return _Extraction(piece.content(), piece.start).result()
+        return _Extraction(piece).result()
     finally:
         if collecting:
             gc.enable()
@@ -78,83 +79,104 @@ def _too_long(piece: Piece) -> Extract:
     return Extract(no_columns(), raw=1, refused=[Refused(Reason.TOO_LARGE, detail, _as_text(head))])
 
 
-class _Extraction:
+class _Block:
+    """Some whole lines, few enough for the processor's cache: all that is done with them is done at once."""
+
     def __init__(self, content: bytes, start: int) -> None:
-        self._content = content
-        self._start = start
-        self._extract = Extract(no_columns())
+        self.content, self.start = content, start
         letters = np.frombuffer(content, np.uint8)
         ends = np.flatnonzero(letters == _END)
-        if len(content) and letters[-1] != _END:
-            ends = np.append(ends, len(content))
-        self._ends = ends
-        self._starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1)) if len(ends) else ends
+        self.ends = ends if letters[-1] == _END else np.append(ends, len(content))
+        self.starts = np.concatenate((np.zeros(1, np.int64), self.ends[:-1] + 1))
+        braced = (letters[np.minimum(self.starts, len(letters) - 1)] == _OPEN) & (letters[self.ends - 1] == _CLOSE)
+        self.sure = braced & ~doubtful(content, self.ends)  # an object on one line: no value reaches over its end
+
+    def events(self) -> Iterator[tuple[list[Envelope], NDArray[np.int64]]]:
+        """Of the plain shape, and which lines they are."""
+        for first, last in _runs(self.sure):
+            events, lines = self._decoded(first, last)
+            if not only_objects(events):
+                plain = [at for at, event in enumerate(events) if type(event.data) is Data]
+                events, lines = [events[at] for at in plain], lines[plain]
+            if events:
+                yield events, lines
+
+    def _decoded(self, first: int, last: int) -> tuple[list[Envelope], NDArray[np.int64]]:
+        content = self.content[self.starts[first] : self.ends[last - 1]]
+        try:
+            events = _decoder.decode_lines(content)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return _decoded_each(content, first)
+        if len(events) != last - first:  # two on one line
+            return _decoded_each(content, first)
+        return events, np.arange(first, last)
+
+
+def _decoded_each(content: bytes, first: int) -> tuple[list[Envelope], NDArray[np.int64]]:
+    events: list[Envelope] = []
+    lines: list[int] = []
+    for number, line in enumerate(content.split(b"\n"), first):
+        try:
+            events.append(_decoder.decode(line))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            continue
+        lines.append(number)
+    return events, np.array(lines, np.int64)
+
+
+def _blocks(piece: Piece, files: Files) -> Iterator[_Block]:
+    start, size = piece.start, BLOCK_BYTES
+    while start < piece.end:
+        content = files.read(piece.path, start, min(size, piece.end - start))
+        whole = len(content) if start + len(content) == piece.end else content.rfind(b"\n") + 1
+        if not whole and len(content) == size:
+            size *= 2  # a long line
+            continue
+        if not whole:
+            raise Conflict(f"{piece.path} has become shorter", hint="Begin again when nobody writes it.")
+        yield _Block(content[:whole], start)
+        start, size = start + whole, BLOCK_BYTES
+
+
+class _Extraction:
+    def __init__(self, piece: Piece) -> None:
+        self._piece = piece
+        self._tables = Tables()
+        self._offsets, self._lengths = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        self._extract = Extract(no_columns())
 
     def result(self) -> Extract:
-        if not len(self._ends):
-            return self._extract
-        sure = ~doubtful(self._content, self._ends) & self._braced()
-        columns, taken = self._columns(sure)
-        sure[:] = False
-        sure[taken] = True
-        for line in np.flatnonzero(~sure).tolist():
-            self._read(int(self._starts[line]), int(self._ends[line]))
-        self._extract.raw += len(columns)
-        self._extract.columns = columns
+        with Files() as files:
+            for block in _blocks(self._piece, files):
+                self._take_block(block)
+            self._finish(files)
         return self._extract
 
-    def _braced(self) -> NDArray[np.bool_]:
-        """Lines that begin and end as an object does: then no value reaches over a line's end."""
-        letters = np.frombuffer(self._content, np.uint8)
-        return (letters[np.minimum(self._starts, len(letters) - 1)] == _OPEN) & (letters[self._ends - 1] == _CLOSE)
+    def _take_block(self, block: _Block) -> None:
+        left = np.ones(len(block.ends), np.bool_)
+        for events, lines in block.events():
+            self._tables.add(events)
+            self._offsets.append(block.starts[lines] + block.start)
+            self._lengths.append(block.ends[lines] - block.starts[lines])
+            left[lines] = False
+        for line in np.flatnonzero(left).tolist():
+            start, end = int(block.starts[line]), int(block.ends[line])
+            self._read(block.content[start:end], block.start + start)
 
-    def _columns(self, sure: NDArray[np.bool_]) -> tuple[Columns, NDArray[np.int64]]:
-        """Of lines that are of the plain shape, and which lines they are."""
-        tables = Tables()
-        parts: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
-        for first, last in self._blocks(sure):
-            events, rows = self._decode_run(first, last)
-            plain = [at for at, event in enumerate(events) if type(event.data) is Data and event.type in PLAIN]
-            if plain:
-                tables.add([events[at] for at in plain])
-                parts.append(rows[plain])
-        rows, columns = np.concatenate(parts), tables.columns()
-        columns.offset = self._starts[rows] + self._start
-        columns.length = (self._ends[rows] - self._starts[rows]).astype(np.int32)
-        kept = np.flatnonzero(tables.usable)
-        return (columns if len(kept) == len(rows) else columns.take(kept)), rows[kept]
+    def _finish(self, files: Files) -> None:
+        """What is decoded and yet not plain is read alone, like what is not decoded."""
+        columns = self._tables.columns()
+        columns.offset = np.concatenate(self._offsets)
+        columns.length = np.concatenate(self._lengths).astype(np.int32)
+        for row in np.flatnonzero(~self._tables.usable).tolist():
+            offset = int(columns.offset[row])
+            self._read(files.read(self._piece.path, offset, int(columns.length[row])), offset)
+        kept = np.flatnonzero(self._tables.usable)
+        self._extract.columns = columns if len(kept) == len(columns) else columns.take(kept)
+        self._extract.raw += len(kept)
 
-    def _blocks(self, sure: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-        """Runs of lines to decode at once: small, so that what they become fits into the processor's cache."""
-        borders = np.searchsorted(self._starts, np.arange(0, len(self._content) + BLOCK_BYTES, BLOCK_BYTES))
-        for begin, end in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-            yield from _runs(sure[begin:end], begin)
-
-    def _decode_run(self, first: int, last: int) -> tuple[list[Envelope], NDArray[np.int64]]:
-        block = self._content[self._starts[first] : self._ends[last - 1]]
-        try:
-            found = _decoder.decode_lines(block)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return self._decode_each(first, last)
-        if len(found) != last - first:  # two on one line
-            return self._decode_each(first, last)
-        return found, np.arange(first, last)
-
-    def _decode_each(self, first: int, last: int) -> tuple[list[Envelope], NDArray[np.int64]]:
-        events: list[Envelope] = []
-        rows: list[int] = []
-        lines = self._content[self._starts[first] : self._ends[last - 1]].split(b"\n")
-        for row, line in enumerate(lines, first):
-            try:
-                events.append(_decoder.decode(line))
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                continue
-            rows.append(row)
-        return events, np.array(rows, np.int64)
-
-    def _read(self, start: int, end: int) -> None:
+    def _read(self, line: bytes, start: int) -> None:
         """One line, which may be blank, or an array of records."""
-        line = self._content[start:end]
         content = line.removeprefix(BOM).strip(BLANK)
         start += line.find(content)
         if content.startswith(b"[") and len(content) <= LARGEST_BYTES:
@@ -178,7 +200,7 @@ class _Extraction:
         match read_text(content):
             case Accepted() as reading:
                 light = reading._replace(record={}, samples=())
-                self._extract.odd.append(Odd(light, self._start + start, len(content)))
+                self._extract.odd.append(Odd(light, start, len(content)))
             case Ignored():
                 self._extract.ignored += 1
             case Quarantined(reason, detail):
@@ -190,7 +212,7 @@ def _as_text(content: bytes) -> str:
     return content.decode("utf-8", "backslashreplace")
 
 
-def _runs(sure: NDArray[np.bool_], begin: int) -> Iterator[tuple[int, int]]:
+def _runs(sure: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """Where it holds without a break."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], sure, [False])).astype(np.int8)))
-    yield from zip((edges[::2] + begin).tolist(), (edges[1::2] + begin).tolist(), strict=True)
+    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)

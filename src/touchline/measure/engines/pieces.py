@@ -31,10 +31,6 @@ class Piece:
     end: int
     whole: bool = True
 
-    def content(self) -> bytes:
-        with Files() as files:
-            return files.read(self.path, self.start, self.end - self.start)
-
     def bared(self, most: int) -> tuple[int, bytes]:
         """Of one line: how long it is without blanks at its ends, and its first bytes."""
         with Path(self.path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:

@@ -6,6 +6,10 @@ than a plain id, a plain time in milliseconds and a plain session is not usable,
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import lru_cache
+from itertools import count
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -24,7 +28,7 @@ PLAIN = frozenset({EventType.TRACE.value, EventType.STATUS.value, EventType.METR
 _MARKS = ("_missing_request", "_missing_stream")  # such an id could name the session of an event without one
 
 
-class Orchestrator(msgspec.Struct, gc=False):
+class Orchestrator(msgspec.Struct, gc=False, frozen=True):
     address: str = ""
     url: str = ""
 
@@ -37,7 +41,7 @@ class Data(msgspec.Struct, gc=False):
     pipeline: str = ""
     pipeline_id: str = ""
     workflow_type: str = ""
-    start_time: int | None = None
+    start_time: int | None = 0
     orchestrator_info: Orchestrator | None = None
 
 
@@ -51,57 +55,50 @@ class Envelope(msgspec.Struct, gc=False):
     gateway: str = ""
 
 
-Key = tuple[str, str, str, str, str, str, tuple[str, str] | None]
+Key = tuple[tuple[str, str], tuple[str, str, str, str, Orchestrator | None]]
+
+_data, _id = attrgetter("data"), attrgetter("id")
+_timestamp, _start_time = attrgetter("timestamp"), attrgetter("start_time")
+_session = attrgetter("stream_id", "request_id")
+_outside = attrgetter("type", "gateway")
+_inside = attrgetter("type", "pipeline", "pipeline_id", "workflow_type", "orchestrator_info")
+
+
+def only_objects(events: list[Envelope]) -> bool:
+    return {Data}.issuperset(map(type, map(_data, events)))
 
 
 class Tables:
     """Events in, a few at a time, so that none lives long; columns out. `usable` tells which rows are plain."""
 
     def __init__(self) -> None:
-        self._names: dict[tuple[str, str], int] = {}
-        self._profiles: dict[Key, int] = {}
+        self._names = defaultdict[tuple[str, str], int](count().__next__)
+        self._profiles = defaultdict[Key, int](count().__next__)
         self._parts: list[tuple[NDArray[Any], ...]] = []
         self.usable: NDArray[np.bool_] = np.empty(0, np.bool_)
 
     def add(self, events: list[Envelope]) -> None:
-        """All are of plain types, with an object as data."""
-        said: list[Data] = [event.data for event in events]  # pyright: ignore[reportAssignmentType]
-        ts = _whole_numbers([one.timestamp for one in said])
+        """All have an object as data. Loops are those of `map`: nothing is interpreted for each event."""
+        said: list[Data] = list(map(_data, events))
+        ts = _whole_numbers(list(map(_timestamp, said)))
         for row in np.flatnonzero(ts == 0).tolist():
             ts[row] = _written(events[row].timestamp)  # an event without a time of its own has the envelope's
-        prompt = _whole_numbers([one.start_time or 0 for one in said])
-        uid, usable = uid_column([event.id for event in events])
-        self._parts.append((self._sessions(said), self._looks(events, said), ts, prompt, uid, usable))
+        prompt = _whole_numbers(list(map(_start_time, said)))
+        uid, usable = uid_column(list(map(_id, events)))
+        session = np.array(list(map(self._names.__getitem__, map(_session, said))), np.int32)
+        looks = zip(map(_outside, events), map(_inside, said), strict=True)
+        profile = np.array(list(map(self._profiles.__getitem__, looks)), np.int32)
+        self._parts.append((session, profile, ts, prompt, uid, usable))
 
     def columns(self) -> Columns:
         if not self._parts:
             return no_columns()
         session, profile, ts, prompt, uid, self.usable = map(np.concatenate, zip(*self._parts, strict=True))
-        self.usable &= _in_milliseconds(ts)
+        self.usable &= _in_milliseconds(ts) & np.array([key[0][0] in PLAIN for key in self._profiles])[profile]
         prompt = self._prompts(profile, prompt)
         names, named = self._named(session, profile)
         profiles = [_profile(key) for key in self._profiles]
         return Columns(names, profiles, named, profile, ts, prompt, uid, keys_of(uid), *no_places())
-
-    def _sessions(self, said: list[Data]) -> NDArray[np.int32]:
-        known = self._names
-        return np.array([known.setdefault((one.stream_id, one.request_id), len(known)) for one in said], np.int32)
-
-    def _looks(self, events: list[Envelope], said: list[Data]) -> NDArray[np.int32]:
-        known = self._profiles
-        keys: list[Key] = [
-            (
-                event.type,
-                one.type,
-                event.gateway,
-                one.pipeline,
-                one.pipeline_id,
-                one.workflow_type,
-                (info.address, info.url) if (info := one.orchestrator_info) else None,
-            )
-            for event, one in zip(events, said, strict=True)
-        ]
-        return np.array([known.setdefault(key, len(known)) for key in keys], np.int32)
 
     def _prompts(self, profile: NDArray[np.int32], times: NDArray[np.int64]) -> NDArray[np.int64]:
         """Only a status tells when its prompt was given."""
@@ -120,7 +117,7 @@ class Tables:
         return numbers.values, named
 
     def _of_type(self, kind: EventType) -> NDArray[np.bool_]:
-        return np.array([key[0] == kind.value for key in self._profiles], np.bool_)
+        return np.array([key[0][0] == kind.value for key in self._profiles], np.bool_)
 
 
 def _name(stream: str, request: str) -> Name | None:
@@ -131,10 +128,11 @@ def _name(stream: str, request: str) -> Name | None:
     return Name(f"{stream}|{request}", stream, request)
 
 
+@lru_cache(1 << 16)
 def _profile(key: Key) -> Profile:
-    kind, said, gateway, pipeline, pipeline_id, workflow_type, where = key
+    (kind, gateway), (said, pipeline, pipeline_id, workflow_type, where) = key
     trace = text(said) if kind == EventType.TRACE.value else None
-    address, place = (lowered(where[0]), url(where[1])) if where else ("", "")
+    address, place = (lowered(where.address), url(where.url)) if where else ("", "")
     return Profile(
         trace_type=trace,
         source=trace or kind,
@@ -174,11 +172,13 @@ def _plain_id(uid: str) -> bool:
     return 0 < len(uid) <= WIDEST and uid.isascii() and uid.isprintable() and " " not in uid
 
 
-def _whole_numbers(values: list[int]) -> NDArray[np.int64]:
+def _whole_numbers(values: list[int | None]) -> NDArray[np.int64]:
+    """What no column holds is -1, which is no usable time."""
     try:
         return np.array(values, np.int64)
-    except OverflowError:
-        return np.array([value if abs(value) < 1 << 62 else -1 for value in values], np.int64)
+    except (OverflowError, TypeError):
+        whole = (value or 0 for value in values)
+        return np.array([value if abs(value) < 1 << 62 else -1 for value in whole], np.int64)
 
 
 def _written(value: str | int) -> int:

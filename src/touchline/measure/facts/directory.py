@@ -22,8 +22,8 @@ class PartialDirectory(Directory):
 
     counts: dict[Sets, int]
 
-    def snapshots(self, addresses: Iterable[str], urls: Iterable[str]) -> int:
-        return self.counts.get((frozenset(addresses), frozenset(urls)), 0)
+    def snapshots(self, addresses: frozenset[str], urls: frozenset[str]) -> int:
+        return self.counts.get((addresses, urls), 0)
 
 
 async def concluded(store: SupportingStore, evidence: Sequence[Evidence], rules: Rules) -> list[SessionFacts]:

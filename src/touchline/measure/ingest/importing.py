@@ -57,7 +57,7 @@ async def import_file(ingest: IngestService, tenant_id: TenantId, path: Path, te
             if delivery.batch_id in known:
                 repeated += 1
             else:
-                await _patiently(lambda one=delivery: ingest.deliver(tenant_id, one), tell)
+                await _patiently(lambda one=delivery: ingest.take(tenant_id, one), tell)
             batches, records = batches + 1, records + len(delivery.records)
             tell(f"{path}: {records} records")
         counted = await _patiently(lambda: ingest.count(tenant_id, prefix), tell)

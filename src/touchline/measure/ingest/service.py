@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from touchline.kernel import TenantId
 from touchline.kernel.errors import Conflict, TouchlineError, Unavailable
@@ -23,6 +24,7 @@ from .settings import IngestSettings
 from .store import BatchStore
 
 MOST_OVERDUE = 100
+OWN = "log"  # the source of what the product says of itself
 logger = logging.getLogger(__name__)
 
 
@@ -36,7 +38,11 @@ class IngestService:
     def settings(self) -> IngestSettings:
         return self._settings
 
-    async def deliver(self, tenant_id: TenantId, delivery: Delivery) -> Receipt:
+    async def deliver(self, tenant_id: TenantId, batch_id: str, records: Sequence[bytes], source: str = OWN) -> Receipt:
+        """Returns when all is stored."""
+        return await self.take(tenant_id, Delivery(batch_id, source, records))
+
+    async def take(self, tenant_id: TenantId, delivery: Delivery) -> Receipt:
         """Returns when all is stored. The counters are of this delivery on its own."""
         records = await asyncio.to_thread(rules.deliver_all, delivery.records)
         async with self._database.transaction(tenant_id) as transaction:

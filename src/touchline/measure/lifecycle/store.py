@@ -179,7 +179,6 @@ class LifecycleStore:
         table = await self._analytics.within(tenant_id).query_arrow(EVENTS, wanted)
         return [_event(row) for row in table.to_pylist()]
 
-
     async def events_of_many(
         self, tenant_id: TenantId, hashes: Sequence[str], after: int, limit: int
     ) -> list[ArtifactEvent]:
@@ -217,8 +216,9 @@ def _event(row: Mapping[str, Any]) -> ArtifactEvent:
 
 
 def _storage_event(row: Mapping[str, Any]) -> StorageEvent:
-    own = {"event_id": UUID(row["event_id"]), "occurred_at": row["occurred_at"].astimezone(UTC)}
-    return StorageEvent(**{**row, **own})
+    values: dict[str, Any] = {**row, "event_id": UUID(row["event_id"])}
+    values["occurred_at"] = row["occurred_at"].astimezone(UTC)
+    return StorageEvent(**values)
 
 
 def _knowledge(row: Mapping[str, Any]) -> Knowledge:

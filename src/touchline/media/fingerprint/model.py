@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .style import Style
 
 INTERVAL_MS = 250
 END_MARGIN_MS = 300  # the last pictures of a video are often cut off
@@ -27,13 +28,6 @@ Hashes: TypeAlias = "NDArray[np.uint64]"
 
 def _none() -> Hashes:
     return np.zeros(0, np.uint64)
-
-
-class Style(StrEnum):
-    """How hashes are made of pictures. Only fingerprints of one style can be compared."""
-
-    DENSE = "dense"  # of the whole picture, as others make them too
-    CAREFUL = "careful"  # of what moves in the picture inside of black borders, with a second hash, to be sure
 
 
 @dataclass(frozen=True, eq=False)

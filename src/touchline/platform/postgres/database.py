@@ -80,7 +80,7 @@ class Database:
     """A pool of connections to one database, as one database role."""
 
     def __init__(self, url: str, settings: PostgresSettings | None = None, clock: Clock | None = None) -> None:
-        settings = settings or PostgresSettings()
+        self._settings = settings = settings or PostgresSettings()
         self.url = url
         self._clock = clock or SystemClock()
         milliseconds = int(settings.statement_timeout.total_seconds() * 1000)
@@ -93,6 +93,11 @@ class Database:
             check=_check,
             open=False,
         )
+
+    def alone(self) -> Database:
+        """The same with one connection, not opened yet: for a few statements that come often. They are planned once,
+        whatever else goes on beside them."""
+        return Database(self.url, self._settings.model_copy(update={"pool_size": 1}), self._clock)
 
     async def __aenter__(self) -> Self:
         await self._pool.open()

@@ -7,6 +7,8 @@ by whoever waits.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 from touchline.kernel.errors import LeaseLost
 
@@ -21,6 +23,12 @@ class Completions:
         self._queue = queue
         self._waiting: list[tuple[Done, asyncio.Future[None]]] = []
         self._flushing: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncGenerator[None]:
+        """By a connection of its own."""
+        async with self._queue.alone() as self._queue:
+            yield
 
     def complete(self, done: Done) -> asyncio.Future[None]:
         """Ends when it is written down."""

@@ -12,10 +12,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.settings import PostgresSettings
 from touchline.platform.postgres.wakeups import Wakeup
 
 from .lease import Lease
@@ -65,8 +62,7 @@ class Heart:
     async def _beat_always(self, main: asyncio.AbstractEventLoop, ready: asyncio.Event) -> None:
         self._thread_loop, self._wakeup = asyncio.get_running_loop(), Wakeup()
         main.call_soon_threadsafe(ready.set)
-        async with Database(self._queue.database.url, PostgresSettings(pool_size=1)) as database:
-            queue = replace(self._queue, database=database)
+        async with self._queue.alone() as queue:
             while not self._stopping:
                 await self._wakeup.wait(self._settings.heartbeat_interval)
                 if self._leases and not self._stopping:

@@ -5,8 +5,9 @@ Invariant: a job's own writes are fenced by its attempt: whoever lost the lease 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -127,6 +128,12 @@ class Queue:
     database: Database
     worker: str  # names one process: never the same again after a restart
     lease: timedelta
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncGenerator[Queue]:
+        """The same by a connection of its own."""
+        async with self.database.alone() as database:
+            yield replace(self, database=database)
 
     async def claim(self, types: Sequence[JobType], most: int, *, thorough: bool = True) -> Sequence[Job]:
         """The database announces these itself. A thorough claim costs more and finds what came in behind, too."""

@@ -45,13 +45,14 @@ Handlers = Mapping[JobType, Handler[Any]]
 
 class Worker:
     def __init__(self, queue: Queue, handlers: Handlers, wakeups: Wakeups, settings: WorkerSettings) -> None:
-        self._queue = queue
+        self._queue = self._claims = queue
         self._settings = settings
         self._types = deque(handlers)
         self._wakeup = wakeups.subscribe(JOBS_CHANNEL)
         self._stops = wakeups.subscribe(STOPS_CHANNEL)
         self._heart = Heart(queue, settings)
-        self._attendance = Attendance(queue, handlers, Completions(queue), settings.retry_delay)
+        self._completions = Completions(queue)
+        self._attendance = Attendance(queue, handlers, self._completions, settings.retry_delay)
         self._running: dict[asyncio.Task[None], Run] = {}
         self._stopping = False
         self._in_doubt = False  # a claim may have been granted whose answer was lost
@@ -64,7 +65,8 @@ class Worker:
         self._wakeup.wake()
 
     async def run(self) -> None:
-        async with self._heart.beating():
+        # What comes with every job has connections that do nothing else: they know their plans after the first one.
+        async with self._queue.alone() as self._claims, self._completions.connected(), self._heart.beating():
             try:
                 async with asyncio.TaskGroup() as group:
                     beside = [group.create_task(self._reclaim_always()), group.create_task(self._heed_stops())]
@@ -120,7 +122,7 @@ class Worker:
     async def _claim(self, types: Sequence[JobType], most: int) -> Sequence[Job]:
         begun = time.monotonic()
         thorough = begun >= self._next_look
-        jobs = await self._queue.claim(types, most, thorough=thorough)
+        jobs = await self._claims.claim(types, most, thorough=thorough)
         if thorough:
             now = time.monotonic()
             self._next_look = now + max(SHORTEST_LOOK_S, LOOK_SHARE * (now - begun))

@@ -34,6 +34,12 @@ _CLOCK = (
     r"|\+\s?\d{1,2}:\d{2}(?![:\d])"  # +2:13, read apart from its 45:00
 )
 _SCORE = r"\d{1,2}\s?[\u2013-]\s?\d{1,2}|\d{1,2}\s?:\s?\d"
+# Between the short names of two teams a score needs no space before it, and a nought is often read as the letter.
+_TEAM = r"(?-i:\p{Lu}{2,4})"
+_BOARD = (
+    rf"(?<=(?<![\p{{L}}\p{{N}}]){_TEAM}\s?)[\dO]{{1,2}}\s?[\u2013-]\s?[\dO]{{1,2}}"
+    rf"(?=\s?{_TEAM}(?![\p{{L}}\p{{N}}]))"
+)
 # 4-4-2 is no score.
 _ALONE_BEFORE, _ALONE_BEHIND = (
     r"(?<![\p{L}\p{N}_.,:/\u2013-])",
@@ -43,6 +49,7 @@ _PAID = rf"[{_SIGNS}]\s?(?P<paid>{_NUMBER})(?:\s?(?P<times>{_TIMES}){_BEHIND})?"
 _PRICE = rf"{_BEFORE}(?P<price>{_NUMBER})(?:\s?(?P<priced>{_TIMES}))?\s?(?:[{_SIGNS}]|(?:{_CODES}){_BEHIND})"
 _KINDS = (
     rf"{_BEFORE}(?P<clock>{_CLOCK})",
+    rf"(?P<board>{_BOARD})",
     rf"{_ALONE_BEFORE}(?P<score>{_SCORE}){_ALONE_BEHIND}",
     rf"(?P<money>{_PAID}|{_PRICE})",
     rf"{_BEFORE}(?P<measure>(?P<many>{_NUMBER})\s?(?P<unit>{_UNITS}){_BEHIND})",
@@ -60,8 +67,8 @@ def find_numbers(text: str) -> Iterator[Entity]:
 def _described(found: regex.Match[str]) -> tuple[NumberKind, str]:
     if clock := found["clock"]:
         return NumberKind.CLOCK, _digits(clock).translate({ord(each): None for each in " '\u2032\u2019"})
-    if score := found["score"]:
-        return NumberKind.SCORE, "-".join(regex.findall(r"\d+", _digits(score)))
+    if score := found["board"] or found["score"]:
+        return NumberKind.SCORE, "-".join(regex.findall(r"\d+", _digits(score).upper().replace("O", "0")))
     if found["money"]:
         return NumberKind.CURRENCY, _money(found)
     if found["measure"]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, WorkflowAlreadyStartedError
@@ -19,7 +18,6 @@ with workflow.unsafe.imports_passed_through():
     from touchline.watch import attributes
     from touchline.watch.aliases.calls import GET_CACHED_TEAM_ALIASES, GET_TEAM_ALIASES
     from touchline.watch.aliases.messages import RAGInput
-    from touchline.watch.calls import Answer, Call
     from touchline.watch.discovery import calls
     from touchline.watch.discovery.messages import (
         Attempt,
@@ -36,10 +34,10 @@ with workflow.unsafe.imports_passed_through():
     from touchline.watch.discovery.players import words_of_both
     from touchline.watch.downloads.calls import REGISTER_DOWNLOAD
     from touchline.watch.downloads.messages import DownloadInput
+    from touchline.watch.patience import Surely
 
 LONGEST_FAILURE = 300
-# How long a database may be away before a search is given up.
-PAUSE, ROUNDS = timedelta(seconds=15), 80
+surely = Surely("TWITTER", lambda rounds, _: rounds >= 80)
 
 
 @dataclass(slots=True)
@@ -165,19 +163,6 @@ class TwitterWorkflow:
             workflow.logger.warning("[TWITTER] No words for a team", extra={"team": name, "reason": _reason(error)})
             words = []
         return words or [name]
-
-
-async def surely(call: Call[Answer], *arguments: Any) -> Answer:
-    """Calls again, after a pause, when all the tries of a call were in vain: what a search has found must be kept."""
-    for _ in range(ROUNDS):
-        try:
-            return await call(*arguments)
-        except ActivityError as error:
-            if isinstance(error.__cause__, ApplicationError) and error.__cause__.non_retryable:
-                raise
-            workflow.logger.warning("[TWITTER] Waiting", extra={"activity": call.name, "reason": _reason(error)})
-            await workflow.sleep(PAUSE)
-    return await call(*arguments)
 
 
 def _name_yourself(given: TwitterInput) -> None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.exceptions import ActivityError
 
 with workflow.unsafe.imports_passed_through():
-    from touchline.watch.calls import Answer, Call
     from touchline.watch.model import FoundRef
+    from touchline.watch.patience import Surely
 
     from . import rules
     from .calls import (
@@ -41,7 +40,7 @@ with workflow.unsafe.imports_passed_through():
 
 VALIDATOR_UNAVAILABLE = "validator unavailable"
 BROKE_OFF = "broke_off"
-PAUSE, PATIENCE = timedelta(seconds=15), timedelta(minutes=10)  # with parts of our own
+surely = Surely("DOWNLOAD", lambda _, waited: waited >= timedelta(minutes=10))
 
 
 class GoalOver(Exception):
@@ -66,7 +65,7 @@ class DownloadWorkflow:
             over = True
         finally:
             await self._tidy()
-            await _surely(REGISTER_DOWNLOAD, given.goal, workflow.info().workflow_id)
+            await surely(REGISTER_DOWNLOAD, given.goal, workflow.info().workflow_id)
         return DownloadResult(
             downloaded=self._counts[Outcome.DONE],
             rejected=self._counts[Outcome.REJECTED],
@@ -113,14 +112,14 @@ class DownloadWorkflow:
             return
         self._batches += 1
         batch = Batch(self._given.goal, rules.batch_id(workflow.info().workflow_id, self._batches), videos)
-        if not await _surely(QUEUE_VIDEOS_FOR_UPLOAD, batch):
+        if not await surely(QUEUE_VIDEOS_FOR_UPLOAD, batch):
             raise GoalOver
         self._queued += len(videos)
 
     async def _download(self, video: FoundRef) -> Arrived:
         wanted = Wanted(self._given.goal, video, workflow.info().workflow_id)
         try:
-            arrived = await _surely(DOWNLOAD_SINGLE_VIDEO, wanted)
+            arrived = await surely(DOWNLOAD_SINGLE_VIDEO, wanted)
         except ActivityError as error:
             self._broke([video], f"{BROKE_OFF}: {_cause(error)}")
             return Arrived(Outcome.FAILED)
@@ -138,7 +137,7 @@ class DownloadWorkflow:
 
     async def _hash(self, same: SameFile) -> Hashed:
         try:
-            hashed = await _surely(GENERATE_VIDEO_HASH, same)
+            hashed = await surely(GENERATE_VIDEO_HASH, same)
         except ActivityError as error:
             self._broke(same.videos, f"{BROKE_OFF}: {_cause(error)}")
             return Hashed(Outcome.FAILED)
@@ -160,21 +159,6 @@ class DownloadWorkflow:
             await CLEANUP_DOWNLOAD_TEMP(CleanUp(self._given.goal, self._given.videos, self._broken))
         except ActivityError as error:
             workflow.logger.warning("[DOWNLOAD] clean-up failed: %s", _cause(error))
-
-
-async def _surely(call: Call[Answer], *arguments: Any) -> Answer:
-    """Activities answer for the failures of others; what they raise is ours: a part that is away comes back."""
-    began, rounds = workflow.now(), 0
-    while True:
-        try:
-            return await call(*arguments)
-        except ActivityError as error:
-            is_final = isinstance(error.cause, ApplicationError) and error.cause.non_retryable
-            if is_final or workflow.now() - began >= PATIENCE:
-                raise
-            workflow.logger.warning("[DOWNLOAD] Waiting to call %s again: %s", call.name, _cause(error))
-            await workflow.sleep(rules.pause(rounds, PAUSE))
-            rounds += 1
 
 
 def _require_living(answers: Iterable[Arrived | Judged | Hashed]) -> None:

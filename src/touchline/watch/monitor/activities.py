@@ -5,6 +5,7 @@ Invariant: all of them may run twice for the same run: runs are counted as sets,
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -29,6 +30,8 @@ from touchline.watch.settings import WatchSettings
 from . import calls
 from .events import Events
 from .messages import COMPLETED, Compared, Look, Monitored, Processed, Search
+
+logger = logging.getLogger(__name__)
 
 MISSING = "missing"  # the feed answered without it
 STALE = "stale"  # another run has looked since, or it is in another stage
@@ -127,17 +130,30 @@ class MonitorActivities:
                 raise
         known = {each.id: each for each in found.fixtures}
         reasons = {each.fixture_id: str(each.reason) for each in found.left_out}
+        laid = await self._lay_all(look, found.fixtures)
 
         async def lay(fixture_id: int) -> FixtureOutcome:
             if fixture_id not in known:
                 what = reasons.get(fixture_id, MISSING)
                 await self._fail_answered(fixture_id, what)
                 return FixtureOutcome(fixture_id, what, ok=False)
-            async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
-                await FixtureStore(transaction).lay(fixture_id, dict(known[fixture_id].raw), look.run_id)
+            if not laid:
+                async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+                    await FixtureStore(transaction).lay(fixture_id, dict(known[fixture_id].raw), look.run_id)
             return FixtureOutcome(fixture_id, "fetched")
 
         return await self._each(look.fixture_ids, lay, call)
+
+    async def _lay_all(self, look: Look, found: Sequence[FeedFixture]) -> bool:
+        """At once, in one transaction. False: one of them cannot be stored, so each has to go alone."""
+        try:
+            async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+                for each in (one for one in found if one.id in look.fixture_ids):
+                    await FixtureStore(transaction).lay(each.id, dict(each.raw), look.run_id)
+        except Exception as error:  # whatever it is, it is said of the match that it belongs to
+            logger.warning("[MONITOR] Storing one by one", extra={"reason": str(error)})
+            return False
+        return True
 
     async def _record(self, look: Look, call: AnyCall) -> Compared:
         finished: list[int] = []

@@ -25,6 +25,9 @@ with workflow.unsafe.imports_passed_through():
     from .names import name_of_run
 
 
+TOGETHER = "searches-together"  # the mark of runs that start the searches of a chunk at once
+
+
 @workflow.defn(name="MonitorWorkflow")
 class MonitorWorkflow:
     def __init__(self) -> None:
@@ -84,12 +87,19 @@ class MonitorWorkflow:
         if good := self._good(compared.outcomes):
             processed = await calls.PROCESS_FIXTURE_EVENTS(Look(self._run_id, good))
             good = self._good(processed.outcomes)
-            for search in processed.searches:
-                await self._start(search)
+            await self._start_all(processed.searches)
         if ready := [each for each in compared.finished if each in good]:
             ended = await calls.COMPLETE_FIXTURE_IF_READY(Look(self._run_id, ready))
             self._good(ended)
             self._completed += sum(each.what == COMPLETED for each in ended)
+
+    async def _start_all(self, searches: Sequence[Search]) -> None:
+        """Together: none waits for the server's answer to another. A single one needs no mark in the history."""
+        if len(searches) > 1 and workflow.patched(TOGETHER):
+            await asyncio.gather(*(self._start(search) for search in searches))
+            return
+        for search in searches:
+            await self._start(search)
 
     async def _start(self, search: Search) -> None:
         """Nobody waits for it: a search outlives many looks."""

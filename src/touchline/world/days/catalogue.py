@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 
+from . import further
 from .chance import dice
 from .clubs import CLUBS, COLOURS, LEAGUES, NATIONAL
 from .model import League, Player, Team
@@ -16,6 +17,7 @@ from .names import ABROAD, FAMILY, GIVEN, KNOWN
 
 SQUAD, NATIONAL_SQUAD = 18, 14  # the longer one needs players from abroad
 FIRST_ITEM = 8_650_000
+ALL_LEAGUES = (*LEAGUES, *further.LEAGUES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,8 @@ class Catalogue:
 
 @cache
 def catalogue() -> Catalogue:
-    rows = [(league, row) for league, rows in CLUBS.items() for row in rows.strip().splitlines()]
+    first = [(league, row) for league, rows in CLUBS.items() for row in rows.strip().splitlines()]
+    rows = [*first, *further.clubs({row.split("|")[2].strip() for _, row in first})]
     teams = tuple((league, _team(league, row, FIRST_ITEM + n)) for n, (league, row) in enumerate(rows, 1))
     return Catalogue(teams, {team.id: _squad(team, n) for n, (_, team) in enumerate(teams, 1)})
 
@@ -40,13 +43,13 @@ def season_of(day: date) -> int:
 
 
 def leagues(season: int) -> tuple[League, ...]:
-    return tuple(League(league, name, country, season) for league, name, country in LEAGUES)
+    return tuple(League(league, name, country, season) for league, name, country in ALL_LEAGUES)
 
 
 def _team(league: int, row: str, item: int) -> Team:
     number, name, code, city, venue, founded, shirt, shorts, called = (cell.strip() for cell in row.split("|"))
     is_national, words = league == NATIONAL, tuple(called.split(", "))
-    country = name if is_national else next(country for each, _, country in LEAGUES if each == league)
+    country = name if is_national else next(country for each, _, country in ALL_LEAGUES if each == league)
     known = words if is_national or city in words else (*words, city.split()[0])
     colours = COLOURS[shirt], COLOURS[shorts]
     return Team(int(number), name, code, country, city, venue, int(founded), is_national, known, f"Q{item}", *colours)

@@ -182,5 +182,5 @@ class Script(Part):
     name: str = "A match day"
     date: dt.date = dt.date(2026, 3, 14)
     seed: int = 1
-    matches: tuple[Match, ...] = Field(min_length=1, max_length=60)
+    matches: tuple[Match, ...] = Field(min_length=1, max_length=100)
     faults: tuple[ScriptedFault, ...] = ()

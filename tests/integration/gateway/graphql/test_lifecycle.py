@@ -12,7 +12,6 @@ from touchline.platform.clickhouse.client import Analytics
 from .site import Site
 from .test_calls import counting
 
-
 STATES = """
 query ($hashes: [String!]!) { artifactStates(artifactHashes: $hashes) {
   artifactHash artifactType stage storageLocation isFrozen revision updatedAt durationMs } }

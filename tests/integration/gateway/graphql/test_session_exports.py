@@ -19,7 +19,7 @@ from touchline.measure.answers.exports import COLUMNS, Kind
 from .site import Person, Site
 
 SPAN = {"from": (NOW - timedelta(days=9)).isoformat(), "to": NOW.isoformat()}
-TRAP = "=HYPERLINK(\"http://evil.example\")"
+TRAP = '=HYPERLINK("http://evil.example")'
 
 
 async def fetched(site: Site, person: Person, **wanted: str) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -52,7 +51,8 @@ query ($id: ID!, $window: Int! = 30) { workflowSession(id: $id) {
 } }
 """
 QUALITY = """
-query ($from: DateTime, $to: DateTime) { ingestQuality(from: $from, to: $to) { raw accepted duplicate ignored quarantined reasons { reason count }
+query ($from: DateTime, $to: DateTime) { ingestQuality(from: $from, to: $to) {
+  raw accepted duplicate ignored quarantined reasons { reason count }
   series { start raw accepted duplicate ignored quarantined } } }
 """
 QUARANTINE = """
@@ -72,9 +72,9 @@ class Measured:
 
 
 @pytest.fixture
-async def measured(site: Site) -> AsyncGenerator[Measured]:
+async def measured(site: Site) -> Measured:
     person = await site.person(Role.VIEWER)
-    yield Measured(site, person, Measuring(site.world.database, site.needs.analytics, person.principal.tenant_id))
+    return Measured(site, person, Measuring(site.world.database, site.needs.analytics, person.principal.tenant_id))
 
 
 async def test_the_real_log_from_delivery_to_charts(measured: Measured) -> None:
@@ -106,7 +106,7 @@ async def test_one_session_with_everything(measured: Measured) -> None:
     )
     assert [segment["reason"] for segment in session["segments"]] == ["initial"]
     timeline = session["timeline"]
-    assert [edge["name"] for edge in timeline["edges"]][0] == "gateway_receive_stream_request"
+    assert timeline["edges"][0]["name"] == "gateway_receive_stream_request"
     assert {edge["category"] for edge in timeline["edges"]} == {"gateway", "runner"}
     assert len(timeline["samples"]) == 17 + 34  # each status, and each of the metrics
     assert not timeline["truncated"]
@@ -160,7 +160,11 @@ async def test_what_came_in_adds_up(measured: Measured) -> None:
     more = {"first": 2, "after": first["pageInfo"]["endCursor"]}
     second = (await measured.ask(QUARANTINE, page=more))["quarantinedEventsConnection"]
     events = [edge["node"] for edge in first["edges"] + second["edges"]]
-    assert (first["totalCount"], first["pageInfo"]["hasNextPage"], second["pageInfo"]["hasNextPage"]) == (3, True, False)
+    assert (first["totalCount"], first["pageInfo"]["hasNextPage"], second["pageInfo"]["hasNextPage"]) == (
+        3,
+        True,
+        False,
+    )
     assert {event["body"] for event in events} == {"{", "[1]", "\ufffd"}
     assert {event["reason"] for event in events} == {"unparsable", "not_an_object"}
     one = (await measured.ask(QUARANTINE, reason="not_an_object"))["quarantinedEventsConnection"]

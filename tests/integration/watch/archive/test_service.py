@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from touchline.kernel.errors import NotFound
 from touchline.platform.postgres.database import Transaction
+from touchline.watch import operations
 from touchline.watch.archive.messages import Batch, Order, Writing, Written
 from touchline.watch.archive.service import drop_all, move_all, pin
 from touchline.watch.model import FoundRef, GoalRef
@@ -168,3 +170,17 @@ async def test_a_pin_goes_over_to_the_better_copy_and_outlives_the_match(place: 
     assert await place.execute("SELECT artifact_hash FROM watch.videos") == []
     told = [(each["artifact_hash"], each["pinned"]) for each in await place.told("goal.video_pinned")]
     assert told == [(wanted.artifact_hash, True), (better.artifact_hash, True), (better.artifact_hash, False)]
+
+
+async def test_a_person_pins_by_any_copy_that_a_goal_has_had(place: Place) -> None:
+    goal = await place.goal()
+    await archived(place, goal, await place.found(goal, "abc", size=200))
+    [old] = await place.videos(goal)
+    await archived(place, goal, await place.found(goal, "abc", size=900))
+    database, tenant = place.ground.database, place.ground.owner.tenant_id
+    assert await operations.pin(database, tenant, old.artifact_hash, pinned=True)
+    assert not await operations.pin(database, tenant, old.artifact_hash, pinned=True)
+    assert await place.execute("SELECT size_bytes FROM watch.videos WHERE pinned") == [(900,)]
+    assert await operations.pin(database, tenant, old.artifact_hash, pinned=False)
+    with pytest.raises(NotFound):
+        await operations.pin(database, tenant, "0" * 32, pinned=True)

@@ -87,7 +87,7 @@ async def test_attempts_come_a_minute_apart_though_no_search_works(bench: Bench)
     assert found["twitter_aliases"] == ["Northport"]
     assert len(found["download_workflows"]) == 10
     assert found["download_workflows"][0] == f"download1-Northport-Sorensen-0vids-{goal.name}"
-    assert (found["download_complete"], found["outcome"]) == (True, "nothing_found")
+    assert (found["download_complete"], found["outcome"]) == (True, "search_unavailable")
 
 
 async def test_a_slow_attempt_leaves_a_rest(bench: Bench) -> None:
@@ -183,7 +183,7 @@ async def test_a_database_that_is_away_for_a_while_loses_nothing(bench: Bench) -
     bench.registering.away = 12  # more than two calls with all their tries
     handle = await start(bench, told(goal, attempts=1))
     assert (await handle.result()).attempts == 1
-    events = await bench.history(handle, "twitter-waiting")
+    events = await bench.history(handle, "twitter-patience")
     assert calls(events, "register_download") == 3
     assert len((await row(bench.ground, goal))["download_workflows"]) == 1
 

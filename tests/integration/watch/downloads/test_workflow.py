@@ -16,6 +16,7 @@ from temporalio.worker import Replayer, Worker
 
 from tests.integration.watch.downloads.conftest import GOAL, Opinion, Pitch, Said, found
 from tests.integration.watch.downloads.listener import Listener
+from tests.support.histories import keep
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.temporal.client import connect, ensure_namespace
 from touchline.platform.temporal.settings import TemporalSettings
@@ -53,13 +54,18 @@ async def working(pitch: Pitch, client: Client, opinion: Opinion, door: Client) 
 
 
 async def run(
-    pitch: Pitch, client: Client, opinion: Opinion, *videos: FoundRef, door: Client | None = None
+    pitch: Pitch, client: Client, opinion: Opinion, *videos: FoundRef, recorded_as: str = "", door: Client | None = None
 ) -> DownloadResult:
-    """`door`: by which the archive is told."""
+    """`door`: by which the archive is told. What has run runs the same way again."""
     given = DownloadInput(GOAL, 1, "Northport-Sorensen", list(videos))
     workflow_id = f"{given.workflow_id}-{token_hex(4)}"
     async with working(pitch, client, opinion, door or client):
-        return await client.execute_workflow(DownloadWorkflow.run, given, id=workflow_id, task_queue=TASK_QUEUE)
+        result = await client.execute_workflow(DownloadWorkflow.run, given, id=workflow_id, task_queue=TASK_QUEUE)
+    history = await client.get_workflow_handle(workflow_id).fetch_history()
+    if recorded_as:
+        keep(history, recorded_as)
+    await Replayer(workflows=[DownloadWorkflow], build_id=BUILD).replay_workflow(history)
+    return result
 
 
 async def goal_row(pitch: Pitch) -> tuple[Any, ...]:
@@ -70,7 +76,7 @@ async def goal_row(pitch: Pitch) -> tuple[Any, ...]:
 async def test_from_found_to_handed_over(pitch: Pitch, temporal: Client) -> None:
     videos = [FIRST, SAME, OTHER, found("blocked"), found("whole")]
     await pitch.find(*videos)
-    result = await run(pitch, temporal, Opinion(), *videos)
+    result = await run(pitch, temporal, Opinion(), *videos, recorded_as="download-handed-over")
     assert result == DownloadResult(downloaded=4, rejected=1, queued=4)
     [(batch_id, listed)] = await pitch.execute("SELECT batch_id, videos FROM watch.upload_batches")
     assert {(each["post_id"], each["video_index"]) for each in listed} == {
@@ -80,9 +86,6 @@ async def test_from_found_to_handed_over(pitch: Pitch, temporal: Client) -> None
     assert all(row["verified"] and row["fingerprint"].startswith("dense:") for row in rows)
     assert len({row["incoming_key"] for row in rows}) == len(await pitch.keys()) == 2  # three posts have one file
     assert await goal_row(pitch) == ([batch_id], False, None)  # its videos wait to be archived
-    await Replayer(workflows=[DownloadWorkflow], build_id=BUILD).replay_workflow(
-        await temporal.get_workflow_handle(batch_id).fetch_history()
-    )
     upload = temporal.get_workflow_handle(f"upload-{GOAL.name}")
     assert await upload.result() == [batch_id]
 
@@ -91,7 +94,8 @@ async def test_an_attempt_without_a_good_video_ends_the_search_and_leaves_no_fil
     pitch: Pitch, temporal: Client
 ) -> None:
     await pitch.find(FIRST, found("gone"))
-    result = await run(pitch, temporal, Opinion(Said(rejected="not_football")), FIRST, found("gone"))
+    opinion = Opinion(Said(rejected="not_football"))
+    result = await run(pitch, temporal, opinion, FIRST, found("gone"), recorded_as="download-nothing-good")
     assert result == DownloadResult(downloaded=1, rejected=1, failed=1)
     assert await pitch.keys() == []
     runs, complete, outcome = await goal_row(pitch)
@@ -106,7 +110,7 @@ async def test_a_goal_that_is_annulled_ends_it_and_loses_its_files(pitch: Pitch,
             await pitch.annul()
             return await super().judge(path, facts, expected_minute, heartbeat)
 
-    result = await run(pitch, temporal, Referee(), FIRST)
+    result = await run(pitch, temporal, Referee(), FIRST, recorded_as="download-annulled")
     assert (result.over, result.queued, await pitch.keys()) == (True, 0, [])
 
 
@@ -115,7 +119,8 @@ async def test_videos_wait_for_an_engine_and_go_on_without_those_that_still_wait
 ) -> None:
     await pitch.find(FIRST, OTHER)
     quick = pitch.settings.model_copy(update={"validation_pause": timedelta(milliseconds=10)})
-    result = await run(replace(pitch, settings=quick), temporal, Opinion(away=1), FIRST, OTHER)
+    hurried = replace(pitch, settings=quick)
+    result = await run(hurried, temporal, Opinion(away=1), FIRST, OTHER, recorded_as="download-waiting")
     assert result == DownloadResult(downloaded=2, queued=2)
     batches = await pitch.execute("SELECT batch_id, videos FROM watch.upload_batches ORDER BY batch_id")
     assert [len(videos) for _, videos in batches] == [1, 1]
@@ -125,7 +130,8 @@ async def test_videos_wait_for_an_engine_and_go_on_without_those_that_still_wait
 async def test_an_engine_that_stays_away_is_our_failure(pitch: Pitch, temporal: Client) -> None:
     await pitch.find(FIRST)
     impatient = pitch.settings.model_copy(update={"validation_patience": timedelta(0)})
-    result = await run(replace(pitch, settings=impatient), temporal, Opinion(away=100), FIRST)
+    hurried = replace(pitch, settings=impatient)
+    result = await run(hurried, temporal, Opinion(away=100), FIRST, recorded_as="download-no-engine")
     assert result == DownloadResult(downloaded=1, failed=1)
     row = await pitch.row(FIRST)
     assert (row["state"], row["why"], row["incoming_key"]) == ("failed", "validator unavailable", None)

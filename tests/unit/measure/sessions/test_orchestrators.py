@@ -61,6 +61,7 @@ def segments(*records: Record) -> list[tuple[str | None, int, int | None, str]]:
         ("0xfree", "https://one.example:8935", [ONE], "0xfree", ()),
         ("0xlone", "", [orchestrator("0xLone", " ", "", {})], "0xlone", ()),
         ("", "https://x", [orchestrator("", "", "https://x", {})], None, ()),
+        ("", "https://two.example", [TWO, orchestrator("", "", "https://two.example", {})], "0xtwo", ()),
     ],
 )  # fmt: skip
 def test_who_an_address_is(
@@ -201,6 +202,7 @@ NONE = ("none", 0.0, None, None)
         ([listed("n", -5, {"sdxl": ["g", "h"]})], (*PRIOR, "sdxl", None)),
         ([listed("n", -5, {"sdxl": ["g", "g"]})], (*PRIOR, "sdxl", "g")),
         ([listed("n", -5, {"sdxl": ["g", ""]})], (*PRIOR, "sdxl", None)),
+        ([listed("n", -5, {"sdxl": [""]})], (*PRIOR, "sdxl", None)),
         ([listed("n", -5, {"sdxl": []})], (*PRIOR, "sdxl", None)),
         ([listed("n", -5, {})], (*PRIOR, None, None)),
         ([listed("n", -5), listed("m", -5)], (*PRIOR, "sdxl", None)),
@@ -219,6 +221,11 @@ def test_a_blank_pipeline_fits_all_and_names_a_model_only_when_it_is_the_only_on
     sight = seen("a", 0, "0xA", pipeline=" ")
     assert attributed(sight, listed("n", 0, {"flux": ["g"]})) == (*EXACT, "flux", "g")
     assert attributed(sight, listed("n", 0, {"flux": ["g"], "sdxl": ["g"]})) == (*EXACT, None, "g")
+
+
+def test_the_pipeline_of_its_own_events_comes_before_the_sessions() -> None:
+    told = [listed("n", 5, {"flux": ["g"], "sdxl": ["h"]}), seen("b", 0, "0xB", pipeline="flux")]
+    assert attributed(*told, seen("a", 5, "0xA", pipeline="sdxl")) == (*EXACT, "sdxl", "h")
 
 
 def test_the_pipeline_may_be_told_by_another_event_of_the_session() -> None:

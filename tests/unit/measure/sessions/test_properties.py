@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
@@ -9,9 +10,10 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.sessions import RULES, Record, accepted_of, delivered, facts_of, logs
+from tests.support.sessions import REAL_LOG, RULES, Record, accepted_of, delivered, facts_of, logs
 from touchline.measure.sessions.gathering import gather, merge
 from touchline.measure.sessions.model import Evidence, SessionFacts, Sight
+from touchline.measure.sessions.reading import Accepted, Ignored, Quarantined, Reading, read_text
 from touchline.measure.sessions.rules import Directory, conclude
 
 from .restated import restated
@@ -154,3 +156,45 @@ def _shortened(facts: SessionFacts) -> dict[str, object]:
         "startup_ms": row.startup_ms,
         "version": row.version,
     }
+
+
+LINES = [json.dumps(record).encode() for record in json.loads(REAL_LOG.read_bytes())[:40:3]]
+BITS = [
+    b"",
+    b'"',
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"null",
+    b"1e99",
+    b"-1",
+    b'"\\ud800"',
+    b"\xff",
+    b"\\",
+    b":",
+    b",",
+    b"\x00",
+    b"9" * 40,
+]
+
+
+@many
+@given(st.integers(0, 2**32))
+def test_no_text_is_fatal(seed: int) -> None:
+    """Damaged here and there, what is still accepted has facts."""
+    random, readings = Random(seed), list[Reading]()
+    for line in LINES:
+        damaged = bytearray(line)
+        for _ in range(random.randrange(4)):
+            start = random.randrange(len(damaged) + 1)
+            damaged[start : start + random.randrange(6)] = random.choice(BITS)
+        readings.append(read_text(bytes(damaged)))
+    accepted = [reading.record for reading in readings if isinstance(reading, Accepted)]
+    assert sum(facts.session.version for facts in facts_of(accepted).values()) <= len(LINES) * 2
+    assert all(reading.detail for reading in readings if isinstance(reading, Quarantined))
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_get_a_verdict(content: bytes) -> None:
+    assert isinstance(read_text(content), (Accepted, Ignored, Quarantined))

@@ -18,6 +18,7 @@ from touchline.world.days.catalogue import catalogue
 from touchline.world.days.generating import Knobs, generate
 from touchline.world.days.model import Day, Outcome, Relation
 from touchline.world.days.moments import MINUTE
+from touchline.world.days.script import Script
 from touchline.world.days.showing import showing
 from touchline.world.days.truth import truth
 from touchline.world.videos.model import Kind
@@ -161,8 +162,18 @@ def test_the_catalogue_names_everybody_once() -> None:
     players = [player.id for squad in known.squads.values() for player in squad]
     for values in ([team.id for team in teams], [team.code for team in teams], [team.item for team in teams], players):
         assert len(values) == len(set(values))
-    assert {league for league, _ in known.teams} == {39, 140, 78, 135, 61, 10}
+    assert {league for league, _ in known.teams} == {39, 140, 78, 135, 61, 10, 40, 141, 79, 136, 62}
+    assert {len(team.code) for team in teams} == {3}
     for team in teams:
         squad = known.squads[team.id]
         assert len({player.name for player in squad}) == len(squad) >= 14
         assert len(team.words) >= 3
+
+
+def test_a_hundred_matches_on_one_day_and_the_first_are_what_they_were() -> None:
+    teams = [team.name for _, team in catalogue().teams]
+    pairs = zip(teams[::2], teams[1::2], strict=True)
+    matches = [{"home": home, "away": away, "incidents": [], "chatter": 0} for home, away in pairs][:100]
+    day, first = (build(Script.model_validate({"matches": some})) for some in (matches, matches[:3]))
+    assert len({fixture.id for fixture in day.fixtures}) == 100
+    assert day.fixtures[:3] == first.fixtures

@@ -1,0 +1,77 @@
+"""Questions about sessions from the command line, by the gateway of this machine or of another."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from touchline.kernel import Scope
+from touchline.kernel.errors import Unavailable
+
+from .uploading.answers import data_of
+from .uploading.session import Access, signed_in
+
+SILENCE_S = 60.0
+_PERCENTILES = "{ count p50 p90 p95 p99 }"
+SUMMARY = f"""
+query ($filter: SessionFilter) {{ sessionSummary(filter: $filter) {{
+  sessions known success excused unexcused swapped errors
+  startup {_PERCENTILES} e2e {_PERCENTILES} promptToPlayable {_PERCENTILES} gatewayRunnerLag {_PERCENTILES}
+}} }}
+"""
+_SESSION = """
+  id workflowType sessionStartTs sessionEndTs startupOutcome startupMs e2eProxyMs promptToPlayableMs swapCount
+  errorCount gateway orchestratorAddress modelId gpuId isFinal version qualityFlags
+"""
+LIST = f"""
+query ($filter: SessionFilter, $page: PageInput, $order: SessionOrder!) {{
+  workflowSessionsConnection(filter: $filter, page: $page, orderBy: $order) {{
+    totalCount pageInfo {{ hasNextPage endCursor }} edges {{ node {{ {_SESSION} }} }} }} }}
+"""
+SHOW = f"""
+query ($id: ID!, $window: Int!) {{ workflowSession(id: $id) {{
+  {_SESSION}
+  segments {{ segmentIndex segmentStartTs segmentEndTs orchestratorAddress orchestratorUrl modelId gpuId reason }}
+  parameterUpdates(windowSeconds: $window) {{
+    updateTs segmentIndex params fpsBefore fpsAfter jitterBefore jitterAfter windowSeconds }}
+  timeline {{ truncated edges {{ ts name category }} errors {{ ts message excusable }} }}
+}} }}
+"""
+
+
+async def ask(access: Access, document: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+    async with _gateway(access) as gateway:
+        body = {"query": document, "variables": variables}
+        return data_of(await gateway.post("/api/graphql", json=body))
+
+
+async def save(access: Access, wanted: Mapping[str, str], out: Path) -> int:
+    """The file as it comes, under its name when it is whole. How many bytes it has."""
+    part = out.with_name(f"{out.name}.part")
+    async with _gateway(access) as gateway, gateway.stream("GET", "/sessions/export", params=wanted) as response:
+        if not response.is_success:
+            await response.aread()
+            data_of(response)
+        with part.open("wb") as file:
+            async for content in response.aiter_bytes():
+                file.write(content)
+            size = file.tell()
+    part.replace(out)
+    return size
+
+
+@asynccontextmanager
+async def _gateway(access: Access) -> AsyncGenerator[httpx.AsyncClient]:
+    async with (
+        signed_in(access, "touchline sessions", Scope.READ) as (server, token),
+        httpx.AsyncClient(base_url=server, headers={"Authorization": f"Bearer {token}"}, timeout=SILENCE_S) as gateway,
+    ):
+        try:
+            yield gateway
+        except httpx.RequestError as error:
+            why = f"{gateway.base_url}: {type(error).__name__}"
+            raise Unavailable("the gateway did not answer", why=why) from error
