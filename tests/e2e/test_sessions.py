@@ -95,6 +95,7 @@ async def test_every_chart_leads_to_its_rows(page: Page) -> None:
 
     await page.get_by_role("link", name="Events in").click()
     await page.get_by_role("link", name="Hour").click()
+    await page.get_by_role("link", name="Wrong shape of data").click()
     await expect(page.get_by_role("region", name="Quarantined events")).to_contain_text("Wrong shape of data")
 
 
