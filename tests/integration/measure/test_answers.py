@@ -37,6 +37,7 @@ FILTERS = [
     Filter(),
     Filter(since=NOW - timedelta(days=3)),
     Filter(since=NOW - timedelta(days=30), until=NOW - timedelta(days=2)),
+    Filter(since=NOW - timedelta(days=390)),
     Filter(gateway="gate-1"),
     Filter(gateway=""),
     Filter(orchestrator="0xAA", model="flux"),

@@ -20,6 +20,7 @@ COLUMNS = {
     Dimension.GPU: "gpu_id",
     Dimension.WORKFLOW_TYPE: "workflow_type",
 }
+LONG_MS = 31 * 86_400_000
 LOWER_CASE = frozenset({"orchestrator_address"})  # as the facts keep it
 SEARCHED = (
     "workflow_session_id",
@@ -39,6 +40,7 @@ RANGE = """tenant_id = {tenant_id:UUID}
 class Condition:
     sql: str
     values: dict[str, object]
+    is_long: bool  # so long a time that all its values may not fit in memory
 
 
 def condition(wanted: Filter, covered: Range) -> Condition:
@@ -55,7 +57,8 @@ def condition(wanted: Filter, covered: Range) -> Condition:
         parts.append(_search())
         values["search"] = wanted.search.strip()
     parts += _bounds(wanted, values)
-    return Condition("\n    AND ".join(parts), values)
+    is_long = covered.until_ms - covered.since_ms > LONG_MS
+    return Condition("\n    AND ".join(parts), values, is_long)
 
 
 def days(covered: Range) -> tuple[date, date]:

@@ -7,14 +7,16 @@ Invariant: FINAL leaves old versions and deleted rows out before anything is cou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 
 from touchline.measure.sessions.model import SessionRow
 
-from .conditions import COLUMNS
+from .conditions import COLUMNS, Condition
 from .model import Dimension, Leaders, Metric, Order
 
-LEVELS = "0.5, 0.9, 0.95, 0.99"
+LEVELS = (0.5, 0.9, 0.95, 0.99)
+A_LITTLE = 1e-10
 # Partitions are months of the day a session starts on, which is a part of the key: no row has versions in two.
 SETTINGS = "SETTINGS do_not_merge_across_partitions_select_final = 1"
 
@@ -27,43 +29,50 @@ TALLY = """count() AS sessions,
     sum(error_count) AS errors"""
 
 
-def percentiles(metric: Metric, levels: str = LEVELS) -> str:
-    """How many have the metric, and the values that those shares of them do not exceed.
+def percentiles(metric: Metric, is_long: bool, levels: Sequence[float] = LEVELS) -> str:
+    """How many have the metric, and the values that those shares of them do not exceed: exact either way.
 
-    Exact; weighted, because few milliseconds occur often: that takes the memory of the different ones only.
+    Keeping every value is quick. Over a long time only the different ones are kept, with how often they occur. Where
+    a share is a whole number of values the first function would take the next one: it is asked for a little less.
     """
-    values = f"quantilesExactWeightedIf({levels})(assumeNotNull({metric}), 1, {metric} IS NOT NULL) AS {metric}_levels"
-    return f"count({metric}) AS {metric}_count, {values}"
+    if is_long:
+        shares = ", ".join(map(str, levels))
+        values = f"quantilesExactWeightedIf({shares})(assumeNotNull({metric}), 1, {metric} IS NOT NULL)"
+    else:
+        shares = ", ".join(f"{level - A_LITTLE:.10f}" for level in levels)
+        values = f"quantilesExactIf({shares})(assumeNotNull({metric}), {metric} IS NOT NULL)"
+    return f"count({metric}) AS {metric}_count, {values} AS {metric}_levels"
 
 
-METRICS = ",\n    ".join(percentiles(metric) for metric in Metric)
+def _metrics(is_long: bool) -> str:
+    return ",\n    ".join(percentiles(metric, is_long) for metric in Metric)
 
 
-def summary(where: str) -> str:
-    return f"SELECT {TALLY},\n    {METRICS}\nFROM session_rows FINAL\nWHERE {where}\n{SETTINGS}"
+def summary(where: Condition) -> str:
+    return f"SELECT {TALLY},\n    {_metrics(where.is_long)}\nFROM session_rows FINAL\nWHERE {where.sql}\n{SETTINGS}"
 
 
-def series(where: str) -> str:
+def series(where: Condition) -> str:
     return f"""
 SELECT intDiv(session_start_ts, {{step_ms:Int64}}) * {{step_ms:Int64}} AS start_ms,
     {TALLY},
-    {percentiles(Metric.STARTUP, "0.5, 0.95")}
+    {percentiles(Metric.STARTUP, where.is_long, (0.5, 0.95))}
 FROM session_rows FINAL
-WHERE {where}
+WHERE {where.sql}
 GROUP BY start_ms
 ORDER BY start_ms
 LIMIT {{most:UInt32}}
 {SETTINGS}"""
 
 
-def distribution(where: str, metric: Metric) -> str:
+def distribution(where: Condition, metric: Metric) -> str:
     """The bars as rows, and as their last one, without a place, the whole."""
     return f"""
 SELECT roundDown(toFloat64(assumeNotNull({metric})), {{edges:Array(Float64)}}) AS from_ms,
     grouping(from_ms) AS whole,
-    {percentiles(metric)}
+    {percentiles(metric, where.is_long)}
 FROM session_rows FINAL
-WHERE {where}
+WHERE {where.sql}
     AND {metric} IS NOT NULL
 GROUP BY GROUPING SETS ((from_ms), ())
 ORDER BY whole, from_ms
@@ -76,7 +85,7 @@ def key(by: Dimension) -> str:
     return f"nullIf({COLUMNS[by]}, '')"
 
 
-def breakdown(where: str, by: Dimension) -> str:
+def breakdown(where: Condition, by: Dimension) -> str:
     order = "key" if by is Dimension.HOUR else "sessions DESC, key"
     return _groups(where, by, "sessions > 0", order)
 
@@ -88,18 +97,18 @@ _LEADING = {
 }
 
 
-def leaders(where: str, kind: Leaders, by: Dimension) -> str:
+def leaders(where: Condition, kind: Leaders, by: Dimension) -> str:
     counted, order = _LEADING[kind]
     return _groups(where, by, f"{counted} > 0 AND sessions >= {{at_least:UInt32}}", order)
 
 
-def _groups(where: str, by: Dimension, having: str, order: str) -> str:
+def _groups(where: Condition, by: Dimension, having: str, order: str) -> str:
     return f"""
 SELECT {key(by)} AS key,
     {TALLY},
-    {METRICS}
+    {_metrics(where.is_long)}
 FROM session_rows FINAL
-WHERE {where}
+WHERE {where.sql}
 GROUP BY key
 HAVING {having}
 ORDER BY {order}

@@ -40,29 +40,29 @@ class AnswerStore:
         self._analytics = analytics
 
     async def summary(self, tenant_id: TenantId, where: Condition) -> Summary:
-        [row] = await self._rows(tenant_id, queries.summary(where.sql), where.values)
+        [row] = await self._rows(tenant_id, queries.summary(where), where.values)
         return Summary(_tally(row), _metrics(row))
 
     async def series(self, tenant_id: TenantId, where: Condition, seconds: int) -> Sequence[Bucket]:
         """Those in which sessions start."""
         values = where.values | {"step_ms": seconds * 1_000, "most": rules.MOST_BUCKETS}
-        rows = await self._rows(tenant_id, queries.series(where.sql), values)
+        rows = await self._rows(tenant_id, queries.series(where), values)
         return [_bucket(row) for row in rows]
 
     async def distribution(self, tenant_id: TenantId, where: Condition, metric: Metric) -> Distribution:
         values = where.values | {"edges": list(rules.BAR_EDGES)}
-        *bars, whole = await self._rows(tenant_id, queries.distribution(where.sql, metric), values)
+        *bars, whole = await self._rows(tenant_id, queries.distribution(where, metric), values)
         counts = {row["from_ms"]: row[f"{metric}_count"] for row in bars}
         return Distribution(metric, _percentiles(whole, metric), rules.bars_of(counts))
 
     async def breakdown(self, tenant_id: TenantId, where: Condition, by: Dimension, first: int) -> list[Group]:
         values = where.values | {"first": first}
-        rows = await self._rows(tenant_id, queries.breakdown(where.sql, by), values)
+        rows = await self._rows(tenant_id, queries.breakdown(where, by), values)
         return [_group(row) for row in rows]
 
     async def leaders(self, tenant_id: TenantId, where: Condition, board: Board) -> list[Group]:
         values = where.values | {"first": board.first, "at_least": board.at_least}
-        rows = await self._rows(tenant_id, queries.leaders(where.sql, board.kind, board.by), values)
+        rows = await self._rows(tenant_id, queries.leaders(where, board.kind, board.by), values)
         return [_group(row) for row in rows]
 
     async def page(self, tenant_id: TenantId, where: Condition, order: Order, window: Window) -> SessionPage:

@@ -114,8 +114,8 @@ CREATE TABLE IF NOT EXISTS session_rows (
 PARTITION BY toYYYYMM(start_day)
 ORDER BY (tenant_id, start_day, workflow_session_id)
 -- A part has a file for every column and for every field of a segment: full-sized buffers for all of them would pass
--- what one statement may use.
-SETTINGS min_columns_to_activate_adaptive_write_buffer = 1
+-- what one statement may use. A page of sessions is rows from anywhere: small granules read little beside them.
+SETTINGS min_columns_to_activate_adaptive_write_buffer = 1, index_granularity = 1024
 """
 
 CREATE_PLACES = """
