@@ -75,7 +75,7 @@ def on_stage(stack: RunningStack, file: Path) -> Generator[Cast]:
         cast.close()
 
 
-@pytest.mark.chaos
+@pytest.mark.chaos(seconds=25)
 @pytest.mark.timeout(900)
 async def test_an_import_is_exact_whoever_dies(chaos: Chaos, tmp_path: Path) -> None:
     chance = chaos.random("measure")
