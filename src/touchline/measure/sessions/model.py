@@ -130,7 +130,7 @@ class Capability:
     gpus: tuple[tuple[str, str], ...]  # (model, GPU id); blank model where the row names none
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # nobody changes one; a frozen one takes long to make
 class SessionRow:
     """`fact_workflow_sessions`: one a session."""
 
@@ -180,7 +180,7 @@ class SessionRow:
     quality_flags: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # nobody changes one; a frozen one takes long to make
 class SegmentRow:
     """`fact_workflow_session_segments`: one for each time that an orchestrator served the session."""
 
@@ -206,7 +206,7 @@ class SegmentRow:
     quality_flags: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # nobody changes one; a frozen one takes long to make
 class ParameterRow:
     """`fact_workflow_param_updates`: one for each update of parameters."""
 
@@ -223,7 +223,7 @@ class ParameterRow:
     quality_flags: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # nobody changes one; a frozen one takes long to make
 class SessionFacts:
     """Everything that follows from one session's evidence. It is written and replaced as a whole."""
 
