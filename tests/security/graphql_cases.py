@@ -20,6 +20,7 @@ from graphql import (
     is_leaf_type,
     is_list_type,
     is_non_null_type,
+    is_required_argument,
     is_union_type,
 )
 
@@ -85,7 +86,7 @@ def _fields(kind: GraphQLObjectType, schema: GraphQLSchema, depth: int) -> str:
     """Fields with arguments are asked for without them, where they can be. Aliases: members of a union may differ."""
     chosen: list[str] = []
     for name, field in kind.fields.items():
-        needs_arguments = any(is_non_null_type(argument.type) for argument in field.args.values())
+        needs_arguments = any(map(is_required_argument, field.args.values()))
         assert not needs_arguments, f"{kind.name}.{name} needs arguments: teach the matrix to give them"
         below = get_named_type(field.type)
         if is_leaf_type(below) or depth < DEEPEST:

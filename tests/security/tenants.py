@@ -17,7 +17,9 @@ from tests.integration.gateway.graphql.processed import processed
 from tests.integration.gateway.graphql.site import Needs, Person, Plan, Site, running_site
 from tests.support import matches
 from tests.support.matches import event_id
+from tests.support.measuring import Measuring
 from tests.support.postgres import PostgresServer
+from tests.support.sessions import NOON, trace
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
 from touchline.contracts.events.videos import JobChanged
 from touchline.contracts.events.watch import GoalVideoDropped
@@ -91,7 +93,7 @@ async def two_tenants(needs: Needs, server: PostgresServer) -> AsyncGenerator[Te
             WORD,
         }
         unknown = _ids(site, eve, _nothing_like(mine), uuid4().hex, f"{uuid4().hex}@example.org", "another secret")
-        unknown |= {"job_id": str(uuid4()), "match_id": "999", "event_id": event_id(999)}
+        unknown |= {"job_id": str(uuid4()), "match_id": "999", "event_id": event_id(999), "session_id": "no|session"}
         watch = Watch(site, server, eve, [ids["artifact_hash"] for ids in theirs])
         sides = Sides(theirs, unknown | {"own_media_token": theirs[0]["own_media_token"]}, secrets, watch.look)
         yield Tenants(site, ada, eve, sides, Stage(address, ada.token, _stirring(site, ada, eve)))
@@ -108,8 +110,8 @@ async def _owned(site: Site, eve: Person, mine: Upload, state: str) -> Ids:
         async with site.world.database.transaction(eve.principal) as transaction:
             await changes.delete(transaction, upload.artifact_hash, site.world.clock.now())
     token = site.media.links.manifest(site.world.ours.id, mine.playback_id, mine.artifact_hash).url.split("/")[2]
-    football = await _watched(site, eve, upload)
-    return _ids(site, eve, upload, key, email) | {"own_media_token": token, "job_id": job_id} | football
+    football, measured = await _watched(site, eve, upload), await _measured(site, eve)
+    return _ids(site, eve, upload, key, email) | {"own_media_token": token, "job_id": job_id} | football | measured
 
 
 async def _watched(site: Site, eve: Person, upload: Upload) -> dict[str, str]:
@@ -125,6 +127,15 @@ async def _watched(site: Site, eve: Person, upload: Upload) -> dict[str, str]:
             matches.video(tenant, named, upload.artifact_hash),
         )
     return {"match_id": str(number), "event_id": named}
+
+
+async def _measured(site: Site, eve: Person) -> dict[str, str]:
+    """A session, and something that could not be read."""
+    measuring, stream = Measuring(site.world.database, site.needs.analytics, eve.principal.tenant_id), uuid4().hex
+    begun = trace(stream, NOON, "gateway_receive_stream_request", stream_id=stream, request_id=MARK)
+    await measuring.deliver(stream, [begun | {"gateway": MARK}, {"type": "stream_trace", "data": MARK}])
+    await measuring.fold()
+    return {"session_id": f"{stream}|{MARK}"}
 
 
 async def _dead_job(site: Site, eve: Person, upload: Upload) -> str:

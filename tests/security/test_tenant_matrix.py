@@ -110,8 +110,14 @@ async def test_the_same_questions_find_what_is_ones_own(tenants: Tenants) -> Non
         if comparable(await case.run(own), own) != comparable(await case.run(unknown), unknown)
     }
     found_by_id = {"node", "vod", "clip", "playback", "arrivedParts", "video", "job", "match", "goal"}
+    found_by_id |= {"workflowSession", "artifactStates", "artifactEventsConnection"}
     pages = {"vodsConnection(page.after)", "vodsConnection(page.before)", "search(after)"}
-    filters = {"search(filters.videos)", "jobsConnection(filter.videoId)", "clipsConnection(artifactHash)"}
+    filters = {
+        "storageEventsConnection(artifactHash)",
+        "search(filters.videos)",
+        "jobsConnection(filter.videoId)",
+        "clipsConnection(artifactHash)",
+    }
     assert found == {f"Query.{name}" for name in found_by_id | pages | filters}
 
 

@@ -94,7 +94,7 @@ SEARCH = dict.fromkeys(
     ("process.search", "process.search_spelling", "process.search_suggestions"), WORKERS | {"touchline_readonly"}
 ) | dict.fromkeys(("process.forget_video", "process.refresh_search_materialized"), WORKERS | {"touchline_system"})
 WAYS = ("bitmapscan", "hashjoin", "mergejoin", "nestloop", "seqscan", "sort")
-PLANS = {"enable_hashjoin=on", "jit=off"} | {f"enable_{way}=off" for way in WAYS}
+PLANS = {"enable_hashjoin=on", "jit=off", "plan_cache_mode=force_generic_plan"} | {f"enable_{way}=off" for way in WAYS}
 DEFINERS = """
 SELECT p.oid::regproc::text, p.proowner::regrole::text, p.proconfig,
        ARRAY(SELECT r.rolname::text FROM pg_roles AS r

@@ -74,13 +74,13 @@ class StorageEvent:
 
 
 @strawberry.type(description="Oldest first, forwards only.")
-class ArtifactEventPage:
+class ArtifactEventConnection:
     edges: list[Edge[ArtifactEvent]]
     page_info: PageInfo
 
 
 @strawberry.type(description="Oldest first, forwards only.")
-class StorageEventPage:
+class StorageEventConnection:
     edges: list[Edge[StorageEvent]]
     page_info: PageInfo
 
@@ -107,7 +107,7 @@ class LifecycleQueries:
     @strawberry.field(description="What happened to one artifact.")
     async def artifact_events_connection(
         self, info: Info, artifact_hash: str, page: PageInput | None = None
-    ) -> ArtifactEventPage:
+    ) -> ArtifactEventConnection:
         context = info.context
         context.principal.require(Scope.READ)
         wanted = parse_artifact_hash(artifact_hash)
@@ -115,12 +115,12 @@ class LifecycleQueries:
         size, after = _asked(page, cursor)
         found = await context.parts.sources.lifecycle.events(context.principal, [wanted], after, size + 1)
         edges, more = _edges(found, size, _event, cursor)
-        return ArtifactEventPage(edges=edges, page_info=_page_info(edges, after, more))
+        return ArtifactEventConnection(edges=edges, page_info=_page_info(edges, after, more))
 
     @strawberry.field(description="Where bytes went: of one artifact, or of all.")
     async def storage_events_connection(
         self, info: Info, artifact_hash: str | None = None, page: PageInput | None = None
-    ) -> StorageEventPage:
+    ) -> StorageEventConnection:
         context = info.context
         context.principal.require(Scope.READ)
         hashes = [] if artifact_hash is None else [parse_artifact_hash(artifact_hash)]
@@ -128,7 +128,7 @@ class LifecycleQueries:
         size, after = _asked(page, cursor)
         found = await context.parts.sources.lifecycle.storage_events(context.principal, hashes, after, size + 1)
         edges, more = _edges(found, size, _storage_event, cursor)
-        return StorageEventPage(edges=edges, page_info=_page_info(edges, after, more))
+        return StorageEventConnection(edges=edges, page_info=_page_info(edges, after, more))
 
 
 def _asked(page: PageInput | None, cursor: Cursor) -> tuple[int, int]:

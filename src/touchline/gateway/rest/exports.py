@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from touchline.kernel import Scope
-from touchline.measure.answers.exports import Kind
+from touchline.measure.answers.export_store import Kind
 from touchline.measure.answers.files import MEDIA_TYPES, Format, encoded
 from touchline.measure.answers.model import Filter, Metric, Outcome
 

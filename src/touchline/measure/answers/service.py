@@ -16,9 +16,9 @@ from touchline.platform.clickhouse.client import Analytics, ArrowTable
 
 from . import rules
 from .conditions import Condition, condition
-from .details import DetailStore
-from .exports import ExportStore, Kind
-from .intake import IntakeStore
+from .detail_store import DetailStore
+from .export_store import ExportStore, Kind
+from .intake_store import IntakeStore
 from .model import (
     Board,
     Bucket,

@@ -14,7 +14,7 @@ from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]
 from tests.support.answering import NOW, made_up_facts, written
 from touchline.kernel import Role, Scope
 from touchline.measure.answers import exports
-from touchline.measure.answers.exports import COLUMNS, Kind
+from touchline.measure.answers.export_store import COLUMNS, Kind
 
 from .site import Person, Site
 

@@ -10,7 +10,15 @@ from uuid import uuid4
 import pytest
 
 from touchline.contracts.rpc.v1 import lifecycle_pb2, node_pb2
-from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState, GetArtifactStatesRequest, GetArtifactStatesResponse
+from touchline.contracts.rpc.v1.lifecycle_pb2 import (
+    ArtifactState,
+    GetArtifactEventsRequest,
+    GetArtifactEventsResponse,
+    GetArtifactStatesRequest,
+    GetArtifactStatesResponse,
+    GetStorageEventsRequest,
+    GetStorageEventsResponse,
+)
 from touchline.contracts.rpc.v1.node_pb2 import NodeCommand, NodeMessage
 from touchline.kernel import Clock, Principal, Role, Scope, TenantId, UserId
 from touchline.platform.rpc.client import RpcClient, Stub
@@ -37,6 +45,12 @@ class Service:
 
     async def get_artifact_states(self, request: GetArtifactStatesRequest, call: Call) -> GetArtifactStatesResponse:
         return await self.answering(request, call)
+
+    async def get_artifact_events(self, request: GetArtifactEventsRequest, call: Call) -> GetArtifactEventsResponse:
+        return GetArtifactEventsResponse()
+
+    async def get_storage_events(self, request: GetStorageEventsRequest, call: Call) -> GetStorageEventsResponse:
+        return GetStorageEventsResponse()
 
 
 class Lines:
