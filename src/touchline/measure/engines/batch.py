@@ -19,6 +19,7 @@ from touchline.measure.sessions.model import Capability, Event
 from touchline.measure.sessions.rules import Directory, Rules
 from touchline.platform.crew import crew
 
+from .collecting import uncollected
 from .columns import NO_SESSION, Columns
 from .distinct import Distinct, distinct
 from .extraction import Extract, extract
@@ -101,6 +102,11 @@ def _share_of(session_id: str, count: int) -> int:
 
 def conclude_share(share: Share) -> list[Lines]:
     """Sorted by session."""
+    with uncollected():
+        return _concluded(share)
+
+
+def _concluded(share: Share) -> list[Lines]:
     directory = Directory.of(share.capabilities)
     evidence = {one.session_id: one for one in evidence_of(share.columns)}
     for session_id, events in share.events.items():

@@ -6,7 +6,6 @@ Invariant: exact. The quick parser's word counts only for lines of the plain sha
 
 from __future__ import annotations
 
-import gc
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from touchline.kernel.errors import Conflict
 from touchline.measure.sessions.reading import LARGEST_BYTES, Accepted, Ignored, Quarantined, Reason, read_text
 
+from .collecting import uncollected
 from .columns import Columns, no_columns
 from .guards import doubtful
 from .inputs import records_of
@@ -62,13 +62,8 @@ _OPEN, _CLOSE, _END = ord("{"), ord("}"), ord("\n")
 def extract(piece: Piece) -> Extract:
     if not piece.whole:
         return _too_long(piece)
-    collecting = gc.isenabled()
-    gc.disable()  # hundreds of thousands of small objects, none of them in a cycle
-    try:
+    with uncollected():
         return _Extraction(piece).result()
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _too_long(piece: Piece) -> Extract:

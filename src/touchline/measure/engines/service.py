@@ -10,6 +10,7 @@ from typing import Any
 from touchline.measure.sessions.rules import Rules
 
 from . import batch, incremental
+from .collecting import uncollected
 from .inputs import plain_files
 from .model import Engine, Source, Tell, report_of
 from .outputs import drafted, write, write_report
@@ -28,7 +29,7 @@ class Order:
 
 def build(order: Order, rules: Rules, tell: Tell) -> dict[str, Any]:
     """The report, which also lies in the folder."""
-    with drafted(order.out, force=order.force) as draft, ExitStack() as stack:
+    with uncollected(), drafted(order.out, force=order.force) as draft, ExitStack() as stack:
         work = draft / "work"
         sources = (Source(name, path) for name, path in plain_files(order.inputs, work))
         if order.engine is Engine.BATCH:
