@@ -29,7 +29,8 @@ ACTORS = Path(__file__).parent / "support" / "queues"
 PEERS = ROOT / "build" / "bench-queue"
 BATCHES = {"floor": (500,), "pgqueuer": (100, 500, 1000), "ours": (500, 1000), "procrastinate": (50,), "dbos": (50,)}
 SHARES = {"procrastinate": 10, "dbos": 40}  # of the jobs: they take longer
-LATENCY_JOBS = 150
+LATENCY_JOBS = 300
+WARM_UP = 10  # jobs of each queue that are not counted: they open and warm its connections
 TENANT = "00000000-0000-0000-0000-000000000007"
 Figures = dict[str, float | str]
 
@@ -95,12 +96,15 @@ class Queue:
     def latencies_ms(self) -> list[float]:
         server = self.start("serve", 0)
         added = subprocess.run(
-            [*self._command, "add", self._url, str(LATENCY_JOBS)], check=True, stdout=subprocess.PIPE, text=True
+            [*self._command, "add", self._url, str(WARM_UP + LATENCY_JOBS)],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         time.sleep(1)  # what is not begun by then is not counted, and missing ones are said
         out, _ = server.communicate("\n")
         begun = dict(line.split() for line in out.splitlines())
-        pairs = [line.split() for line in added.stdout.splitlines()]
+        pairs = [line.split() for line in added.stdout.splitlines()][WARM_UP:]
         return [(float(begun[name]) - float(at)) * 1000 for name, at in pairs if name in begun]
 
 
