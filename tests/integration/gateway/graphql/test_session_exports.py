@@ -13,7 +13,7 @@ from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]
 
 from tests.support.answering import NOW, made_up_facts, written
 from touchline.kernel import Role, Scope
-from touchline.measure.answers import exports
+from touchline.measure.answers import export_store
 from touchline.measure.answers.export_store import COLUMNS, Kind
 
 from .site import Person, Site
@@ -37,7 +37,7 @@ async def filled(site: Site, count: int) -> tuple[Person, list[Any]]:
 
 
 async def test_every_column_of_every_session(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports, "PORTION", 7)  # several portions, of few sessions
+    monkeypatch.setattr(export_store, "PORTION", 7)  # several portions, of few sessions
     person, facts = await filled(site, 40)
     rows = list(csv.DictReader(io.StringIO((await fetched(site, person)).decode())))
     assert {row["workflow_session_id"] for row in rows} == {one.session.workflow_session_id for one in facts}
@@ -57,7 +57,7 @@ async def test_every_column_of_every_session(site: Site, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("kind", [Kind.SEGMENTS, Kind.PARAM_UPDATES])
 async def test_parts_of_sessions(site: Site, kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports, "PORTION", 7)
+    monkeypatch.setattr(export_store, "PORTION", 7)
     person, facts = await filled(site, 40)
     wanted = [
         (part.workflow_session_id, part.segment_index)
