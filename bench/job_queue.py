@@ -29,7 +29,7 @@ ACTORS = Path(__file__).parent / "support" / "queues"
 PEERS = ROOT / "build" / "bench-queue"
 BATCHES = {"floor": (500,), "pgqueuer": (100, 500, 1000), "ours": (500, 1000), "procrastinate": (50,), "dbos": (50,)}
 SHARES = {"procrastinate": 10, "dbos": 40}  # of the jobs: they take longer
-LATENCY_JOBS = 300
+LATENCY_JOBS = 1000
 WARM_UP = 10  # jobs of each queue that are not counted: they open and warm its connections
 TENANT = "00000000-0000-0000-0000-000000000007"
 Figures = dict[str, float | str]
@@ -190,8 +190,8 @@ async def measure(arguments: argparse.Namespace) -> Figures:
         queues["ours"] = Queue("ours", where.worker_url)
         queues = {name: queues[name] for name in BATCHES}
         figures: Figures = {"load average": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"}
+        figures |= await asyncio.to_thread(latencies, queues)  # first: nobody vacuums yet what others have left
         figures |= await asyncio.to_thread(speeds, queues, arguments.count, arguments.rounds)
-        figures |= await asyncio.to_thread(latencies, queues)
         figures |= await asyncio.to_thread(flatness, where.worker_url, arguments.most)
     return figures
 
