@@ -197,7 +197,8 @@ async def measure(arguments: argparse.Namespace) -> Figures:
         queues["ours"] = Queue("ours", where.worker_url)
         queues = {name: queues[name] for name in BATCHES}
         figures: Figures = {"load average": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"}
-        figures |= await asyncio.to_thread(latencies, queues, arguments.rounds)  # first: nobody vacuums yet what others have left
+        # First: nobody vacuums yet what others have left.
+        figures |= await asyncio.to_thread(latencies, queues, arguments.rounds)
         figures |= await asyncio.to_thread(speeds, queues, arguments.count, arguments.rounds)
         figures |= await asyncio.to_thread(flatness, where.worker_url, arguments.most)
     return figures

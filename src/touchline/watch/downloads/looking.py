@@ -19,10 +19,11 @@ from touchline.kernel import TouchlineError
 from touchline.kernel.errors import NotFound
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded
 from touchline.media.fingerprint.formats import to_text
-from touchline.media.fingerprint.model import Style, Way
+from touchline.media.fingerprint.model import USUAL, Fingerprint, Style, Way
 from touchline.media.fingerprint.service import take_fingerprint
 from touchline.media.sandbox import Sandbox
 from touchline.platform.scratch import Scratch
+from touchline.platform.together import together
 from touchline.watch.ground import Ground
 from touchline.watch.model import FoundRef, GoalRef
 
@@ -100,8 +101,8 @@ class Looking:
             return Hashed(Outcome.OVER if goal is None else Outcome.FAILED)
         try:
             async with self._copy(found) as path:
-                taken = await take_fingerprint(self.sandbox, path, lambda share: heartbeat(f"{share:.0%}"))
-                careful = await take_fingerprint(self.sandbox, path, lambda share: heartbeat(f"{share:.0%}"), CAREFUL)
+                both = (self._fingerprint(path, way, heartbeat) for way in (USUAL, CAREFUL))
+                taken, careful = await together(*both)
         except (InvalidMedia, MediaLimitExceeded, NotFound) as error:
             return await self._give_up(same, error)
         async with self._at(same) as (store, living):
@@ -110,6 +111,9 @@ class Looking:
             await store.fingerprinted(living, same.videos, f"{to_text(taken)}\n{to_text(careful)}")
         _LOG.info("[HASH] Generated hash", extra={"event": goal.name, "post": found.url, "frames": len(taken)})
         return Hashed(Outcome.DONE, len(taken))
+
+    async def _fingerprint(self, path: Path, way: Way, heartbeat: Heartbeat) -> Fingerprint:
+        return await take_fingerprint(self.sandbox, path, lambda share: heartbeat(f"{share:.0%}"), way)
 
     @asynccontextmanager
     async def _at(self, same: SameFile) -> AsyncGenerator[tuple[DownloadStore, GoalRef | None]]:
