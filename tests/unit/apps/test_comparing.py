@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from touchline.apps.demonstration.comparing import compare, ended
-from touchline.watch.showing.model import Goal, Video
+from touchline.watch.showing.model import Goal, Match, Video
 
 NOW = datetime(2026, 3, 14, 15, tzinfo=UTC)
 
@@ -40,6 +40,7 @@ GOAL = Goal(
     "1_10_7_Goal_1", 1, 1, 10, "Home", 7, "A. Scorer", "Goal", "Normal Goal", 3, None, 1, 0, NOW, 3, NOW, True, 2, NOW,
     None, 2, True, NOW, "found", NOW, 0, 2, 2, 2, 1, (), (video("111"),),
 )  # fmt: skip
+MATCH = Match(1, "completed", "FT", 90, NOW, 39, "League", 10, "Home", 11, "Away", 1, 0, NOW, NOW, None, 1)
 
 
 def test_a_goal_is_right_when_its_best_video_shows_it() -> None:
@@ -66,9 +67,12 @@ def test_a_goal_that_never_was_is_told_too() -> None:
     assert [(each.truth, each.right) for each in told] == [("2 posts of 1 videos", True), ("no such goal", False)]
 
 
-def test_the_day_has_ended_when_every_search_has_and_nothing_else_is_there() -> None:
+def test_the_day_has_ended_when_matches_and_searches_have_and_nothing_else_is_there() -> None:
     day = truth(true_goal(), true_goal("1/2", "annulled", player=9))
-    assert ended(day, {1: [GOAL]})
-    assert not ended(day, {1: [replace(GOAL, download_complete=False)]})
-    assert not ended(day, {1: [GOAL, replace(GOAL, player_id=9)]})
-    assert not ended(day, {})
+    over = {1: MATCH}
+    assert ended(day, {1: [GOAL]}, over)
+    assert not ended(day, {1: [replace(GOAL, download_complete=False)]}, over)
+    assert not ended(day, {1: [GOAL, replace(GOAL, player_id=9)]}, over)
+    assert not ended(day, {}, over)
+    assert not ended(day, {1: [GOAL]}, {1: replace(MATCH, completed_at=None)})
+    assert not ended(day, {1: [GOAL]}, {})

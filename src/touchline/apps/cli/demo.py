@@ -62,26 +62,31 @@ def _world(loaded: Loaded, state: State, script: Path) -> Role:
 
     begins = ["--starts-at", state.starts_at] if state.starts_at else ["--starts-in", "3s"]
     folder = str(loaded.settings.data / "demo" / "videos")
-    options = ["--script", str(script.absolute()), "--port", str(state.port), "--folder", folder, "--json", *begins]
+    day = ["--script", str(script.absolute()), "--playing", str(state.playing), *begins]
+    options = [*day, "--port", str(state.port), "--folder", folder, "--json"]
     command = [sys.executable, "-m", "touchline", "world", "serve", *options]
     return Role("world", command, f"{profile.world_url(state)}/world/clock")
 
 
 async def _show(loaded: Loaded, state: State, *, open_browser: bool, as_json: bool) -> None:
-    from touchline.apps import wiring
+    from touchline.apps import watching, wiring
     from touchline.apps.demonstration import comparing, profile, showing
     from touchline.apps.handover import hand_over
 
     world = profile.world_url(state)
     truth = await showing.world_document(world, "truth")
     begins = (await showing.world_document(world, "day"))["matches"][0]["kick_off"]
-    profile.write_state(loaded.settings.data / "demo", replace(state, starts_at=begins))
+    folder, state = loaded.settings.data / "demo", replace(state, starts_at=begins)
+    profile.write_state(folder, state)
+    if state.playing > 1:
+        await watching.ingest(loaded, None, None)  # the first time, matches are fetched by themselves
     url, link = f"{wiring.gateway_url(loaded)}/matches", await showing.sign_in_link(loaded)
     if not as_json:
         show(f"\nThe matches are at {url}\nSign in and watch them, once, with {link}\n")
     if open_browser and _has_screen() and not await hand_over(link, typer.launch):
         progress("The browser did not come for the link: open it yourself.")
     compared = await showing.Follower(loaded, truth, progress).follow()
+    profile.write_state(folder, state.after_the_day())
     search = await showing.found_by_search(truth, READ_WITHIN)
     if as_json:
         show_json({"url": url, "sign_in_link": link, "goals": [asdict(each) for each in compared], "search": search})

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from touchline.watch.showing.model import Goal
+from touchline.watch.showing.model import Goal, Match
 
 STANDS = "stands"
 
@@ -31,11 +31,12 @@ def compare(truth: Mapping[str, Any], goals: Mapping[int, Sequence[Goal]]) -> li
     return [*told, *(_invented(each, names) for each in invented if not _is_told(each, truth))]
 
 
-def ended(truth: Mapping[str, Any], goals: Mapping[int, Sequence[Goal]]) -> bool:
-    """Every goal that stands is there and its search is over, and nothing else is there."""
+def ended(truth: Mapping[str, Any], goals: Mapping[int, Sequence[Goal]], matches: Mapping[int, Match]) -> bool:
+    """Every match is over; every goal that stands is there and its search is over, and nothing else is there."""
     standing = {_identity(goal) for goal in truth["goals"] if goal["outcome"] == STANDS}
     found = {_identity_of(goal): goal for match in goals.values() for goal in match}
-    return found.keys() == standing and all(goal.download_complete for goal in found.values())
+    over = all(match["id"] in matches and matches[match["id"]].completed_at for match in truth["matches"])
+    return over and found.keys() == standing and all(goal.download_complete for goal in found.values())
 
 
 Identity = tuple[int, int, int | None, int, int]

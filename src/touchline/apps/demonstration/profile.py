@@ -33,16 +33,21 @@ INTERVALS = {
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a later demo of the same data folder needs, so that its world is the same one."""
+    """What a later demo of the same data folder needs: a day that was broken off goes on in the same world."""
 
     port: int
     starts_at: str | None = None  # when the first match kicked off
+    playing: int = 1  # which time the day is played
+
+    def after_the_day(self) -> State:
+        """The next demo plays it anew, with matches of its own."""
+        return State(self.port, None, self.playing + 1)
 
 
 def read_state(folder: Path) -> State:
     try:
         document = json.loads((folder / "world.json").read_text())
-        return State(int(document["port"]), document.get("starts_at"))
+        return State(int(document["port"]), document.get("starts_at"), int(document.get("playing", 1)))
     except (OSError, ValueError, KeyError, TypeError):
         return State(_free_port())
 

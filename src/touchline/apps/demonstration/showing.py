@@ -28,7 +28,7 @@ from touchline.kernel import SystemClock, TenantId
 from touchline.kernel.errors import Unavailable
 from touchline.platform.postgres.database import Database
 from touchline.watch import queries
-from touchline.watch.showing.model import Goal
+from touchline.watch.showing.model import Goal, Match
 
 from .comparing import Compared, compare, ended
 
@@ -57,7 +57,7 @@ async def world_document(url: str, path: str) -> dict[str, Any]:
 
 @dataclass
 class Follower:
-    """Follows the day until every goal's search is over."""
+    """Follows the day until its matches and every goal's search are over."""
 
     loaded: Loaded
     truth: Mapping[str, Any]
@@ -66,22 +66,24 @@ class Follower:
     async def follow(self) -> list[Compared]:
         told: dict[tuple[str, int], str] = {}
         goals: Goals = {}
+        matches: Mapping[int, Match] = {}
         async with wiring.open_database(self.loaded) as database:
             tenant = await watch_tenant(database, self.loaded.settings.watch.tenant)
             try:
                 async with asyncio.timeout(PATIENCE.total_seconds()):
-                    while not ended(self.truth, goals):
+                    while not ended(self.truth, goals, matches):
                         await asyncio.sleep(LOOK_EVERY_S)
                         with suppress(Unavailable):  # a part that died comes back
-                            goals = await self._goals(database, tenant)
+                            goals, matches = await self._seen(database, tenant)
                             self._tell_changes(told, goals)
             except TimeoutError:
                 self.tell("The day took longer than expected; this is what there is.")
         return compare(self.truth, goals)
 
-    async def _goals(self, database: Database, tenant: TenantId) -> Goals:
+    async def _seen(self, database: Database, tenant: TenantId) -> tuple[Goals, Mapping[int, Match]]:
+        ids = [match["id"] for match in self.truth["matches"]]
         async with database.transaction(tenant) as transaction:
-            return await queries.goals_of_matches(transaction, [match["id"] for match in self.truth["matches"]])
+            return await queries.goals_of_matches(transaction, ids), await queries.matches(transaction, ids)
 
     def _tell_changes(self, told: dict[tuple[str, int], str], goals: Goals) -> None:
         now = {goal.key: goal for match in goals.values() for goal in match}

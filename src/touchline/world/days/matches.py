@@ -21,6 +21,7 @@ from .telling import AnyHappening, GoalHappening, Happening, Kick
 from .timeline import Timeline, timeline
 
 FIRST_FIXTURE = 9_000_000
+IDS_OF_A_PLAYING = 100_000  # more than any id of a team
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Ground:
 def build_match(script: Script, match: Match, number: int, leagues: Mapping[int, League]) -> BuiltMatch:
     field = f"matches[{number}]"
     teams = sides(match, field)
-    ground = Ground(script, match, field, teams, timeline(match, field), FIRST_FIXTURE + teams.home.id)
+    ground = Ground(script, match, field, teams, timeline(match, field), _fixture_id(script, teams))
     happenings = _happenings(ground)
     goals = [each for each in happenings if isinstance(each, GoalHappening)]
     truth = tuple(_truth(ground, goal, goals) for goal in goals)
@@ -60,6 +61,10 @@ def build_match(script: Script, match: Match, number: int, leagues: Mapping[int,
     posts += chatter(desk, (teams.home, teams.away), max(span[0], 0), span[1], match.chatter)
     fixture = _fixture(ground, happenings, _league(ground, leagues))
     return BuiltMatch(fixture, truth, tuple(posts), _settled(fixture))
+
+
+def _fixture_id(script: Script, teams: Sides) -> int:
+    return FIRST_FIXTURE + (script.playing - 1) * IDS_OF_A_PLAYING + teams.home.id
 
 
 def _settled(fixture: Fixture) -> int:
@@ -95,7 +100,7 @@ def _happenings(ground: Ground) -> list[AnyHappening]:
     for place, (at_ms, second, n, incident) in enumerate(sorted(found, key=lambda each: each[:3]), 1):
         is_goal = isinstance(incident, GoalIncident)
         numbers[is_goal] = numbers.get(is_goal, 0) + 1
-        key = f"{ground.fixture_id}/{numbers[is_goal]}"
+        key = f"{FIRST_FIXTURE + ground.sides.home.id}/{numbers[is_goal]}"  # the same in every playing
         happenings.append(_happening(ground, incident, n, (key, place * telling.PLACES, at_ms, second)))
     return happenings
 

@@ -213,7 +213,7 @@ class Outcome(StrEnum):
 class Goal:
     """What truly happened, as the feed tells it in the end."""
 
-    key: str  # fixture and number: "9000001/2"
+    key: str  # fixture, as it is in the first playing, and number: "9000001/2"
     fixture_id: int
     team_id: int  # whose score it counts for
     player: Player

@@ -182,5 +182,6 @@ class Script(Part):
     name: str = "A match day"
     date: dt.date = dt.date(2026, 3, 14)
     seed: int = 1
+    playing: int = Field(default=1, ge=1, le=10_000)
     matches: tuple[Match, ...] = Field(min_length=1, max_length=100)
     faults: tuple[ScriptedFault, ...] = ()

@@ -34,6 +34,15 @@ def test_five_lines_make_a_lively_day(tmp_path: Path) -> None:
     assert len(day.posts) > 10
 
 
+def test_a_day_that_is_played_again_differs_in_the_ids_of_its_matches_alone() -> None:
+    script = load(f"seed: 3\n{MATCH}")
+    first, second = build(script), build(script.model_copy(update={"playing": 2}))
+    [one], [other] = first.fixtures, second.fixtures
+    assert one.id != other.id
+    said, again = (repr(day).replace(f"id={day.fixtures[0].id}", "its own id") for day in (first, second))
+    assert said == again
+
+
 @pytest.mark.parametrize(
     "match",
     [

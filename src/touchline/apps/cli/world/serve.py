@@ -17,7 +17,7 @@ from .videos import Folder, cache
 
 if TYPE_CHECKING:
     from touchline.world.application import Access
-    from touchline.world.days.model import Day
+    from touchline.world.days.script import Script
     from touchline.world.opening import Plan
 
 Speed = Annotated[float, typer.Option("--speed", min=0.01, max=1000, help="How fast the day passes; 1 is real time.")]
@@ -31,6 +31,10 @@ StartsIn = Annotated[
 StartsAt = Annotated[
     datetime | None,
     typer.Option("--starts-at", parser=datetime.fromisoformat, metavar="ISO", help="When the first match kicks off."),
+]
+Playing = Annotated[
+    int | None,
+    typer.Option("--playing", min=1, max=10_000, help="Which time this day is played: each has other ids of matches."),
 ]
 Prepare = Annotated[bool, typer.Option("--prepare/--no-prepare", help="Draw all videos first, or each when asked for.")]
 User = Annotated[str, typer.Option("--user", envvar="WORLD_USER", help="Of the account that may search.")]
@@ -48,6 +52,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one for each option
     port: Port = 8090,
     starts_in: StartsIn = "2m",  # pyright: ignore[reportArgumentType] - the parser reads it
     starts_at: StartsAt = None,
+    playing: Playing = None,
     prepare: Prepare = True,
     folder: Folder = None,
     user: User = "touchline",
@@ -58,10 +63,12 @@ def serve(  # noqa: PLR0913, PLR0917 - one for each option
 ) -> None:
     """Serve a simulated day: football feed, social network with its videos, Wikidata and a model. Ctrl-C stops it."""
     from touchline.world.application import Access
+    from touchline.world.days.building import build
     from touchline.world.opening import Plan
     from touchline.world.social.account import Account
 
-    day = _day(seed, script, matches, troubled)
+    chosen = _script(seed, script, matches, troubled)
+    day = build(chosen.model_copy(update={"playing": playing or chosen.playing}))
     plan = Plan(day, folder or cache(), speed, starts_in, starts_at, prepare)
     access = Access(Account(user, password), model_key, football_key)
     asyncio.run(_serve(plan, access, port, as_json=as_json))
@@ -101,9 +108,8 @@ def _tell(url: str, access: Access, *, as_json: bool) -> None:
     progress("It keeps running; Ctrl-C stops it.")
 
 
-def _day(seed: int, script: Path | None, matches: int, troubled: float) -> Day:
-    from touchline.world.days.building import build
+def _script(seed: int, script: Path | None, matches: int, troubled: float) -> Script:
     from touchline.world.days.generating import Knobs, generate
     from touchline.world.days.loading import read_day
 
-    return read_day(script)[1] if script else build(generate(Knobs(seed, matches, troubled=troubled)))
+    return read_day(script)[0] if script else generate(Knobs(seed, matches, troubled=troubled))
