@@ -20,7 +20,6 @@ from av.video.stream import VideoStream
 
 from touchline.kernel.ids import artifact_hash
 from touchline.media.engines.model import Box, TextRegion
-from touchline.media.poster import make_poster
 from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.scratch import Scratch, open_scratch
@@ -30,7 +29,7 @@ from touchline.process.ocr.rules import kept
 from touchline.process.ocr.store import ReadingStore
 from touchline.process.queue.handler import Finished
 from touchline.process.queue.model import Job, JobStatus, JobType
-from touchline.process.queue.payloads import OcrPayload, SamplePayload, SegmentIndexPayload, parse_payload
+from touchline.process.queue.payloads import OcrPayload, SegmentIndexPayload, parse_payload
 from touchline.process.queue.rules import failure_of
 from touchline.process.queue.worker import Handlers
 from touchline.process.sampling.model import Sampling
@@ -69,7 +68,7 @@ class Stages:
         publisher = Publisher(database, PointerWriter(database, self.objects))
         return {
             JobType.TRANSCODE: Transcoder(self.objects, self.sandbox, self.scratch, publisher, settings),
-            JobType.SAMPLE: Sampler(self.objects, self.sandbox, self.scratch, settings),
+            JobType.SAMPLE: Sampler(database, self.objects, self.sandbox, self.scratch, settings),
             JobType.SEGMENT_INDEX: SegmentIndexer(database),
         }
 
@@ -156,15 +155,22 @@ async def test_a_job_that_does_not_name_its_video_cannot_be_made(world: World, p
     assert await world.execute("SELECT count(*) FROM process.jobs") == [(0,)]
 
 
-@pytest.mark.parametrize(("replacement", "error"), [(None, "OriginalMissing"), (b"a letter", "NotAVideo")])
+ANOTHER = b"another video"  # that plays as well
+REPLACEMENTS = [(None, "OriginalMissing"), (b"a letter", "OriginalReplaced"), (ANOTHER, "OriginalReplaced")]
+
+
+@pytest.mark.parametrize(("replacement", "error"), REPLACEMENTS)
 async def test_an_original_that_goes_between_the_stages_leaves_what_was_made_of_it(
     stages: Stages, tmp_path: Path, replacement: bytes | None, error: str
 ) -> None:
+    """Nor is the text of another video found in this one."""
     video_id = await stages.take_in(make_clip(tmp_path / "clip.mp4", pictures=3))
     await stages.done(JobType.TRANSCODE)
     made = await stages.keys(f"videos/proxy/{video_id}/")
     await stages.objects.delete(original_path(video_id))
-    if replacement:
+    if replacement == ANOTHER:
+        await stages.objects.put_new(original_path(video_id), make_clip(tmp_path / "another.mp4", pictures=4))
+    elif replacement:
         await stages.objects.put_new(original_path(video_id), replacement)
     failed = await stages.failed(JobType.SAMPLE)
     assert failed.error
@@ -199,16 +205,11 @@ async def test_one_picture_is_a_video(stages: Stages, tmp_path: Path) -> None:
     assert await stages.keys(f"frames/{video_id}/") == [f"frames/{video_id}/1/0.jpg"]
 
 
-async def test_six_hours_are_sampled_as_any_other_video(stages: Stages, tmp_path: Path) -> None:
-    """Within the memory that the sandbox gives, and a poster does not look at all of it."""
-    long = make_long(tmp_path / "long.mp4")
-    (tmp_path / "poster").mkdir()
-    poster = await make_poster(stages.sandbox, long, tmp_path / "poster")
-    assert (poster.width, poster.height) == (64, 36)
-    video_id = await stages.world.video()
-    original = original_path(video_id)
-    await stages.objects.put_new(original, long)
-    await stages.world.enqueue(SamplePayload(video_id=video_id, s3_original_path=original))
+async def test_six_hours_play_and_are_sampled_as_any_other_video(stages: Stages, tmp_path: Path) -> None:
+    """Within the memory and the time that the sandbox gives, whatever stage looks at all of it."""
+    video_id = await stages.take_in(make_long(tmp_path / "long.mp4"))
+    await stages.done(JobType.TRANSCODE)
+    assert await stages.video(video_id) == ("playable", True, HOURS * 3_600_000)
     await stages.done(JobType.SAMPLE)
     times = "SELECT timestamp_ms FROM process.frames WHERE video_id = %(id)s ORDER BY 1"
     changes = [number * 4_000_000 for number in range(6)]
