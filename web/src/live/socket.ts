@@ -72,14 +72,16 @@ function answers(
   signal: AbortSignal,
 ): Promise<Failure> {
   return new Promise((resolve) => {
+    let unsubscribe: () => void = () => undefined;
     const end = (failure: Failure) => {
       signal.removeEventListener("abort", onAbort);
+      unsubscribe(); // first: a client that was still connecting would ask over a connection that is being closed
       void client.dispose();
       resolve(failure);
     };
     const onAbort = () => end("closed");
     signal.addEventListener("abort", onAbort, { once: true });
-    client.subscribe(question, {
+    unsubscribe = client.subscribe(question, {
       next: ({ data, errors }) => {
         if (errors !== undefined) end(failureOf(errors));
         else if (data) onData(data);
