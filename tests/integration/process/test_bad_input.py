@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,8 +14,6 @@ import psycopg
 import pytest
 from av.audio.frame import AudioFrame
 from av.audio.stream import AudioStream
-from av.video.frame import VideoFrame
-from av.video.stream import VideoStream
 
 from touchline.kernel.ids import artifact_hash
 from touchline.media.engines.model import Box, TextRegion
@@ -42,12 +39,11 @@ from touchline.process.transcode.pointers import PointerWriter
 from touchline.process.transcode.publishing import Publisher
 from touchline.process.transcode.worker import Transcoder
 
-from .clips import make_clip
+from .clips import HOURS, make_clip, make_long
 from .conftest import World, original_path, until
 from .test_intake import stored
 from .test_worker import Errand, at_once, is_, working
 
-HOURS = 6
 ADD_JOB = """
 INSERT INTO process.jobs (tenant_id, video_id, job_type, payload, unique_key)
 VALUES (platform.current_tenant(), %(video_id)s, 'transcode', %(payload)s, '') RETURNING id
@@ -228,23 +224,6 @@ def make_sound(path: Path) -> Path:
         frame.planes[0].update(bytes(frame.planes[0].buffer_size))
         frame.sample_rate, frame.pts = 48_000, 0
         container.mux(stream.encode(frame))
-        container.mux(stream.encode(None))
-    return path
-
-
-def make_long(path: Path, every_s: int = 20) -> Path:
-    """A tiny picture every twenty seconds, each for itself: six hours in a moment."""
-    with av.open(str(path), "w", format="mp4") as container:
-        stream = container.add_stream("libx264", rate=Fraction(1, every_s), options={"preset": "ultrafast"})
-        assert isinstance(stream, VideoStream)
-        stream.width, stream.height, stream.pix_fmt, stream.gop_size = 64, 36, "yuv420p", 1
-        stream.codec_context.time_base = Fraction(every_s, 1)
-        for number in range(HOURS * 3600 // every_s):
-            frame = VideoFrame(64, 36, "yuv420p")
-            for plane in frame.planes:
-                plane.update(bytes([90 + number // 200 * 20]) * plane.buffer_size)
-            frame.pts, frame.time_base = number, Fraction(every_s, 1)
-            container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
     return path
 
