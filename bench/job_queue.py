@@ -4,8 +4,8 @@ Everything runs on the embedded server as the product starts it, durable, each q
 and 2 worker processes, in turns; a ratio is that of neighbours in time, and the median of them is told. The others
 are installed into `build/bench-queue` on the first run. Each has the best batch size of those tried; ours has the
 whole contract on, and writes its events as the product does (nobody moves them on meanwhile). The floor is bare SQL in
-batches on one plain table. Claims are also timed alone, from a thousand waiting jobs to `--most`, with nothing
-analysed and with an old transaction open.
+batches on one plain table. Claims are also timed alone, from a thousand waiting jobs to `--most`, with statistics that
+know of a thousand only, and with an old transaction open; the ratios are to a thousand waiting.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 import psycopg
+from psycopg.types.json import Jsonb
 from support.postgres import embedded_postgres
 from support.report import percentile, report
 
@@ -30,21 +31,28 @@ PEERS = ROOT / "build" / "bench-queue"
 BATCHES = {"floor": (500,), "pgqueuer": (100, 500, 1000), "ours": (500, 1000), "procrastinate": (50,), "dbos": (50,)}
 SHARES = {"procrastinate": 10, "dbos": 40}  # of the jobs: they take longer
 LATENCY_JOBS = 400
-FEW = 500
+FEW = 500  # jobs that warm a queue up
+FEWEST = 1_000  # waiting while claims are timed
 WARM_UP = 10  # jobs of each queue that are not counted: they open and warm its connections
 TENANT = "00000000-0000-0000-0000-000000000007"
 Figures = dict[str, float | str]
 
+# Ids in order, as the product's own jobs have them: what is measured is not how the disk likes random ones.
 FLOOD = """
 WITH made AS (
   INSERT INTO process.videos (tenant_id, video_id, s3_original_path, size_bytes, content_type)
-  SELECT platform.current_tenant(), gen_random_uuid(), 'x', 1, 'video/mp4' FROM generate_series(1, %s)
+  SELECT platform.current_tenant(), ('00000000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid, 'x', 1,
+         'video/mp4'
+    FROM generate_series(%s::bigint, %s::bigint) AS number
   RETURNING video_id
 )
-INSERT INTO process.jobs (tenant_id, video_id, job_type, payload)
-SELECT platform.current_tenant(), video_id, 'ocr', jsonb_build_object('video_id', video_id) FROM made
+INSERT INTO process.jobs (tenant_id, id, video_id, job_type, payload)
+SELECT platform.current_tenant(), video_id, video_id, 'ocr', jsonb_build_object('video_id', video_id) FROM made
 """
-CLAIM = "SELECT id FROM process.claim('bench', ARRAY['ocr']::process.job_type[], 10, interval '5 min', {thorough})"
+COMPLETE = "SELECT process.complete_all('bench', %s::uuid[], %s::uuid[], %s::integer[], %s)"
+CLAIM = (
+    "SELECT id, attempt FROM process.claim('bench', ARRAY['ocr']::process.job_type[], 10, interval '5 min', {thorough})"
+)
 
 
 def peers() -> str:
@@ -149,29 +157,67 @@ def latencies(queues: dict[str, Queue], rounds: int) -> Figures:
     return figures
 
 
-def flatness(url: str, most: int) -> Figures:
-    """Claims of ten, as a worker makes them, with ever more waiting; nobody analyses in between."""
+def flatness(url: str, owner_url: str, superuser: str, most: int) -> Figures:
+    """Claims of ten, as a worker makes them, and completes them then, with ever more waiting.
+
+    Jobs come in by plain inserts, through every trigger and constraint of the table. Statistics are those of a thousand
+    jobs until the end, and nothing is cleared up behind the claims.
+    """
     figures: Figures = {}
+    first: dict[str, float] = {}  # with the fewest waiting
+
+    def note(kind: str, when: str, connection: psycopg.Connection) -> None:
+        taken_ms = _claim_ms(connection, str(bool(kind)))
+        figures[f"{kind}claim of 10, {when}: ms"] = taken_ms
+        figures[f"{kind}claim of 10, {when}: ratio"] = taken_ms / first.setdefault(kind, taken_ms)
+        figures[f"{kind}claim of 10, {when}: pages"] = _claim_pages(connection, str(bool(kind)))
+
     with psycopg.connect(url) as connection, psycopg.connect(url) as old:
         claims = json.dumps({"tenant_id": TENANT})
         connection.execute("SELECT set_config('request.jwt.claims', %s, false)", [claims])
         old.execute("SELECT set_config('request.jwt.claims', %s, false)", [claims])
+        old.commit()  # its old transaction begins later
         waiting = 0
-        for size in (size for size in (1_000, 10_000, 100_000, 1_000_000) if size <= most):
+        for size in (size for size in (FEWEST, 10_000, 100_000, 1_000_000) if size <= most):
+            begun = time.monotonic()
             while waiting < size:
                 step = min(size - waiting, 20_000)
-                connection.execute(FLOOD, [step])
+                connection.execute(FLOOD, [waiting, waiting + step - 1])
                 connection.commit()
                 waiting += step
-            figures[f"claim of 10, {size:,} waiting: ms"] = _claim_ms(connection)
-            figures[f"thorough claim of 10, {size:,} waiting: ms"] = _claim_ms(connection, "true")
-        old.commit()
+            figures[f"filled up to {size:,}: s"] = time.monotonic() - begun
+            if size == FEWEST:
+                _keep_statistics(owner_url)
+            _rest(superuser)
+            note("", f"{size:,} waiting", connection)
+            note("thorough ", f"{size:,} waiting", connection)
         old.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         old.execute("SELECT count(*) FROM process.jobs")
         _claim_ms(connection, times=200)
-        figures["claim of 10, old transaction open: ms"] = _claim_ms(connection)
-        figures["thorough claim of 10, old transaction open: ms"] = _claim_ms(connection, "true")
+        note("", "old transaction open", connection)
+        note("thorough ", "old transaction open", connection)
     return figures
+
+
+def _keep_statistics(owner_url: str) -> None:
+    """As they are now, whatever comes."""
+    with psycopg.connect(owner_url, autocommit=True) as connection:
+        connection.execute("ANALYZE process.jobs, process.lanes")
+        connection.execute("ALTER TABLE process.jobs SET (autovacuum_enabled = off)")
+
+
+def _rest(superuser: str) -> None:
+    """What the filling left to be written is written, so that no claim waits for it."""
+    with psycopg.connect(superuser, autocommit=True) as connection:
+        connection.execute("CHECKPOINT")
+
+
+def _claim_pages(connection: psycopg.Connection, thorough: str = "false") -> float:
+    """How many pages one claim looks at: no other load of the machine can change that."""
+    explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {CLAIM.format(thorough=thorough)}".encode()
+    [(plans,)] = connection.execute(explain).fetchall()
+    connection.commit()
+    return plans[0]["Plan"]["Shared Hit Blocks"] + plans[0]["Plan"]["Shared Read Blocks"]
 
 
 def _claim_ms(connection: psycopg.Connection, thorough: str = "false", times: int = 30) -> float:
@@ -179,8 +225,11 @@ def _claim_ms(connection: psycopg.Connection, thorough: str = "false", times: in
     claim = CLAIM.format(thorough=thorough).encode()
     for _ in range(times):
         begun = time.monotonic()
-        connection.execute(claim)
+        claimed = connection.execute(claim)
         taken.append((time.monotonic() - begun) * 1000)
+        connection.commit()
+        ids, attempts = zip(*claimed.fetchall(), strict=True)
+        connection.execute(COMPLETE, [[TENANT] * len(ids), list(ids), list(attempts), Jsonb([{}] * len(ids))])
         connection.commit()
     return statistics.median(taken)
 
@@ -197,10 +246,11 @@ async def measure(arguments: argparse.Namespace) -> Figures:
         queues["ours"] = Queue("ours", where.worker_url)
         queues = {name: queues[name] for name in BATCHES}
         figures: Figures = {"load average": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"}
-        # First: nobody vacuums yet what others have left.
-        figures |= await asyncio.to_thread(latencies, queues, arguments.rounds)
-        figures |= await asyncio.to_thread(speeds, queues, arguments.count, arguments.rounds)
-        figures |= await asyncio.to_thread(flatness, where.worker_url, arguments.most)
+        if not arguments.only_claims:
+            # First the waits: nobody vacuums yet what others have left.
+            figures |= await asyncio.to_thread(latencies, queues, arguments.rounds)
+            figures |= await asyncio.to_thread(speeds, queues, arguments.count, arguments.rounds)
+        figures |= await asyncio.to_thread(flatness, where.worker_url, where.owner_url, superuser, arguments.most)
     return figures
 
 
@@ -208,8 +258,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=20_000, help="jobs of one run; the slow ones get a share of them")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only-claims", action="store_true", help="nothing beside other queues")
     parser.add_argument("--most", type=int, default=1_000_000, help="how many wait at most while claims are timed")
-    report("queue", asyncio.run(measure(parser.parse_args())))
+    arguments = parser.parse_args()
+    report("queue-claims" if arguments.only_claims else "queue", asyncio.run(measure(arguments)))
 
 
 if __name__ == "__main__":

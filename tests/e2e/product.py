@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import httpx
 from psycopg import Connection
 from psycopg.rows import dict_row
+from psycopg.sql import SQL, Identifier
 
 from tests.support.installation import Installation, temporary_installation
 from tests.support.stack import ROOT
@@ -68,16 +69,33 @@ class Product:
 
     def rows(self, query: LiteralString, *values: Any) -> list[dict[str, Any]]:
         """What the database holds, past every wall. Values by place, or one mapping of them by name."""
-        folder = self.installation.folder
-        url = postgres.url(read_ports(folder.ports), read_secrets(folder.secrets), postgres.SUPERUSER)
-        with Connection[dict[str, Any]].connect(url, row_factory=dict_row) as connection:
+        with Connection[dict[str, Any]].connect(self._database, row_factory=dict_row) as connection:
             named = values[0] if len(values) == 1 and isinstance(values[0], Mapping) else values
             return connection.execute(query, named).fetchall()
 
+    @contextmanager
+    def locked(self, table: LiteralString) -> Generator[None]:
+        """Whoever wants anything of this table waits."""
+        with Connection[Any].connect(self._database) as connection:
+            connection.execute(SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(Identifier(*table.split("."))))
+            yield
+
+    @property
+    def _database(self) -> str:
+        folder = self.installation.folder
+        return postgres.url(read_ports(folder.ports), read_secrets(folder.secrets), postgres.SUPERUSER)
+
     async def objects(self, prefix: str) -> list[str]:
-        where = read_endpoints(self.installation.folder, NOTHING_OUTSIDE).objects
-        async with ObjectStore(where, ObjectsSettings()) as store:
+        async with self._store() as store:
             return [found.key for found in (await store.list(prefix)).objects]
+
+    async def lose(self, prefix: str) -> None:
+        """Takes objects away behind the product's back."""
+        async with self._store() as store:
+            await store.delete_prefix(prefix)
+
+    def _store(self) -> ObjectStore:
+        return ObjectStore(read_endpoints(self.installation.folder, NOTHING_OUTSIDE).objects, ObjectsSettings())
 
 
 @contextmanager

@@ -5,17 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import pytest
 from playwright.async_api import Page, expect
 
 from tests.e2e.browsing import open_library
 from tests.e2e.product import Product
+from tests.integration.process.clips import make_clip, make_long
 from tests.support.videos import MP4, SOUND_ONLY, Studio
+from tests.support.waiting import eventually
 
 REGISTERED = "SELECT artifact_hash FROM serve.uploads WHERE file_name = ANY (%s)"
+VIDEO = "query ($hash: String!) { video(artifactHash: $hash) { isPlayable isSearchable } }"
+READ_WITHIN_S = 180.0  # the videos of other tests are read before it
 EXITS = {"invalid_input": 2, "limit_exceeded": 6}
 
 
@@ -82,6 +88,21 @@ def said_by_command(product: Product, bad: Bad, path: Path) -> dict[str, Any]:
     assert (code, document["error"]["code"]) == (EXITS[bad.code], bad.code)
     assert document["error"]["what"].startswith(bad.what)
     return document["error"]
+
+
+@pytest.mark.timeout(2 * READ_WITHIN_S)
+async def test_one_picture_and_six_hours_are_videos_like_any_other(product: Product, tmp_path: Path) -> None:
+    """All stages, in the product as it runs."""
+    for source in (make_clip(tmp_path / "one.mp4", pictures=1), make_long(tmp_path / "long.mp4")):
+        code, done = await asyncio.to_thread(product.upload, str(source), "--title", source.stem)
+        assert code == 0, done
+        is_ready = partial(is_searchable, product, done["artifact_hash"])
+        await asyncio.to_thread(eventually, is_ready, READ_WITHIN_S)
+
+
+def is_searchable(product: Product, artifact_hash: str) -> bool:
+    found = product.graphql(VIDEO, hash=artifact_hash)["video"]
+    return bool(found and found["isPlayable"] and found["isSearchable"])
 
 
 async def test_a_file_that_is_not_there(product: Product) -> None:

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
+from uuid import UUID
 
-from playwright.async_api import Page
+from playwright.async_api import Page, expect
 
 from tests.e2e.browsing import open_library, row, wait_until_ready, watch
 from tests.e2e.product import Product
 from tests.support.videos import MP4, Studio
 
+DELETE = "mutation ($hash: String!) { deleteClip(artifactHash: $hash) { __typename } }"
 
-async def test_a_clip_is_listed_with_its_source_and_plays(product: Product, page: Page, studio: Studio) -> None:
-    code, done = await asyncio.to_thread(product.upload, str(studio.make(MP4)), "--title", "The whole match")
+
+async def uploaded(product: Product, studio: Studio, title: str) -> str:
+    code, done = await asyncio.to_thread(product.upload, str(studio.make(MP4)), "--title", title)
     assert code == 0, done
-    ask = (
-        "clips",
-        "create",
-        done["artifact_hash"],
-        "--from",
-        "0.5",
-        "--to",
-        "2.5",
-        "--pad",
-        "0",
-        "--title",
-        "The goal",
-    )
+    return done["artifact_hash"]
+
+
+async def requested(product: Product, source: str, title: str, start: float, end: float) -> Any:
+    times = ("--from", str(start), "--to", str(end), "--pad", "0")
+    ask = ("clips", "create", source, *times, "--title", title)
     code, clip = await asyncio.to_thread(product.installation.run, *ask)
     assert (code, clip["status"]) == (0, "requested"), clip
+    return clip
+
+
+async def test_a_clip_is_listed_with_its_source_and_plays(product: Product, page: Page, studio: Studio) -> None:
+    source = await uploaded(product, studio, "The whole match")
+    await requested(product, source, "The goal", 0.5, 2.5)
     await open_library(page)
     await wait_until_ready(page, "The goal")
     assert await row(page, "The goal").get_by_role("link", name="The whole match").get_attribute("href")
@@ -37,3 +40,32 @@ async def test_a_clip_is_listed_with_its_source_and_plays(product: Product, page
     async with page.expect_download() as download:
         await page.get_by_role("link", name="Download clip").click()
     assert (await download.value).suggested_filename == "The goal.mp4"
+
+
+async def test_clips_live_on_an_open_page(product: Product, page: Page, studio: Studio) -> None:
+    """Asked for, made, failed and deleted elsewhere: the page shows each without being loaded again."""
+    source = await uploaded(product, studio, "The second half")
+    await open_library(page)
+    await page.evaluate("() => { window.sameDocument = true }")
+    with product.locked("process.clips"):  # nobody takes it on
+        clip = await requested(product, source, "The save", 0.5, 1.5)
+        await row(page, "The save").get_by_text("Requested", exact=True).wait_for()
+    await wait_until_ready(page, "The save")
+    loaded = "picture => picture.decode().then(() => picture.naturalWidth)"
+    assert await row(page, "The save").locator("img").evaluate(loaded) > 0
+    product.graphql(DELETE, hash=clip["clipHash"])
+    await expect(row(page, "The save")).to_have_count(0)
+    await product.lose(f"videos/original/{UUID(source)}")
+    await requested(product, source, "The foul", 0.0, 1.0)
+    await row(page, "The foul").get_by_text("Failed", exact=True).wait_for()
+    await expect(row(page, "The foul")).to_contain_text("original is missing")
+    assert await page.evaluate("() => window.sameDocument")
+
+
+async def test_whoever_waits_for_a_clip_sees_it_begin(product: Product, page: Page, studio: Studio) -> None:
+    source = await uploaded(product, studio, "Extra time")
+    with product.locked("process.clips"):
+        clip = await requested(product, source, "The penalty", 0.0, 2.0)
+        await page.goto(clip["url"])
+        await page.get_by_text("It starts here by itself as soon as it can be played.").wait_for()
+    assert await watch(page, seconds=1, frames=12) > 100

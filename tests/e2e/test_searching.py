@@ -21,6 +21,11 @@ query ($hash: String!) {
   clipsConnection(artifactHash: $hash) { edges { node { title startSeconds endSeconds } } }
 }
 """
+SEARCH = """
+query ($words: String!) { search(query: $words) { ... on SearchPage { edges { node { text startMs } } } } }
+"""
+DELETE = "mutation ($hash: String!) { deleteVod(artifactHash: $hash) { __typename } }"
+UNDELETE = "mutation ($hash: String!) { undeleteArtifact(artifactHash: $hash) { __typename } }"
 READ_WITHIN_S = 180.0  # the videos of other tests are read before it
 SIZE = (640, 360)
 CAPTION = (60, 250, 1000)  # left, top, and the millisecond from which on it is there
@@ -122,3 +127,20 @@ async def test_what_is_found_is_seen_and_played_from_its_millisecond(
     await page.get_by_role("button", name="Remove filter: At least 50 % sure").click()
     await page.wait_for_url("**/search?q=henirk")
     await expect(hit).to_have_count(1)
+    await goes_and_comes_back(product, video["artifact_hash"])
+    await page.reload()
+    await expect(hit).to_have_count(1)
+
+
+async def goes_and_comes_back(product: Product, artifact_hash: str) -> None:
+    """With its video, from what was read before: nobody reads it again."""
+
+    def found() -> list[Any]:
+        return product.graphql(SEARCH, words="henrik")["search"]["edges"]
+
+    before, jobs = found(), product.rows("SELECT id FROM process.jobs WHERE job_type IN ('sample', 'ocr')")
+    product.graphql(DELETE, hash=artifact_hash)
+    await asyncio.to_thread(eventually, lambda: not found())
+    assert product.graphql(UNDELETE, hash=artifact_hash)["undeleteArtifact"]["__typename"] == "UndeletedArtifact"
+    assert await asyncio.to_thread(eventually, found) == before
+    assert product.rows("SELECT id FROM process.jobs WHERE job_type IN ('sample', 'ocr')") == jobs

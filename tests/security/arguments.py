@@ -28,6 +28,7 @@ IDS = {
     "PageInput.after": "list_cursor",
     "PageInput.before": "list_cursor",
     "live_vod_lifecycle.after": "live_cursor",
+    "live_clip_lifecycle.after": "live_cursor",
     "live_jobs.after": "live_cursor",
     "live_matches.after": "live_cursor",
     "match.id": "match_id",

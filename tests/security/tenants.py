@@ -25,7 +25,7 @@ from touchline.contracts.events.videos import JobChanged
 from touchline.contracts.events.watch import GoalVideoDropped
 from touchline.gateway.graphql.clips import CLIP
 from touchline.gateway.graphql.cursors import Cursors
-from touchline.gateway.graphql.live.vods import CURSOR
+from touchline.gateway.graphql.live.artifacts import CURSOR
 from touchline.gateway.graphql.nodes import global_id
 from touchline.gateway.graphql.serve import VOD
 from touchline.gateway.graphql.settings import GraphqlSettings

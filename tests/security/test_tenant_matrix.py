@@ -67,6 +67,9 @@ async def test_subscriptions(tenants: Tenants) -> None:
     assert [case.name for case in cases] == [
         "Subscription.liveVodLifecycle",
         "Subscription.liveVodLifecycle(after)",
+        "Subscription.liveClipLifecycle",
+        "Subscription.liveClipLifecycle(streamId)",
+        "Subscription.liveClipLifecycle(after)",
         "Subscription.liveJobs",
         "Subscription.liveJobs(after)",
         "Subscription.liveMatches",

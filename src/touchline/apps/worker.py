@@ -104,7 +104,7 @@ def _handlers(parts: Parts, settings: Settings) -> Handlers:
     objects, sandbox, scratch, process = parts.objects, parts.sandbox, parts.scratch, settings.process
     return {
         JobType.TRANSCODE: Transcoder(objects, sandbox, scratch, publisher, process),
-        JobType.SAMPLE: Sampler(objects, sandbox, scratch, process),
+        JobType.SAMPLE: Sampler(parts.database, objects, sandbox, scratch, process),
         JobType.OCR: OcrWorker(parts.database, objects, sandbox, scratch, parts.readers, process),
         JobType.SEGMENT_INDEX: SegmentIndexer(parts.database),
         JobType.CLIP_GENERATE: ClipCutter(parts.database, objects, sandbox, scratch, process),

@@ -10,7 +10,7 @@ from html import escape
 
 MOST_CHARACTERS = 1000  # of one cue: more does not fit on a screen
 MOST_LINES = 10
-HEADER = "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n\n"
+TICKS = 90_000  # in a second of a transport stream, which players count in
 _STYLE = re.compile(r"\{[^{}]*\}")
 _LINE_END = re.compile(r"\\[Nn]|[\r\n\u0085\u2028\u2029]+")
 _UNSEEN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -23,6 +23,11 @@ def caption_text(dialogue: str) -> str:
     lines = [_UNSEEN.sub("", line).strip() for line in _LINE_END.split(plain)]
     seen = "\n".join([line for line in lines if line][:MOST_LINES])[:MOST_CHARACTERS]
     return escape(seen, quote=False)
+
+
+def header(lead_s: float) -> str:
+    """Always of one length. Cues are in the time of the source, which begins so much later in the stream."""
+    return f"WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:{round(lead_s * TICKS):010},LOCAL:00:00:00.000\n\n"
 
 
 def cue(start_ms: int, end_ms: int, text: str) -> str:

@@ -6,9 +6,11 @@ Invariant: memory stays flat whatever its size; a part that is away is never tak
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from touchline.kernel.errors import LimitExceeded, NotFound, Unavailable
 from touchline.platform.objects.store import ObjectStore
@@ -20,22 +22,34 @@ class OriginalMissing(NotFound):
     next_step = "Upload the video again; its original is gone."
 
 
+class OriginalReplaced(OriginalMissing):
+    next_step = "Upload the new video for itself; the original of this one was replaced."
+
+
 class OriginalTooLarge(LimitExceeded):
     next_step = "Send a smaller file, or raise `process.largest_original`."
 
 
 async def fetch_original(
     objects: ObjectStore, key: str, target: Path, largest: int, tell: Callable[[float], None]
-) -> None:
-    """Into a new file. `tell` gets the share that has arrived."""
+) -> str:
+    """Into a new file; answers its digest. `tell` gets the share that has arrived."""
     try:
         size_bytes = (await objects.head(key)).size_bytes
         if size_bytes > largest:
             raise OriginalTooLarge("the original is too large", why=f"it has {size_bytes} bytes, {largest} are allowed")
         await asyncio.to_thread(_require_room, target.parent, int(size_bytes * ROOM))
-        await _copy(objects, key, target, lambda done: tell(done / size_bytes))
+        return await _copy(objects, key, target, lambda done: tell(done / size_bytes))
     except NotFound as error:
         raise OriginalMissing("the original is missing", why=f"there is no object {key}") from error
+
+
+def require_same(made_of: str | None, digest: str) -> None:
+    """What is made of one original must not be mixed with what is made of another. None: nobody knows any more."""
+    if made_of not in {None, digest}:
+        raise OriginalReplaced(
+            "the original is another one", why="the video was made playable from what was there before"
+        )
 
 
 def _require_room(folder: Path, size_bytes: int) -> None:
@@ -48,11 +62,17 @@ def _require_room(folder: Path, size_bytes: int) -> None:
         )
 
 
-async def _copy(objects: ObjectStore, key: str, target: Path, tell: Callable[[int], None]) -> None:
-    done = 0
+async def _copy(objects: ObjectStore, key: str, target: Path, tell: Callable[[int], None]) -> str:
+    done, digest = 0, hashlib.blake2b(digest_size=16)
     with await asyncio.to_thread(target.open, "xb") as file:
         async for chunk in objects.stream(key):
-            await asyncio.to_thread(file.write, chunk)
+            await asyncio.to_thread(_take, file, digest, chunk)
             done += len(chunk)
             tell(done)
         await asyncio.to_thread(file.flush)
+    return digest.hexdigest()
+
+
+def _take(file: BinaryIO, digest: hashlib.blake2b, chunk: bytes) -> None:
+    file.write(chunk)
+    digest.update(chunk)

@@ -104,7 +104,7 @@ async def test_captions_are_kept_and_say_nothing_but_their_words(ladder: Made) -
     # The file begins with its sound at 23 ms, which is zero for a player.
     assert ladder.package.source.start_ms == 23
     assert ladder.lines("captions_1/captions.vtt") == [
-        "WEBVTT", "X-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000", "",
+        "WEBVTT", "X-TIMESTAMP-MAP=MPEGTS:0000000000,LOCAL:00:00:00.000", "",
         "00:00:00.477 --> 00:00:01.477", "alert(1) &amp; one", "two --&gt; three", "",
         "00:00:01.977 --> 00:00:03.227", "Tor! Müller ⚽", "",
     ]  # fmt: skip

@@ -12,6 +12,7 @@ from av.video.stream import VideoStream
 from touchline.world.scenes.canvas import WHITE, Pixels, gradient, write
 
 RATE = 25
+HOURS = 6  # of a long video
 PLAYS = "libx264"  # as it is
 RE_ENCODED = "mpeg4"  # browsers do not play it
 
@@ -38,6 +39,23 @@ def _picture(width: int, height: int, number: int) -> VideoFrame:
         plane.update(row * plane.height)
     frame.pts, frame.time_base = number, Fraction(1, RATE)
     return frame
+
+
+def make_long(path: Path, every_s: int = 20) -> Path:
+    """A tiny picture every twenty seconds, each for itself: six hours in a moment."""
+    with av.open(str(path), "w", format="mp4") as container:
+        stream = container.add_stream("libx264", rate=Fraction(1, every_s), options={"preset": "ultrafast"})
+        assert isinstance(stream, VideoStream)
+        stream.width, stream.height, stream.pix_fmt, stream.gop_size = 64, 36, "yuv420p", 1
+        stream.codec_context.time_base = Fraction(every_s, 1)
+        for number in range(HOURS * 3600 // every_s):
+            frame = VideoFrame(64, 36, "yuv420p")
+            for plane in frame.planes:
+                plane.update(bytes([90 + number // 200 * 20]) * plane.buffer_size)
+            frame.pts, frame.time_base = number, Fraction(every_s, 1)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return path
 
 
 def make_captions(path: Path) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,12 +14,9 @@ import psycopg
 import pytest
 from av.audio.frame import AudioFrame
 from av.audio.stream import AudioStream
-from av.video.frame import VideoFrame
-from av.video.stream import VideoStream
 
 from touchline.kernel.ids import artifact_hash
 from touchline.media.engines.model import Box, TextRegion
-from touchline.media.poster import make_poster
 from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.scratch import Scratch, open_scratch
@@ -30,7 +26,7 @@ from touchline.process.ocr.rules import kept
 from touchline.process.ocr.store import ReadingStore
 from touchline.process.queue.handler import Finished
 from touchline.process.queue.model import Job, JobStatus, JobType
-from touchline.process.queue.payloads import OcrPayload, SamplePayload, SegmentIndexPayload, parse_payload
+from touchline.process.queue.payloads import OcrPayload, SegmentIndexPayload, parse_payload
 from touchline.process.queue.rules import failure_of
 from touchline.process.queue.worker import Handlers
 from touchline.process.sampling.model import Sampling
@@ -43,12 +39,11 @@ from touchline.process.transcode.pointers import PointerWriter
 from touchline.process.transcode.publishing import Publisher
 from touchline.process.transcode.worker import Transcoder
 
-from .clips import make_clip
+from .clips import HOURS, make_clip, make_long
 from .conftest import World, original_path, until
 from .test_intake import stored
 from .test_worker import Errand, at_once, is_, working
 
-HOURS = 6
 ADD_JOB = """
 INSERT INTO process.jobs (tenant_id, video_id, job_type, payload, unique_key)
 VALUES (platform.current_tenant(), %(video_id)s, 'transcode', %(payload)s, '') RETURNING id
@@ -69,7 +64,7 @@ class Stages:
         publisher = Publisher(database, PointerWriter(database, self.objects))
         return {
             JobType.TRANSCODE: Transcoder(self.objects, self.sandbox, self.scratch, publisher, settings),
-            JobType.SAMPLE: Sampler(self.objects, self.sandbox, self.scratch, settings),
+            JobType.SAMPLE: Sampler(database, self.objects, self.sandbox, self.scratch, settings),
             JobType.SEGMENT_INDEX: SegmentIndexer(database),
         }
 
@@ -156,15 +151,22 @@ async def test_a_job_that_does_not_name_its_video_cannot_be_made(world: World, p
     assert await world.execute("SELECT count(*) FROM process.jobs") == [(0,)]
 
 
-@pytest.mark.parametrize(("replacement", "error"), [(None, "OriginalMissing"), (b"a letter", "NotAVideo")])
+ANOTHER = b"another video"  # that plays as well
+REPLACEMENTS = [(None, "OriginalMissing"), (b"a letter", "OriginalReplaced"), (ANOTHER, "OriginalReplaced")]
+
+
+@pytest.mark.parametrize(("replacement", "error"), REPLACEMENTS)
 async def test_an_original_that_goes_between_the_stages_leaves_what_was_made_of_it(
     stages: Stages, tmp_path: Path, replacement: bytes | None, error: str
 ) -> None:
+    """Nor is the text of another video found in this one."""
     video_id = await stages.take_in(make_clip(tmp_path / "clip.mp4", pictures=3))
     await stages.done(JobType.TRANSCODE)
     made = await stages.keys(f"videos/proxy/{video_id}/")
     await stages.objects.delete(original_path(video_id))
-    if replacement:
+    if replacement == ANOTHER:
+        await stages.objects.put_new(original_path(video_id), make_clip(tmp_path / "another.mp4", pictures=4))
+    elif replacement:
         await stages.objects.put_new(original_path(video_id), replacement)
     failed = await stages.failed(JobType.SAMPLE)
     assert failed.error
@@ -199,16 +201,11 @@ async def test_one_picture_is_a_video(stages: Stages, tmp_path: Path) -> None:
     assert await stages.keys(f"frames/{video_id}/") == [f"frames/{video_id}/1/0.jpg"]
 
 
-async def test_six_hours_are_sampled_as_any_other_video(stages: Stages, tmp_path: Path) -> None:
-    """Within the memory that the sandbox gives, and a poster does not look at all of it."""
-    long = make_long(tmp_path / "long.mp4")
-    (tmp_path / "poster").mkdir()
-    poster = await make_poster(stages.sandbox, long, tmp_path / "poster")
-    assert (poster.width, poster.height) == (64, 36)
-    video_id = await stages.world.video()
-    original = original_path(video_id)
-    await stages.objects.put_new(original, long)
-    await stages.world.enqueue(SamplePayload(video_id=video_id, s3_original_path=original))
+async def test_six_hours_play_and_are_sampled_as_any_other_video(stages: Stages, tmp_path: Path) -> None:
+    """Within the memory and the time that the sandbox gives, whatever stage looks at all of it."""
+    video_id = await stages.take_in(make_long(tmp_path / "long.mp4"))
+    await stages.done(JobType.TRANSCODE)
+    assert await stages.video(video_id) == ("playable", True, HOURS * 3_600_000)
     await stages.done(JobType.SAMPLE)
     times = "SELECT timestamp_ms FROM process.frames WHERE video_id = %(id)s ORDER BY 1"
     changes = [number * 4_000_000 for number in range(6)]
@@ -227,23 +224,6 @@ def make_sound(path: Path) -> Path:
         frame.planes[0].update(bytes(frame.planes[0].buffer_size))
         frame.sample_rate, frame.pts = 48_000, 0
         container.mux(stream.encode(frame))
-        container.mux(stream.encode(None))
-    return path
-
-
-def make_long(path: Path, every_s: int = 20) -> Path:
-    """A tiny picture every twenty seconds, each for itself: six hours in a moment."""
-    with av.open(str(path), "w", format="mp4") as container:
-        stream = container.add_stream("libx264", rate=Fraction(1, every_s), options={"preset": "ultrafast"})
-        assert isinstance(stream, VideoStream)
-        stream.width, stream.height, stream.pix_fmt, stream.gop_size = 64, 36, "yuv420p", 1
-        stream.codec_context.time_base = Fraction(every_s, 1)
-        for number in range(HOURS * 3600 // every_s):
-            frame = VideoFrame(64, 36, "yuv420p")
-            for plane in frame.planes:
-                plane.update(bytes([90 + number // 200 * 20]) * plane.buffer_size)
-            frame.pts, frame.time_base = number, Fraction(every_s, 1)
-            container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
     return path
 

@@ -263,9 +263,9 @@ async def test_two_attempts_at_once_store_one_object(cutting: Cutting) -> None:
     held = await cutting.claim()
     payload: Any = parse_payload(held.job_type, held.payload)
     key = (
-        await cutting.cutter._make(payload, f"videos/clips/{held.video_id}/{payload.clip_id}.mp4", print)
+        await cutting.cutter._make(payload, f"videos/clips/{held.video_id}/{payload.clip_id}.mp4", None, print)
     ).s3_clip_path
-    made = await cutting.cutter._make(payload, key, lambda percent: None)
+    made = await cutting.cutter._make(payload, key, None, lambda percent: None)
     assert (made.s3_clip_path, await cutting.clips()) == (key, [key])
 
 
@@ -299,6 +299,19 @@ async def test_an_original_that_is_gone_fails_the_clip_and_it_may_be_asked_for_a
     held = await cutting.claim()
     await cutting.complete(held, await cutting.work(held))
     assert await cutting.clips() == [cutting.key(again)]
+
+
+async def test_nothing_is_cut_out_of_an_original_that_was_replaced(cutting: Cutting) -> None:
+    """The page shows the video as it was: the moment that was asked for is another one now."""
+    digest = "UPDATE process.videos SET original_digest = %(digest)s WHERE video_id = %(id)s"
+    await cutting.world.execute(digest, digest="of what was there before", id=cutting.video_id)
+    created = await cutting.request(1000, 2000)
+    failed = await cutting.fails(await cutting.claim())
+    assert failed.error
+    assert (failed.status, failed.error.type) == (JobStatus.FAILED, "OriginalReplaced")
+    await cutting.deliver()
+    assert (await cutting.artifact(created.clip.artifact_hash)).status is Status.FAILED
+    assert await cutting.clips() == []
 
 
 async def test_a_deleted_clip_is_not_cut_and_makes_room_for_the_same_again(cutting: Cutting) -> None:

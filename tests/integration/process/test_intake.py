@@ -10,6 +10,7 @@ from tests.support.events import announce, new_tenant
 from touchline.contracts.events.artifacts import (
     ArtifactLifecycle,
     ArtifactType,
+    ArtifactUndeleted,
     OriginalReturned,
     OriginalStored,
     OriginalVanished,
@@ -26,10 +27,16 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.process.intake.consumer import Intake
 from touchline.process.queue.model import JobType
+from touchline.process.search.service import Question, Search
 
 from .conftest import World, original_path
 
 SETTINGS = EventSettings()
+ADD_SEGMENT = """
+INSERT INTO process.segments
+  (tenant_id, id, video_id, text, normalized_text, text_hash, t_start, t_end, confidence, bounding_box)
+VALUES (platform.current_tenant(), gen_random_uuid(), %(video_id)s, 'goal', 'goal', 'x', 0, 900, 1, '{}')
+"""
 
 
 def stored(video_id: UUID, **changes: object) -> OriginalStored:
@@ -129,6 +136,24 @@ async def test_a_deleted_artifact_is_searched_no_more(world: World, consumer: Co
     await drain(world, consumer)
     rows = await world.execute("SELECT video_id FROM process.videos WHERE deleted_at IS NOT NULL")
     assert rows == [(video_id,)]
+
+
+async def test_an_undeleted_artifact_is_searched_again(world: World, consumer: Consumer) -> None:
+    """Also when its text was read while it was deleted; a stranger cannot bring it back."""
+    video_id = uuid4()
+    await announce(world.database, world.tenant_id, stored(video_id))
+    changed = {"artifact_type": ArtifactType.UPLOAD, "internal_name": "x", "user_id": None}
+    deleted = ArtifactLifecycle(artifact_hash=video_id.hex, status="deleted", **changed)
+    undeleted = ArtifactUndeleted(artifact_hash=video_id.hex)
+    await announce(world.database, world.tenant_id, deleted)
+    await announce(world.database, new_tenant(), undeleted)
+    await drain(world, consumer)
+    await world.execute(ADD_SEGMENT, video_id=video_id)
+    search = Search(world.database)
+    assert (await search.page(world.tenant_id, Question("goal"))).hits == ()
+    await announce(world.database, world.tenant_id, undeleted, undeleted)
+    await drain(world, consumer)
+    assert [hit.video_id for hit in (await search.page(world.tenant_id, Question("goal"))).hits] == [video_id]
 
 
 async def test_a_missing_original_shows_on_its_video(world: World, consumer: Consumer) -> None:

@@ -73,7 +73,7 @@ class Line:
         publisher = Publisher(database, PointerWriter(database, self.objects))
         return {
             JobType.TRANSCODE: Transcoder(self.objects, self.sandbox, self.scratch, publisher, settings),
-            JobType.SAMPLE: Sampler(self.objects, self.sandbox, self.scratch, settings),
+            JobType.SAMPLE: Sampler(database, self.objects, self.sandbox, self.scratch, settings),
             JobType.OCR: self.ocr(),
             JobType.SEGMENT_INDEX: SegmentIndexer(database),
         }

@@ -39,6 +39,7 @@ BY_HASH: dict[str, Asking] = {
     "Artifacts.CompleteUpload": lambda world, one: world.artifacts.complete_upload(world.theirs, one),
     "Artifacts.AbortUpload": lambda world, one: world.artifacts.abort_upload(world.theirs, one),
     "Artifacts.DeleteArtifact": lambda world, one: world.artifacts.delete_artifact(world.theirs, one),
+    "Artifacts.UndeleteArtifact": lambda world, one: world.artifacts.undelete_artifact(world.theirs, one),
 }
 # Those that take none: they see their own tenant only (test_registry), or what is public.
 WITHOUT_HASH = {

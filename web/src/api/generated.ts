@@ -150,14 +150,14 @@ export type PlaybackQuery = { readonly playback:
     | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
    };
 
-export type ClipFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly status: string | null, readonly progressPercent: number | null, readonly durationMs: number | null, readonly posterUrl: string | null, readonly errorMessage: string | null, readonly source: { readonly title: string, readonly playbackId: string } | null };
+export type ClipFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly status: string | null, readonly progressPercent: number | null, readonly durationMs: number | null, readonly posterUrl: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean, readonly source: { readonly title: string, readonly playbackId: string } | null };
 
 export type ClipsQueryVariables = Exact<{
   first: number;
 }>;
 
 
-export type ClipsQuery = { readonly clipsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly status: string | null, readonly progressPercent: number | null, readonly durationMs: number | null, readonly posterUrl: string | null, readonly errorMessage: string | null, readonly source: { readonly title: string, readonly playbackId: string } | null } }> } };
+export type ClipsQuery = { readonly clipsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly status: string | null, readonly progressPercent: number | null, readonly durationMs: number | null, readonly posterUrl: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean, readonly source: { readonly title: string, readonly playbackId: string } | null } }> } };
 
 export type DeleteClipMutationVariables = Exact<{
   artifactHash: string;
@@ -249,12 +249,33 @@ export type DeleteVideoMutation = { readonly deleteVod:
     | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
    };
 
+export type UndeleteArtifactMutationVariables = Exact<{
+  artifactHash: string;
+}>;
+
+
+export type UndeleteArtifactMutation = { readonly undeleteArtifact:
+    | { readonly __typename: 'UndeletedArtifact', readonly artifactHash: string }
+    | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'ConflictError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'RateLimitError', readonly code: string, readonly message: string, readonly hint: string, readonly retryAfterSeconds: number | null }
+    | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
 export type LiveLifecycleSubscriptionVariables = Exact<{
   after?: string | null | undefined;
 }>;
 
 
 export type LiveLifecycleSubscription = { readonly liveVodLifecycle: { readonly cursor: string, readonly artifactHash: string, readonly stage: string, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly errorCode: string | null, readonly error: string | null, readonly revision: number } };
+
+export type LiveClipsSubscriptionVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type LiveClipsSubscription = { readonly liveClipLifecycle: { readonly cursor: string, readonly artifactHash: string, readonly stage: string, readonly progressPercent: number | null, readonly durationMs: number | null, readonly error: string | null, readonly revision: number } };
 
 export type JobFieldsFragment = { readonly id: string, readonly jobType: string, readonly status: string, readonly artifactHash: string, readonly priority: number, readonly progressPercent: number | null, readonly etaSeconds: number | null, readonly attempt: number, readonly retryCount: number, readonly maxRetries: number, readonly createdAt: string, readonly runAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly revision: number, readonly error: { readonly type: string, readonly message: string } | null, readonly vod: { readonly title: string, readonly playbackId: string } | null };
 
@@ -537,6 +558,8 @@ export const ClipFieldsFragmentDoc = new TypedDocumentString(`
   durationMs
   posterUrl
   errorMessage
+  revision
+  lifecycleKnown
   source {
     title
     playbackId
@@ -937,6 +960,8 @@ export const ClipsDocument = new TypedDocumentString(`
   durationMs
   posterUrl
   errorMessage
+  revision
+  lifecycleKnown
   source {
     title
     playbackId
@@ -1096,6 +1121,24 @@ export const DeleteVideoDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeleteVideoMutation, DeleteVideoMutationVariables>;
+export const UndeleteArtifactDocument = new TypedDocumentString(`
+    mutation UndeleteArtifact($artifactHash: String!) {
+  undeleteArtifact(artifactHash: $artifactHash) {
+    __typename
+    ... on UndeletedArtifact {
+      artifactHash
+    }
+    ... on Problem {
+      code
+      message
+      hint
+    }
+    ... on RateLimitError {
+      retryAfterSeconds
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<UndeleteArtifactMutation, UndeleteArtifactMutationVariables>;
 export const LiveLifecycleDocument = new TypedDocumentString(`
     subscription LiveLifecycle($after: String) {
   liveVodLifecycle(after: $after) {
@@ -1111,6 +1154,19 @@ export const LiveLifecycleDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<LiveLifecycleSubscription, LiveLifecycleSubscriptionVariables>;
+export const LiveClipsDocument = new TypedDocumentString(`
+    subscription LiveClips($after: String) {
+  liveClipLifecycle(after: $after) {
+    cursor
+    artifactHash
+    stage
+    progressPercent
+    durationMs
+    error
+    revision
+  }
+}
+    `) as unknown as TypedDocumentString<LiveClipsSubscription, LiveClipsSubscriptionVariables>;
 export const JobsDocument = new TypedDocumentString(`
     query Jobs($page: PageInput!, $filter: JobFilter!) {
   jobsConnection(page: $page, filter: $filter) {

@@ -1,10 +1,10 @@
 import { useEffect, useRef } from "preact/hooks";
-import { IconButton } from "../design/Button";
+import { Button, IconButton } from "../design/Button";
 import { classes } from "../design/classes";
 import { Icon } from "../design/Icon";
 import { Phrase } from "../design/Phrase";
 import { Link } from "./Link";
-import { dismiss, shownForMs, toasts, type Toast } from "./messages";
+import { dismiss, shownForMs, toasts, type Toast, type ToastAct } from "./messages";
 import styles from "./Toasts.module.css";
 
 /** Both regions are always there: readers announce what is added to them, not what comes with them. */
@@ -45,9 +45,19 @@ function ToastCard({ toast }: { readonly toast: Toast }) {
       <Icon name={isProblem ? "alert" : "check"} />
       <p class={styles.text}>
         <Phrase text={toast.text} /> {toast.hint !== "" && <Phrase text={toast.hint} />}
-        {toast.link && <Link to={toast.link.to}>{toast.link.label}</Link>}
+        {toast.link && "to" in toast.link && <Link to={toast.link.to}>{toast.link.label}</Link>}
       </p>
+      {toast.link && "act" in toast.link && <ActButton toast={toast} link={toast.link} />}
       <IconButton icon="close" label="Dismiss" onClick={() => dismiss(toast.id)} />
     </div>
   );
+}
+
+/** Once: whoever presses it is done with the message. */
+function ActButton({ toast, link }: { readonly toast: Toast; readonly link: ToastAct }) {
+  const press = () => {
+    dismiss(toast.id);
+    link.act();
+  };
+  return <Button onClick={press}>{link.label}</Button>;
 }

@@ -7,7 +7,7 @@ export interface Toast {
   readonly kind: "news" | "problem";
   readonly text: string;
   readonly hint: string;
-  readonly link?: ToastLink | undefined;
+  readonly link?: ToastLink | ToastAct | undefined;
 }
 
 /** Where to go on from here. */
@@ -16,12 +16,18 @@ export interface ToastLink {
   readonly label: string;
 }
 
+/** What can be done about it. */
+export interface ToastAct {
+  readonly act: () => void;
+  readonly label: string;
+}
+
 const MOST = 4;
 let lastId = 0;
 
 export const toasts = signal<readonly Toast[]>([]);
 
-export function tell(text: string, link?: ToastLink): void {
+export function tell(text: string, link?: ToastLink | ToastAct): void {
   add({ kind: "news", text, hint: "", link });
 }
 
@@ -33,7 +39,7 @@ export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
 }
 
-/** Problems have more to read, and a link wants to be reached. */
+/** Problems have more to read, and a link or button wants to be reached. */
 export function shownForMs({ kind, link }: Toast): number {
   return kind === "problem" || link !== undefined ? 12_000 : 5_000;
 }

@@ -13,7 +13,7 @@ import { createLibrary, type Library } from "../library/library";
 import type { LiveState } from "../live/follow";
 import { createFeed, type Feed } from "../live/feed";
 import { goLive } from "../live/live";
-import { JOBS, MATCHES, type JobEvent, type MatchEvent } from "../live/socket";
+import { CLIPS, JOBS, MATCHES, type ClipEvent, type JobEvent, type MatchEvent } from "../live/socket";
 import { mayChange, type Identity } from "../session/model";
 import type { Session } from "../session/session";
 import { createClipping, type Clipping } from "../search/clipping";
@@ -33,6 +33,7 @@ export interface Workspace {
   readonly clipping: Clipping;
   readonly uploads: Uploads;
   readonly live: ReadonlySignal<LiveState>;
+  readonly clipFeed: Feed<ClipEvent>;
   readonly jobFeed: Feed<JobEvent>;
   readonly matchFeed: Feed<MatchEvent>;
   readonly end: () => void;
@@ -47,12 +48,14 @@ export function createWorkspace(session: Session, identity: Identity): Workspace
   const uploads = createUploads({ door, records, ends: life.signal, onVideo: library.add });
   const live = goLive(session, library, life.signal);
   void library.loadFirst();
+  const clipFeed = createFeed(session, life.signal, CLIPS);
   const jobFeed = createFeed(session, life.signal, JOBS);
   const matchFeed = createFeed(session, life.signal, MATCHES);
   const search = createSearch(request);
-  const clipping = createClipping({ request, tell, tellProblem, wait, random: Math.random, ends: life.signal });
+  const pace = { wait, random: Math.random, ends: life.signal };
+  const clipping = createClipping({ request, feed: clipFeed, tell, tellProblem, ...pace });
   const download = createDownload(session);
-  const parts = { request, download, library, search, clipping, uploads, live, jobFeed, matchFeed };
+  const parts = { request, download, library, search, clipping, uploads, live, clipFeed, jobFeed, matchFeed };
   return { ...parts, identity, mayChange: mayChange(identity), end: () => life.abort() };
 }
 

@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { Link } from "../app/Link";
 import { tell, tellProblem } from "../app/messages";
 import { watchPath } from "../app/routes";
+import { useSource } from "../app/useSource";
 import { useWorkspace } from "../app/workspace";
 import { Age } from "../design/Age";
 import { IconButton } from "../design/Button";
@@ -18,19 +18,15 @@ import { StateChip } from "../library/StateChip";
 import { stateView } from "../library/states";
 import row from "../library/VideoRow.module.css";
 import styles from "./ClipList.module.css";
-import { deleteClip, followClips, NO_CLIPS, readClips, withoutClip, withoutPoster, type Clip } from "./clips";
+import { createClips } from "./clips";
+import type { Clip } from "./rules";
 
 /** The newest clips below the videos; nothing at all where nobody has made one. */
 export function ClipList() {
-  const { request, library, mayChange } = useWorkspace();
-  const page = useSignal(NO_CLIPS);
+  const { clipFeed, mayChange } = useWorkspace();
+  const clips = useSource(clipFeed, (request, ends) => createClips({ request, wait, random: Math.random, ends }), []);
+  const { page } = clips;
   const doomed = useSignal<Clip | null>(null);
-  const settled = library.settled.value;
-  useEffect(() => {
-    const life = new AbortController();
-    void followClips(page, { read: () => readClips(request), wait, random: Math.random }, life.signal);
-    return () => life.abort();
-  }, [settled]);
   if (page.value.clips.length === 0) return null;
   return (
     <section class={styles.clips} aria-labelledby="clips">
@@ -43,17 +39,11 @@ export function ClipList() {
             key={clip.artifactHash}
             clip={clip}
             onDelete={mayChange ? () => (doomed.value = clip) : null}
-            onPosterError={() => (page.value = withoutPoster(page.peek(), clip))}
+            onPosterError={() => clips.posterFailed(clip)}
           />
         ))}
       </ul>
-      {doomed.value && (
-        <DeleteClip
-          clip={doomed.value}
-          onDeleted={(clip) => (page.value = withoutClip(page.peek(), clip))}
-          onClose={() => (doomed.value = null)}
-        />
-      )}
+      {doomed.value && <DeleteClip clip={doomed.value} remove={clips.remove} onClose={() => (doomed.value = null)} />}
     </section>
   );
 }
@@ -105,18 +95,16 @@ function ClipRow({ clip, onDelete, onPosterError }: ClipRowProps) {
 
 interface DeleteClipProps {
   readonly clip: Clip;
-  readonly onDeleted: (clip: Clip) => void;
+  readonly remove: (clip: Clip) => Promise<void>;
   readonly onClose: () => void;
 }
 
-function DeleteClip({ clip, onDeleted, onClose }: DeleteClipProps) {
-  const { request } = useWorkspace();
+function DeleteClip({ clip, remove, onClose }: DeleteClipProps) {
   const busy = useSignal(false);
   const confirm = async () => {
     busy.value = true;
     try {
-      await deleteClip(request, clip);
-      onDeleted(clip);
+      await remove(clip);
       tell(`“${clip.title}” was deleted.`);
       document.querySelector("h1")?.focus(); // the button that had the focus went with its row
     } catch (error) {

@@ -1,68 +1,101 @@
 /**
- * The newest clips, read again while some are on their way.
- * Invariant: bounded. What rests is not asked for, and what takes long is asked for ever more rarely.
+ * The newest clips: read once, then kept current by events. Decisions are in rules.ts.
+ * Invariant: bounded. The list is read again only when an event speaks of more than it says itself, and while what is
+ * read lags behind what was heard, ever more rarely.
  */
-import type { Signal } from "@preact/signals";
+import { signal, type ReadonlySignal } from "@preact/signals";
 import { expectAnswer } from "../api/answers";
 import type { Request } from "../api/client";
-import { ClipsDocument, DeleteClipDocument, type ClipFieldsFragment, type ClipsQuery } from "../api/generated";
+import { ClipsDocument, DeleteClipDocument } from "../api/generated";
 import { hasCode } from "../kernel/problem";
+import { createRefresh } from "../kernel/refresh";
 import { delayBefore, type Wait } from "../kernel/waiting";
+import type { Listener } from "../live/feed";
+import type { ClipEvent } from "../live/socket";
+import {
+  applyEvent,
+  isBehind,
+  mergePage,
+  NO_CLIPS,
+  withoutClip,
+  withoutPoster,
+  type Clip,
+  type ClipPage,
+} from "./rules";
 
-export type Clip = ClipFieldsFragment;
-
-export interface ClipPage {
-  readonly clips: readonly Clip[];
-  readonly totalCount: number;
+export interface Clips extends Listener<ClipEvent> {
+  readonly page: ReadonlySignal<ClipPage>;
+  readonly load: () => Promise<void>;
+  readonly remove: (clip: Clip) => Promise<void>;
+  readonly posterFailed: (clip: Clip) => void;
 }
 
-export const NO_CLIPS: ClipPage = { clips: [], totalCount: 0 };
-const MOST_SHOWN = 20;
-const PATIENCE = { firstMs: 1000, mostMs: 15_000 };
-const UNDER_WAY = new Set<string | null>(["requested", "processing", null]);
-
-export interface ClipReads {
-  read(): Promise<ClipPage>;
+export interface ClipParts {
+  readonly request: Request;
   readonly wait: Wait;
   readonly random: () => number;
+  readonly ends: AbortSignal;
 }
 
-export async function readClips(request: Request): Promise<ClipPage> {
-  return pageOf((await request(ClipsDocument, { first: MOST_SHOWN })).clipsConnection);
+const MOST_SHOWN = 20;
+const PATIENCE = { firstMs: 1000, mostMs: 15_000 };
+/** What comes with these is not in the event: a title, a poster. */
+const STAGES_TO_READ = new Set(["ready", "deleted"]);
+
+export function createClips({ request, wait, random, ends }: ClipParts): Clips {
+  const page = signal<ClipPage>(NO_CLIPS);
+  let attempts = 0;
+  let isWaiting = false;
+
+  async function read(): Promise<void> {
+    const found = await readClips(request).catch(() => null);
+    if (found !== null) page.value = mergePage(page.peek(), found);
+    if (found?.clips.some((clip) => isBehind(page.peek(), clip)) === false) attempts = 0;
+    else readLater();
+  }
+
+  function readLater(): void {
+    if (isWaiting) return;
+    isWaiting = true;
+    attempts += 1;
+    wait(delayBefore(attempts, PATIENCE, random), ends).then(refreshAgain, () => undefined); // or the page was left
+  }
+
+  const refresh = createRefresh({ read, wait, ends });
+
+  function refreshAgain(): void {
+    isWaiting = false;
+    refresh();
+  }
+
+  return {
+    page,
+    load: read,
+    onEvent(event) {
+      const before = page.peek();
+      page.value = applyEvent(before, event);
+      const isNew = !before.clips.some(({ artifactHash }) => artifactHash === event.artifactHash);
+      if (isNew || (page.peek() !== before && STAGES_TO_READ.has(event.stage))) refresh();
+    },
+    onGap: refresh,
+    async remove(clip) {
+      await deleteClip(request, clip);
+      page.value = withoutClip(page.peek(), clip.artifactHash);
+    },
+    posterFailed: (clip) => (page.value = withoutPoster(page.peek(), clip)),
+  };
 }
 
-function pageOf({ edges, totalCount }: ClipsQuery["clipsConnection"]): ClipPage {
+async function readClips(request: Request): Promise<ClipPage> {
+  const { edges, totalCount } = (await request(ClipsDocument, { first: MOST_SHOWN })).clipsConnection;
   return { clips: edges.map(({ node }) => node), totalCount };
 }
 
-/** Until none is on its way, or the page is left. */
-export async function followClips(page: Signal<ClipPage>, reads: ClipReads, ends: AbortSignal): Promise<void> {
-  const isOver = () => ends.aborted;
-  for (let attempt = 1; !isOver(); attempt += 1) {
-    const found = await reads.read().catch(() => null);
-    if (isOver()) return;
-    if (found !== null) page.value = found;
-    if (found !== null && !found.clips.some(({ status }) => UNDER_WAY.has(status))) return;
-    await reads.wait(delayBefore(attempt, PATIENCE, reads.random), ends).catch(() => undefined);
-  }
-}
-
-export async function deleteClip(request: Request, clip: Clip): Promise<void> {
+async function deleteClip(request: Request, clip: Clip): Promise<void> {
   try {
     const answer = (await request(DeleteClipDocument, { artifactHash: clip.artifactHash })).deleteClip;
     expectAnswer(answer, "DeletedClip");
   } catch (error) {
     if (!hasCode(error, "not_found")) throw error; // somebody else was faster
   }
-}
-
-export function withoutClip(page: ClipPage, gone: Clip): ClipPage {
-  const clips = page.clips.filter(({ artifactHash }) => artifactHash !== gone.artifactHash);
-  return { clips, totalCount: page.totalCount - (page.clips.length - clips.length) };
-}
-
-/** Its signed address has expired: the next read brings another one. */
-export function withoutPoster(page: ClipPage, { artifactHash }: Clip): ClipPage {
-  const clips = page.clips.map((clip) => (clip.artifactHash === artifactHash ? { ...clip, posterUrl: null } : clip));
-  return { ...page, clips };
 }

@@ -5,7 +5,7 @@ import { ConfirmDialog } from "../design/ConfirmDialog";
 import { problemOf } from "../kernel/problem";
 import { canCancel } from "../uploads/machine";
 import type { Video } from "./model";
-import { isUnfinishedUpload } from "./rules";
+import { isPlayable, isUnfinishedUpload } from "./rules";
 
 interface DeleteDialogProps {
   readonly video: Video;
@@ -16,13 +16,21 @@ export function DeleteDialog({ video, onClose }: DeleteDialogProps) {
   const { library, uploads } = useWorkspace();
   const busy = useSignal(false);
   const isUpload = isUnfinishedUpload(video);
+  const undo = async () => {
+    try {
+      await library.undelete(video);
+      tell(`“${video.title}” is back.`);
+    } catch (error) {
+      tellProblem(problemOf(error));
+    }
+  };
   const confirm = async () => {
     busy.value = true;
     try {
       const own = uploads.queue.peek().find(({ artifactHash }) => artifactHash === video.artifactHash);
       if (own !== undefined && canCancel(own)) await uploads.cancel(own.id);
       await library.remove(video);
-      tell(`“${video.title}” was deleted.`);
+      tell(`“${video.title}” was deleted.`, isPlayable(video) ? { label: "Undo", act: () => void undo() } : undefined);
       document.querySelector("h1")?.focus(); // the button that had the focus went with its row
     } catch (error) {
       tellProblem(problemOf(error));

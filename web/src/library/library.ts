@@ -2,7 +2,13 @@
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import { expectAnswer } from "../api/answers";
 import type { Request } from "../api/client";
-import { AbortUploadDocument, DeleteVideoDocument, VideoDocument, VideosDocument } from "../api/generated";
+import {
+  AbortUploadDocument,
+  DeleteVideoDocument,
+  UndeleteArtifactDocument,
+  VideoDocument,
+  VideosDocument,
+} from "../api/generated";
 import { attempt, type Loading } from "../kernel/loading";
 import { patiently } from "../kernel/patience";
 import { hasCode } from "../kernel/problem";
@@ -32,6 +38,8 @@ export interface Library extends LiveListener {
   readonly refresh: (artifactHash: string) => void;
   readonly posterFailed: (video: Video) => void;
   readonly remove: (video: Video) => Promise<void>;
+  /** Events bring it back onto the page, as they do to everybody. */
+  readonly undelete: (video: Video) => Promise<void>;
 }
 
 const PAGE_SIZE = 50;
@@ -122,6 +130,10 @@ export function createLibrary(request: Request, ends: AbortSignal): Library {
     async remove(video) {
       await removeFrom(request, video);
       catalogue.value = removeVideo(catalogue.peek(), video.artifactHash);
+    },
+    async undelete({ artifactHash }) {
+      const answer = (await request(UndeleteArtifactDocument, { artifactHash })).undeleteArtifact;
+      expectAnswer(answer, "UndeletedArtifact");
     },
     onEvent,
     // The list that is there already may be older than the stream: what happened between the two is in neither.

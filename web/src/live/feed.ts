@@ -1,5 +1,5 @@
 /**
- * What happens to jobs or matches, for the pages that show them: followed while somebody listens, and not longer.
+ * What happens to clips, jobs or matches, for the pages that show them: followed while somebody listens, and not longer.
  * Invariant: one connection, however many listen. Whoever listens first and reads afterwards misses nothing.
  */
 import type { Tokens } from "../api/client";

@@ -2,9 +2,11 @@
 import { createClient, type Client } from "graphql-ws";
 import { problemOfError, type GraphQlError, type Tokens } from "../api/client";
 import {
+  LiveClipsDocument,
   LiveJobsDocument,
   LiveLifecycleDocument,
   LiveMatchesDocument,
+  type LiveClipsSubscription,
   type LiveJobsSubscription,
   type LiveLifecycleSubscription,
   type LiveMatchesSubscription,
@@ -13,6 +15,7 @@ import {
 import type { Ending, StreamHandlers } from "./follow";
 
 export type LifecycleEvent = LiveLifecycleSubscription["liveVodLifecycle"];
+export type ClipEvent = LiveClipsSubscription["liveClipLifecycle"];
 export type JobEvent = LiveJobsSubscription["liveJobs"];
 export type MatchEvent = LiveMatchesSubscription["liveMatches"];
 
@@ -36,6 +39,7 @@ export interface Stream<Event> {
 }
 
 export const LIFECYCLE = streamOf(LiveLifecycleDocument, (data) => data.liveVodLifecycle);
+export const CLIPS = streamOf(LiveClipsDocument, (data) => data.liveClipLifecycle);
 export const JOBS = streamOf(LiveJobsDocument, (data) => data.liveJobs);
 export const MATCHES = streamOf(LiveMatchesDocument, (data) => data.liveMatches);
 
@@ -68,14 +72,16 @@ function answers(
   signal: AbortSignal,
 ): Promise<Failure> {
   return new Promise((resolve) => {
+    let unsubscribe: () => void = () => undefined;
     const end = (failure: Failure) => {
       signal.removeEventListener("abort", onAbort);
+      unsubscribe(); // first: a client that was still connecting would ask over a connection that is being closed
       void client.dispose();
       resolve(failure);
     };
     const onAbort = () => end("closed");
     signal.addEventListener("abort", onAbort, { once: true });
-    client.subscribe(question, {
+    unsubscribe = client.subscribe(question, {
       next: ({ data, errors }) => {
         if (errors !== undefined) end(failureOf(errors));
         else if (data) onData(data);

@@ -7,7 +7,7 @@ import type { Machine } from "./Player";
 
 interface ControlsProps {
   readonly machine: Machine;
-  /** What the library says, until the stream itself does. */
+  /** What the library says; a stream may end a little later, as its sound does. */
   readonly expectedSeconds: number;
 }
 
@@ -43,7 +43,7 @@ export function Controls({ machine, expectedSeconds }: ControlsProps) {
 }
 
 function SeekBar({ machine: { media, remote }, expectedSeconds }: ControlsProps) {
-  const duration = media.duration.value || expectedSeconds;
+  const duration = Math.max(media.duration.value, expectedSeconds);
   const seconds = Math.min(media.seconds.value, duration);
   const share = (value: number) => (duration > 0 ? `${(value / duration) * 100}%` : "0%");
   return (
@@ -82,9 +82,10 @@ function VolumeBar({ machine: { media, remote } }: { readonly machine: Machine }
 }
 
 function Time({ machine: { media }, expectedSeconds }: ControlsProps) {
+  const duration = Math.max(media.duration.value, expectedSeconds);
   return (
     <span class={styles.time}>
-      {formatDuration(media.seconds.value * 1000)} / {formatDuration((media.duration.value || expectedSeconds) * 1000)}
+      {formatDuration(media.seconds.value * 1000)} / {formatDuration(duration * 1000)}
     </span>
   );
 }

@@ -34,10 +34,11 @@ export function Player({ playback, startMs, onExpired }: PlayerProps) {
   const machine = useSignal<Machine | null>(null);
   const problem = useSignal<Problem | null>(null);
   const attempt = useSignal(0);
+  const lead = useSignal(0);
   const { idle, stir } = useIdle();
 
-  useMachine(frame, element, machine);
-  useStream({ element, playback, startMs, problem, attempt: attempt.value, onExpired });
+  useMachine(frame, element, lead, machine);
+  useStream({ element, playback, startMs, lead, problem, attempt: attempt.value, onExpired });
 
   return (
     <div ref={frame} class={styles.frame} onPointerMove={stir} onFocusIn={stir}>
@@ -91,13 +92,14 @@ function Failure({ problem, onRetry }: { readonly problem: Problem; readonly onR
 function useMachine(
   frame: RefObject<HTMLDivElement | null>,
   element: RefObject<HTMLVideoElement | null>,
+  lead: Signal<number>,
   machine: Signal<Machine | null>,
 ): void {
   useEffect(() => {
     if (frame.current === null || element.current === null) return undefined;
     const life = new AbortController();
-    const remote = createRemote(element.current, frame.current);
-    machine.value = { remote, media: followMedia(element.current, life.signal) };
+    const remote = createRemote(element.current, frame.current, lead);
+    machine.value = { remote, media: followMedia(element.current, lead, life.signal) };
     const onKey = (event: KeyboardEvent) => {
       const hasModifier = event.altKey || event.ctrlKey || event.metaKey;
       const shortcut = shortcutFor({ key: event.key, hasModifier, focus: focusOf(event.target) });

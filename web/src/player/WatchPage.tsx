@@ -13,7 +13,7 @@ import { VideoFacts } from "./VideoFacts";
 import { createWatch, type Playback, type Watch } from "./watch";
 import styles from "./WatchPage.module.css";
 
-const ASK_AGAIN_MS = 5000;
+const SETTLED = new Set(["ready", "failed"]);
 
 interface WatchPageProps {
   readonly playbackId: string;
@@ -21,18 +21,18 @@ interface WatchPageProps {
 }
 
 export function WatchPage({ playbackId, startMs }: WatchPageProps) {
-  const { request, library } = useWorkspace();
+  const { request, library, clipFeed } = useWorkspace();
   const watch = useMemo(() => createWatch(request, playbackId), []);
   const settled = library.settled.value;
   useEffect(() => {
     if (watch.state.peek().kind !== "playable") void watch.load();
   }, [settled]); // asked again whenever some video has become ready, because this may be the one
-  const state = watch.state.value;
+  const isWaiting = watch.state.value.kind === "not-ready";
   useEffect(() => {
-    if (state.kind !== "not-ready") return undefined;
-    const again = setTimeout(() => void watch.load(), ASK_AGAIN_MS);
-    return () => clearTimeout(again);
-  }, [state]); // no event tells of clips
+    if (!isWaiting) return undefined;
+    const load = () => void watch.load();
+    return clipFeed.listen({ onEvent: ({ stage }) => SETTLED.has(stage) && load(), onGap: load });
+  }, [isWaiting]); // the library hears of videos only, and this may be a clip
   return (
     <>
       <nav class={styles.path} aria-label="Where you are">

@@ -1,5 +1,9 @@
-/** A video element's state as signals, so that each control follows only what it shows. */
+/**
+ * A video element's state as signals, so that each control follows only what it shows.
+ * Invariant: times are the video's own. What lies before its first moment in the stream (the lead) does not count.
+ */
 import { batch, signal, type ReadonlySignal } from "@preact/signals";
+import { mediaSeconds } from "./start";
 
 export interface MediaState {
   readonly paused: ReadonlySignal<boolean>;
@@ -37,7 +41,7 @@ const EVENTS = [
 ] as const;
 const TRACK_EVENTS = ["addtrack", "removetrack", "change"] as const;
 
-export function followMedia(element: HTMLVideoElement, ends: AbortSignal): MediaState {
+export function followMedia(element: HTMLVideoElement, lead: ReadonlySignal<number>, ends: AbortSignal): MediaState {
   const state = {
     paused: signal(true),
     ended: signal(false),
@@ -57,9 +61,10 @@ export function followMedia(element: HTMLVideoElement, ends: AbortSignal): Media
       state.ended.value = element.ended;
       state.loaded.value = element.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA;
       state.waiting.value = !element.paused && element.readyState < HTMLMediaElement.HAVE_FUTURE_DATA && !element.ended;
-      state.seconds.value = element.currentTime;
-      state.duration.value = Number.isFinite(element.duration) ? element.duration : 0;
-      state.bufferedTo.value = bufferedTo(element);
+      const timeOf = (streamSeconds: number) => mediaSeconds(streamSeconds, lead.peek());
+      state.seconds.value = timeOf(element.currentTime);
+      state.duration.value = Number.isFinite(element.duration) ? timeOf(element.duration) : 0;
+      state.bufferedTo.value = timeOf(bufferedTo(element));
       state.volume.value = element.volume;
       state.muted.value = element.muted;
       state.hasCaptions.value = captionTracks(element).length > 0;

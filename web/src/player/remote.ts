@@ -1,4 +1,5 @@
-/** What buttons and keys do to a video element. */
+/** What buttons and keys do to a video element. Times are the video's own, as in media.ts. */
+import type { ReadonlySignal } from "@preact/signals";
 import { captionTracks, isShown } from "./media";
 import type { Shortcut } from "./shortcuts";
 
@@ -18,7 +19,7 @@ export interface Remote {
   readonly press: (shortcut: Shortcut) => void;
 }
 
-export function createRemote(element: OldVideoElement, frame: HTMLElement): Remote {
+export function createRemote(element: OldVideoElement, frame: HTMLElement, lead: ReadonlySignal<number>): Remote {
   const remote: Remote = {
     toggle() {
       // A browser may refuse to start; then the button still says "play", which is all there is to say.
@@ -26,8 +27,8 @@ export function createRemote(element: OldVideoElement, frame: HTMLElement): Remo
       else element.pause();
     },
     seekTo(seconds) {
-      const end = Number.isFinite(element.duration) ? element.duration : seconds;
-      element.currentTime = Math.max(0, Math.min(seconds, end));
+      const wanted = lead.peek() + Math.max(0, seconds);
+      element.currentTime = Number.isFinite(element.duration) ? Math.min(wanted, element.duration) : wanted;
     },
     setVolume(volume) {
       element.volume = Math.max(0, Math.min(1, volume));
@@ -45,7 +46,7 @@ export function createRemote(element: OldVideoElement, frame: HTMLElement): Remo
       for (const track of tracks) track.mode = track === next ? "showing" : "disabled";
     },
     press(shortcut) {
-      if (shortcut.kind === "seek") remote.seekTo(element.currentTime + shortcut.seconds);
+      if (shortcut.kind === "seek") remote.seekTo(element.currentTime - lead.peek() + shortcut.seconds);
       else if (shortcut.kind === "volume") remote.setVolume(element.volume + shortcut.change);
       else SIMPLE[shortcut.kind](remote);
     },

@@ -1,6 +1,7 @@
 /** Brings HLS into a video element: by hls.js where the browser has Media Source, else by the browser itself. */
 import workerPath from "hls.js/dist/hls.worker.js?url";
 import type Hls from "hls.js";
+import { leadOf } from "./start";
 
 /** `expired`: the signed address does not answer any more. `unsupported`: this browser cannot play it at all. */
 export type SourceFailure = "expired" | "network" | "media" | "unsupported";
@@ -24,7 +25,7 @@ export async function attachSource(element: HTMLVideoElement, source: Source, en
   const HlsPlayer = module?.default;
   if (HlsPlayer === undefined) source.onFailure("network");
   else if (HlsPlayer.isSupported()) attachHls(element, source, ends, HlsPlayer);
-  else if (element.canPlayType("application/vnd.apple.mpegurl") !== "") attachNatively(element, source, ends);
+  else if (element.canPlayType("application/vnd.apple.mpegurl") !== "") await attachNatively(element, source, ends);
   else source.onFailure("unsupported");
 }
 
@@ -76,8 +77,14 @@ function attachHls(element: HTMLVideoElement, source: Source, ends: AbortSignal,
   ends.addEventListener("abort", () => player.destroy(), { once: true });
 }
 
-function attachNatively(element: HTMLVideoElement, source: Source, ends: AbortSignal): void {
-  startThere(element, source.startAtSeconds, ends);
+/** The browser begins where the playlist says, but does not tell where that is: the playlist is read here, too. */
+async function attachNatively(element: HTMLVideoElement, source: Source, ends: AbortSignal): Promise<void> {
+  const lead = await fetch(source.manifestUrl, { signal: ends })
+    .then(async (answer) => (answer.ok ? leadOf(await answer.text()) : 0))
+    .catch(() => 0); // that the stream cannot be had is the element's to say
+  if (ends.aborted) return;
+  source.onLead(lead);
+  startThere(element, lead + source.startAtSeconds, ends);
   const onError = () => source.onFailure(nativeFailure(element.error?.code));
   element.addEventListener("error", onError, { signal: ends });
   element.src = source.manifestUrl;

@@ -12,6 +12,8 @@ export interface StreamUse {
   readonly element: RefObject<HTMLVideoElement | null>;
   readonly playback: Playback;
   readonly startMs: number;
+  /** Told here: how many seconds of the stream lie before the video's first moment. */
+  readonly lead: Signal<number>;
   readonly problem: Signal<Problem | null>;
   readonly attempt: number;
   readonly onExpired: () => void;
@@ -20,16 +22,15 @@ export interface StreamUse {
 const EXPIRY_PAUSE_MS = 30_000;
 
 /** Attaches the stream, again whenever its addresses are new or somebody tries again, at the place where it was. */
-export function useStream({ element, playback, startMs, problem, attempt, onExpired }: StreamUse): void {
+export function useStream({ element, playback, startMs, lead, problem, attempt, onExpired }: StreamUse): void {
   const renewedAt = useRef(-Infinity);
-  const lead = useRef(0);
   const place = useRef<Place>({ seconds: startSeconds(startMs, playback.durationMs), playing: true });
   useEffect(() => {
     const video = element.current;
     if (video === null) return undefined;
     const life = new AbortController();
     const onFailure = (failure: SourceFailure) => {
-      place.current = placeOf(video, lead.current, place.current); // taking the stream off sets it back to the beginning
+      place.current = placeOf(video, lead.peek(), place.current); // taking the stream off sets it back to the beginning
       // Fresh addresses that are refused at once will be refused again.
       if (failure === "expired" && performance.now() - renewedAt.current > EXPIRY_PAUSE_MS) {
         renewedAt.current = performance.now();
@@ -39,7 +40,7 @@ export function useStream({ element, playback, startMs, problem, attempt, onExpi
       }
     };
     problem.value = null;
-    const onLead = (seconds: number) => (lead.current = seconds);
+    const onLead = (seconds: number) => (lead.value = seconds);
     const source = { manifestUrl: playback.manifestUrl, startAtSeconds: place.current.seconds, onLead, onFailure };
     void attachSource(video, source, life.signal);
     // Browsers that want a click first refuse to start; then there is the button.

@@ -2,8 +2,11 @@ import { expect, test } from "vitest";
 import type { Request } from "../../src/api/client";
 import type { ToastLink } from "../../src/app/messages";
 import { clipOf, createClipping } from "../../src/search/clipping";
+import type { Listener } from "../../src/live/feed";
+import type { ClipEvent } from "../../src/live/socket";
+import { clipEvent } from "../support/clips";
 import { hit } from "../support/hits";
-import { FakeTime } from "../support/time";
+import { FakeTime, settle } from "../support/time";
 
 test.each([
   [1000, 3500, 1, 3.5],
@@ -22,6 +25,7 @@ function clipping(...states: readonly (string | null)[]) {
   const time = new FakeTime();
   const told: [string, ToastLink?][] = [];
   const problems: string[] = [];
+  const listeners = new Set<Listener<ClipEvent>>();
   let asked = 0;
   const request = (() => {
     const status = states[Math.min(asked, states.length - 1)];
@@ -32,13 +36,19 @@ function clipping(...states: readonly (string | null)[]) {
   }) as unknown as Request;
   const made = createClipping({
     request,
+    feed: {
+      listen(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
     tell: (text, link) => told.push(link === undefined ? [text] : [text, link]),
     tellProblem: ({ message, hint }) => problems.push(`${message}: ${hint}`),
     wait: time.wait,
     random: () => 1,
     ends: new AbortController().signal,
   });
-  return { make: () => made.make(hit("1")), told, problems, time, looks: () => asked - 1 };
+  return { make: () => made.make(hit("1")), told, problems, time, listeners, looks: () => asked - 1 };
 }
 
 const READY = ["The clip “Full time” is ready.", { to: "/watch/abcdefgh01234567", label: "Watch it" }];
@@ -73,4 +83,21 @@ test("what was refused is told", async () => {
   const { make, told, problems } = clipping("away");
   await make();
   expect([told.length, problems.length]).toEqual([0, 1]);
+});
+
+test.each([
+  ["ready", [["The clip “Full time” is being made."], READY], []],
+  ["failed", [["The clip “Full time” is being made."]], ["the clip “Full time” could not be made: too dark"]],
+])("what is heard of it is not asked for: %s", async (stage, told, problems) => {
+  const said = clipping("requested", "processing");
+  said.time.hold();
+  const making = said.make();
+  await settle();
+  for (const { onEvent } of said.listeners) {
+    onEvent(clipEvent("another", { stage }));
+    onEvent(clipEvent("c", { stage: "processing" }));
+    onEvent(clipEvent("c", { stage, error: "too dark" }));
+  }
+  await making;
+  expect([said.told, said.problems, said.looks(), said.listeners.size]).toEqual([told, problems, 0, 0]);
 });

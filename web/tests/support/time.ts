@@ -1,4 +1,4 @@
-/** A clock that moves only when somebody waits on it. */
+/** A clock that moves only when somebody waits on it, or, while it is held, not even then. */
 import type { Wait } from "../../src/kernel/waiting";
 
 export class FakeTime {
@@ -9,8 +9,20 @@ export class FakeTime {
     signal?.throwIfAborted();
     this.waits.push(milliseconds);
     this.now += milliseconds;
-    return Promise.resolve();
+    return this.#held ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve();
   };
+  readonly #waiting: (() => void)[] = [];
+  #held = false;
+
+  hold(): void {
+    this.#held = true;
+  }
+
+  /** Whoever waits has waited long enough; the next one waits again. */
+  async release(): Promise<void> {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+    await settle();
+  }
 
   get patience() {
     return { attempts: 4, backoff: { firstMs: 100, mostMs: 1000 }, wait: this.wait, random: () => 1 };

@@ -80,6 +80,12 @@ class OriginalReturned(ArtifactPayload):
     original_key: str
 
 
+class ArtifactUndeleted(ArtifactPayload):
+    """It was deleted and is back, as it was: every plane shows again what it has kept of it."""
+
+    event_type: ClassVar[str] = "artifact.undeleted"
+
+
 class PurgeDue(ArtifactPayload):
     """It was deleted and will not come back: every plane deletes what it holds of it, and says when it has."""
 
@@ -92,5 +98,6 @@ PAYLOADS: tuple[type[Payload], ...] = (
     OriginalStored,
     OriginalVanished,
     OriginalReturned,
+    ArtifactUndeleted,
     PurgeDue,
 )

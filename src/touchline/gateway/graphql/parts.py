@@ -9,8 +9,8 @@ from touchline.platform.postgres.wakeups import Wakeups
 
 from .context import GraphqlParts
 from .cursors import Cursors
+from .live.artifacts import TYPES
 from .live.feeds import Feeds
-from .live.vods import TYPES
 from .settings import GraphqlSettings
 from .sources import Sources
 

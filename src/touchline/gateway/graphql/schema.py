@@ -20,6 +20,7 @@ from .errors import TypedErrors, log
 from .guard import Guard
 from .jobs import JobMutations, JobQueries
 from .lifecycle import LifecycleQueries
+from .live.clips import ClipSubscriptions
 from .live.jobs import JobSubscriptions
 from .live.matches import MatchSubscriptions
 from .live.vods import VodSubscriptions
@@ -29,6 +30,7 @@ from .search import SearchQueries
 from .serve import VOD, Vod
 from .sessions import SessionQueries
 from .settings import GraphqlSettings
+from .undeleting import UndeleteMutations
 from .vods import VodMutations, VodQueries, find_vod
 from .watch import WatchQueries
 
@@ -64,12 +66,12 @@ class Query(
 
 
 @strawberry.type
-class Mutation(VodMutations, ClipMutations, JobMutations):
+class Mutation(VodMutations, ClipMutations, UndeleteMutations, JobMutations):
     pass
 
 
 @strawberry.type
-class Subscription(VodSubscriptions, JobSubscriptions, MatchSubscriptions):
+class Subscription(VodSubscriptions, ClipSubscriptions, JobSubscriptions, MatchSubscriptions):
     pass
 
 

@@ -11,7 +11,7 @@ from av.error import FFmpegError
 from av.subtitles.codeccontext import SubtitleCodecContext
 from av.subtitles.subtitle import AssSubtitle, SubtitleSet
 
-from touchline.media.captions import HEADER, caption_text, cue, known_language
+from touchline.media.captions import caption_text, cue, header, known_language
 from touchline.media.model import Captions
 from touchline.media.playlists import whole_playlist
 
@@ -55,13 +55,15 @@ class CaptionTrack:
             self._last_ms = start_ms
 
     def finish(self) -> None:
-        if self._file:
-            self._file.close()
+        """It stays open until it is described."""
 
-    def described(self, duration_ms: int) -> Captions | None:
-        """Its playlist is written now: the whole duration is known when all is read."""
-        if not self._cues:
+    def described(self, duration_ms: int, lead_s: float) -> Captions | None:
+        """Its head and its playlist are written now: duration and lead are known when all is read."""
+        if self._file is None:
             return None
+        self._file.seek(0)
+        self._file.write(header(lead_s).encode())
+        self._file.close()
         playlist = f"{self._name}/{PLAYLIST}"
         with self._channel.create(playlist) as file:
             file.write(whole_playlist(FILE, duration_ms).encode())
@@ -76,7 +78,7 @@ class CaptionTrack:
     def _write(self, text: str) -> None:
         if self._file is None:
             self._file = self._channel.create(f"{self._name}/{FILE}")
-            self._file.write(HEADER.encode())
+            self._file.write(header(0).encode())  # holds the place
         self._file.write(text.encode())
         self._cues += 1
 

@@ -21,7 +21,6 @@ from touchline.media import rules
 from touchline.media.model import (
     FIRST_MASTER,
     MASTER,
-    Captions,
     Format,
     Packaged,
     Plan,
@@ -170,8 +169,9 @@ def _first_pass(
         _pump(reading, tracks, meter)
     sound = describe_sound(aside, work.facts, work.plan) if aside else None
     rendition = describe(draft, work.facts, work.plan, sound, has_sound=work.facts.audio is not None and not aside)
-    described = _described(captions.values(), rendition)
-    return Packaged(work.facts, (rendition,), sound, described, _lead_s(tracks.values(), draft.output))
+    lead_s = _lead_s(tracks.values(), draft.output)
+    described = [track.described(rendition.duration_ms, lead_s) for track in captions.values()]
+    return Packaged(work.facts, (rendition,), sound, tuple(filter(None, described)), lead_s)
 
 
 def _lead_s(tracks: Iterable[Track], output: OutputContainer) -> float:
@@ -212,10 +212,6 @@ def _caption_tracks(work: Work, source: Source) -> dict[int, CaptionTrack]:
     return {
         stream.index: CaptionTrack(stream, source, f"captions_{number}", work.channel) for number, stream in streams
     }
-
-
-def _described(tracks: Iterable[CaptionTrack], rendition: Rendition) -> tuple[Captions, ...]:
-    return tuple(made for track in tracks if (made := track.described(rendition.duration_ms)))
 
 
 def _pump(reading: Reading, tracks: Mapping[int, Track], meter: Meter) -> None:

@@ -18,11 +18,12 @@ from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.scratch import Scratch
-from touchline.process.originals import fetch_original
+from touchline.process.originals import fetch_original, require_same
 from touchline.process.queue.handler import Finished, Tell
 from touchline.process.queue.model import Job
 from touchline.process.queue.payloads import ClipGeneratePayload
 from touchline.process.settings import ProcessSettings
+from touchline.process.videos.store import VideoStore
 
 from . import rules
 from .model import MadeClip, SourceDeleted
@@ -39,17 +40,18 @@ class ClipCutter:
     settings: ProcessSettings
 
     async def work(self, job: Job, payload: ClipGeneratePayload, tell: Tell) -> Finished:
-        await self._require_source(job)
+        made_of = await self._require_source(job)
         key = rules.clip_key(payload.video_id, payload.clip_id)
-        made = await self._stored(key) or await self._make(payload, key, tell)
+        made = await self._stored(key) or await self._make(payload, key, made_of, tell)
         tell(Stage.STORED.percent(1.0))
         return _finished(job, payload, made)
 
-    async def _require_source(self, job: Job) -> None:
-        """Its original stays for a while, but nothing new is made of a video that was deleted."""
+    async def _require_source(self, job: Job) -> str | None:
+        """Its original stays for a while, but nothing new is made of a video that was deleted. Answers the digest."""
         async with self.database.transaction(job.tenant_id) as transaction:
             if not await ClipStore(transaction.connection).has_source(job.video_id):
                 raise SourceDeleted("the video was deleted", why=f"a clip of {job.video_id} was to be made")
+            return await VideoStore(transaction.connection).original_digest(job.video_id)
 
     async def _stored(self, key: str) -> MadeClip | None:
         try:
@@ -58,9 +60,9 @@ class ClipCutter:
             return None
         return MadeClip(key, info.size_bytes, rules.cut_of(info.metadata))
 
-    async def _make(self, payload: ClipGeneratePayload, key: str, tell: Tell) -> MadeClip:
+    async def _make(self, payload: ClipGeneratePayload, key: str, made_of: str | None, tell: Tell) -> MadeClip:
         async with self.scratch.folder() as folder:
-            clip, file = await self._cut(payload, folder, tell)
+            clip, file = await self._cut(payload, folder, made_of, tell)
             try:
                 metadata = rules.metadata_of(clip.cut)
                 await self.objects.put_new(key, file, content_type=rules.CONTENT_TYPE, metadata=metadata)
@@ -70,11 +72,16 @@ class ClipCutter:
                 raise
         return MadeClip(key, clip.size_bytes, clip.cut)
 
-    async def _cut(self, payload: ClipGeneratePayload, folder: Path, tell: Tell) -> tuple[Clip, Path]:
+    async def _cut(
+        self, payload: ClipGeneratePayload, folder: Path, made_of: str | None, tell: Tell
+    ) -> tuple[Clip, Path]:
         original, output = folder / "original", folder / "clip"
         output.mkdir()
         key, largest = payload.s3_original_path, self.settings.largest_original
-        await fetch_original(self.objects, key, original, largest, lambda share: tell(Stage.FETCH.percent(share)))
+        digest = await fetch_original(
+            self.objects, key, original, largest, lambda share: tell(Stage.FETCH.percent(share))
+        )
+        require_same(made_of, digest)
         wanted = Range(payload.t_start, payload.t_end, payload.padding_ms)
         clip = await make_clip(
             self.sandbox, original, output, wanted, lambda percent: tell(Stage.CUT.percent(percent / 100))

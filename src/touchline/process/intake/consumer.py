@@ -1,5 +1,5 @@
 """An original that was stored becomes a video with its first job, a clip that was asked for becomes a job; what was
-deleted is found no more, nothing is cut for it, and then it is purged.
+deleted is found no more, nothing is cut for it, and then it is purged, unless it is undeleted before.
 
 Invariant: once for each video and clip, however often the event comes.
 """
@@ -14,6 +14,7 @@ from touchline.contracts.events import Event
 from touchline.contracts.events.artifacts import (
     ArtifactLifecycle,
     ArtifactType,
+    ArtifactUndeleted,
     OriginalReturned,
     OriginalStored,
     OriginalVanished,
@@ -27,7 +28,7 @@ from touchline.process.clips.service import request, withdraw
 from touchline.process.purge import service as purge
 from touchline.process.queue.payloads import TranscodePayload
 from touchline.process.queue.service import enqueue
-from touchline.process.search.service import forget
+from touchline.process.search.service import forget, remember
 from touchline.process.videos.model import NewVideo
 from touchline.process.videos.store import VideoStore
 
@@ -38,7 +39,15 @@ class Intake:
     name = "process-intake"
     types = frozenset(
         payload.event_type
-        for payload in (OriginalStored, ClipRequested, ArtifactLifecycle, OriginalVanished, OriginalReturned, PurgeDue)
+        for payload in (
+            OriginalStored,
+            ClipRequested,
+            ArtifactLifecycle,
+            ArtifactUndeleted,
+            OriginalVanished,
+            OriginalReturned,
+            PurgeDue,
+        )
     )
 
     async def handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
@@ -60,6 +69,8 @@ async def take(transaction: Transaction, event: Event) -> None:
             await _miss(transaction, OriginalReturned.model_validate(event.data).artifact_hash, None)
         case PurgeDue.event_type:
             await purge.ask(transaction, video_id(parse_artifact_hash(event.data["artifact_hash"])))
+        case ArtifactUndeleted.event_type:
+            await remember(transaction, video_id(parse_artifact_hash(event.data["artifact_hash"])))
         case _ if event.data.get("status") == DELETED:
             await _forget(transaction, event.data)
         case _:

@@ -17,15 +17,16 @@ from touchline.media.sampling_model import SampleOptions, Samples
 from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.keys import ObjectKey
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Transaction
+from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.scratch import Scratch
 from touchline.platform.together import together
-from touchline.process.originals import fetch_original
+from touchline.process.originals import fetch_original, require_same
 from touchline.process.queue.handler import Finished, Tell
 from touchline.process.queue.model import Job
 from touchline.process.queue.payloads import OcrPayload, SamplePayload
 from touchline.process.queue.service import Effects, enqueue
 from touchline.process.settings import ProcessSettings
+from touchline.process.videos.store import VideoStore
 
 from . import rules
 from .model import Sampling
@@ -35,6 +36,7 @@ from .storing import PictureStoring, undone_on_failure
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
+    database: Database
     objects: ObjectStore
     sandbox: Sandbox
     scratch: Scratch
@@ -45,7 +47,7 @@ class Sampler:
         async with self.scratch.folder() as folder, undone_on_failure(self.objects, prefix):
             original, pictures = folder / "original", folder / "pictures"
             pictures.mkdir()
-            await self._fetch(payload, original, tell)
+            await self._fetch(job, payload, original, tell)
             duration_ms = (await probe(self.sandbox, original)).duration_ms
             options = SampleOptions(rules.step_ms(payload.target_fps, duration_ms), payload.dedupe_threshold)
             stored = _share(rules.UPLOAD_PERCENT, rules.DONE_PERCENT, tell)
@@ -56,10 +58,12 @@ class Sampler:
         sampling = Sampling(job.attempt, options.every_ms, made.width, made.height, made.source.duration_ms, len(times))
         return Finished(asdict(sampling), self._effects(job.video_id, sampling, times))
 
-    async def _fetch(self, payload: SamplePayload, original: Path, tell: Tell) -> None:
+    async def _fetch(self, job: Job, payload: SamplePayload, original: Path, tell: Tell) -> None:
         key, largest = payload.s3_original_path, self.settings.largest_original
         arrived = _share(0, rules.FETCH_PERCENT, tell)
-        await fetch_original(self.objects, key, original, largest, arrived)
+        digest = await fetch_original(self.objects, key, original, largest, arrived)
+        async with self.database.transaction(job.tenant_id) as transaction:
+            require_same(await VideoStore(transaction.connection).original_digest(job.video_id), digest)
 
     async def _sample(self, original: Path, options: SampleOptions, storing: PictureStoring, tell: Tell) -> Samples:
         told = _share(rules.FETCH_PERCENT, rules.UPLOAD_PERCENT, tell)

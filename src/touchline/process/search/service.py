@@ -70,6 +70,11 @@ async def forget(transaction: Transaction, video_id: UUID) -> None:
     await SearchStore(transaction.connection).forget(video_id)
 
 
+async def remember(transaction: Transaction, video_id: UUID) -> None:
+    """An undeleted video is found again as soon as this commits, by what was read in it before."""
+    await SearchStore(transaction.connection).remember(video_id)
+
+
 async def _page(store: SearchStore, query: Query, question: Question) -> Page:
     corrected = rules.corrected_words(query, question.after.corrected) if question.after else ()
     videos = await _videos(store, query.filters)

@@ -61,6 +61,7 @@ SELECT w.word, s.shown
  WHERE process.search_fold(s.shown) = w.word
 """
 FORGET: LiteralString = "SELECT process.forget_video(%(video_id)s)"
+REMEMBER: LiteralString = "SELECT process.remember_video(%(video_id)s)"
 REFRESH: LiteralString = "SELECT process.refresh_search_materialized()"
 
 
@@ -106,6 +107,9 @@ class SearchStore:
 
     async def forget(self, video_id: UUID) -> None:
         await self._connection.execute(FORGET, {"video_id": video_id})
+
+    async def remember(self, video_id: UUID) -> None:
+        await self._connection.execute(REMEMBER, {"video_id": video_id})
 
     async def refresh(self) -> None:
         await self._connection.execute(REFRESH)

@@ -50,18 +50,20 @@ class Transcoder:
             original, hls_folder = folder / "original", folder / "hls"
             for name in ("hls", "poster", "storyboard"):
                 (folder / name).mkdir()
-            await self._fetch(payload, original, tell)
+            digest = await self._fetch(payload, original, tell)
             storing = Storing(self.objects, attempt, hls_folder, lambda share: tell(Stage.UPLOAD.percent(share)))
             lanes = [storing.lane() for _ in range(self.settings.uploads_at_once)]
             published = self._publish(job, original, storing)
             [hls] = filter(None, await together(self._make(original, storing, tell), published, *lanes))
             storyboard = await self._store_storyboard(job, original, folder / "storyboard", tell)
-        rendition = replace(rendition_of(job.video_id, job.attempt, hls), s3_storyboard_path=storyboard)
-        return self._finished(job, payload, rendition)
+        made = rendition_of(job.video_id, job.attempt, hls)
+        return self._finished(job, payload, replace(made, s3_storyboard_path=storyboard, original_digest=digest))
 
-    async def _fetch(self, payload: TranscodePayload, original: Path, tell: Tell) -> None:
+    async def _fetch(self, payload: TranscodePayload, original: Path, tell: Tell) -> str:
         key, largest = payload.s3_original_path, self.settings.largest_original
-        await fetch_original(self.objects, key, original, largest, lambda share: tell(Stage.FETCH.percent(share)))
+        return await fetch_original(
+            self.objects, key, original, largest, lambda share: tell(Stage.FETCH.percent(share))
+        )
 
     async def _make(self, original: Path, storing: Storing, tell: Tell) -> HlsPackage:
         hls = await make_hls(self.sandbox, original, storing.folder, _within(Stage.MAKE, tell), storing.take)

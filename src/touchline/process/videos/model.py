@@ -35,6 +35,7 @@ class Rendition:
     width: int
     height: int
     s3_storyboard_path: str | None = None  # comes last
+    original_digest: str | None = None  # what all of it was made of; comes last, too
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ UPDATE process.videos
        s3_proxy_path = %(s3_proxy_path)s, s3_thumb_path = %(s3_thumb_path)s,
        duration_ms = %(duration_ms)s, width = %(width)s, height = %(height)s,
        s3_storyboard_path = %(s3_storyboard_path)s,
+       original_digest = coalesce(%(original_digest)s, original_digest),
        pointers_written = false, updated_at = now(), revision = revision + 1
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
 RETURNING revision
@@ -50,6 +51,10 @@ UPDATE process.videos
    SET status = CASE status WHEN 'ready' THEN 'ready' ELSE 'failed' END, updated_at = now(), revision = revision + 1
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
 RETURNING revision
+"""
+ORIGINAL_DIGEST: LiteralString = """
+SELECT original_digest FROM process.videos
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
 """
 ORIGINAL_MISSING: LiteralString = """
 UPDATE process.videos SET original_missing_since = %(since)s, updated_at = now(), revision = revision + 1
@@ -96,6 +101,11 @@ class VideoStore:
 
     async def failed(self, video_id: UUID) -> int:
         return await self._revision(FAILED, video_id=video_id)
+
+    async def original_digest(self, video_id: UUID) -> str | None:
+        """None when nobody knows what it was made of."""
+        row = await (await self._connection.execute(ORIGINAL_DIGEST, {"video_id": video_id})).fetchone()
+        return row[0] if row else None
 
     async def original_missing(self, video_id: UUID, since: datetime | None) -> None:
         """None: it is there."""

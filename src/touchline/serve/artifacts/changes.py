@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from touchline.contracts.events.artifacts import ArtifactType
+from touchline.contracts.events.artifacts import ArtifactType, ArtifactUndeleted
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.postgres.database import Transaction
 from touchline.serve.clips.model import MadeClip
@@ -93,6 +93,20 @@ async def delete(transaction: Transaction, artifact_hash: ArtifactHash, now: dat
         return None
     record = ClipStore(transaction) if _is_clip(changed) else RegistryStore(transaction)
     await record.delete(artifact_hash, now)
+    return tell(transaction, changed)
+
+
+async def undelete(
+    transaction: Transaction, artifact_hash: ArtifactHash, now: datetime, until: datetime
+) -> Artifact | None:
+    """None when there is nothing to come back, or, of a clip, when the same one was made again meanwhile."""
+    changed = await ArtifactStore(transaction).undelete(artifact_hash, now, until)
+    if changed is None:
+        return None
+    record = ClipStore(transaction) if _is_clip(changed) else RegistryStore(transaction)
+    if not await record.undelete(artifact_hash, changed.retention_until):
+        return None
+    transaction.announce(ArtifactUndeleted(artifact_hash=artifact_hash), revision=changed.revision)
     return tell(transaction, changed)
 
 

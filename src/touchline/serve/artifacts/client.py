@@ -67,6 +67,11 @@ class ArtifactClient:
         request = pb.DeleteArtifactRequest(artifact_hash=artifact_hash)
         return (await self._stub.call("DeleteArtifact", request, pb.DeleteArtifactResponse, caller)).revision
 
+    async def undelete_artifact(self, caller: Principal, artifact_hash: str) -> int:
+        """Within the time before it is purged. Answers the revision."""
+        request = pb.UndeleteArtifactRequest(artifact_hash=artifact_hash)
+        return (await self._stub.call("UndeleteArtifact", request, pb.UndeleteArtifactResponse, caller)).revision
+
     async def resolve_viewer_endpoint(self, playback_id: str) -> ViewerEndpoint:
         """For anybody: playback ids are public. What may be fetched is signed at the door, for this tenant and hash."""
         request = pb.ResolveViewerEndpointRequest(playback_id=playback_id)

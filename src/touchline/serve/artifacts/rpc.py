@@ -59,6 +59,10 @@ class ArtifactsServicer:
         caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
         return pb.DeleteArtifactResponse(revision=await self._artifacts.delete(caller, artifact_hash))
 
+    async def undelete_artifact(self, request: pb.UndeleteArtifactRequest, call: Call) -> pb.UndeleteArtifactResponse:
+        caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
+        return pb.UndeleteArtifactResponse(revision=await self._artifacts.undelete(caller, artifact_hash))
+
     async def resolve_viewer_endpoint(
         self, request: pb.ResolveViewerEndpointRequest, call: Call
     ) -> pb.ResolveViewerEndpointResponse:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchline.contracts.events.artifacts import ArtifactLifecycle, OriginalStored
-from touchline.kernel.errors import Defect, NotFound
+from touchline.kernel.errors import Conflict, Defect, NotFound
 from touchline.kernel.ids import ArtifactHash
 
 from .model import Artifact, Status
@@ -17,6 +17,12 @@ LONGEST_REASON = 1000
 def unknown(artifact_hash: ArtifactHash) -> NotFound:
     """The same words for what never was, what is another tenant's, and what was deleted."""
     return NotFound("no such artifact", why=f"{artifact_hash} is not known here")
+
+
+def gone(artifact_hash: ArtifactHash) -> Conflict:
+    """Whoever deleted it may know that it was there."""
+    why = f"{artifact_hash} never could be played, is being purged, or was made again meanwhile"
+    return Conflict("this cannot be undeleted", why=why, hint="Upload the video, or make the clip, again.")
 
 
 def existing(artifact: Artifact | None, artifact_hash: ArtifactHash) -> Artifact:

@@ -1,7 +1,7 @@
 """All SQL of artifacts, inside one tenant.
 
 Invariant: a change names the tenant and the states it may leave, raises `revision`, and answers the artifact as it is
-afterwards, or None: it was refused. No change leaves `deleted`.
+afterwards, or None: it was refused. Only an undelete leaves `deleted`.
 """
 
 # ruff: noqa: S608  what is put into the statements is a constant list of columns
@@ -93,6 +93,16 @@ UPDATE serve.artifacts SET status = 'deleted', deleted_at = %(now)s, revision = 
  WHERE {THIS} AND status <> 'deleted'
 RETURNING {COLUMNS}
 """
+UNDELETE: LiteralString = f"""
+-- Only what could be played, and only as long as nobody was asked to purge it: everything of it is still there. What
+-- was over its time gets as much of it as something new.
+UPDATE serve.artifacts
+   SET status = 'ready', deleted_at = NULL, revision = revision + 1,
+       retention_until = CASE WHEN retention_until <= %(now)s THEN %(until)s ELSE retention_until END
+ WHERE {THIS} AND status = 'deleted' AND synced AND manifest_key IS NOT NULL
+   AND purge_due_at IS NULL AND NOT is_final
+RETURNING {COLUMNS}
+"""
 ORIGINAL_MISSING: LiteralString = f"""
 UPDATE serve.artifacts SET original_missing_since = %(since)s::timestamptz, revision = revision + 1
  WHERE {THIS} AND status <> 'deleted' AND (original_missing_since IS NULL) <> (%(since)s::timestamptz IS NULL)
@@ -158,6 +168,9 @@ class ArtifactStore:
 
     async def delete(self, artifact_hash: ArtifactHash, now: datetime) -> Artifact | None:
         return await self._one(DELETE, artifact_hash, now=now)
+
+    async def undelete(self, artifact_hash: ArtifactHash, now: datetime, until: datetime) -> Artifact | None:
+        return await self._one(UNDELETE, artifact_hash, now=now, until=until)
 
     async def _one(self, query: LiteralString, artifact_hash: ArtifactHash, **values: Any) -> Artifact | None:
         named = {"tenant_id": self._tenant_id, "hash": artifact_hash, **values}

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, LiteralString
 
 from psycopg import AsyncConnection
+from psycopg.errors import UniqueViolation
 from psycopg.types.json import Jsonb
 
 from touchline.kernel import TenantId
@@ -69,6 +70,16 @@ FAIL: LiteralString = f"""
 UPDATE serve.clips SET failed = true, retention_until = %(until)s, revision = revision + 1 WHERE {THIS}
 """
 DELETE: LiteralString = f"UPDATE serve.clips SET deleted_at = %(now)s, revision = revision + 1 WHERE {THIS}"
+
+UNDELETE: LiteralString = """
+-- Refused where the same clip lives: it was asked for again meanwhile.
+UPDATE serve.clips AS c SET deleted_at = NULL, retention_until = %(until)s, revision = revision + 1
+ WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND deleted_at IS NOT NULL
+   AND NOT EXISTS (
+     SELECT FROM serve.clips AS o
+      WHERE o.tenant_id = c.tenant_id AND o.source_hash = c.source_hash AND o.deleted_at IS NULL AND NOT o.failed
+        AND (o.start_ms, o.end_ms, o.padding_ms) = (c.start_ms, c.end_ms, c.padding_ms))
+"""
 
 # --- across tenants
 
@@ -143,6 +154,13 @@ class ClipStore:
 
     async def delete(self, artifact_hash: ArtifactHash, now: datetime) -> None:
         await self._execute(DELETE, hash=artifact_hash, now=now)
+
+    async def undelete(self, artifact_hash: ArtifactHash, until: datetime | None) -> bool:
+        """False when the same one lives already. Then nothing else of the transaction may stay, either."""
+        try:
+            return await self._execute(UNDELETE, hash=artifact_hash, until=until) == 1
+        except UniqueViolation:  # made at this very moment
+            return False
 
     def _values(self, wanted: ClipFilter) -> dict[str, Any]:
         return {"tenant_id": self._tenant_id, "source_hash": wanted.source_hash, "stream_id": wanted.stream_id}

@@ -74,6 +74,10 @@ def require_room(usage: Usage, size_bytes: int, settings: ServeSettings) -> None
     if usage.open_uploads >= settings.concurrent_uploads:
         why = f"{usage.open_uploads} of {settings.concurrent_uploads} are under way"
         raise QuotaExceeded("too many uploads at once", why=why, hint="Finish or abort one, then try again.")
+    require_bytes(usage, size_bytes, settings)
+
+
+def require_bytes(usage: Usage, size_bytes: int, settings: ServeSettings) -> None:
     if usage.stored_bytes + size_bytes > settings.stored_quota:
         why = f"{usage.stored_bytes} of {settings.stored_quota} bytes are taken, the file has {size_bytes}"
         raise QuotaExceeded("there is no room for the file", why=why)

@@ -78,6 +78,10 @@ KEEP_UNTIL: LiteralString = f"""
 UPDATE serve.uploads SET retention_until = %(until)s, revision = revision + 1 WHERE {THIS}
 """
 DELETE: LiteralString = f"UPDATE serve.uploads SET deleted_at = %(now)s, revision = revision + 1 WHERE {THIS}"
+UNDELETE: LiteralString = """
+UPDATE serve.uploads SET deleted_at = NULL, retention_until = %(until)s, revision = revision + 1
+ WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND deleted_at IS NOT NULL
+"""
 USAGE: LiteralString = """
 -- Artifacts that hold bytes, and records whose artifact is still to come. In one statement: between two of them an
 -- artifact could slip through. What has no size yet is a clip that is not cut.
@@ -202,6 +206,9 @@ class RegistryStore:
 
     async def delete(self, artifact_hash: ArtifactHash, now: datetime) -> None:
         await self._execute(DELETE, hash=artifact_hash, now=now)
+
+    async def undelete(self, artifact_hash: ArtifactHash, until: datetime | None) -> bool:
+        return await self._execute(UNDELETE, hash=artifact_hash, until=until) == 1
 
     async def usage(self, besides: ArtifactHash | None = None) -> Usage:
         """Of the tenant, perhaps without one artifact."""

@@ -74,7 +74,8 @@ class Socket:
         message = await self.hear()
         assert message["type"] == "next", message
         assert "errors" not in message["payload"], message
-        return message["payload"]["data"]["liveVodLifecycle"]
+        [event] = message["payload"]["data"].values()
+        return event
 
     async def events(self, count: int) -> list[dict[str, Any]]:
         return [await self.event() for _ in range(count)]

@@ -11,13 +11,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from touchline.apps import cli
-from touchline.contracts.events.clips import ClipMade
+from touchline.contracts.events.clips import ClipFailed, ClipMade
 from touchline.contracts.events.videos import VideoTranscoded
 from touchline.kernel import Role, Scope
 from touchline.kernel.ids import ArtifactHash, video_id
 from touchline.serve.registry.model import Upload
 
-from .listening import listening
+from .listening import listening, opened
 from .site import Needs, Person, Plan, Site, running_site
 from .test_calls import cost_of
 
@@ -239,3 +239,125 @@ async def test_the_command(site: Site, tmp_path: Path, capsys: pytest.CaptureFix
         assert (await run("show", uuid4().hex, code=3))["error"]["code"] == "not_found"
         wrong = await run("create", source.artifact_hash, "--from", "3", "--to", "2", code=2)
         assert wrong["error"]["code"] == "invalid_input"
+
+
+# --- live
+
+FOLLOW = """
+subscription ($after: String) {
+  liveClipLifecycle(after: $after) {
+    cursor clipHash artifactHash stage progressPercent sizeBytes durationMs errorCode error revision occurredAt
+  }
+}
+"""
+# As clients of the registry have always sent it.
+OF_A_STREAM = """
+subscription {
+  liveClipLifecycle(streamId: "stream-id-here") {
+    clipHash
+    stage
+    progressPercent
+    sizeBytes
+    error
+  }
+}
+"""
+
+
+async def test_a_clip_is_followed_from_its_first_moment(site: Site) -> None:
+    """Its own events, in order, once: not the source's, not another tenant's, and on from where somebody was."""
+    ada, eve = await site.person(), await site.person(tenant=site.world.theirs)
+    source, theirs = await site.ready(ada), await site.ready(eve)
+    async with listening(site.app) as address:
+        async with opened(address) as browser:
+            await browser.hello(ada.token)
+            await browser.subscribe(query=FOLLOW)
+            await created(site, eve, theirs)
+            clip = await created(site, ada, source)
+            await site.settle()
+            first = await browser.events(2)
+        await make(site, ada, source, clip["clipHash"])
+        async with opened(address) as browser:
+            await browser.hello(ada.token)
+            await browser.subscribe(first[-1]["cursor"], query=FOLLOW)
+            made = await browser.events(2)
+            await site.data(ada, DELETE, hash=clip["clipHash"])
+            await site.settle()
+            events = [*first, *made, await browser.event()]
+    assert [event["stage"] for event in events] == ["registered", "requested", "processing", "ready", "deleted"]
+    assert {event["clipHash"] for event in events} == {event["artifactHash"] for event in events} == {clip["clipHash"]}
+    assert [event["revision"] for event in events] == [0, 1, 2, 3, 4]
+    assert (events[3]["sizeBytes"], events[3]["durationMs"], events[3]["progressPercent"]) == (len(FILM), 5000, 100)
+
+
+async def test_a_clip_that_fails_says_why_as_it_happens(site: Site) -> None:
+    ada = await site.person()
+    source = await site.ready(ada)
+    clip = await created(site, ada, source)
+    async with listening(site.app) as address, opened(address) as browser:
+        await browser.hello(ada.token)
+        await browser.subscribe(query=FOLLOW)
+        async with site.world.database.transaction(ada.principal) as transaction:
+            failed = {"job_id": uuid4(), "attempt": 4, "error_code": "DamagedVideo", "error_message": "it broke off"}
+            transaction.announce(ClipFailed(artifact_hash=clip["clipHash"], **failed))
+        await site.settle()
+        *_, last = await browser.events(3)
+    assert (last["stage"], last["errorCode"], last["error"]) == ("failed", "DamagedVideo", "it broke off")
+
+
+async def test_the_subscription_of_the_registry_runs_word_by_word(site: Site) -> None:
+    """Of a stream that nobody knows nothing is told; of a known one what happens to its clips."""
+    ada = await site.person()
+    source, stream_id = await site.ready(ada), uuid4()
+    async with listening(site.app) as address, opened(address) as browser:
+        await browser.hello(ada.token)
+        for name, wanted_id in (("unknown", "stream-id-here"), ("known", str(stream_id))):
+            await browser.subscribe(query=OF_A_STREAM.replace("stream-id-here", wanted_id), name=name)
+        await created(site, ada, source)
+        streamed = await created(site, ada, source, startSeconds=2)
+        async with site.world.database.transaction(ada.principal) as transaction:
+            await transaction.connection.execute(
+                "UPDATE serve.clips SET stream_id = %s WHERE artifact_hash = %s", (stream_id, streamed["clipHash"])
+            )
+        await site.settle()
+        for stage in ("registered", "requested"):
+            heard = await browser.hear()
+            [event] = heard["payload"]["data"].values()
+            assert (heard["id"], event["clipHash"], event["stage"]) == ("known", streamed["clipHash"], stage)
+
+
+# --- undone
+
+
+async def test_what_was_deleted_comes_back_by_one_mutation(site: Site) -> None:
+    ada, vic, eve = await site.person(), await site.person(Role.VIEWER), await site.person(tenant=site.world.theirs)
+    source = await site.ready(ada)
+    clip = await created(site, ada, source)
+    await make(site, ada, source, clip["clipHash"])
+    delete_vod = "mutation ($hash: String!) { deleteVod(artifactHash: $hash) { __typename } }"
+    vod = "query ($hash: String!) { vod(artifactHash: $hash) { status } }"
+    for delete, look, artifact_hash, playback_id in (
+        (DELETE, CLIP, clip["clipHash"], clip["playbackId"]),
+        (delete_vod, vod, source.artifact_hash, source.playback_id),
+    ):
+        await site.data(ada, delete, hash=artifact_hash)
+        await site.settle()
+        for person, kind in ((vic, "AuthError"), (eve, "NotFoundError")):
+            assert (await undeleted(site, person, artifact_hash))["__typename"] == kind
+        answer = await undeleted(site, ada, artifact_hash)
+        assert (answer["__typename"], answer["artifactHash"]) == ("UndeletedArtifact", artifact_hash)
+        assert (await site.data(ada, PLAYBACK, id=playback_id))["playback"]["__typename"] == "Playback"
+        await site.settle()
+        [shown] = (await site.data(ada, look, hash=artifact_hash)).values()
+        assert shown["status"] == "ready"
+    unfinished = await site.upload(ada)
+    await site.data(ada, delete_vod, hash=unfinished.artifact_hash)
+    assert (await undeleted(site, ada, unfinished.artifact_hash))["code"] == "conflict"
+
+
+async def undeleted(site: Site, person: Person, artifact_hash: str) -> dict[str, Any]:
+    document = (
+        "mutation ($hash: String!) { undeleteArtifact(artifactHash: $hash) { __typename "
+        "... on UndeletedArtifact { artifactHash revision } ... on Problem { code } } }"
+    )
+    return (await site.data(person, document, hash=artifact_hash))["undeleteArtifact"]

@@ -23,7 +23,7 @@ from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
 from touchline.process.search.model import Query, Sort
 from touchline.process.search.query import parse
-from touchline.process.search.service import forget
+from touchline.process.search.service import forget, remember
 from touchline.process.search.words import split
 from touchline.process.segments.folding import normalize
 
@@ -163,6 +163,29 @@ async def test_a_deleted_video_is_found_no_more(
     async with superuser(postgres_server, postgres) as connection:
         words, entries = await library.everything(connection)
         assert ([word for word, *_ in words], len(entries)) == (["", "g0a1"], 1)
+
+
+@pytest.mark.parametrize("rebuilt", [False, True])
+async def test_an_undeleted_video_is_found_again(
+    library: Library, postgres: PostgresEndpoint, postgres_server: PostgresServer, rebuilt: bool
+) -> None:
+    """By the index as it was, however often, and whether or not it was made anew in between."""
+    video = await library.video("secret goal", Read("by @henrik", language="eng"))
+    await library.video("goal")
+    async with superuser(postgres_server, postgres) as connection:
+        before = await library.everything(connection)
+        async with library.database.transaction(library.tenant_id) as transaction:
+            await forget(transaction, video)
+        if rebuilt:
+            await library.execute("SELECT process.refresh_search_materialized()")
+        assert await library.found("secret") == []
+        for tenant in (new_tenant(), library.tenant_id, library.tenant_id):
+            async with library.database.transaction(tenant) as transaction:
+                await remember(transaction, video)
+            assert (await library.found("secret") == []) == (tenant != library.tenant_id)
+        assert await library.everything(connection) == before
+        await library.execute("SELECT process.refresh_search_materialized()")
+        assert await library.everything(connection) == before
 
 
 async def test_another_tenants_video_cannot_be_forgotten(library: Library) -> None:

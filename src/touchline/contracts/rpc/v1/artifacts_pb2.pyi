@@ -125,6 +125,18 @@ class DeleteArtifactResponse(_message.Message):
     revision: int
     def __init__(self, revision: _Optional[int] = ...) -> None: ...
 
+class UndeleteArtifactRequest(_message.Message):
+    __slots__ = ("artifact_hash",)
+    ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
+    artifact_hash: str
+    def __init__(self, artifact_hash: _Optional[str] = ...) -> None: ...
+
+class UndeleteArtifactResponse(_message.Message):
+    __slots__ = ("revision",)
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    def __init__(self, revision: _Optional[int] = ...) -> None: ...
+
 class ResolveViewerEndpointRequest(_message.Message):
     __slots__ = ("playback_id",)
     PLAYBACK_ID_FIELD_NUMBER: _ClassVar[int]

@@ -16,8 +16,8 @@ from touchline.kernel import Scope
 from touchline.kernel.ids import artifact_hash
 from touchline.process.queue.model import JobStatus
 
+from .artifacts import CURSOR
 from .store import LiveEvent
-from .vods import CURSOR
 
 CHANGED, PROGRESSED, ALERT = (kind.event_type for kind in (videos.JobChanged, videos.VideoProgressed, videos.JobAlert))
 TYPES = frozenset({CHANGED, PROGRESSED, ALERT})

@@ -12,8 +12,8 @@ from touchline.gateway.graphql.context import Info
 from touchline.gateway.graphql.cursors import Cursor
 from touchline.kernel import Scope
 
+from .artifacts import CURSOR
 from .store import LiveEvent
-from .vods import CURSOR
 
 _SHOWN = (watch.FixtureChanged, watch.GoalChanged, watch.GoalVideoKept, watch.GoalVideoDropped)
 FIXTURE, GOAL, KEPT, DROPPED = (kind.event_type for kind in _SHOWN)

@@ -1,72 +1,25 @@
-"""Live events of uploads: what a subscriber sees of the events of the log."""
+"""Live events of uploads."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from datetime import datetime
 
 import strawberry
 
-from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactType
+from touchline.contracts.events.artifacts import ArtifactType
 from touchline.gateway.graphql.context import Info
-from touchline.gateway.graphql.cursors import Cursor
-from touchline.kernel import Scope
 
-from .store import LiveEvent
-
-# Progress of processing is in here: serve takes it over and tells it with the artifact's own revision.
-TYPES = frozenset({ArtifactRegistered.event_type, ArtifactLifecycle.event_type})
-CURSOR = "live"
-REGISTERED = "registered"  # the stage before the artifact's own first one
+from .artifacts import IN_ORDER, ArtifactEvent, events_of
 
 
 @strawberry.type
-class VodLifecycleEvent:
-    cursor: str
-    artifact_hash: str
-    stage: str
-    progress_percent: int | None
-    size_bytes: float | None
-    duration_ms: int | None
-    error_code: str | None
-    error: str | None
-    revision: int
-    occurred_at: datetime
+class VodLifecycleEvent(ArtifactEvent):
+    pass
 
 
 @strawberry.type
 class VodSubscriptions:
-    @strawberry.subscription(
-        description="What changed, in order. `cursor` is the position in the log: subscribe again with `after` and "
-        "nothing is missed. Without `after`: from when the connection was opened."
-    )
+    @strawberry.subscription(description=IN_ORDER)
     async def live_vod_lifecycle(self, info: Info, after: str | None = None) -> AsyncGenerator[VodLifecycleEvent]:
-        context, live = info.context, info.context.live
-        context.principal.require(Scope.READ)
-        cursor = context.cursor(CURSOR)
-        position = live.position if after is None else int.from_bytes(cursor.open(after, "after"))
-        async for event in context.parts.feeds.listen(context.principal.tenant_id, position, live.close, TYPES):
-            shown = show(event, cursor)
-            if shown is not None:
-                yield shown
-
-
-def show(event: LiveEvent, cursor: Cursor) -> VodLifecycleEvent | None:
-    """None for what is not about an upload."""
-    data = event.data
-    if data["artifact_type"] != ArtifactType.UPLOAD:
-        return None
-    registered = event.type == ArtifactRegistered.event_type
-    return VodLifecycleEvent(
-        cursor=cursor.seal(event.position.to_bytes(8)),
-        artifact_hash=data["artifact_hash"],
-        stage=REGISTERED if registered else data["status"],
-        progress_percent=data.get("progress_percent"),
-        size_bytes=data.get("size_bytes"),
-        duration_ms=data.get("duration_ms"),
-        error_code=data.get("error_code"),
-        error=data.get("error_message"),
-        # The registry counts revisions of its own record; the artifact's begin at 1.
-        revision=0 if registered else event.revision,
-        occurred_at=event.occurred_at,
-    )
+        async for fields in events_of(info, ArtifactType.UPLOAD, after):
+            yield VodLifecycleEvent(**fields)
