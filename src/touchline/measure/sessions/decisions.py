@@ -9,11 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from . import edges
 from .identity import CanonicalField
 from .model import Evidence, Problem
-from .settings import SessionSettings
+
+if TYPE_CHECKING:  # a process that only applies the rules need not load how they are set
+    from .settings import SessionSettings
 
 
 class Outcome(StrEnum):
