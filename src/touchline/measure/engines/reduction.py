@@ -125,8 +125,8 @@ class _Reduction:
         return zip(self._group[rows].tolist(), self._moments(rows), values, strict=True)
 
     def _moments(self, rows: Rows) -> list[Moment]:
-        times, uids = self._columns.ts[rows].tolist(), self._columns.uid[rows].tolist()
-        return [Moment(ts, uid.decode()) for ts, uid in zip(times, uids, strict=True)]
+        uids: list[bytes] = self._columns.uid[rows].tolist()
+        return list(map(Moment, self._columns.ts[rows].tolist(), map(bytes.decode, uids)))
 
 
 def _begins(*columns: NDArray[Any]) -> Rows:

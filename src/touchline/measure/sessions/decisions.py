@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import edges
 from .identity import CanonicalField
@@ -46,8 +46,7 @@ class Rules:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Latencies:
+class Latencies(NamedTuple):
     """None where an edge is missing, or where the clocks contradict each other; then a flag says which."""
 
     startup_ms: int | None
