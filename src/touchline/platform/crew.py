@@ -6,6 +6,7 @@ What they are given and what they make goes by files: whoever is busy empties a 
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import pickle
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 _PR_SET_PDEATHSIG = 1
+_NUMPY_THREADS = "OPENBLAS_NUM_THREADS"
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -67,12 +69,26 @@ def crew(members: int, folder: Path) -> Generator[Crew]:
     if members == 1:
         yield Crew(None, 0, folder)
         return
-    with ProcessPoolExecutor(members - 1, get_context("spawn"), _tether, (os.getpid(),)) as executor:
+    context = get_context("spawn")
+    with _one_thread_each(), ProcessPoolExecutor(members - 1, context, _tether, (os.getpid(),)) as executor:
         try:
             yield Crew(executor, members - 1, folder)
         except BaseException:
             executor.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+@contextmanager
+def _one_thread_each() -> Generator[None]:
+    """Who is started now has one processor: threads that numpy would start for the others only stand in the way."""
+    before = os.environ.get(_NUMPY_THREADS)
+    os.environ[_NUMPY_THREADS] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_NUMPY_THREADS)
+        if before is not None:
+            os.environ[_NUMPY_THREADS] = before
 
 
 def _work(work: Callable[[Any], Any], path: Path) -> None:
@@ -97,3 +113,4 @@ def _tether(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != parent:  # it was quicker
         os._exit(1)
+    atexit.register(os._exit, 0)  # what we hold ends with us: it is not tidied up while somebody waits
