@@ -36,7 +36,8 @@ def install_peers() -> None:
 
 def measure(name: str, log: Path, folder: Path) -> dict[str, Any]:
     script = "session_driver.py" if name in OURS else "session_peers.py"
-    environment = os.environ if name in OURS else {**os.environ, "PYTHONPATH": str(PEERS)}
+    environment = {**os.environ} if name in OURS else {**os.environ, "PYTHONPATH": str(PEERS)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled once, not by every process
     command = [sys.executable, str(Path(__file__).parent / "support" / script), name, str(log), str(folder / name)]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)

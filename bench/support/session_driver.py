@@ -11,11 +11,6 @@ import sys
 import time
 from pathlib import Path
 
-from touchline.measure.engines.model import Engine
-from touchline.measure.engines.service import Order, build
-from touchline.measure.sessions.rules import Rules
-from touchline.measure.sessions.settings import SessionSettings
-
 
 def used() -> float:
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -23,6 +18,11 @@ def used() -> float:
 
 
 def main(engine: str, log: str, out: str) -> None:
+    from touchline.measure.engines.model import Engine  # not above: the processes of a build load this file, too
+    from touchline.measure.engines.service import Order, build
+    from touchline.measure.sessions.rules import Rules
+    from touchline.measure.sessions.settings import SessionSettings
+
     begun = time.perf_counter(), used()
     report = build(Order((log,), Path(out), Engine(engine), force=True), Rules.of(SessionSettings()), lambda _: None)
     took = time.perf_counter() - begun[0], used() - begun[1]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from touchline.measure.engines import batch, incremental
@@ -63,7 +64,9 @@ def broken_line(random: Random, line: bytes) -> bytes:
 
 def built_by_batch(files: Sequence[Path], piece_bytes: int, members: int = 1) -> Result:
     sources = [Source(str(file), file) for file in files]
-    return _result(batch.build(sources, RULES, lambda _: None, members=members, piece_bytes=piece_bytes))
+    with TemporaryDirectory() as work:
+        built = batch.build(sources, Path(work), RULES, lambda _: None, members=members, piece_bytes=piece_bytes)
+        return _result(built)
 
 
 def built_by_increments(files: Sequence[Path], state: Path, piece_bytes: int, commit_bytes: int) -> Result:

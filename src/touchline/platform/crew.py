@@ -1,20 +1,25 @@
 """Processes of ours that share one piece of work, each with a processor of its own.
 
 Invariant: they are started anew, not forked, so that no thread of ours is copied; and none outlives us, however we end.
+What they are given and what they make goes by files: whoever is busy empties a pipe only a little at a time.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
+import pickle
 import signal
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from multiprocessing import get_context
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 _PR_SET_PDEATHSIG = 1
+_NUMPY_THREADS = "OPENBLAS_NUM_THREADS"
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -23,19 +28,23 @@ Result = TypeVar("Result")
 class Crew:
     """Some processes, of which this one is the first: it works while the others are still starting."""
 
-    def __init__(self, executor: Executor | None, others: int) -> None:
-        self._executor, self._others = executor, others
+    def __init__(self, executor: Executor | None, others: int, folder: Path) -> None:
+        self._executor, self._others, self._folder = executor, others, folder
 
     def each(
         self, work: Callable[[Item], Result], items: Sequence[Item], done: Callable[[Item], None] = lambda _: None
     ) -> list[Result]:
-        """In the order of the items. The others take them from the front, this one from the back."""
+        """In the order of the items. The others take them from the front, this one from the back.
+
+        While several are left, one more than the others are at lies ready for them; the last one waits for nobody.
+        """
         results: dict[int, Result] = {}
-        waiting: dict[Future[Result], int] = {}
+        waiting: dict[Future[None], int] = {}
         first, last = 0, len(items)
         while first < last or waiting:
-            while self._executor and first < last and len(waiting) <= self._others:
-                waiting[self._executor.submit(work, items[first])] = first
+            while self._executor and first < last and len(waiting) < self._others + (last - first > 1):
+                _leave(items[first], self._path(first))
+                waiting[self._executor.submit(_work, work, self._path(first))] = first
                 first += 1
             if first < last:
                 last -= 1
@@ -45,23 +54,58 @@ class Crew:
                 wait(waiting, return_when=FIRST_COMPLETED)
             for future in [future for future in waiting if future.done()]:
                 number = waiting.pop(future)
-                results[number] = future.result()
+                future.result()
+                results[number] = _fetch(self._path(number))
                 done(items[number])
         return [results[number] for number in range(len(items))]
 
+    def _path(self, number: int) -> Path:
+        return self._folder / f"crew-{number}"
+
 
 @contextmanager
-def crew(members: int) -> Generator[Crew]:
+def crew(members: int, folder: Path) -> Generator[Crew]:
     """Begin it in the main thread: the others die with the thread that started them."""
     if members == 1:
-        yield Crew(None, 0)
+        yield Crew(None, 0, folder)
         return
-    with ProcessPoolExecutor(members - 1, get_context("spawn"), _tether, (os.getpid(),)) as executor:
+    context = get_context("spawn")
+    with _one_thread_each(), ProcessPoolExecutor(members - 1, context, _tether, (os.getpid(),)) as executor:
         try:
-            yield Crew(executor, members - 1)
+            yield Crew(executor, members - 1, folder)
         except BaseException:
             executor.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+@contextmanager
+def _one_thread_each() -> Generator[None]:
+    """Who is started now has one processor: threads that numpy would start for the others only stand in the way."""
+    before = os.environ.get(_NUMPY_THREADS)
+    os.environ[_NUMPY_THREADS] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_NUMPY_THREADS)
+        if before is not None:
+            os.environ[_NUMPY_THREADS] = before
+
+
+def _work(work: Callable[[Any], Any], path: Path) -> None:
+    """In the other process: what comes of it takes the place of what was given."""
+    _leave(work(_fetch(path)), path)
+
+
+def _leave(value: Any, path: Path) -> None:
+    with path.open("wb") as file:
+        pickle.dump(value, file, pickle.HIGHEST_PROTOCOL)
+
+
+def _fetch(path: Path) -> Any:
+    with path.open("rb") as file:
+        value = pickle.load(file)  # noqa: S301 - our own
+    path.unlink()
+    return value
 
 
 def _tether(parent: int) -> None:
@@ -69,3 +113,4 @@ def _tether(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != parent:  # it was quicker
         os._exit(1)
+    atexit.register(os._exit, 0)  # what we hold ends with us: it is not tidied up while somebody waits

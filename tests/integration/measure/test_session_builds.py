@@ -97,3 +97,20 @@ def test_standard_input_and_several_processes_change_nothing(tmp_path: Path) -> 
     shared = built_by_batch(files, 9000, members=2)
     assert shared["sessions"] == (tmp_path / "out" / "fact_workflow_sessions.jsonl").read_bytes()
     assert shared == built_by_batch(files, 1 << 20)
+
+
+def test_sessions_are_shared_out_among_processes(tmp_path: Path) -> None:
+    """Many sessions, some of them only in lines that are read one by one, copies in other pieces and files."""
+    random = Random(5)
+    records = [record for seed in range(12) for record in made_up_log(40, seed)]
+    for number in range(300):
+        said = {"stream_id": f"s{number % 70}", "request_id": f"r{number % 7}", "timestamp": 1_767_960_000_000 + number}
+        records.append({"id": f"plain-{number % 280}", "type": "stream_ingest_metrics", "gateway": "g", "data": said})
+    lines = [json.dumps(record).encode() for record in records] + [hostile_line(random) for _ in range(60)]
+    lines = [line for line in lines if not line.startswith(b"[")]
+    random.shuffle(lines)
+    files = written(tmp_path, lines, (100, 400))
+    alone = built_by_batch(files, 1 << 20)
+    assert alone["report"]["sessions"] > 70
+    assert alone["report"]["duplicate"] > 20
+    assert built_by_batch(files, 5000, members=3) == alone

@@ -19,13 +19,14 @@ from touchline.kernel.errors import Conflict
 from touchline.measure.sessions.reading import LARGEST_BYTES, Accepted, Ignored, Quarantined, Reason, read_text
 
 from .collecting import uncollected
-from .columns import Columns, no_columns
-from .guards import doubtful
+from .columns import Columns, Profile, no_columns
+from .guards import judged
 from .inputs import records_of
 from .pieces import BLANK, BOM, Files, Piece
-from .shape import Data, Envelope, Tables, only_objects
+from .shape import Data, Envelope, Tables
 
-BLOCK_BYTES = 1 << 19
+BLOCK_BYTES = 1 << 21
+RUN = 512  # lines: what is made of them fits into the processor's cache
 CLIPPED = 1024  # of a record that is too large
 
 
@@ -48,7 +49,11 @@ class Refused(NamedTuple):
 
 @dataclass(slots=True)
 class Extract:
-    columns: Columns
+    """`names` and `profiles` are what the columns' numbers stand for."""
+
+    columns: Columns = field(default_factory=no_columns)
+    names: list[str] = field(default_factory=list[str])
+    profiles: list[Profile] = field(default_factory=list[Profile])
     odd: list[Odd] = field(default_factory=list[Odd])
     raw: int = 0
     ignored: int = 0
@@ -56,7 +61,7 @@ class Extract:
 
 
 _decoder = msgspec.json.Decoder(Envelope)
-_OPEN, _CLOSE, _END = ord("{"), ord("}"), ord("\n")
+_OPEN, _CLOSE = ord("{"), ord("}")
 
 
 def extract(piece: Piece) -> Extract:
@@ -69,41 +74,40 @@ def extract(piece: Piece) -> Extract:
 def _too_long(piece: Piece) -> Extract:
     length, head = piece.bared(CLIPPED)
     if not length:
-        return Extract(no_columns())
+        return Extract()
     detail = f"{length} bytes, at most {LARGEST_BYTES} are read"
-    return Extract(no_columns(), raw=1, refused=[Refused(Reason.TOO_LARGE, detail, _as_text(head))])
+    return Extract(raw=1, refused=[Refused(Reason.TOO_LARGE, detail, _as_text(head))])
 
 
 class _Block:
-    """Some whole lines, few enough for the processor's cache: all that is done with them is done at once."""
+    """Some whole lines, in the first `size` bytes: what is done with bytes is done with all of them at once."""
 
-    def __init__(self, content: bytes, start: int) -> None:
+    def __init__(self, content: bytes, size: int, start: int) -> None:
         self.content, self.start = content, start
-        letters = np.frombuffer(content, np.uint8)
-        ends = np.flatnonzero(letters == _END)
-        self.ends = ends if letters[-1] == _END else np.append(ends, len(content))
+        self.ends, doubtful = judged(content, size)
         self.starts = np.concatenate((np.zeros(1, np.int64), self.ends[:-1] + 1))
-        braced = (letters[np.minimum(self.starts, len(letters) - 1)] == _OPEN) & (letters[self.ends - 1] == _CLOSE)
-        self.sure = braced & ~doubtful(content, self.ends)  # an object on one line: no value reaches over its end
+        letters = np.frombuffer(content, np.uint8)
+        braced = (letters[np.minimum(self.starts, size - 1)] == _OPEN) & (letters[self.ends - 1] == _CLOSE)
+        self.sure = braced & ~doubtful  # an object on one line: no value reaches over its end
 
     def events(self) -> Iterator[tuple[list[Envelope], NDArray[np.int64]]]:
         """Of the plain shape, and which lines they are."""
         for first, last in _runs(self.sure):
             events, lines = self._decoded(first, last)
-            if not only_objects(events):
-                plain = [at for at, event in enumerate(events) if type(event.data) is Data]
+            plain = [at for at, event in enumerate(events) if type(event.data) is Data]
+            if len(plain) < len(events):
                 events, lines = [events[at] for at in plain], lines[plain]
             if events:
                 yield events, lines
 
     def _decoded(self, first: int, last: int) -> tuple[list[Envelope], NDArray[np.int64]]:
-        content = self.content[self.starts[first] : self.ends[last - 1]]
+        content = memoryview(self.content)[self.starts[first] : self.ends[last - 1]]
         try:
             events = _decoder.decode_lines(content)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return _decoded_each(content, first)
+            return _decoded_each(bytes(content), first)
         if len(events) != last - first:  # two on one line
-            return _decoded_each(content, first)
+            return _decoded_each(bytes(content), first)
         return events, np.arange(first, last)
 
 
@@ -129,7 +133,7 @@ def _blocks(piece: Piece, files: Files) -> Iterator[_Block]:
             continue
         if not whole:
             raise Conflict(f"{piece.path} has become shorter", hint="Begin again when nobody writes it.")
-        yield _Block(content[:whole], start)
+        yield _Block(content, whole, start)
         start, size = start + whole, BLOCK_BYTES
 
 
@@ -137,8 +141,7 @@ class _Extraction:
     def __init__(self, piece: Piece) -> None:
         self._piece = piece
         self._tables = Tables()
-        self._offsets, self._lengths = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        self._extract = Extract(no_columns())
+        self._extract = Extract()
 
     def result(self) -> Extract:
         with Files() as files:
@@ -150,9 +153,8 @@ class _Extraction:
     def _take_block(self, block: _Block) -> None:
         left = np.ones(len(block.ends), np.bool_)
         for events, lines in block.events():
-            self._tables.add(events)
-            self._offsets.append(block.starts[lines] + block.start)
-            self._lengths.append(block.ends[lines] - block.starts[lines])
+            starts, ends = block.starts[lines], block.ends[lines]
+            self._tables.add(events, starts + block.start, (ends - starts).astype(np.int32))
             left[lines] = False
         for line in np.flatnonzero(left).tolist():
             start, end = int(block.starts[line]), int(block.ends[line])
@@ -161,13 +163,12 @@ class _Extraction:
     def _finish(self, files: Files) -> None:
         """What is decoded and yet not plain is read alone, like what is not decoded."""
         columns = self._tables.columns()
-        columns.offset = np.concatenate(self._offsets)
-        columns.length = np.concatenate(self._lengths).astype(np.int32)
         for row in np.flatnonzero(~self._tables.usable).tolist():
             offset = int(columns.offset[row])
             self._read(files.read(self._piece.path, offset, int(columns.length[row])), offset)
         kept = np.flatnonzero(self._tables.usable)
         self._extract.columns = columns if len(kept) == len(columns) else columns.take(kept)
+        self._extract.names, self._extract.profiles = self._tables.names, self._tables.profiles
         self._extract.raw += len(kept)
 
     def _read(self, line: bytes, start: int) -> None:
@@ -208,6 +209,8 @@ def _as_text(content: bytes) -> str:
 
 
 def _runs(sure: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Where it holds without a break."""
+    """Where it holds without a break, no more than a run at a time."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], sure, [False])).astype(np.int8)))
-    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+    for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        for begin in range(first, last, RUN):
+            yield begin, min(begin + RUN, last)

@@ -103,7 +103,7 @@ class _Incremental:
         copy_piece(Path(piece.path), piece.start, piece.end - piece.start, path)
         self._state.manifest.batches.append(batch)
         columns, events = self._store.take(batch, piece, made)
-        for evidence in evidence_of(columns):
+        for evidence in evidence_of(columns, made.names, made.profiles):
             self._add(evidence)
         for session in _by_session(events):
             self._add(gather(session))

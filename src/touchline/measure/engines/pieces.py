@@ -31,6 +31,10 @@ class Piece:
     end: int
     whole: bool = True
 
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
     def bared(self, most: int) -> tuple[int, bytes]:
         """Of one line: how long it is without blanks at its ends, and its first bytes."""
         with Path(self.path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:

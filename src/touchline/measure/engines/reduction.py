@@ -15,21 +15,20 @@ from numpy.typing import NDArray
 from touchline.measure.sessions.edges import CLOSED, SWAP
 from touchline.measure.sessions.model import Evidence, Moment, Sight
 
-from .columns import NO_SESSION, NO_TIME, Columns, Numbers
+from .columns import NO_TIME, Columns, Numbers, Profile
 
 Rows = NDArray[np.int64]
 
 
-def evidence_of(columns: Columns) -> list[Evidence]:
-    """One for each session of them, in no order."""
+def evidence_of(columns: Columns, names: Sequence[str], profiles: Sequence[Profile]) -> list[Evidence]:
+    """One for each session of them, in the order of the names. Every row is of a session."""
     ordered = columns.take(in_order(columns))
-    return _Reduction(ordered).evidence() if len(ordered) else []
+    return _Reduction(ordered, names, profiles).evidence() if len(ordered) else []
 
 
 def in_order(columns: Columns) -> Rows:
-    """The rows of sessions, by session, time and uid."""
-    rows = np.flatnonzero(columns.session != NO_SESSION)
-    rows = rows[np.lexsort((columns.ts[rows], columns.session[rows]))]
+    """The rows by session, time and uid."""
+    rows = np.lexsort((columns.ts, columns.session))
     session, ts = columns.session[rows], columns.ts[rows]
     tied = np.flatnonzero((session[1:] == session[:-1]) & (ts[1:] == ts[:-1]))
     if len(tied):  # uids are long, and rarely asked for
@@ -42,8 +41,8 @@ def in_order(columns: Columns) -> Rows:
 class _Reduction:
     """`columns` are in order. A group is a session's rows, and has the number of its evidence."""
 
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
+    def __init__(self, columns: Columns, names: Sequence[str], profiles: Sequence[Profile]) -> None:
+        self._columns, self._names, self._profiles = columns, names, profiles
         self._profile = columns.profile
         self._starts = _begins(columns.session)
         self._counts = np.diff(np.append(self._starts, len(columns)))
@@ -58,15 +57,15 @@ class _Reduction:
 
     def _opened(self) -> list[Evidence]:
         numbers: list[int] = self._columns.session[self._starts].tolist()
-        names = [self._columns.names[number] for number in numbers]
+        names = [self._names[number] for number in numbers]
         firsts, lasts = self._moments(self._starts), self._moments(self._starts + self._counts - 1)
         prompts = np.minimum.reduceat(self._columns.prompt, self._starts).tolist()
         rows = zip(names, self._counts.tolist(), firsts, lasts, prompts, strict=True)
         return [
             Evidence(
-                session_id=name.session_id,
-                stream_id=name.stream_id,
-                request_id=name.request_id,
+                session_id=name,
+                stream_id=name.partition("|")[0],
+                request_id=name.partition("|")[2],
                 events=count,
                 first=first,
                 last=last,
@@ -76,20 +75,20 @@ class _Reduction:
         ]
 
     def _add_names(self, made: list[Evidence]) -> None:
-        for group, said in self._first_said([profile.gateway for profile in self._columns.profiles]):
+        for group, said in self._first_said([profile.gateway for profile in self._profiles]):
             made[group].gateway = said
-        for group, said in self._first_said([profile.pipeline for profile in self._columns.profiles]):
+        for group, said in self._first_said([profile.pipeline for profile in self._profiles]):
             made[group].pipeline = said
-        for group, said in self._first_said([profile.pipeline_id for profile in self._columns.profiles]):
+        for group, said in self._first_said([profile.pipeline_id for profile in self._profiles]):
             made[group].pipeline_id = said
-        for group, said in self._first_said([profile.workflow_type for profile in self._columns.profiles]):
+        for group, said in self._first_said([profile.workflow_type for profile in self._profiles]):
             made[group].workflow_type = said
 
     def _add_traces(self, made: list[Evidence]) -> None:
         numbers = Numbers[str | None]()
-        number_of = np.array([numbers.number(profile.trace_type) for profile in self._columns.profiles], np.int64)
+        number_of = np.array([numbers.number(profile.trace_type) for profile in self._profiles], np.int64)
         names = numbers.values
-        rows = self._rows_where([profile.trace_type is not None for profile in self._columns.profiles])
+        rows = self._rows_where([profile.trace_type is not None for profile in self._profiles])
         traces = number_of[self._profile[rows]]
         _, firsts = np.unique(self._group[rows] * len(names) + traces, return_index=True)
         for group, moment, trace in self._at(rows[firsts], traces[firsts].tolist()):
@@ -103,7 +102,7 @@ class _Reduction:
             made[group].swaps += 1
 
     def _add_sights(self, made: list[Evidence]) -> None:
-        profiles, numbers = self._columns.profiles, Numbers[tuple[str, str, str]]()
+        profiles, numbers = self._profiles, Numbers[tuple[str, str, str]]()
         seen = [(profile.address, profile.url, (profile.pipeline or "").lower()) for profile in profiles]
         number_of = np.array([numbers.number(one) for one in seen], np.int64)
         rows = self._rows_where([profile.sight for profile in profiles])
@@ -126,8 +125,8 @@ class _Reduction:
         return zip(self._group[rows].tolist(), self._moments(rows), values, strict=True)
 
     def _moments(self, rows: Rows) -> list[Moment]:
-        times, uids = self._columns.ts[rows].tolist(), self._columns.uid[rows].tolist()
-        return [Moment(ts, uid.decode()) for ts, uid in zip(times, uids, strict=True)]
+        uids: list[bytes] = self._columns.uid[rows].tolist()
+        return list(map(Moment, self._columns.ts[rows].tolist(), map(bytes.decode, uids)))
 
 
 def _begins(*columns: NDArray[Any]) -> Rows:

@@ -33,7 +33,7 @@ def build(order: Order, rules: Rules, tell: Tell) -> dict[str, Any]:
         work = draft / "work"
         sources = (Source(name, path) for name, path in plain_files(order.inputs, work))
         if order.engine is Engine.BATCH:
-            built = batch.build(list(sources), rules, tell)
+            built = batch.build(list(sources), work, rules, tell)
         else:
             stored = incremental.Stored(order.state or work / "state", durable=order.state is not None)
             built = stack.enter_context(incremental.build(sources, stored, rules, tell))

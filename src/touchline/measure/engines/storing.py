@@ -16,7 +16,7 @@ from touchline.measure.sessions.canonical import canonical
 from touchline.measure.sessions.model import Capability, Event
 from touchline.measure.sessions.reading import Accepted, read_text
 
-from .columns import Columns
+from .columns import NO_SESSION, Columns
 from .copies import by_uid
 from .extraction import Extract, Odd
 from .keys import keys_of_texts
@@ -52,7 +52,7 @@ class Store:
         verdict = self._judge(records)
         self._note(records, made.odd, verdict)
         plain, odd = verdict.folded[: len(made.columns)], verdict.folded[len(made.columns) :]
-        columns = made.columns if plain.all() else made.columns.take(np.flatnonzero(plain))
+        columns = made.columns.take(np.flatnonzero(plain & (made.columns.session != NO_SESSION)))
         readings = [made.odd[at].reading for at in np.flatnonzero(odd).tolist()]
         return columns, [reading.event for reading in readings if reading.event]
 
@@ -163,7 +163,7 @@ def _repeated(keys: NDArray[np.uint64]) -> set[int]:
 
 def _records_of(batch: int, piece: Piece, made: Extract) -> Records:
     columns = made.columns
-    sessions = np.append(keys_of_texts([name.session_id for name in columns.names]), np.zeros(1, np.uint64))
+    sessions = np.append(keys_of_texts(made.names), np.zeros(1, np.uint64))
     plain = Records(
         columns.key,
         sessions[columns.session],

@@ -6,9 +6,8 @@ Invariant: nothing is guessed. A snapshot of another model says nothing; two GPU
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from itertools import takewhile
 from typing import NamedTuple
 
 from .identity import Identity
@@ -37,50 +36,32 @@ class Attribution(NamedTuple):
 
 
 NONE = Attribution(Method.NONE, None, None)
+BY_ADDRESS = Attribution(Method.ADDRESS, None, None)
 
 
 def attribute(identity: Identity, pipeline: str, start_ts: int, window_ms: int) -> Attribution:
     """`pipeline` is lower-cased; a blank one fits all. The window includes its ends."""
-    if identity.ambiguous:
-        return _joined(identity.rows, pipeline)
-    at = bisect_left(identity.rows, start_ts, key=_time)
-    after = bisect_right(identity.rows, start_ts, key=_time)
-    for method, rows in (
-        (Method.EXACT, identity.rows[at:after]),
-        (Method.PRIOR, _backwards(identity.rows, at, start_ts - window_ms)),
-        (Method.LATER, _forwards(identity.rows, after, start_ts + window_ms)),
-    ):
-        nearest = next((row for row in rows if _compatible(row, pipeline)), None)
-        if nearest:
-            chosen = [row for row in _same_time(identity.rows, nearest.ts) if _compatible(row, pipeline)]
-            return Attribution(method, _model(chosen, pipeline), _gpu(chosen, pipeline))
-    return _joined(identity.rows, pipeline)
+    times, rows = identity.fitting(pipeline)
+    if not rows:
+        return NONE
+    method, ts = (Method.ADDRESS, 0) if identity.ambiguous else _nearest(times, start_ts, window_ms)
+    if method is Method.ADDRESS:
+        return BY_ADDRESS
+    chosen = rows[bisect_left(times, ts) : bisect_right(times, ts)]
+    return Attribution(method, _model(chosen, pipeline), _gpu(chosen, pipeline))
 
 
-def _joined(rows: Iterable[Capability], pipeline: str) -> Attribution:
+def _nearest(times: Sequence[int], start_ts: int, window_ms: int) -> tuple[Method, int]:
     """Too old, too late, or of more than one orchestrator: who it was may be known, what it ran on is not."""
-    return Attribution(Method.ADDRESS, None, None) if any(_compatible(row, pipeline) for row in rows) else NONE
-
-
-def _backwards(rows: Sequence[Capability], before: int, earliest: int) -> Iterator[Capability]:
-    return takewhile(lambda row: row.ts >= earliest, (rows[at] for at in range(before - 1, -1, -1)))
-
-
-def _forwards(rows: Sequence[Capability], start: int, latest: int) -> Iterator[Capability]:
-    return takewhile(lambda row: row.ts <= latest, (rows[at] for at in range(start, len(rows))))
-
-
-def _same_time(rows: Sequence[Capability], ts: int) -> Sequence[Capability]:
-    return rows[bisect_left(rows, ts, key=_time) : bisect_right(rows, ts, key=_time)]
-
-
-def _time(row: Capability) -> int:
-    return row.ts
-
-
-def _compatible(row: Capability, pipeline: str) -> bool:
-    """A row that names no model at all contradicts none."""
-    return not pipeline or not row.models or any(model.lower() == pipeline for model in row.models)
+    at = bisect_left(times, start_ts)
+    following = times[at] if at < len(times) else None
+    if following == start_ts:
+        return Method.EXACT, start_ts
+    if at and times[at - 1] >= start_ts - window_ms:
+        return Method.PRIOR, times[at - 1]
+    if following is not None and following <= start_ts + window_ms:
+        return Method.LATER, following
+    return Method.ADDRESS, 0
 
 
 def _model(rows: Iterable[Capability], pipeline: str) -> str | None:

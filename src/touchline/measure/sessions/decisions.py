@@ -9,11 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import edges
 from .identity import CanonicalField
 from .model import Evidence, Problem
-from .settings import SessionSettings
+
+if TYPE_CHECKING:  # a process that only applies the rules need not load how they are set
+    from .settings import SessionSettings
 
 
 class Outcome(StrEnum):
@@ -43,8 +46,7 @@ class Rules:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Latencies:
+class Latencies(NamedTuple):
     """None where an edge is missing, or where the clocks contradict each other; then a flag says which."""
 
     startup_ms: int | None

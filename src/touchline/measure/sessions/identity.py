@@ -6,21 +6,46 @@ Invariant: time plays no part. All snapshots together say who is who, so that a 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from .model import Capability
 
 CanonicalField = Literal["local_address", "address"]
-_MOST_REMEMBERED = 65_536
+_MOST_REMEMBERED, _MOST_PIPELINES = 65_536, 256
 
 
-class Identity(NamedTuple):
+class Timeline(NamedTuple):
+    """Rows by their times, which are sorted."""
+
+    times: Sequence[int]
+    rows: Sequence[Capability]
+
+
+@dataclass(slots=True, eq=False)  # nobody changes one; a frozen one takes long to make
+class Identity:
     """`rows` are those of the snapshots that are about it; when ambiguous, about any of those that it may be."""
 
     address: str
     ambiguous: bool
-    rows: tuple[Capability, ...]
+    rows: Sequence[Capability]
+    _fitting: dict[str, Timeline] = field(default_factory=dict[str, Timeline])
+
+    def fitting(self, pipeline: str) -> Timeline:
+        """The rows that do not contradict the pipeline, which is lower-cased. They are asked for again and again."""
+        found = self._fitting.get(pipeline)
+        if found is None:
+            rows = [row for row in self.rows if _compatible(row, pipeline)]
+            found = Timeline([row.ts for row in rows], rows)
+            if len(self._fitting) < _MOST_PIPELINES:
+                self._fitting[pipeline] = found
+        return found
+
+
+def _compatible(row: Capability, pipeline: str) -> bool:
+    """A blank pipeline fits all. A row that names no model at all contradicts none."""
+    return not pipeline or not row.models or any(model.lower() == pipeline for model in row.models)
 
 
 NOBODY = Identity("", False, ())

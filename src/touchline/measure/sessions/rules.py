@@ -5,7 +5,7 @@ Invariant: total. Nothing that reading accepts makes it fail, and no order in wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import edges
 from .attribution import Attribution, attribute
@@ -31,8 +31,7 @@ AMBIGUOUS = "ambiguous_orchestrator"
 PARAMETERS_MISSING = "parameters_missing"
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
+class _Session(NamedTuple):
     """What all rows of one session are made from."""
 
     evidence: Evidence
