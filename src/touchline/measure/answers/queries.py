@@ -160,6 +160,7 @@ LEFT JOIN (
             SELECT start_day, workflow_session_id FROM session_rows FINAL
             WHERE {where}
                 AND {between}
+                AND {_days(where, between, direction) if order is Order.LATEST else 1}
             ORDER BY {value} {direction}, session_start_ts {direction}, {DIGEST_BYTES} {direction}
             LIMIT {{limit:UInt32}}
         )
@@ -170,6 +171,20 @@ LEFT JOIN (
 ) AS found ON 1
 ORDER BY {sorted_by}
 {SETTINGS}"""
+
+
+def _days(where: str, between: str, direction: str) -> str:
+    """The days that a page by time reaches into: few, and found in less than the rest of it needs of all days."""
+    sign, last = (">=", "min") if direction == "DESC" else ("<=", "max")
+    return f"""start_day {sign} (
+                    SELECT {last}(start_day) FROM (
+                        SELECT start_day FROM session_rows FINAL
+                        WHERE {where}
+                            AND {between}
+                        ORDER BY start_day {direction}
+                        LIMIT {{limit:UInt32}}
+                    )
+                )"""
 
 
 def between(name: str, sign: str, order: Order) -> str:
