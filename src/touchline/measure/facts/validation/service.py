@@ -63,7 +63,7 @@ NOTHING = There(0, 0)
 class Most:
     """What a portion holds, unless one session has more."""
 
-    sessions: int = 50_000
+    sessions: int = 200_000
     events: int = 1_000_000
 
 
