@@ -1,10 +1,12 @@
 """Many session facts, made inside ClickHouse: ninety days, a few gateways, many orchestrators, some of them bad.
 
-They come as the product writes them: batch by batch in the order of time, and a part of each day again, with more.
+They lie as they do where the product wrote them: old days in a few large parts, the last ones batch by batch in the
+order of time, and a part of every day again, with more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date
 
 from touchline.kernel import TenantId
@@ -13,8 +15,9 @@ from touchline.platform.clickhouse.client import Analytics
 DAYS = 90
 DAY_MS = 86_400_000
 EPOCH = date(1970, 1, 1).toordinal()
-BATCH = 50_000
-COPIES = 10  # the first days are made, the others follow from them
+BATCH = 50_000  # of the last days
+LARGE_BATCH = 400_000  # of the others: merging would put them together
+LAST_DAYS = 3
 AGAIN = 20  # one of so many is written a second time
 
 ROWS = """
@@ -104,23 +107,10 @@ SELECT
     0 AS is_deleted
 FROM numbers({begin:UInt64}, {count:UInt64})
 WHERE {every:UInt64} <= 1 OR number % {every:UInt64} = 0
+SETTINGS min_insert_block_size_rows = 1000000, min_insert_block_size_bytes = 0, max_block_size = 1000000
 """
-# The columns that a chart may look at move with the copy; the others need not.
-COPY = """
-INSERT INTO session_rows
-SELECT * REPLACE (
-    start_day + {by_days:UInt16} AS start_day,
-    concat(workflow_session_id, toString({by_days:UInt16})) AS workflow_session_id,
-    session_start_ts + {by_days:Int64} * 86400000 AS session_start_ts,
-    session_end_ts + {by_days:Int64} * 86400000 AS session_end_ts,
-    final_from_ts + {by_days:Int64} * 86400000 AS final_from_ts
-)
-FROM (
-    SELECT * FROM session_rows
-    WHERE tenant_id = {tenant_id:UUID} AND start_day = {day:Date}
-        AND session_start_ts < {first_ms:Int64} + {days:Int64} * 86400000
-)
-"""
+# What the table itself does with a month when nothing was written to it for a day.
+MERGE = "OPTIMIZE TABLE session_rows PARTITION ID {month:String} FINAL"
 PLACES = """
 INSERT INTO session_places SELECT tenant_id, workflow_session_id, start_day FROM session_rows
 WHERE tenant_id = {tenant_id:UUID} AND start_day = {day:Date}
@@ -135,22 +125,34 @@ async def fill(analytics: Analytics, tenant_id: TenantId, total: int, until_ms: 
     [there] = (await door.query_arrow(THERE)).to_pylist()
     if there["rows"] >= total:
         return
-    first, days = total // COPIES, DAYS // COPIES
-    for number, begin in enumerate(range(0, first, BATCH)):
-        count = min(BATCH, first - begin)
-        values = {"first_ms": first_ms, "days": days, "total": first, "begin": begin, "count": count}
+    for number, (begin, count) in enumerate(_batches(total)):
+        values = {"first_ms": first_ms, "days": DAYS, "total": total, "begin": begin, "count": count}
         await door.command(ROWS, values | {"pass": 2 * number + 1, "every": 1})
         await door.command(ROWS, values | {"pass": 2 * number + 2, "every": AGAIN})
         print(f"\r{begin + count:,} of {total:,}", end="", flush=True)
+    for month in _months(first_ms, until_ms - DAY_MS):
+        await analytics.command(MERGE, {"month": month})
     begun = first_ms // DAY_MS
-    for copy in range(1, COPIES):
-        for day in range(begun, begun + days + 1):
-            await door.command(COPY, {"day": _day(day), "by_days": copy * days, "first_ms": first_ms, "days": days})
-        print(f"\r{first * (copy + 1):,} of {total:,}", end="", flush=True)
     for day in range(begun, begun + DAYS + 1):
         await door.command(PLACES, {"day": _day(day)})
     await door.command(HORIZON, {"at_ms": until_ms})
     print()
+
+
+def _batches(total: int) -> Iterator[tuple[int, int]]:
+    """The number of the first session of each, and how many there are."""
+    begin, last = 0, total - total * LAST_DAYS // DAYS
+    while begin < total:
+        count = min(LARGE_BATCH, last - begin) if begin < last else min(BATCH, total - begin)
+        yield begin, count
+        begin += count
+
+
+def _months(first_ms: int, until_ms: int) -> list[str]:
+    """Those that are over."""
+    days = range(first_ms // DAY_MS, until_ms // DAY_MS)
+    current = f"{_day(until_ms // DAY_MS):%Y%m}"
+    return sorted({f"{_day(day):%Y%m}" for day in days} - {current})
 
 
 def _day(number: int) -> date:

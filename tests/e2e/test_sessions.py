@@ -98,6 +98,10 @@ async def test_every_chart_leads_to_its_rows(page: Page) -> None:
     await page.get_by_role("link", name="Wrong shape of data").click()
     await expect(page.get_by_role("region", name="Quarantined events")).to_contain_text("Wrong shape of data")
 
+    await page.goto(f"/sessions?{DAY}")
+    await page.get_by_role("button", name="Hour of day").click()
+    await expect(page.get_by_role("row", name=re.compile("^21:00 UTC 1 "))).to_be_visible()
+
 
 @pytest.mark.usefixtures("delivered")
 async def test_one_session_is_drawn_and_told(page: Page) -> None:

@@ -28,14 +28,14 @@ class Installation:
         self._environment = {**inherited, **own, **(environment or {})}
         self._cwd = cwd
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, cwd: Path | None = None) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "touchline", *arguments]
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, env=self._environment, cwd=self._cwd, stdout=pipe, stderr=pipe, text=True)
+        pipe, where = subprocess.PIPE, cwd or self._cwd
+        return subprocess.Popen(command, env=self._environment, cwd=where, stdout=pipe, stderr=pipe, text=True)
 
-    def run(self, *arguments: str) -> tuple[int, Any]:
+    def run(self, *arguments: str, cwd: Path | None = None) -> tuple[int, Any]:
         """The exit code and the document of a command with `--json`."""
-        with self.start(*arguments, "--json") as process:
+        with self.start(*arguments, "--json", cwd=cwd) as process:
             output, errors = process.communicate()
         return process.returncode, json.loads(output) if output else errors
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 
 from touchline.kernel import Scope
-from touchline.kernel.errors import Unavailable
+from touchline.kernel.errors import InvalidInput, Unavailable
 
 from .uploading.answers import data_of
 from .uploading.session import Access, signed_in
@@ -51,17 +51,28 @@ async def ask(access: Access, document: str, variables: Mapping[str, Any]) -> di
 
 async def save(access: Access, wanted: Mapping[str, str], out: Path) -> int:
     """The file as it comes, under its name when it is whole. How many bytes it has."""
-    part = out.with_name(f"{out.name}.part")
     async with _gateway(access) as gateway, gateway.stream("GET", "/sessions/export", params=wanted) as response:
         if not response.is_success:
             await response.aread()
             data_of(response)
-        with part.open("wb") as file:
+        with _written(out) as file:
             async for content in response.aiter_bytes():
                 file.write(content)
-            size = file.tell()
-    part.replace(out)
-    return size
+            return file.tell()
+
+
+@contextmanager
+def _written(out: Path) -> Generator[IO[bytes]]:
+    """Nothing is left of what does not come to its end."""
+    part = Path(f"{out}.part")
+    try:
+        with part.open("wb") as file, ExitStack() as stack:
+            stack.callback(part.unlink, missing_ok=True)
+            yield file
+            part.replace(out)
+    except OSError as error:
+        hint = "Name a file in a folder that there is, and that you may write to."
+        raise InvalidInput(f"{out} cannot be written", field="out", why=error.strerror or "", hint=hint) from error
 
 
 @asynccontextmanager

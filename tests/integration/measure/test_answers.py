@@ -225,6 +225,25 @@ async def test_pages_show_every_session_once_and_in_order(asked: Asked, order: O
     assert backwards or (await asked.answers.page(asked.tenant, Filter(), order, behind)).total_count == len(seen)
 
 
+async def test_what_is_not_asked_for_changes_nothing_else(asked: Asked) -> None:
+    answers, tenant = asked.answers, asked.tenant
+    whole, bare = await answers.summary(tenant, Filter()), await answers.summary(tenant, Filter(), ())
+    assert (bare.tally, bare.metrics) == (whole.tally, {})
+    groups = await answers.breakdown(tenant, Filter(), Dimension.GPU, 20)
+    one = await answers.breakdown(tenant, Filter(), Dimension.GPU, 20, [Metric.E2E])
+    assert [(group.key, group.tally) for group in one] == [(group.key, group.tally) for group in groups]
+    assert [group.metrics for group in one] == [{Metric.E2E: group.metrics[Metric.E2E]} for group in groups]
+    slowest = [group.key for group in await answers.leaders(tenant, Filter(), Board(Leaders.SLOWEST))]
+    assert slowest == [
+        group.key for group in await answers.leaders(tenant, Filter(), Board(Leaders.SLOWEST, metrics=()))
+    ]
+    full = await answers.page(tenant, Filter(), Order.STARTUP_DESC, Window(20))
+    short = await answers.page(tenant, Filter(), Order.STARTUP_DESC, Window(20, with_parts=False))
+    assert [session.row for session in short.sessions] == [session.row for session in full.sessions]
+    assert any(session.segments for session in full.sessions)
+    assert not any(session.segments or session.parameters for session in short.sessions)
+
+
 async def test_a_session_comes_whole(asked: Asked) -> None:
     for facts in asked.facts[:12]:
         found = await asked.answers.session(asked.tenant, facts.session.workflow_session_id)

@@ -17,7 +17,7 @@ from touchline.measure.facts.model import Placed
 from touchline.measure.facts.rules import start_day
 from touchline.measure.facts.store import FactStore
 from touchline.measure.facts.validation.queries import CHECKS
-from touchline.measure.facts.validation.service import Validation
+from touchline.measure.facts.validation.service import Most, Validation
 from touchline.measure.journal.model import Batch
 from touchline.measure.journal.rules import deliver_all
 from touchline.measure.sessions.model import SessionFacts
@@ -100,6 +100,31 @@ async def test_each_question_finds_what_breaks_its_promise(
     await store.write(number + 3, [], [place_of(good)])
     assert (await validation.check(measuring.tenant_id, "events_have_rows")).examples[0].found == "4 events"
     assert {*WRONG, "events_have_rows"} == {*CHECKS}
+
+
+@pytest.mark.parametrize("most", [Most(sessions=2), Most(events=3), Most(sessions=1, events=1)])
+async def test_every_portion_is_asked(
+    measuring: Measuring, database: Database, analytics: Analytics, most: Most
+) -> None:
+    """What is wrong is found wherever it lies, and counted once."""
+    records = [
+        trace(f"{session}-{number}", NOON + number, "gateway_receive_stream_request", session=(session, "request"))
+        for session in ("a", "b", "c", "d", "e", "é")
+        for number in range(4)
+    ]
+    await measuring.deliver("all", records)
+    await measuring.fold()
+    validation, store = Validation(database, analytics, most), FactStore(analytics, measuring.tenant_id)
+    assert not any(finding.wrong for finding in await validation.run(measuring.tenant_id))
+    wrong = [session(startup_ms=-1)(facts) for facts in facts_of(records).values()]
+    nobody = [session(workflow_session_id=name)(wrong[0]) for name in ("0", "b|s", "ü")]  # nowhere noted
+    await store.write(1000, [*wrong, *nobody], [])
+    found = {finding.name: finding for finding in await validation.run(measuring.tenant_id)}
+    assert (found["no_negative_metric"].wrong, found["rows_have_events"].wrong) == (9, 3)
+    assert [one.id for one in found["rows_have_events"].examples] == ["0", "b|s", "ü"]
+    await store.write(1001, [], [place_of(one) for one in wrong])
+    [lost] = [finding for finding in await validation.run(measuring.tenant_id) if finding.name == "events_have_rows"]
+    assert (lost.wrong, {one.found for one in lost.examples}) == (6, {"4 events"})
 
 
 async def test_a_record_too_many_or_too_few_is_found(

@@ -4,26 +4,27 @@ import { Choice } from "../design/Choice";
 import { filterOf, sessionsPath } from "./address";
 import styles from "./BreakdownCard.module.css";
 import { ChartBlank, ChartCard } from "./ChartCard";
-import { shownDimension } from "./choices";
+import { shownGrouping } from "./choices";
 import { DIMENSION_ENUM, groupParts, groupPath } from "./groups";
-import { DIMENSIONS, type Dimension, type Group, type Question } from "./model";
+import { type Group, type Grouping, GROUPINGS, type Question } from "./model";
 import { Stack } from "./Stack";
 import { useReading } from "./useReading";
-import { DIMENSION_NAMES, formatCount, formatMs, formatShare, keyWords } from "./words";
+import { formatCount, formatMs, formatShare, GROUPING_NAMES, keyWords } from "./words";
 
 const MOST = 20;
+const HOURS = 24;
 
-/** Sessions by one thing they have in common. A row leads to its sessions. */
+/** Sessions by one thing they have in common. A row leads to its sessions, where a filter chooses them. */
 export function BreakdownCard({ question }: { readonly question: Question }) {
-  const dimension = shownDimension.value;
+  const grouping = shownGrouping.value;
   const reading = useReading(
     (request) =>
       request(SessionBreakdownDocument, {
         filter: filterOf(question, Date.now()),
-        by: DIMENSION_ENUM[dimension],
-        first: MOST,
+        by: DIMENSION_ENUM[grouping],
+        first: grouping === "hour" ? HOURS : MOST,
       }),
-    [sessionsPath(question), dimension],
+    [sessionsPath(question), grouping],
   );
   const groups = reading.answer.value?.sessionBreakdown ?? null;
   return (
@@ -32,10 +33,10 @@ export function BreakdownCard({ question }: { readonly question: Question }) {
       tools={
         <Choice
           label="By"
-          options={DIMENSIONS}
-          chosen={dimension}
-          name={(one) => DIMENSION_NAMES[one]}
-          onChoose={(one) => (shownDimension.value = one)}
+          options={GROUPINGS}
+          chosen={grouping}
+          name={(one) => GROUPING_NAMES[one]}
+          onChoose={(one) => (shownGrouping.value = one)}
         />
       }
     >
@@ -44,7 +45,7 @@ export function BreakdownCard({ question }: { readonly question: Question }) {
       ) : groups.length === 0 ? (
         <ChartBlank>No sessions here.</ChartBlank>
       ) : (
-        <Table groups={groups} dimension={dimension} question={question} />
+        <Table groups={groups} grouping={grouping} question={question} />
       )}
     </ChartCard>
   );
@@ -52,17 +53,17 @@ export function BreakdownCard({ question }: { readonly question: Question }) {
 
 interface TableProps {
   readonly groups: readonly Group[];
-  readonly dimension: Dimension;
+  readonly grouping: Grouping;
   readonly question: Question;
 }
 
-function Table({ groups, dimension, question }: TableProps) {
+function Table({ groups, grouping, question }: TableProps) {
   const most = Math.max(1, ...groups.map(({ sessions }) => sessions));
   return (
     <table class={styles.table}>
       <thead>
         <tr>
-          <th scope="col">{DIMENSION_NAMES[dimension]}</th>
+          <th scope="col">{GROUPING_NAMES[grouping]}</th>
           <th scope="col" class={styles.figure}>
             Sessions
           </th>
@@ -93,9 +94,7 @@ function Table({ groups, dimension, question }: TableProps) {
         {groups.map((group) => (
           <tr key={group.key ?? ""} class={styles.row}>
             <th scope="row" title={group.key ?? ""}>
-              <Link to={groupPath(question, dimension, group)} class={styles.name}>
-                {keyWords(dimension, group.key)}
-              </Link>
+              <Name path={groupPath(question, grouping, group)}>{keyWords(grouping, group.key)}</Name>
             </th>
             <td class={styles.figure}>{formatCount(group.sessions)}</td>
             <td class={styles.bar}>
@@ -111,5 +110,15 @@ function Table({ groups, dimension, question }: TableProps) {
         ))}
       </tbody>
     </table>
+  );
+}
+
+function Name({ path, children }: { readonly path: string | null; readonly children: string }) {
+  return path === null ? (
+    <>{children}</>
+  ) : (
+    <Link to={path} class={styles.name}>
+      {children}
+    </Link>
   );
 }

@@ -1,7 +1,7 @@
 /** Groups of sessions: what they are called, how they compare, where their rows are. Pure. */
 import type { SessionDimension } from "../api/generated";
 import { rowsOf } from "./address";
-import type { Dimension, Group, Question } from "./model";
+import type { Dimension, Group, Grouping, Question } from "./model";
 import { uncountedOf, type Part } from "./series";
 import { formatCount, formatMs, formatShare } from "./words";
 
@@ -11,7 +11,8 @@ export const DIMENSION_ENUM = {
   orchestrator: "ORCHESTRATOR",
   model: "MODEL",
   gpu: "GPU",
-} as const satisfies Record<Dimension, SessionDimension>;
+  hour: "HOUR",
+} as const satisfies Record<Grouping, SessionDimension>;
 
 export const LEADERS = ["swaps", "failures", "slowest"] as const;
 export type Leaders = (typeof LEADERS)[number];
@@ -25,8 +26,9 @@ export function groupParts(group: Group): Part[] {
   ];
 }
 
-export function groupPath(question: Question, dimension: Dimension, { key }: Group): string {
-  return rowsOf(question, { [dimension]: key ?? "" });
+/** Where the group's rows are; null when no filter chooses them. */
+export function groupPath(question: Question, grouping: Grouping, { key }: Group): string | null {
+  return grouping === "hour" ? null : rowsOf(question, { [grouping]: key ?? "" });
 }
 
 export function leaderPath(question: Question, dimension: Dimension, kind: Leaders, { key }: Group): string {

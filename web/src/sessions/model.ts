@@ -37,6 +37,10 @@ export type Range =
 export const DIMENSIONS = ["type", "gateway", "orchestrator", "model", "gpu"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
+/** What a breakdown is made by. The hour of the day, in UTC, is no filter. */
+export const GROUPINGS = [...DIMENSIONS, "hour"] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
 export const FILTERS = [...DIMENSIONS, "outcome", "swapped", "failed", "latency", "find", "reason"] as const;
 export type FilterName = (typeof FILTERS)[number];
 /** Of a dimension, the empty text: sessions of which it is not known. */

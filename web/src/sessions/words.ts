@@ -3,7 +3,19 @@ import type { StartupOutcome } from "../api/generated";
 import { plural } from "../kernel/format";
 import type { StateView } from "../library/states";
 import { latencyOf } from "./address";
-import type { Dimension, FilterName, Metric, Order, Outcome, Percentiles, Session, Span, Summary, View } from "./model";
+import type {
+  Dimension,
+  FilterName,
+  Grouping,
+  Metric,
+  Order,
+  Outcome,
+  Percentiles,
+  Session,
+  Span,
+  Summary,
+  View,
+} from "./model";
 
 export const VIEW_NAMES: Record<View, string> = { overview: "Overview", rows: "Sessions", intake: "Events in" };
 export const SPAN_NAMES: Record<Span, string> = {
@@ -20,6 +32,7 @@ export const DIMENSION_NAMES: Record<Dimension, string> = {
   model: "Model",
   gpu: "GPU",
 };
+export const GROUPING_NAMES: Record<Grouping, string> = { ...DIMENSION_NAMES, hour: "Hour of day" };
 export const METRIC_LABELS: Record<Metric, string> = {
   startup: "Startup",
   e2e: "End to end",
@@ -108,9 +121,10 @@ export function typeWords(workflowType: string): string {
 }
 
 /** What a group is called. Null and blank: no event has said it. */
-export function keyWords(dimension: Dimension, key: string | null): string {
+export function keyWords(grouping: Grouping, key: string | null): string {
   if (key === null || key === "") return NOT_KNOWN;
-  if (dimension === "type") return typeWords(key);
+  if (grouping === "type") return typeWords(key);
+  if (grouping === "hour") return `${key}:00 UTC`;
   return shortAddress(key);
 }
 

@@ -103,6 +103,10 @@ test("a group leads to its sessions, also the one of which nothing is known", ()
   expect(read(groupPath(everything, "gateway", group({ key: null }))).filters).toEqual({ gateway: "" });
 });
 
+test("an hour of the day leads nowhere: no filter chooses it", () => {
+  expect(groupPath(everything, "hour", group({ key: "07" }))).toBeNull();
+});
+
 test("leaders lead to what they lead by, and who has none of it leads nothing", () => {
   const given = group({ sessions: 10, known: 5, unexcused: 2, swapped: 1, startup: { count: 4, p50: 90, p95: 120 } });
   expect(read(leaderPath(everything, "gateway", "failures", given))).toMatchObject({

@@ -48,6 +48,7 @@ test("addresses are shortened, other names are not", () => {
     "Not known",
     "Batch",
   ]);
+  expect(keyWords("hour", "07")).toBe("07:00 UTC");
 });
 
 test.each([

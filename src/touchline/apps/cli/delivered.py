@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from touchline.kernel.errors import InvalidInput
 
 from .events import commands
 from .measuring import DEFAULT, Tenant, show_counted, with_measuring
@@ -69,8 +72,7 @@ def quarantine(
     from touchline.measure.journal.store import Wanted
 
     wanted = Wanted((Verdict.QUARANTINED,), reason, type_)
-    batch, _, ordinal = after.rpartition("#")
-    place = (batch, int(ordinal) if ordinal.isdecimal() else 0)
+    place = _behind(after)
     found = with_measuring(tenant, lambda measuring: measuring.journal.set_aside(wanted, place, limit))
     if as_json:
         show_json([_document(record) for record in found])
@@ -94,6 +96,14 @@ def replay(reason: Reason = "", type_: Type = "", tenant: Tenant = DEFAULT, as_j
     show(f"{done.looked_at} records read again, {sum(done.changed.values())} read otherwise now")
     for verdict, count in done.changed.items():
         show(f"  {count:>8}  {verdict}")
+
+
+def _behind(place: str) -> tuple[str, int]:
+    """The delivery and the number of the record."""
+    batch, _, ordinal = place.rpartition("#")
+    if place and not (batch and re.fullmatch("[0-9]{1,9}", ordinal)):
+        raise InvalidInput(f"{place} is no place of a record", field="after", hint="Take it from the list, as it is.")
+    return batch, int(ordinal or 0)
 
 
 def _place(record: SetAside) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 import strawberry
+from strawberry.types.nodes import Selection
+from strawberry.utils.str_converters import to_camel_case
 
 from touchline.measure.answers import model
 from touchline.measure.answers.model import Metric
 
+from .selections import asks_for
 from .session_detail import moment
 from .session_types import (
     IngestBucket,
@@ -31,6 +35,13 @@ METRICS = {
     Metric.PROMPT_TO_PLAYABLE: "prompt_to_playable",
     Metric.GATEWAY_RUNNER_LAG: "gateway_runner_lag",
 }
+NOT_ASKED_FOR = model.Percentiles(0, None, None, None, None)  # nobody sees it
+
+
+def metrics_of(selections: Iterable[Selection]) -> list[Metric]:
+    """Those that somebody asks for."""
+    asked = list(selections)
+    return [metric for metric, name in METRICS.items() if asks_for({to_camel_case(name)}, asked)]
 
 
 def filter_of(given: SessionFilter | None) -> model.Filter:
@@ -92,4 +103,4 @@ def quarantined_of(found: model.QuarantinedEvent) -> QuarantinedEvent:
 
 
 def _metrics(found: dict[Metric, model.Percentiles]) -> dict[str, Any]:
-    return {name: Percentiles(**asdict(found[metric])) for metric, name in METRICS.items()}
+    return {name: Percentiles(**asdict(found.get(metric, NOT_ASKED_FOR))) for metric, name in METRICS.items()}

@@ -17,6 +17,7 @@ from touchline.measure.answers.service import SessionAnswers
 
 from .context import Info
 from .pages import Connection, PageInput, Rows, connection, window
+from .selections import asks_for
 from .session_detail import WorkflowSession, moment, session_of
 from .session_enums import Dimension, Leaders, Metric, Order
 from .session_types import (
@@ -34,12 +35,14 @@ from .session_values import (
     distribution_of,
     filter_of,
     group_of,
+    metrics_of,
     quality_of,
     quarantined_of,
     summary_of,
 )
 
 GROUPS = 20
+PARTS = frozenset({"segments", "parameterUpdates"})
 
 
 @strawberry.type
@@ -55,7 +58,8 @@ class SessionQueries:
         info: Info,
         filter: SessionFilter | None = None,  # noqa: A002  its name in the schema
     ) -> SessionSummary:
-        return summary_of(await _answers(info).summary(info.context.principal.tenant_id, filter_of(filter)))
+        answers, tenant = _answers(info), info.context.principal.tenant_id
+        return summary_of(await answers.summary(tenant, filter_of(filter), metrics_of(info.selected_fields)))
 
     @strawberry.field(description="The same over time, every bucket of the range; at most 1,000.")
     async def session_series(
@@ -87,7 +91,8 @@ class SessionQueries:
         first: int = GROUPS,
     ) -> list[SessionGroup]:
         answers, tenant = _answers(info), info.context.principal.tenant_id
-        return [group_of(group) for group in await answers.breakdown(tenant, filter_of(filter), by, first)]
+        metrics = metrics_of(info.selected_fields)
+        return [group_of(group) for group in await answers.breakdown(tenant, filter_of(filter), by, first, metrics)]
 
     @strawberry.field(
         description="Where most sessions swapped, where most failed without an excuse, or where the 95th percentile of "
@@ -104,7 +109,7 @@ class SessionQueries:
     ) -> list[SessionGroup]:
         """`at_least` sessions make a group worth comparing."""
         answers, tenant = _answers(info), info.context.principal.tenant_id
-        board = model.Board(kind, by, first, at_least)
+        board = model.Board(kind, by, first, at_least, metrics_of(info.selected_fields))
         return [group_of(group) for group in await answers.leaders(tenant, filter_of(filter), board)]
 
     @strawberry.field(description="`totalCount` ends at 10,000.")
@@ -119,7 +124,8 @@ class SessionQueries:
         cursor = context.cursor(f"sessions {order_by}")
         asked = window(page, cursor)
         places = {"after": _place(asked.after), "before": _place(asked.before)}
-        wanted = model.Window(asked.size, from_the_end=asked.from_the_end, **places)
+        parts = asks_for(PARTS, info.selected_fields)
+        wanted = model.Window(asked.size, from_the_end=asked.from_the_end, with_parts=parts, **places)
         found = await answers.page(context.principal.tenant_id, filter_of(filter), order_by, wanted)
         nodes = [session_of(session) for session in found.sessions]
         behind, ahead = asked.after is not None, asked.before is not None

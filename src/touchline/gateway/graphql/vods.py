@@ -5,12 +5,11 @@ Invariant: the services decide; here requests are put into their words and answe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import strawberry
-from strawberry.types.nodes import SelectedField, Selection
 
 from touchline.gateway.media.survivors import survivor_of
 from touchline.kernel import Scope
@@ -27,6 +26,7 @@ from .context import Context, Info
 from .loaders import UNKNOWN, Lifecycle
 from .pages import Connection, PageInput, Rows, connection, window
 from .results import answered
+from .selections import asks_for
 from .serve import (
     LIFECYCLE_FIELDS,
     ArrivedParts,
@@ -239,16 +239,9 @@ async def _vods(info: Info, uploads: Sequence[Upload]) -> list[Vod]:
 
 async def lifecycles_of(info: Info, hashes: Sequence[str]) -> Sequence[Lifecycle]:
     """Asked for all rows at once, and only if somebody wants it."""
-    if _asks_for(LIFECYCLE_FIELDS, info.selected_fields):
+    if asks_for(LIFECYCLE_FIELDS, info.selected_fields):
         return await info.context.loaders.lifecycles.load_many(list(hashes))
     return [UNKNOWN] * len(hashes)
-
-
-def _asks_for(names: frozenset[str], selections: Iterable[Selection]) -> bool:
-    return any(
-        (isinstance(selection, SelectedField) and selection.name in names) or _asks_for(names, selection.selections)
-        for selection in selections
-    )
 
 
 def place_of(record: Upload | Clip) -> bytes:

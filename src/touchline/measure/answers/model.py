@@ -21,6 +21,9 @@ class Metric(StrEnum):
     GATEWAY_RUNNER_LAG = "gateway_runner_lag_ms"
 
 
+EVERY_METRIC = tuple(Metric)
+
+
 class Dimension(StrEnum):
     GATEWAY = "gateway"
     ORCHESTRATOR = "orchestrator"
@@ -97,6 +100,8 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
+    """With those metrics that were asked for: a percentile is what costs most in an answer."""
+
     tally: Tally
     metrics: dict[Metric, Percentiles]
 
@@ -142,12 +147,13 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Which leaders: groups of at least so many sessions."""
+    """Which leaders: groups of at least so many sessions, and what of them is wanted."""
 
     kind: Leaders
     by: Dimension = Dimension.ORCHESTRATOR
     first: int = 20
     at_least: int = 1
+    metrics: Sequence[Metric] = EVERY_METRIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +179,7 @@ class Window:
     after: Place | None = None
     before: Place | None = None
     from_the_end: bool = False
+    with_parts: bool = True  # segments, and updates of parameters
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import fields
 from touchline.measure.sessions.model import SessionRow
 
 from .conditions import COLUMNS, Condition
-from .model import Dimension, Leaders, Metric, Order
+from .model import Board, Dimension, Leaders, Metric, Order, Window
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 A_LITTLE = 1e-10
@@ -44,12 +44,12 @@ def percentiles(metric: Metric, is_long: bool, levels: Sequence[float] = LEVELS)
     return f"count({metric}) AS {metric}_count, {values} AS {metric}_levels"
 
 
-def _metrics(is_long: bool) -> str:
-    return ",\n    ".join(percentiles(metric, is_long) for metric in Metric)
+def _figures(where: Condition, metrics: Sequence[Metric]) -> str:
+    return ",\n    ".join([TALLY, *(percentiles(metric, where.is_long) for metric in metrics)])
 
 
-def summary(where: Condition) -> str:
-    return f"SELECT {TALLY},\n    {_metrics(where.is_long)}\nFROM session_rows FINAL\nWHERE {where.sql}\n{SETTINGS}"
+def summary(where: Condition, metrics: Sequence[Metric]) -> str:
+    return f"SELECT {_figures(where, metrics)}\nFROM session_rows FINAL\nWHERE {where.sql}\n{SETTINGS}"
 
 
 def series(where: Condition) -> str:
@@ -85,9 +85,9 @@ def key(by: Dimension) -> str:
     return f"nullIf({COLUMNS[by]}, '')"
 
 
-def breakdown(where: Condition, by: Dimension) -> str:
+def breakdown(where: Condition, by: Dimension, metrics: Sequence[Metric]) -> str:
     order = "key" if by is Dimension.HOUR else "sessions DESC, key"
-    return _groups(where, by, "sessions > 0", order)
+    return _groups(where, by, metrics, f"sessions > 0\nORDER BY {order}")
 
 
 _LEADING = {
@@ -97,21 +97,21 @@ _LEADING = {
 }
 
 
-def leaders(where: Condition, kind: Leaders, by: Dimension) -> str:
-    counted, order = _LEADING[kind]
-    return _groups(where, by, f"{counted} > 0 AND sessions >= {{at_least:UInt32}}", order)
+def leaders(where: Condition, board: Board) -> str:
+    counted, order = _LEADING[board.kind]
+    needed = {Metric.STARTUP} if board.kind is Leaders.SLOWEST else set[Metric]()
+    metrics = [metric for metric in Metric if metric in needed.union(board.metrics)]
+    return _groups(where, board.by, metrics, f"{counted} > 0 AND sessions >= {{at_least:UInt32}}\nORDER BY {order}")
 
 
-def _groups(where: Condition, by: Dimension, having: str, order: str) -> str:
+def _groups(where: Condition, by: Dimension, metrics: Sequence[Metric], kept: str) -> str:
     return f"""
 SELECT {key(by)} AS key,
-    {TALLY},
-    {_metrics(where.is_long)}
+    {_figures(where, metrics)}
 FROM session_rows FINAL
 WHERE {where.sql}
 GROUP BY key
-HAVING {having}
-ORDER BY {order}
+HAVING {kept}
 LIMIT {{first:UInt32}}
 {SETTINGS}"""
 
@@ -130,14 +130,17 @@ _HORIZON = "(SELECT max(greatest_ts) FROM event_horizons FINAL WHERE tenant_id =
 _COMPUTED = {"is_final": f"toUInt8(final_from_ts <= {_HORIZON}) AS is_final"}
 SESSION_COLUMNS = ",\n    ".join(_COMPUTED.get(field.name, field.name) for field in fields(SessionRow))
 PARTS = f"arraySlice(segments, 1, {MOST_PARTS}) AS segments, arraySlice(parameters, 1, {MOST_PARTS}) AS parameters"
+NO_PARTS = "emptyArrayString() AS segments, emptyArrayString() AS parameters"
 DIGEST = "hex(sipHash128(workflow_session_id))"
+DIGEST_BYTES = "sipHash128(workflow_session_id)"  # sorts alike, and costs less
 
 
-def page(where: str, order: Order, between: str, direction: str) -> str:
+def page(where: str, order: Order, between: str, window: Window) -> str:
     """The keys of the page are found in few columns; only its rows are read whole. A row without an id: no rows.
 
-    Digests are costly, so they are made of those rows only that may be on the page.
+    Of so few rows the versions are put together by hand: FINAL would read all columns of everything beside them.
     """
+    direction = "ASC" if window.from_the_end else "DESC"
     value = ORDERED_BY[order]
     sorted_by = f"order_value {direction}, session_start_ts {direction}, digest {direction}"
     return f"""
@@ -147,31 +150,48 @@ WITH (
 SELECT counted.total_count AS total_count, found.*
 FROM (SELECT total AS total_count) AS counted
 LEFT JOIN (
-    SELECT {SESSION_COLUMNS},
-        {PARTS},
-        {value} AS order_value, {DIGEST} AS digest
-    FROM session_rows FINAL
-    WHERE tenant_id = {{tenant_id:UUID}} AND (start_day, workflow_session_id) IN (
-        SELECT start_day, workflow_session_id FROM (
-            SELECT start_day, workflow_session_id, session_start_ts, {value} AS order_value
-            FROM session_rows FINAL
+    SELECT * EXCEPT is_deleted
+    FROM (
+        SELECT {SESSION_COLUMNS},
+            {PARTS if window.with_parts else NO_PARTS},
+            {value} AS order_value, {DIGEST} AS digest, is_deleted
+        FROM session_rows
+        PREWHERE tenant_id = {{tenant_id:UUID}} AND (start_day, workflow_session_id) IN (
+            SELECT start_day, workflow_session_id FROM session_rows FINAL
             WHERE {where}
                 AND {between}
-            ORDER BY order_value {direction}, session_start_ts {direction}
-            LIMIT {{limit:UInt32}} WITH TIES
+                AND {_days(where, between, direction) if order is Order.LATEST else 1}
+            ORDER BY {value} {direction}, session_start_ts {direction}, {DIGEST_BYTES} {direction}
+            LIMIT {{limit:UInt32}}
         )
-        ORDER BY order_value {direction}, session_start_ts {direction}, {DIGEST} {direction}
-        LIMIT {{limit:UInt32}}
+        ORDER BY pass DESC
+        LIMIT 1 BY start_day, workflow_session_id
     )
+    WHERE is_deleted = 0
 ) AS found ON 1
 ORDER BY {sorted_by}
 {SETTINGS}"""
 
 
+def _days(where: str, between: str, direction: str) -> str:
+    """The days that a page by time reaches into: few, and found in less than the rest of it needs of all days."""
+    sign, last = (">=", "min") if direction == "DESC" else ("<=", "max")
+    return f"""start_day {sign} (
+                    SELECT {last}(start_day) FROM (
+                        SELECT start_day FROM session_rows FINAL
+                        WHERE {where}
+                            AND {between}
+                        ORDER BY start_day {direction}
+                        LIMIT {{limit:UInt32}}
+                    )
+                )"""
+
+
 def between(name: str, sign: str, order: Order) -> str:
     """Strictly behind or before a place."""
-    place = f"{{{name}_value:Int64}}, {{{name}_start:Int64}}, {{{name}_digest:String}}"
-    return f"({ORDERED_BY[order]}, session_start_ts, {DIGEST}) {sign} ({place})"
+    digest = f"toFixedString(substring(unhex({{{name}_digest:String}}), 1, 16), 16)"
+    place = f"{{{name}_value:Int64}}, {{{name}_start:Int64}}, {digest}"
+    return f"({ORDERED_BY[order]}, session_start_ts, {DIGEST_BYTES}) {sign} ({place})"
 
 
 # `session_places` knows the days under which a session was ever written, so that one session is not looked for in all.

@@ -20,6 +20,7 @@ from .detail_store import DetailStore
 from .export_store import ExportStore, Kind
 from .intake_store import IntakeStore
 from .model import (
+    EVERY_METRIC,
     Board,
     Bucket,
     Change,
@@ -69,8 +70,8 @@ class SessionAnswers:
         self._settings = settings or AnswerSettings()
         self._clock = clock or SystemClock()
 
-    async def summary(self, tenant_id: TenantId, wanted: Filter) -> Summary:
-        return await self._store.summary(tenant_id, self._question(wanted).where)
+    async def summary(self, tenant_id: TenantId, wanted: Filter, metrics: Sequence[Metric] = EVERY_METRIC) -> Summary:
+        return await self._store.summary(tenant_id, self._question(wanted).where, metrics)
 
     async def series(self, tenant_id: TenantId, wanted: Filter, bucket_seconds: int | None = None) -> Series:
         question = self._question(wanted)
@@ -82,9 +83,16 @@ class SessionAnswers:
     async def distribution(self, tenant_id: TenantId, wanted: Filter, metric: Metric) -> Distribution:
         return await self._store.distribution(tenant_id, self._question(wanted).where, metric)
 
-    async def breakdown(self, tenant_id: TenantId, wanted: Filter, by: Dimension, first: int) -> list[Group]:
+    async def breakdown(
+        self,
+        tenant_id: TenantId,
+        wanted: Filter,
+        by: Dimension,
+        first: int,
+        metrics: Sequence[Metric] = EVERY_METRIC,
+    ) -> list[Group]:
         first = rules.check_first(first)
-        return await self._store.breakdown(tenant_id, self._question(wanted).where, by, first)
+        return await self._store.breakdown(tenant_id, self._question(wanted).where, by, first, metrics)
 
     async def leaders(self, tenant_id: TenantId, wanted: Filter, board: Board) -> list[Group]:
         rules.check_first(board.first)

@@ -39,8 +39,8 @@ class AnswerStore:
     def __init__(self, analytics: Analytics) -> None:
         self._analytics = analytics
 
-    async def summary(self, tenant_id: TenantId, where: Condition) -> Summary:
-        [row] = await self._rows(tenant_id, queries.summary(where), where.values)
+    async def summary(self, tenant_id: TenantId, where: Condition, metrics: Sequence[Metric]) -> Summary:
+        [row] = await self._rows(tenant_id, queries.summary(where, metrics), where.values)
         return Summary(_tally(row), _metrics(row))
 
     async def series(self, tenant_id: TenantId, where: Condition, seconds: int) -> Sequence[Bucket]:
@@ -55,20 +55,21 @@ class AnswerStore:
         counts = {row["from_ms"]: row[f"{metric}_count"] for row in bars}
         return Distribution(metric, _percentiles(whole, metric), rules.bars_of(counts))
 
-    async def breakdown(self, tenant_id: TenantId, where: Condition, by: Dimension, first: int) -> list[Group]:
+    async def breakdown(
+        self, tenant_id: TenantId, where: Condition, by: Dimension, first: int, metrics: Sequence[Metric]
+    ) -> list[Group]:
         values = where.values | {"first": first}
-        rows = await self._rows(tenant_id, queries.breakdown(where, by), values)
+        rows = await self._rows(tenant_id, queries.breakdown(where, by, metrics), values)
         return [_group(row) for row in rows]
 
     async def leaders(self, tenant_id: TenantId, where: Condition, board: Board) -> list[Group]:
         values = where.values | {"first": board.first, "at_least": board.at_least}
-        rows = await self._rows(tenant_id, queries.leaders(where, board.kind, board.by), values)
+        rows = await self._rows(tenant_id, queries.leaders(where, board), values)
         return [_group(row) for row in rows]
 
     async def page(self, tenant_id: TenantId, where: Condition, order: Order, window: Window) -> SessionPage:
         between, values = _between(window, order)
-        direction = "ASC" if window.from_the_end else "DESC"
-        sql = queries.page(where.sql, order, between, direction)
+        sql = queries.page(where.sql, order, between, window)
         rows = await self._rows(tenant_id, sql, where.values | values | {"limit": window.size + 1})
         found = [session(row) for row in rows if row["workflow_session_id"]]
         kept = found[: window.size]
@@ -117,7 +118,7 @@ def _tally(row: Mapping[str, Any]) -> Tally:
 
 
 def _metrics(row: Mapping[str, Any]) -> dict[Metric, Percentiles]:
-    return {metric: _percentiles(row, metric) for metric in Metric}
+    return {metric: _percentiles(row, metric) for metric in Metric if f"{metric}_count" in row}
 
 
 def _percentiles(row: Mapping[str, Any], metric: Metric) -> Percentiles:

@@ -203,6 +203,12 @@ ARRAY JOIN parameters AS parameter
 SETTINGS do_not_merge_across_partitions_select_final = 1
 """
 
+MERGE_PAST_MONTHS = """
+-- A month to which nothing was written for a day becomes one part: reading that needs no versions put together.
+ALTER TABLE session_rows
+    MODIFY SETTING min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
+"""
+
 SCHEMA = (
     CREATE_SESSIONS,
     CREATE_PLACES,
@@ -210,6 +216,7 @@ SCHEMA = (
     CREATE_SESSION_FACTS,
     CREATE_SEGMENT_FACTS,
     CREATE_UPDATE_FACTS,
+    MERGE_PAST_MONTHS,
 )
 
 

@@ -16,8 +16,10 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from touchline.kernel import TenantId
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
-from touchline.platform.clickhouse.store import ensure_schema
+from touchline.platform.clickhouse.store import ensure_once, ensure_schema
 
+from .arrivals_store import SCHEMA as ARRIVALS
+from .arrivals_store import carry_over
 from .model import Batch, Copy, Counted, Counters, Delivered, Latest, Place, Seen, SetAside, Verdict
 
 MODULE = "journal"
@@ -101,7 +103,7 @@ FROM (
 GROUP BY tenant_id, minute
 """
 
-SCHEMA = (CREATE_EVENTS, CREATE_PLACES, CREATE_QUALITY)
+SCHEMA = (CREATE_EVENTS, CREATE_PLACES, CREATE_QUALITY, *ARRIVALS)
 
 
 ROWS_OF_BATCH = """
@@ -245,6 +247,7 @@ class Wanted:
 
 async def ensure_tables(analytics: Analytics) -> None:
     await ensure_schema(analytics, MODULE, SCHEMA)
+    await ensure_once(analytics, f"{MODULE}/arrivals", lambda: carry_over(analytics))
 
 
 class JournalStore:

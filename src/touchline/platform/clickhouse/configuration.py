@@ -26,6 +26,7 @@ _CACHES = (
     "text_index_postings_cache_size",
 )
 _POOL_THREADS = 4
+_PRESSED = 8  # a statement takes fewer threads when less than such a part of the memory is free for each of them
 _POOLS = (
     "background_schedule_pool_size",
     "max_thread_pool_free_size",
@@ -105,7 +106,9 @@ def _users(limits: OwnerLimits) -> Element:
     }
     root = Element("clickhouse")
     profile = SubElement(SubElement(root, "profiles"), "default")
-    _add_all(profile, {**_DEFAULTS, **_FIXED, **bounded})
+    # The engine's own threshold, a gibibyte of free memory for every thread, is more than it gets: one thread for all.
+    pressed = {"max_threads_min_free_memory_per_thread": limits.memory_bytes // _PRESSED}
+    _add_all(profile, {**_DEFAULTS, **_FIXED, **bounded, **pressed})
     constraints = SubElement(profile, "constraints")
     for name, most in bounded.items():
         _add_all(SubElement(constraints, name), {"min": 1, "max": most})  # zero would mean: no limit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from touchline.platform.endpoints import ClickHouseEndpoint
@@ -39,3 +39,12 @@ async def ensure_schema(analytics: Analytics, module: str, statements: Sequence[
         if version > row["version"]:
             await analytics.command(statement)
             await analytics.command(RECORD, {"module": module, "version": version})
+
+
+async def ensure_once(analytics: Analytics, name: str, work: Callable[[], Awaitable[None]]) -> None:
+    """What a new schema needs of old rows. It is done again if it was interrupted, and must not mind."""
+    await ensure_schema(analytics, name, ())
+    [row] = (await analytics.query_arrow(APPLIED, {"module": name})).to_pylist()
+    if not row["version"]:
+        await work()
+        await analytics.command(RECORD, {"module": name, "version": 1})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 from collections.abc import AsyncGenerator
 
 import httpx
@@ -69,6 +70,13 @@ async def test_the_memory_of_a_statement(small: httpx.AsyncClient) -> None:
         answer = await small.post("/", content=sql)
         assert answer.headers.get(CODE) == "241", answer.text
     assert (await small.post("/", content="SELECT 1")).text == "1\n"
+
+
+async def test_a_statement_uses_the_threads_that_it_may(small: httpx.AsyncClient) -> None:
+    """Also with as little memory as this."""
+    sql = "EXPLAIN PIPELINE SELECT sum(number) FROM numbers_mt(1000000000)"
+    [drawn] = re.findall(r"AggregatingTransform \S (\d+)", (await small.post("/", content=sql)).text)
+    assert int(drawn) == LIMITS.threads
 
 
 async def test_the_size_of_an_answer(small: httpx.AsyncClient) -> None:

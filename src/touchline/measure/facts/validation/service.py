@@ -1,10 +1,13 @@
-"""Asks every promise of the facts, for one tenant."""
+"""Asks every promise of the facts, for one tenant.
+
+Invariant: however much there is, it is asked of some sessions or deliveries at a time, and all of them are asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
 
 from touchline.kernel import TenantId
 from touchline.measure.ingest.model import State
@@ -12,7 +15,7 @@ from touchline.measure.ingest.store import BatchStore, Listed
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 
-from .queries import CHECKS, DELIVERED, bounded
+from .queries import CHECKS, DELIVERED, PORTION, bounded
 
 MOST_EXAMPLES = 5
 PAGE = 1000
@@ -36,30 +39,92 @@ class Finding:
     wrong: int
     examples: tuple[Example, ...]
 
+    def with_(self, more: Finding) -> Finding:
+        """Of this and of another portion."""
+        examples = (*self.examples, *more.examples)[:MOST_EXAMPLES]
+        return replace(self, wrong=self.wrong + more.wrong, examples=examples)
+
+
+class There(NamedTuple):
+    """How many records of a delivery there are, by session and in the order in which they came."""
+
+    records: int
+    arrivals: int
+
+    def beside(self, listed: int) -> str:
+        found = self.records if self.records != listed else self.arrivals
+        return f"{found} of {listed} records"
+
+
+NOTHING = There(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """What a portion holds, unless one session has more."""
+
+    sessions: int = 200_000
+    events: int = 1_000_000
+
+
+class Portion(NamedTuple):
+    """Sessions whose ids are behind `after`, up to `to`; that is blank when there is no end."""
+
+    after: str
+    to: str
+
 
 class Validation:
-    def __init__(self, database: Database, analytics: Analytics) -> None:
+    def __init__(self, database: Database, analytics: Analytics, most: Most | None = None) -> None:
         self._database = database
         self._analytics = analytics
+        self._most = most or Most()
 
     async def run(self, tenant_id: TenantId) -> list[Finding]:
-        unfolded, incomplete = list[str](), list[Example]()
+        listed, unfolded = await self._listed(tenant_id)
+        findings = {name: _nothing(name) for name in CHECKS}
+        async for portion in self._portions(tenant_id):
+            for name in CHECKS:
+                findings[name] = findings[name].with_(await self._asked(tenant_id, name, portion, unfolded))
+        return [listed, *findings.values()]
+
+    async def check(self, tenant_id: TenantId, name: str, unfolded: Sequence[str] = ()) -> Finding:
+        """One promise. What is not folded yet may be without rows."""
+        finding = _nothing(name)
+        async for portion in self._portions(tenant_id):
+            finding = finding.with_(await self._asked(tenant_id, name, portion, unfolded))
+        return finding
+
+    async def _listed(self, tenant_id: TenantId) -> tuple[Finding, list[str]]:
+        """Whether every delivery is whole, and those that are not folded."""
+        finding, unfolded = Finding(LISTED, LISTED_WHAT, 0, ()), list[str]()
         async for page, after in self._pages(tenant_id):
             unfolded += [one.batch_id for one in page if one.state != State.FOLDED]
             wanted = {"after": after, "to": page[-1].batch_id if page else BEHIND_ALL}
             rows = (await self._analytics.within(tenant_id).query_arrow(DELIVERED, wanted)).to_pylist()
-            incomplete += _incomplete(page, {row["batch_id"]: row["records"] for row in rows})
-        listed = Finding(LISTED, LISTED_WHAT, len(incomplete), tuple(incomplete[:MOST_EXAMPLES]))
-        return [listed, *[await self.check(tenant_id, name, unfolded) for name in CHECKS]]
+            there = {row["batch_id"]: There(row["records"], row["arrivals"]) for row in rows}
+            incomplete = _incomplete(page, there)
+            finding = finding.with_(replace(finding, wrong=len(incomplete), examples=tuple(incomplete)))
+        return finding, unfolded
 
-    async def check(self, tenant_id: TenantId, name: str, unfolded: Sequence[str] = ()) -> Finding:
-        """One promise. What is not folded yet may be without rows."""
+    async def _asked(self, tenant_id: TenantId, name: str, portion: Portion, unfolded: Sequence[str]) -> Finding:
         promise, sql = CHECKS[name]
         values: dict[str, Any] = {"unfolded": list(unfolded)} if "{unfolded:" in sql else {}
-        found = await self._analytics.within(tenant_id).query_arrow(bounded(sql), {**values, "most": MOST_EXAMPLES})
-        rows = found.to_pylist()
+        values |= {"after": portion.after, "to": portion.to, "most": MOST_EXAMPLES}
+        rows = (await self._analytics.within(tenant_id).query_arrow(bounded(sql), values)).to_pylist()
         examples = tuple(Example(row["id"], row["found"]) for row in rows)
         return Finding(name, promise, rows[0]["wrong"] if rows else 0, examples)
+
+    async def _portions(self, tenant_id: TenantId) -> AsyncIterator[Portion]:
+        """From the first id to behind the last one."""
+        door, after = self._analytics.within(tenant_id), ""
+        while True:
+            [row] = (await door.query_arrow(PORTION, asdict(self._most) | {"after": after})).to_pylist()
+            ends = [end for end in (row["by_sessions"], row["by_events"]) if end]
+            yield Portion(after, min(ends, default=""))
+            if not ends:
+                return
+            after = min(ends)
 
     async def _pages(self, tenant_id: TenantId) -> AsyncIterator[tuple[Sequence[Listed], str]]:
         after = ""
@@ -72,12 +137,18 @@ class Validation:
             after = page[-1].batch_id
 
 
-def _incomplete(page: Sequence[Listed], there: dict[str, int]) -> list[Example]:
+def _incomplete(page: Sequence[Listed], there: Mapping[str, There]) -> list[Example]:
     """One that is on its way may be there or not."""
     listed = {one.batch_id for one in page}
+    settled = [(one, there.get(one.batch_id, NOTHING)) for one in page if one.state != State.RECEIVING]
     wrong = [
-        Example(one.batch_id, f"{there.get(one.batch_id, 0)} of {one.records} records")
-        for one in page
-        if one.state != State.RECEIVING and there.get(one.batch_id, 0) != one.records
+        Example(one.batch_id, found.beside(one.records))
+        for one, found in settled
+        if found != (one.records, one.records)
     ]
-    return wrong + [Example(one, f"{there[one]} records of no delivery") for one in sorted(there.keys() - listed)]
+    unknown = sorted(there.keys() - listed)
+    return wrong + [Example(one, f"{max(there[one])} records of no delivery") for one in unknown]
+
+
+def _nothing(name: str) -> Finding:
+    return Finding(name, CHECKS[name][0], 0, ())
