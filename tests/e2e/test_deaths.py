@@ -28,11 +28,11 @@ async def test_a_worker_killed_in_the_middle_makes_the_video_ready_once(
     product: Product, page: Page, studio: Studio
 ) -> None:
     await open_library(page)
-    arguments = [str(studio.make(LONG)), "--title", "Extra time"]
+    arguments = [str(studio.make(LONG)), "--title", "Golden goal"]
     uploading = asyncio.create_task(asyncio.to_thread(product.upload, *arguments))
     await asyncio.to_thread(eventually, lambda: product.rows(CAUGHT))
     os.kill(product.installation.pid("worker"), signal.SIGKILL)
-    await wait_until_ready(page, "Extra time")
+    await wait_until_ready(page, "Golden goal")
     code, done = await uploading
     assert code == 0, done
     [job] = await asyncio.to_thread(eventually, lambda: product.rows(MADE, done["artifact_hash"]))

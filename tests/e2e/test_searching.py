@@ -104,7 +104,7 @@ async def test_what_is_found_is_seen_and_played_from_its_millisecond(
     await expect(hit.get_by_role("link", name="Henrik Dahl")).to_be_visible()
     await expect(hit.locator("mark")).to_have_text("Henrik")
     picture, box = hit.locator("img"), hit.locator("img + span")
-    assert await picture.evaluate("picture => picture.decode().then(() => picture.naturalWidth)") == SIZE[0]
+    await expect(picture).to_have_js_property("naturalWidth", SIZE[0])
     frame, drawn = await area(picture), await area(box)
     left, top = ((drawn[side] - frame[side]) / frame["width"] * SIZE[0] for side in "xy")
     assert (abs(left - CAPTION[0]) < 12, abs(top - CAPTION[1]) < 20) == (True, True), (left, top)

@@ -92,7 +92,10 @@ ELSEWHERE = {"serve.find_internal_name", "serve.find_playback_id"}
 # They stay in the tenant of the transaction; tests/integration/process/search has their cases.
 SEARCH = dict.fromkeys(
     ("process.search", "process.search_spelling", "process.search_suggestions"), WORKERS | {"touchline_readonly"}
-) | dict.fromkeys(("process.forget_video", "process.refresh_search_materialized"), WORKERS | {"touchline_system"})
+) | dict.fromkeys(
+    ("process.forget_video", "process.refresh_search_materialized", "process.remember_video"),
+    WORKERS | {"touchline_system"},
+)
 WAYS = ("bitmapscan", "hashjoin", "mergejoin", "nestloop", "seqscan", "sort")
 PLANS = {"enable_hashjoin=on", "jit=off", "plan_cache_mode=force_generic_plan"} | {f"enable_{way}=off" for way in WAYS}
 DEFINERS = """

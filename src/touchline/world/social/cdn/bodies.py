@@ -22,15 +22,17 @@ class Pace:
 
 
 async def from_file(path: Path, span: Span, chunk: int = CHUNK) -> AsyncIterator[bytes]:
-    file = await asyncio.to_thread(path.open, "rb")
-    try:
-        await asyncio.to_thread(file.seek, span.start)
-        left = len(span)
-        while left > 0 and (read := await asyncio.to_thread(file.read, min(chunk, left))):
-            left -= len(read)
-            yield read
-    finally:
-        file.close()
+    """Opened anew for each part: whoever hangs up while a thread opens it leaves no open file behind."""
+    at, left = span.start, len(span)
+    while left > 0 and (read := await asyncio.to_thread(_read, path, at, min(chunk, left))):
+        at, left = at + len(read), left - len(read)
+        yield read
+
+
+def _read(path: Path, at: int, most: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(at)
+        return file.read(most)
 
 
 async def slowly(path: Path, span: Span, pace: Pace) -> AsyncIterator[bytes]:
