@@ -2,7 +2,7 @@
 
 A hundred matches are played at once, with ten goals a minute, against the whole product: the feed, the posts and their
 files are the world's, over HTTP; Temporal, PostgreSQL, the object store and the watch process are real. Nothing is
-transcoded meanwhile: that is another queue's time. Looks come every ten seconds, three times as often as usual.
+transcoded meanwhile: that is another queue's time. Looks come as often as usual; `--every 10s` asks for more of them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from support.report import percentile, report
 from support.stack import Product, product
 from temporalio.client import Client, WorkflowExecution
 
+from touchline.kernel.values import parse_duration
 from touchline.platform.stack.endpoints import NOTHING_OUTSIDE, read_endpoints
 from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.ports import read_ports
@@ -33,7 +34,7 @@ from touchline.platform.stack.secrets import read_secrets
 from touchline.world.videos.library import Library
 
 LIMIT_S = 5.0
-SETTLES = timedelta(seconds=75)  # after the last goal: three looks, a search, a download
+SETTLES = timedelta(seconds=45)  # after the third look at the last goal: a search, a download
 BEGINS_IN = timedelta(seconds=20)
 BEFOREHAND = timedelta(minutes=20)  # by when they are known: soon enough to be followed at once
 SAMPLE_S = 5.0
@@ -74,11 +75,11 @@ class Memory:
         }
 
 
-def settings_of(url: str) -> dict[str, str]:
+def settings_of(url: str, every: str) -> dict[str, str]:
     host = url.removeprefix("http://")
     named = {
         "WATCH_ENABLED": "true",
-        "WATCH_MONITOR_INTERVAL": "10s",
+        "WATCH_MONITOR_INTERVAL": every,
         "WATCH_SEARCH_ATTEMPTS": "3",
         "WATCH_SEARCH_INTERVAL": "15s",
         "WATCH_SEARCH_REST": "1s",
@@ -147,12 +148,12 @@ async def ingest(made: Product, played: Played) -> float:
     return time.monotonic() - begun
 
 
-async def play(made: Product, played: Played, load: Load) -> Memory:
+async def play(made: Product, played: Played, load: Load, every: timedelta) -> Memory:
     """Until the last goal must have its video."""
     status = await asyncio.to_thread(made.touchline, "status")
     memory = Memory(psutil.Process(next(part["pid"] for part in status["parts"] if part["name"] == "watch")))
     sampling = asyncio.create_task(memory.sample())
-    ends = played.kicks_off + timedelta(minutes=1 + load.minutes) + SETTLES
+    ends = played.kicks_off + timedelta(minutes=1 + load.minutes) + 3 * every + SETTLES
     await asyncio.sleep(max((ends - datetime.now(UTC)).total_seconds(), 0))
     sampling.cancel()
     return memory
@@ -168,9 +169,9 @@ def delays(name: str, values: list[float]) -> dict[str, float | str]:
     }
 
 
-async def measure(load: Load, folder: Path) -> dict[str, float | str]:
+async def measure(load: Load, every: timedelta, folder: Path) -> dict[str, float | str]:
     port, day = free_port(), day_of(load)
-    os.environ.update(settings_of(f"http://127.0.0.1:{port}"))
+    os.environ.update(settings_of(f"http://127.0.0.1:{port}", f"{every.total_seconds():g}s"))
     async with Library(folder) as library:
         videos = Prepared(library)
         await videos.prepare(day)
@@ -179,7 +180,7 @@ async def measure(load: Load, folder: Path) -> dict[str, float | str]:
             async with playing(videos, day, port, BEFOREHAND) as known:
                 ingested = await ingest(made, known)
             async with playing(videos, day, port, BEGINS_IN) as played:
-                memory = await play(made, played, load)
+                memory = await play(made, played, load, every)
                 looks, verdicts = starts(made)
                 listed = await listings(made)
                 judged = [float(each) for _, each in rows(made, JUDGED)]
@@ -187,6 +188,7 @@ async def measure(load: Load, folder: Path) -> dict[str, float | str]:
     return {
         "matches at once": load.matches,
         "goals": load.goals_a_minute * load.minutes,
+        "a look every so many s": every.total_seconds(),
         "ingest of all of them, s": ingested,
         "load of the machine, 5 min (2 is all that two cores do)": os.getloadavg()[1],
         **delays("third look begins to search begins", looks),
@@ -206,9 +208,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--matches", type=int, default=100)
     options.add_argument("--minutes", type=int, default=3)
+    options.add_argument("--every", type=parse_duration, default=timedelta(seconds=30), help="How often to look.")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        report("watch_load", asyncio.run(measure(Load(given.matches, minutes=given.minutes), Path(folder))))
+        report(
+            "watch_load", asyncio.run(measure(Load(given.matches, minutes=given.minutes), given.every, Path(folder)))
+        )
 
 
 if __name__ == "__main__":

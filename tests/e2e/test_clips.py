@@ -51,6 +51,7 @@ async def test_clips_live_on_an_open_page(product: Product, page: Page, studio: 
         clip = await requested(product, source, "The save", 0.5, 1.5)
         await row(page, "The save").get_by_text("Requested", exact=True).wait_for()
     await wait_until_ready(page, "The save")
+    await row(page, "The save").scroll_into_view_if_needed()  # pictures are loaded where somebody sees them
     await expect(row(page, "The save").locator("img")).not_to_have_js_property("naturalWidth", 0)
     product.graphql(DELETE, hash=clip["clipHash"])
     await expect(row(page, "The save")).to_have_count(0)

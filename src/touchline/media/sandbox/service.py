@@ -20,6 +20,7 @@ from .enclosed import Enclosed
 from .errand import run_errand
 from .model import Enclosure, Outcome, Program, Progress, Result, Task
 from .trial import Settled, possible_enclosures, settle
+from .zygote import ZygoteGone
 
 CHILD = Program()
 HINT = (
@@ -63,6 +64,11 @@ class Sandbox:
 
     async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> Outcome[Result]:
         """The result of one task, or the error that says whose fault it is. Cancelling it ends the child."""
+        settled = await self._standing()
+        try:
+            return await run_errand(settled.zygote, task, kind, progress)
+        except ZygoteGone:  # it died a moment ago, and nobody has seen it yet
+            await self._bury(settled)
         return await run_errand((await self._standing()).zygote, task, kind, progress)
 
     async def enclose(self, module: str) -> Enclosed:
@@ -86,6 +92,12 @@ class Sandbox:
                 self._settled = await settle(self.settings.sandbox_user_id, self._program, self._enclosures)
                 self._tell(self._settled)
             return self._settled
+
+    async def _bury(self, settled: Settled) -> None:
+        async with self._settling:
+            if self._settled is settled:
+                await settled.zygote.close()
+                self._settled = None
 
     def _tell(self, settled: Settled) -> None:
         if settled.walls.missing:

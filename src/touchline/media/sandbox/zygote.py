@@ -21,6 +21,10 @@ from .process import ChildProcess
 STARTING_S = 60.0
 
 
+class ZygoteGone(Unavailable):
+    """It had ended before it heard of the child: nothing was started."""
+
+
 class Zygote:
     def __init__(self, cell: Cell) -> None:
         self.cell = cell
@@ -50,7 +54,8 @@ class Zygote:
             socket.send_fds(self._program.line, [message], [*theirs, source])
         except OSError as error:
             process.close()
-            raise Unavailable("the sandbox cannot start another child", why=error.strerror or "") from error
+            kind = ZygoteGone if isinstance(error, ConnectionError) else Unavailable
+            raise kind("the sandbox cannot start another child", why=error.strerror or "") from error
         finally:
             for descriptor in theirs:
                 os.close(descriptor)
