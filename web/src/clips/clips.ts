@@ -1,7 +1,8 @@
 /**
  * The newest clips: read once, then kept current by events. Decisions are in rules.ts.
- * Invariant: bounded. The list is read again only when an event speaks of more than it says itself, and while what is
- * read lags behind what was heard, ever more rarely.
+ * Invariant: bounded. The list is read again when an event speaks of more than it says itself, and, ever more rarely,
+ * while what is read lags behind what was heard or a clip is still being made: its end may fall between a reading and
+ * the moment from which we hear of it.
  */
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { expectAnswer } from "../api/answers";
@@ -15,6 +16,7 @@ import type { ClipEvent } from "../live/socket";
 import {
   applyEvent,
   isBehind,
+  isBeingMade,
   mergePage,
   NO_CLIPS,
   withoutClip,
@@ -50,7 +52,7 @@ export function createClips({ request, wait, random, ends }: ClipParts): Clips {
   async function read(): Promise<void> {
     const found = await readClips(request).catch(() => null);
     if (found !== null) page.value = mergePage(page.peek(), found);
-    if (found?.clips.some((clip) => isBehind(page.peek(), clip)) === false) attempts = 0;
+    if (found?.clips.some((clip) => isBeingMade(clip) || isBehind(page.peek(), clip)) === false) attempts = 0;
     else readLater();
   }
 

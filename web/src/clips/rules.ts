@@ -49,6 +49,10 @@ export function isBehind(shown: ClipPage, read: Clip): boolean {
   return !read.lifecycleKnown || read.revision < (find(shown, read.artifactHash)?.revision ?? 0);
 }
 
+export function isBeingMade({ status }: Clip): boolean {
+  return status !== "ready" && status !== "failed";
+}
+
 export function withoutClip(page: ClipPage, gone: string): ClipPage {
   const clips = page.clips.filter(({ artifactHash }) => artifactHash !== gone);
   return { clips, totalCount: page.totalCount - (page.clips.length - clips.length) };

@@ -70,6 +70,16 @@ describe("clips on the page", () => {
     expect([clips.page.value.clips, reads()]).toEqual([[ready], 3]);
   });
 
+  it("are read again while one is being made, should nobody tell of its end", async () => {
+    const { clips, time, reads } = await following(
+      page(clip("a")),
+      page(clip("a")),
+      page(clip("a", { status: "ready" })),
+    );
+    for (let turn = 0; turn < 8; turn += 1) await time.release();
+    expect([clips.page.value.clips, reads()]).toMatchObject([[{ status: "ready" }], 3]);
+  });
+
   it("are read again after a failure, ever more rarely", async () => {
     const { time, reads } = await following(null);
     for (let turn = 0; turn < 12; turn += 1) await time.release();
