@@ -1,8 +1,7 @@
 /**
  * The newest clips: read once, then kept current by events. Decisions are in rules.ts.
  * Invariant: bounded. The list is read again when an event speaks of more than it says itself, and, ever more rarely,
- * while what is read lags behind what was heard or a clip is still being made: its end may fall between a reading and
- * the moment from which we hear of it.
+ * while what is read lags behind what was heard or a clip is still being made: nobody waits for an event that is lost.
  */
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { expectAnswer } from "../api/answers";

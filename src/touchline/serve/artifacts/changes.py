@@ -99,7 +99,10 @@ async def delete(transaction: Transaction, artifact_hash: ArtifactHash, now: dat
 async def undelete(
     transaction: Transaction, artifact_hash: ArtifactHash, now: datetime, until: datetime
 ) -> Artifact | None:
-    """None when there is nothing to come back, or, of a clip, when the same one was made again meanwhile."""
+    """None when there is nothing to come back, or, of a clip, when the same one was made again meanwhile.
+
+    Nothing of it may be committed then: the artifact is changed before its record says no.
+    """
     changed = await ArtifactStore(transaction).undelete(artifact_hash, now, until)
     if changed is None:
         return None
