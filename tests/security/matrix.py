@@ -86,10 +86,13 @@ async def _differences(case: Case, sides: Sides, watched: _Watched) -> list[str]
 
 
 def comparable(answer: Any, ids: Ids) -> str:
-    """An answer without the ids that were sent, and without what is fresh in every answer."""
+    """An answer without the ids that were sent, and without what is fresh in every answer.
+
+    A short id may stand in the middle of a digest by chance: only whole words are ids.
+    """
     text = json.dumps(answer, sort_keys=True, default=str)
     for sent in sorted(ids.values(), key=len, reverse=True):
-        text = text.replace(sent, "<id>")
+        text = re.sub(rf"(?<![0-9A-Za-z]){re.escape(sent)}(?![0-9A-Za-z])", "<id>", text)
     for pattern in VOLATILE:
         text = pattern.sub("<fresh>", text)
     return text
