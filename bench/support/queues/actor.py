@@ -17,7 +17,9 @@ Act = Callable[[str, int], Awaitable[None]]
 
 
 def say(text: str) -> None:
-    print(text, flush=True)
+    """In one piece: jobs that run in threads speak at the same time."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def tell(name: object) -> None:

@@ -214,7 +214,6 @@ def _parameters(installation: Installation, sockets: Path) -> list[str]:
         "shared_buffers": f"{settings.postgres_memory // MIB}MB",
         # Bounds what must be replayed after a kill, and so how long the next start takes.
         "max_wal_size": "512MB",
-        "wal_compression": "pglz",
         "random_page_cost": "1.1",
         "jit": "off",
         "timezone": "UTC",

@@ -30,7 +30,7 @@ _OF_EACH: LiteralString = "tenant_id = tenants.tenant_id AND (%(tenant)s::uuid I
 _STATES: dict[JobStatus | None, LiteralString] = {
     None: "",
     JobStatus.QUEUED: "AND status = 'queued' AND (lane IS NOT NULL OR parked IS NOT NULL)",
-    JobStatus.PROCESSING: "AND status = 'processing' AND id IN (SELECT job_id FROM process.slips)",
+    JobStatus.PROCESSING: "AND status = 'processing' AND id IN (SELECT unnest(jobs) FROM process.slips)",
     JobStatus.DONE: "AND status = 'done'",
     JobStatus.FAILED: "AND status = 'failed' AND dead",
 }
