@@ -14,6 +14,7 @@ from touchline.measure.engines import batch, incremental
 from touchline.measure.engines.facts import line_of
 from touchline.measure.engines.incremental import Pace, Stored
 from touchline.measure.engines.model import Built, Source, report_of
+from touchline.measure.engines.records import AT_ONCE
 from touchline.measure.sessions.reading import Accepted, Ignored, Quarantined, read_text
 
 from .sessions import NOON, RULES, facts_of
@@ -69,9 +70,11 @@ def built_by_batch(files: Sequence[Path], piece_bytes: int, members: int = 1) ->
         return _result(built)
 
 
-def built_by_increments(files: Sequence[Path], state: Path, piece_bytes: int, commit_bytes: int) -> Result:
+def built_by_increments(
+    files: Sequence[Path], state: Path, piece_bytes: int, commit_bytes: int, at_once: int = AT_ONCE
+) -> Result:
     sources = [Source(str(file), file) for file in files]
-    stored = Stored(state, pace=Pace(piece_bytes, commit_bytes))
+    stored = Stored(state, pace=Pace(piece_bytes, commit_bytes, at_once=at_once))
     with incremental.build(sources, stored, RULES, lambda _: None) as built:
         return _result(built)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil, inf
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.support.events import new_tenant
 from touchline.kernel import TenantId
 from touchline.kernel.clock import ManualClock
 from touchline.kernel.errors import InvalidInput
+from touchline.measure.answers import queries
 from touchline.measure.answers.model import (
     Board,
     Dimension,
@@ -273,6 +275,45 @@ async def test_the_span_of_all_sessions(asked: Asked) -> None:
     starts = [one.session.session_start_ts for one in asked.facts]
     assert span is not None
     assert (span.since_ms, span.until_ms) == (min(starts), max(starts))
+
+
+MANY_DAYS = """
+INSERT INTO session_rows (tenant_id, start_day, workflow_session_id, session_start_ts, pass)
+SELECT {tenant_id:UUID}, toDate(20000 + number % 50), toString(number), (20000 + number % 50) * 86400000 + number, 1
+FROM numbers(200000)
+"""
+LIFTED = """
+INSERT INTO session_rows (tenant_id, start_day, workflow_session_id, session_start_ts, pass, is_deleted)
+SELECT tenant_id, start_day, workflow_session_id, session_start_ts, 2, 1 FROM session_rows
+WHERE tenant_id = {tenant_id:UUID} AND start_day NOT BETWEEN toDate({first:UInt16}) AND toDate({last:UInt16})
+"""
+
+
+@pytest.mark.parametrize(("first", "last"), [(20_000, 20_049), (20_001, 20_047), (20_024, 20_025), (20_024, 20_023)])
+async def test_the_span_passes_days_of_which_nothing_is_left(analytics: Analytics, first: int, last: int) -> None:
+    """Few of them, so many that all are looked at, and all."""
+    tenant = new_tenant()
+    own = analytics.within(tenant)
+    await own.command(MANY_DAYS.replace("200000", "1000"))
+    await own.command(LIFTED, {"first": first, "last": last})
+    span = await SessionAnswers(analytics).span(tenant)
+    if first > last:
+        assert span is None
+        return
+    assert span is not None
+    day_ms = 24 * HOUR_MS
+    assert (span.since_ms, span.until_ms) == (first * day_ms + first - 20_000, last * day_ms + 950 + last - 20_000)
+
+
+async def test_the_span_is_read_from_two_days(analytics: Analytics) -> None:
+    tenant, read = new_tenant(), 0
+    await analytics.within(tenant).command(MANY_DAYS)
+    for sql, day in ((queries.FIRST, 0), (queries.LAST, queries.LATEST_DAY)):
+        result = await analytics._call(  # pyright: ignore[reportPrivateUsage]
+            lambda driver, sql=sql, day=day: cast("Any", driver).query(sql, {"tenant_id": tenant, "day": day})
+        )
+        read += int(result.summary["read_rows"])
+    assert read < 40_000, "of 200,000 rows; a day has 4,000"
 
 
 @pytest.mark.parametrize(

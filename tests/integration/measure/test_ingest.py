@@ -15,6 +15,7 @@ from tests.support.measuring import Measuring, as_lines, expected
 from tests.support.sessions import DAY_MS, NOON, REAL_LOG, made_up_log, orchestrator, snapshot, status, trace
 from touchline.kernel.errors import Conflict, InvalidInput, NotFound, Unavailable
 from touchline.measure.facts.folding import Folding, Hold
+from touchline.measure.facts.validation.service import Validation
 from touchline.measure.ingest import importing
 from touchline.measure.ingest.importing import import_file
 from touchline.measure.ingest.model import Delivery
@@ -69,6 +70,37 @@ async def test_what_was_interrupted_behind_its_rows_is_folded(database: Database
     assert await measuring.fold() == 1
     assert await measuring.facts() == expected(records)
     assert (await measuring.deliver("cut-off", records)).repeated
+
+
+@pytest.mark.parametrize("lands", ["before it is sent again", "after that"])
+async def test_a_late_insert_of_a_forgotten_delivery_counts_once(
+    database: Database, analytics: Analytics, measuring: Measuring, lands: str
+) -> None:
+    records = made_up_log(20, 5)
+    lines = as_lines(records)
+    late = await begin(database, measuring, "late", lines)
+    assert await measuring.ingest.settle() == 1
+    if lands == "before it is sent again":
+        await measuring.journal.add(late, deliver_all(lines))
+    assert not (await measuring.deliver("late", records)).repeated
+    if lands == "after that":
+        await measuring.journal.add(late, deliver_all(lines))
+    await measuring.fold()
+    assert await measuring.facts() == expected(records)
+    [series] = (await analytics.within(measuring.tenant_id).query_arrow(QUALITY)).to_pylist()
+    assert Counters(**{name: int(value) for name, value in series.items()}) == (await measuring.count()).counters
+    findings = await Validation(database, analytics).run(measuring.tenant_id)
+    assert [finding for finding in findings if finding.wrong] == []
+
+
+async def test_a_forgotten_delivery_keeps_its_name_for_its_content(database: Database, measuring: Measuring) -> None:
+    await begin(database, measuring, "forgotten", [b"{}"])
+    await measuring.ingest.settle()
+    assert await measuring.ingest.known(measuring.tenant_id, "forgotten") == frozenset()
+    with pytest.raises(Conflict):
+        await measuring.deliver("forgotten", [b"{}", b"{}"])
+    assert not (await measuring.deliver("forgotten", [b"{}"])).repeated
+    assert await measuring.ingest.known(measuring.tenant_id, "forgotten") == {"forgotten"}
 
 
 async def test_a_delivery_that_comes_again_with_other_rules_moves_its_rows(

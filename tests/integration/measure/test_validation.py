@@ -18,6 +18,8 @@ from touchline.measure.facts.rules import start_day
 from touchline.measure.facts.store import FactStore
 from touchline.measure.facts.validation.queries import CHECKS
 from touchline.measure.facts.validation.service import Most, Validation
+from touchline.measure.ingest.model import Delivery
+from touchline.measure.ingest.store import BatchStore
 from touchline.measure.journal.model import Batch
 from touchline.measure.journal.rules import deliver_all
 from touchline.measure.sessions.model import SessionFacts
@@ -142,6 +144,23 @@ async def test_a_record_too_many_or_too_few_is_found(
     await measuring.journal.add(Batch("some", now, 2**40), [], [lost])
     [counters] = [one for one in await validation.run(measuring.tenant_id) if one.name == "counters_add_up"]
     assert counters.wrong == 2
+
+
+async def test_what_a_forgotten_delivery_left_is_found(
+    measuring: Measuring, database: Database, analytics: Analytics
+) -> None:
+    validation, body = Validation(database, analytics), [json.dumps(RECORDS[0]).encode()]
+    async with database.transaction(measuring.tenant_id) as transaction:
+        store = BatchStore(transaction.connection)
+        received = await store.receive(Delivery("left", "test", body))
+        await store.forget("left", received.reading)
+    assert not any(finding.wrong for finding in await validation.run(measuring.tenant_id))
+    await measuring.journal.add(Batch("left", received.received_at, received.reading), deliver_all(body))
+    [counters] = [one for one in await validation.run(measuring.tenant_id) if one.name == "counters_add_up"]
+    assert [(one.id, one.found) for one in counters.examples] == [("left", "1 records of no delivery")]
+    await measuring.ingest.deliver(measuring.tenant_id, "left", body)
+    await measuring.fold()
+    assert not any(finding.wrong for finding in await validation.run(measuring.tenant_id))
 
 
 def place_of(facts: SessionFacts) -> Placed:

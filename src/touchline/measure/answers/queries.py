@@ -206,9 +206,33 @@ WHERE tenant_id = {{tenant_id:UUID}} AND workflow_session_id = {{session_id:Stri
 )
 {SETTINGS}"""
 
-# Whole days tell too little to be wrong about: a day is looked at only when it is the first or the last.
 SPAN = f"""
 SELECT count() AS sessions, min(session_start_ts) AS first_ms, max(session_start_ts) AS last_ms
 FROM session_rows FINAL
 WHERE tenant_id = {{tenant_id:UUID}}
 {SETTINGS}"""
+
+LATEST_DAY = 65_535  # as the table counts days
+
+
+def _edge(direction: str) -> str:
+    """The first or the last day from a day on, found at the ends of the parts, and what is left of it.
+
+    Small blocks, because each part gives one, and only its first row is asked for.
+    """
+    sign, whole = (">=", "min") if direction == "ASC" else ("<=", "max")
+    return f"""
+WITH (
+    SELECT toInt32(start_day) FROM session_rows
+    WHERE tenant_id = {{tenant_id:UUID}} AND start_day {sign} toDate({{day:UInt16}})
+    ORDER BY start_day {direction}
+    LIMIT 1
+    SETTINGS max_block_size = 1024
+) AS found
+SELECT found AS day, count() AS sessions, {whole}(session_start_ts) AS edge_ms
+FROM session_rows FINAL
+WHERE tenant_id = {{tenant_id:UUID}} AND start_day = toDate(ifNull(found, 0))
+{SETTINGS}"""
+
+
+FIRST, LAST = _edge("ASC"), _edge("DESC")

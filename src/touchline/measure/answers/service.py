@@ -1,6 +1,6 @@
 """Answers about one tenant's sessions. Another tenant's are as unknown as those that never were.
 
-Invariant: a question is one statement, whatever it covers; one that would be too large is refused and says why.
+Invariant: a question is a few statements, whatever it covers; one that would be too large is refused and says why.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from .model import (
 )
 from .rows import session
 
+MOST_EMPTY_DAYS = 8
 _NAMES = ("sessions", "known", "success", "excused", "unexcused", "swapped", "errors")
 
 
@@ -82,8 +83,23 @@ class AnswerStore:
         return session(rows[0]) if rows else None
 
     async def span(self, tenant_id: TenantId) -> Range | None:
+        """Two days are looked at, and before them days of which nothing is left; when those are many, all at once."""
+        first = await self._edge(tenant_id, queries.FIRST, 0, 1)
+        last = await self._edge(tenant_id, queries.LAST, queries.LATEST_DAY, -1)
+        if first is not None and last is not None:
+            return Range(first, last)
         [row] = await self._rows(tenant_id, queries.SPAN, {})
         return Range(row["first_ms"], row["last_ms"]) if row["sessions"] else None
+
+    async def _edge(self, tenant_id: TenantId, sql: str, day: int, step: int) -> int | None:
+        for _ in range(MOST_EMPTY_DAYS):
+            [row] = await self._rows(tenant_id, sql, {"day": day})
+            if row["sessions"]:
+                return row["edge_ms"]
+            if row["day"] is None:
+                return None
+            day = min(max(row["day"] + step, 0), queries.LATEST_DAY)
+        return None
 
     async def _rows(self, tenant_id: TenantId, sql: str, values: Mapping[str, object]) -> list[dict[str, Any]]:
         return (await self._analytics.within(tenant_id).query_arrow(sql, values)).to_pylist()

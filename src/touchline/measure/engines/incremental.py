@@ -1,7 +1,8 @@
 """Batch after batch: each is stored, and the sessions it touches are folded on from what is stored.
 
-Invariant: memory is bounded by what lies between two commits; all else is on disk. What a kill interrupts is done again
-from the last commit, and an event that was stored before is a duplicate, whenever it comes again.
+Invariant: memory is bounded by what lies between two commits; all else is on disk, but for snapshots and the names of
+what is contested. What a kill interrupts is done again from the last commit, and an event that was stored before is a
+duplicate, whenever it comes again.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from .extraction import Extract, extract
 from .facts import Lines, lines_of
 from .model import Built, Source, Tell
 from .pieces import Piece, pieces_of
+from .records import AT_ONCE
 from .reduction import evidence_of
 from .refolding import Refolded, refold
 from .spill import all_evidence, all_lines, sorted_evidence, write_evidence, write_lines, write_merged
@@ -40,6 +42,7 @@ class Pace:
     piece_bytes: int = 32 << 20
     commit_bytes: int = 256 << 20
     commit_seconds: float = 10.0
+    at_once: int = AT_ONCE  # rows of the index
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def _numbered(sources: Iterable[Source]) -> Iterator[tuple[str, Source]]:
 class _Incremental:
     def __init__(self, state: State, rules: Rules, tell: Tell, pace: Pace) -> None:
         self._state, self._rules, self._tell, self._pace = state, rules, tell, pace
-        self._store = Store(state)
+        self._store = Store(state, pace.at_once)
         self._open: dict[str, Evidence] = {}
         self._quarantine: list[bytes] = []
         self._uncommitted, self._committed_at = 0, time.monotonic()
@@ -123,14 +126,15 @@ class _Incremental:
             serial, path = self._state.new("evidence")
             write_evidence(path, sorted_evidence(self._open.values()))
             manifest.evidence.append(serial)
+            self._open = {}
         if self._quarantine:
             serial, path = self._state.new("quarantine")
             write_lines(path, self._quarantine)
             manifest.quarantine.append(serial)
+            self._quarantine = []
         self._compact()
         self._store.settle()
         self._state.commit()
-        self._open, self._quarantine = {}, []
         self._uncommitted, self._committed_at = 0, time.monotonic()
         self._tell(f"{manifest.tally.raw} records stored")
 
@@ -148,7 +152,7 @@ class _Incremental:
 
     def built(self) -> Built:
         state, manifest = self._state, self._state.manifest
-        refolded = refold(state, self._store.runs)
+        refolded = refold(state, self._store.runs, self._pace.at_once)
         greatest = refolded.greatest_ts if manifest.contested else manifest.greatest_ts
         quarantine = all_lines(state.paths("quarantine", manifest.quarantine))
         return Built(manifest.tally, greatest, self._lines(refolded, greatest or 0), quarantine)

@@ -20,6 +20,7 @@ BLANK = b" \t\r\n"
 _VISIBLE = re.compile(rb"[^ \t\r\n]")
 _TAIL = 4096
 PIECE_BYTES = 8 * 1024 * 1024
+MOST_OPEN = 128  # files: a process may have some more
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +75,10 @@ def _line_end(mapped: mmap.mmap, place: int, length: int) -> int:
 
 
 class Files:
-    """Files that are read here and there, open until the end."""
+    """Files that are read here and there; the last ones stay open until the end."""
 
     def __init__(self) -> None:
-        self._open: dict[str, int] = {}
+        self._open: dict[str, int] = {}  # what was read last stands last
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +89,10 @@ class Files:
         self._open.clear()
 
     def read(self, path: str, start: int, length: int) -> bytes:
-        descriptor = self._open.get(path)
+        descriptor = self._open.pop(path, None)
         if descriptor is None:
-            descriptor = self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            if len(self._open) == MOST_OPEN:
+                os.close(self._open.pop(next(iter(self._open))))
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._open[path] = descriptor
         return os.pread(descriptor, length, start)

@@ -7,7 +7,8 @@ from then on the sessions that it concerns are folded anew, from all that is sto
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,12 @@ from .copies import by_uid
 from .extraction import Extract, Odd
 from .keys import keys_of_texts
 from .pieces import Files, Piece
-from .records import Place, Records, Run, joined, merged_run, write_run
+from .records import AT_ONCE, Place, Records, Run, joined, merge_runs, write_run
 from .state import State
 
 LARGEST_RUN = 1 << 22  # rows
 MANY_RUNS = 8
+_FIELDS = tuple(field.name for field in fields(Capability))
 
 Mask = NDArray[np.bool_]
 
@@ -40,8 +42,8 @@ class _Verdict:
 
 
 class Store:
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self, state: State, at_once: int = AT_ONCE) -> None:
+        self._state, self._at_once = state, at_once
         self.runs = [Run(path) for path in state.paths("records", state.manifest.records)]
         self._dirty = set(state.manifest.dirty)
         self._contested = set(state.manifest.contested)
@@ -63,7 +65,7 @@ class Store:
         small = [run for run in self.runs if run.rows < LARGEST_RUN]
         if len(small) >= MANY_RUNS:
             serial, path = self._state.new("records")
-            merged_run(path, small)
+            merge_runs(path, small, self._at_once)
             gone = {run.path for run in small}
             paths = self._state.paths("records", manifest.records)
             kept = [number for number, run in zip(manifest.records, paths, strict=True) if run not in gone]
@@ -71,12 +73,13 @@ class Store:
             self.runs = [*(run for run in self.runs if run.path not in gone), Run(path)]
 
     def capabilities(self) -> Iterator[Capability]:
-        """Of all snapshots whose id has one content."""
+        """Of all snapshots whose id has one content. What most of them repeat is kept once."""
+        known: dict[Any, Any] = {}
         with Files() as files:
             for place in self._state.manifest.snapshots:
-                reading = read_text(self._read(files, place))
+                reading = read_text(self._state.read(files, place))
                 if isinstance(reading, Accepted) and int(keys_of_texts([reading.uid])[0]) not in self._contested:
-                    yield from reading.capabilities
+                    yield from (_shared(row, known) for row in reading.capabilities)
 
     def _judge(self, records: Records) -> _Verdict:
         verdict = _Verdict(np.ones(len(records), np.bool_), np.ones(len(records), np.bool_))
@@ -91,7 +94,7 @@ class Store:
                 )
                 rows = order[first:last].tolist()
                 places = [*known.get(key, ()), *(records.place(row) for row in rows)]
-                contents = [self._read(files, place) for place in places]
+                contents = [self._state.read(files, place) for place in places]
                 self._compare(rows, contents, verdict, key)
         return verdict
 
@@ -99,9 +102,8 @@ class Store:
         """The stored records that have one of these keys, which are sorted."""
         found: dict[int, dict[Place, None]] = {}
         for run in self.runs:
-            for number, place in run.find(keys):
+            for number, place in run.find(keys, self._at_once):
                 found.setdefault(int(keys[number]), {})[place] = None
-            run.forget()
         return {key: list(places) for key, places in found.items()}
 
     def _compare(self, rows: Sequence[int], contents: Sequence[bytes], verdict: _Verdict, key: int) -> None:
@@ -148,8 +150,11 @@ class Store:
             manifest.records.append(serial)
             self.runs.append(Run(path))
 
-    def _read(self, files: Files, place: Place) -> bytes:
-        return files.read(str(self._state.path("batch", place.batch)), place.offset, place.length)
+
+def _shared(row: Capability, known: dict[Any, Any]) -> Capability:
+    """The same row, of values that other rows have as well."""
+    values = [getattr(row, name) for name in _FIELDS]
+    return Capability(*(known.setdefault(value, value) for value in values))
 
 
 def _drop(verdict: _Verdict, rows: Sequence[int]) -> None:

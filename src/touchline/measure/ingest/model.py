@@ -19,6 +19,7 @@ class State(StrEnum):
     RECEIVING = "receiving"
     STORED = "stored"
     FOLDED = "folded"
+    FORGOTTEN = "forgotten"  # never finished, and without rows when last looked for
 
 
 @dataclass(frozen=True, slots=True)

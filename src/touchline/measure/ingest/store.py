@@ -17,13 +17,15 @@ from .model import Delivery, Received
 CHANNEL: LiteralString = "touchline_measure"
 
 RECEIVE: LiteralString = """
--- A delivery that is stored already stays as it is. One that was interrupted is read again, under a new number.
+-- A delivery that is stored already stays as it is. One that was interrupted is read again, under a new number; so is
+-- one that was forgotten. Its time stays that of the first try: what that may yet write lies in the same places.
 INSERT INTO measure.batches AS b (tenant_id, batch_id, source, content, records, size_bytes, reading)
 VALUES (platform.current_tenant(), %(batch_id)s, %(source)s, %(content)s, %(records)s, %(size_bytes)s,
         nextval('measure.passes'))
 ON CONFLICT (tenant_id, batch_id) DO UPDATE
-   SET reading = CASE b.state WHEN 'receiving' THEN excluded.reading ELSE b.reading END,
-       tried_at = CASE b.state WHEN 'receiving' THEN now() ELSE b.tried_at END
+   SET reading = CASE WHEN b.state IN ('receiving', 'forgotten') THEN excluded.reading ELSE b.reading END,
+       tried_at = CASE WHEN b.state IN ('receiving', 'forgotten') THEN now() ELSE b.tried_at END,
+       state = CASE b.state WHEN 'forgotten' THEN 'receiving' ELSE b.state END
 RETURNING batch_id, content, records, received_at, reading, state, xmax = 0 AS first
 """
 
@@ -34,7 +36,7 @@ UPDATE measure.batches SET state = 'stored'
 NOTIFY: LiteralString = "SELECT pg_notify('touchline_measure', '')"
 
 FORGET: LiteralString = """
-DELETE FROM measure.batches
+UPDATE measure.batches SET state = 'forgotten'
  WHERE tenant_id = platform.current_tenant() AND batch_id = %(batch_id)s AND state = 'receiving'
    AND reading = %(reading)s
 """
@@ -43,13 +45,14 @@ READ_AGAIN: LiteralString = """
 -- Some of its events are read with other rules. Until they are written it is on its way once more, so that it is folded
 -- whatever happens to whoever reads.
 UPDATE measure.batches SET state = 'receiving', tried_at = now(), reading = nextval('measure.passes')
- WHERE tenant_id = platform.current_tenant() AND batch_id = %(batch_id)s
+ WHERE tenant_id = platform.current_tenant() AND batch_id = %(batch_id)s AND state <> 'forgotten'
 RETURNING batch_id, content, records, received_at, reading, state, false AS first
 """
 
 KNOWN: LiteralString = """
 SELECT batch_id FROM measure.batches
- WHERE tenant_id = platform.current_tenant() AND starts_with(batch_id, %(prefix)s) AND state <> 'receiving'
+ WHERE tenant_id = platform.current_tenant() AND starts_with(batch_id, %(prefix)s)
+   AND state IN ('stored', 'folded')
 """
 
 LISTED: LiteralString = """

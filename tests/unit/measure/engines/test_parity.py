@@ -46,7 +46,7 @@ def test_engines_agree_on_any_log(log: list[Record], seed: int, cuts: list[int])
         piece, commit = random.choice((200, 2000, 1 << 20)), random.choice((1, 3000))
         batch = built_by_batch(files, random.choice((150, 1 << 20)))
         random.shuffle(files)
-        increments = built_by_increments(files, folder / "state", piece, commit)
+        increments = built_by_increments(files, folder / "state", piece, commit, random.choice((1, 7, 1 << 17)))
     assert increments == batch
     expected = built_plainly(lines)
     counts = expected.pop("counts")
@@ -97,7 +97,7 @@ def hostile_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_ten_megabytes_of_hostile_lines_are_counted_exactly(hostile_file: Path, tmp_path: Path) -> None:
     batch = built_by_batch([hostile_file], 1 << 20)
-    assert built_by_increments([hostile_file], tmp_path / "state", 3 << 20, 4 << 20) == batch
+    assert built_by_increments([hostile_file], tmp_path / "state", 3 << 20, 4 << 20, at_once=1000) == batch
     report = batch["report"]
     assert report["raw"] == sum(report[name] for name in ("accepted", "duplicate", "ignored", "quarantined"))
     assert report["quarantined"] == batch["quarantine"].count(b"\n") == sum(report["reasons"].values())

@@ -99,7 +99,7 @@ class Validation:
         """Whether every delivery is whole, and those that are not folded."""
         finding, unfolded = Finding(LISTED, LISTED_WHAT, 0, ()), list[str]()
         async for page, after in self._pages(tenant_id):
-            unfolded += [one.batch_id for one in page if one.state != State.FOLDED]
+            unfolded += [one.batch_id for one in page if one.state in (State.RECEIVING, State.STORED)]
             wanted = {"after": after, "to": page[-1].batch_id if page else BEHIND_ALL}
             rows = (await self._analytics.within(tenant_id).query_arrow(DELIVERED, wanted)).to_pylist()
             there = {row["batch_id"]: There(row["records"], row["arrivals"]) for row in rows}
@@ -138,9 +138,10 @@ class Validation:
 
 
 def _incomplete(page: Sequence[Listed], there: Mapping[str, There]) -> list[Example]:
-    """One that is on its way may be there or not."""
-    listed = {one.batch_id for one in page}
-    settled = [(one, there.get(one.batch_id, NOTHING)) for one in page if one.state != State.RECEIVING]
+    """One that is on its way may be there or not. One that is forgotten is not, unless its insert has landed since."""
+    listed = {one.batch_id for one in page if one.state != State.FORGOTTEN}
+    finished = (State.STORED, State.FOLDED)
+    settled = [(one, there.get(one.batch_id, NOTHING)) for one in page if one.state in finished]
     wrong = [
         Example(one.batch_id, found.beside(one.records))
         for one, found in settled
