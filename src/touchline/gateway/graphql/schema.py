@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import cache
 
 import strawberry
 from graphql import GraphQLError
@@ -80,7 +81,9 @@ class Schema(strawberry.Schema):
         log(errors)
 
 
+@cache
 def build_schema(settings: GraphqlSettings) -> Schema:
+    """Holds nothing but the settings: whoever has the same shares it, as making it takes a tenth of a second."""
     return Schema(
         Query,
         Mutation,
