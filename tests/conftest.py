@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import AsyncGenerator, Generator
 from contextlib import ExitStack
@@ -31,6 +32,9 @@ settings.load_profile("touchline")
 # A shell without job control starts background commands deaf to Ctrl-C, and so would be what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Thousands of tests are collected and hundreds of modules imported, and all of it stays.
+gc.disable()
+
 LONGEST = ("/e2e/", "/chaos/", "/stack/", "/integration/")
 EMBEDDED, DEBIAN = "embedded", "debian-15"
 SERVERS = [EMBEDDED, DEBIAN] if debian_postgres.installed() else [EMBEDDED]
@@ -55,6 +59,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long begins first."""
     items.sort(key=lambda item: [part not in item.nodeid for part in LONGEST])
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is garbage of tests: nobody goes through what was collected again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -113,8 +123,9 @@ async def database(postgres: PostgresEndpoint) -> AsyncGenerator[Database]:
 
 
 @pytest.fixture(scope="session")
-def buckets(endpoints: Endpoints) -> Buckets:
-    return Buckets(endpoints.objects)
+async def buckets(endpoints: Endpoints) -> AsyncGenerator[Buckets]:
+    async with Buckets(endpoints.objects) as buckets:
+        yield buckets
 
 
 @pytest.fixture

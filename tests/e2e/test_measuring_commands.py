@@ -51,10 +51,10 @@ class Line:
     imported: Any
 
     def own(self, *arguments: str) -> tuple[int, Any]:
-        return self.product.installation.run(*arguments, "--tenant", TENANT)
+        return self.product.installation.command(*arguments, "--tenant", TENANT)
 
     def asked(self, *arguments: str) -> tuple[int, Any]:
-        return self.product.installation.run("sessions", *arguments, "--user", USER)
+        return self.product.installation.command("sessions", *arguments, "--user", USER)
 
     def folded(self) -> None:
         eventually(lambda: not self.product.rows(UNFOLDED, self.tenant_id))
@@ -100,7 +100,7 @@ def test_files_are_taken_once_and_counted(line: Line) -> None:
     assert (code, again["repeated"], again["counted"]) == (0, 1, real["counted"])
     code, counted = line.own("events", "counters")
     assert (code, counted) == (0, counters(69, 66, 1, 1, 1) | {"reasons": {"wrong_data": 1}})
-    assert line.product.installation.run("events", "counters")[1]["raw"] != 69  # another tenant's
+    assert line.product.installation.command("events", "counters")[1]["raw"] != 69  # another tenant's
 
 
 def test_what_was_quarantined_is_listed_and_read_again(line: Line) -> None:
@@ -213,7 +213,7 @@ def test_what_cannot_be_done_is_said(line: Line, folder: Path, given: str) -> No
     exit_code, error, what = (BAD | BAD_QUESTIONS)[given]
     arguments = ["events" if given in BAD else "sessions", *given.split()]
     before = {file.name for file in folder.iterdir()}
-    code, document = line.product.installation.run(*arguments, cwd=folder)
+    code, document = line.product.installation.command(*arguments, cwd=folder)
     assert (code, document["error"]["code"]) == (exit_code, error), document
     assert what in document["error"]["what"]
     assert document["error"]["next"]

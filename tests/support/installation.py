@@ -7,11 +7,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.stack import ROOT, temporary_root
+from touchline.apps import cli
 from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.leftovers import find_leftovers
 from touchline.platform.stack.lock import holder
@@ -38,6 +42,17 @@ class Installation:
         with self.start(*arguments, "--json", cwd=cwd) as process:
             output, errors = process.communicate()
         return process.returncode, json.loads(output) if output else errors
+
+    def command(self, *arguments: str, cwd: Path | None = None) -> tuple[int, Any]:
+        """The same in this process, for one command after the other: loading the product takes longer than most."""
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as output, redirect_stderr(StringIO()):
+            patch.chdir(cwd or self._cwd)
+            for name in os.environ.keys() - self._environment.keys():
+                patch.delenv(name)
+            for name, value in self._environment.items():
+                patch.setenv(name, value)
+            code = cli.run([*arguments, "--json"])
+        return code, json.loads(output.getvalue())
 
     def up(self) -> Any:
         """What `up` says when everything is ready."""

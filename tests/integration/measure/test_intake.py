@@ -35,7 +35,7 @@ OLD = 3  # statements, before there were arrivals
 Delivery = tuple[Batch, list[Delivered]]
 
 
-def made_up(seed: int) -> list[Delivery]:
+def made_up(seed: int, deliveries: int = 60) -> list[Delivery]:
     """Two days of deliveries: few events, so that many come again, some that cannot be read, some of no known type."""
     random = Random(seed)
 
@@ -53,7 +53,7 @@ def made_up(seed: int) -> list[Delivery]:
 
     return [
         (Batch(f"batch-{at}", BEGIN + timedelta(minutes=random.randrange(48 * 60)), 1), deliver_all(bodies))
-        for at, bodies in enumerate([body() for _ in range(random.randrange(1, 9))] for _ in range(60))
+        for at, bodies in enumerate([body() for _ in range(random.randrange(1, 9))] for _ in range(deliveries))
     ]
 
 
@@ -88,11 +88,19 @@ async def asked(analytics: Analytics, tenant_id: TenantId, covered: Range, most_
     return await IntakeStore(analytics, most_at_once).quality(tenant_id, covered, 3_600)
 
 
-@pytest.mark.parametrize("most_at_once", [1_000_000, 10])
-async def test_every_range_is_counted_as_by_hand(analytics: Analytics, most_at_once: int) -> None:
+@pytest.fixture(scope="module")
+async def two_days(analytics: Analytics) -> tuple[TenantId, list[Delivery]]:
     tenant, delivered = new_tenant(), made_up(1)
     await store(JournalStore(analytics, tenant), delivered)
-    await store(JournalStore(analytics, new_tenant()), made_up(2))  # a neighbour, with the same ids
+    await store(JournalStore(analytics, new_tenant()), made_up(2, deliveries=20))  # a neighbour, with the same ids
+    return tenant, delivered
+
+
+@pytest.mark.parametrize("most_at_once", [1_000_000, 10])
+async def test_every_range_is_counted_as_by_hand(
+    analytics: Analytics, two_days: tuple[TenantId, list[Delivery]], most_at_once: int
+) -> None:
+    tenant, delivered = two_days
     for first, last in RANGES:
         covered = Range(BEGIN_MS + first * HOUR_MS, BEGIN_MS + last * HOUR_MS)
         quality = await asked(analytics, tenant, covered, most_at_once)
@@ -110,7 +118,7 @@ async def test_what_an_older_version_stored_is_carried_over(
     everything = Range(BEGIN_MS, BEGIN_MS + 48 * HOUR_MS)
     async with empty_analytics(endpoints.clickhouse) as analytics:
         await ensure_schema(analytics, MODULE, SCHEMA[:OLD])
-        tenants = {new_tenant(): made_up(seed) for seed in (3, 4)}
+        tenants = {new_tenant(): made_up(seed, deliveries=12) for seed in (3, 4)}
         for tenant, delivered in tenants.items():
             await store(JournalStore(analytics, tenant), delivered)
         await ensure_tables(analytics)

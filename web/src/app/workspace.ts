@@ -42,7 +42,8 @@ export interface Workspace {
 export function createWorkspace(session: Session, identity: Identity): Workspace {
   const life = new AbortController();
   const request = createRequest(session, post);
-  const library = createLibrary(request, life.signal);
+  const pace = { wait, random: Math.random, ends: life.signal };
+  const library = createLibrary({ request, ...pace });
   const records = new UploadRecords(localStorage, `${identity.tenant.id}.${identity.user.id}`, Date.now);
   const door = createUploadDoor(request);
   const uploads = createUploads({ door, records, ends: life.signal, onVideo: library.add });
@@ -52,7 +53,6 @@ export function createWorkspace(session: Session, identity: Identity): Workspace
   const jobFeed = createFeed(session, life.signal, JOBS);
   const matchFeed = createFeed(session, life.signal, MATCHES);
   const search = createSearch(request);
-  const pace = { wait, random: Math.random, ends: life.signal };
   const clipping = createClipping({ request, feed: clipFeed, tell, tellProblem, ...pace });
   const download = createDownload(session);
   const parts = { request, download, library, search, clipping, uploads, live, clipFeed, jobFeed, matchFeed };

@@ -1,4 +1,8 @@
-/** The list of videos: read by pages, kept current by events. Decisions are in catalogue.ts and rules.ts. */
+/**
+ * The list of videos: read by pages, kept current by events. Decisions are in catalogue.ts and rules.ts.
+ * Invariant: what is read may lag behind the log, and events are told from the moment of listening on. A page with a
+ * video that is still on its way is therefore read again, ever more rarely: its end may be in neither.
+ */
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import { expectAnswer } from "../api/answers";
 import type { Request } from "../api/client";
@@ -12,13 +16,13 @@ import {
 import { attempt, type Loading } from "../kernel/loading";
 import { patiently } from "../kernel/patience";
 import { hasCode } from "../kernel/problem";
-import { delayBefore, wait } from "../kernel/waiting";
+import { delayBefore, type Wait } from "../kernel/waiting";
 import type { LiveListener } from "../live/live";
 import type { LifecycleEvent } from "../live/socket";
 import { addPage, addVideo, applyEvent, dropPoster, EMPTY, refreshPage, removeVideo, shownVideos } from "./catalogue";
 import type { Video, VideoPage } from "./model";
 import { createReader } from "./reader";
-import { isUnfinishedUpload } from "./rules";
+import { isSettled, isUnfinishedUpload } from "./rules";
 
 export interface Library extends LiveListener {
   readonly videos: ReadonlySignal<readonly Video[]>;
@@ -42,23 +46,30 @@ export interface Library extends LiveListener {
   readonly undelete: (video: Video) => Promise<void>;
 }
 
+export interface LibraryParts {
+  readonly request: Request;
+  readonly wait: Wait;
+  readonly random: () => number;
+  readonly ends: AbortSignal;
+}
+
 const PAGE_SIZE = 50;
-const UNCERTAIN = { firstMs: 5_000, mostMs: 60_000 };
+const UNSETTLED = { firstMs: 5_000, mostMs: 60_000 };
 /** One for an address that expired, one more for luck. */
 const MOST_POSTER_FAILURES = 3;
 /** Lifecycle facts that come with these stages are worth reading: poster, size, pictures. */
 const STAGES_TO_READ = new Set(["ready", "failed"]);
 
-export function createLibrary(request: Request, ends: AbortSignal): Library {
+export function createLibrary({ request, wait, random, ends }: LibraryParts): Library {
   const catalogue = signal(EMPTY);
   const first = signal<Loading>({ kind: "loading" });
   const more = signal<Loading>({ kind: "idle" });
   const settled = signal(0);
   const videos = computed(() => shownVideos(catalogue.value));
-  const uncertainPages = new Set<string | null>();
+  const unsettledPages = new Set<string | null>();
   const posterFailures = new Map<string, number>();
 
-  const patience = { attempts: 5, backoff: { firstMs: 1000, mostMs: 15_000 }, wait, random: Math.random, signal: ends };
+  const patience = { attempts: 5, backoff: { firstMs: 1000, mostMs: 15_000 }, wait, random, signal: ends };
 
   async function fetchPage(after: string | null): Promise<VideoPage> {
     return (await request(VideosDocument, { page: { first: PAGE_SIZE, after } })).vodsConnection;
@@ -67,19 +78,19 @@ export function createLibrary(request: Request, ends: AbortSignal): Library {
   async function readPage(after: string | null): Promise<void> {
     const page = await fetchPage(after);
     catalogue.value = addPage(catalogue.peek(), page, after);
-    if (isUncertain(page)) readAgain(after).catch(ignore);
+    if (isUnsettled(page)) readAgain(after).catch(ignore);
   }
 
-  /** Until the service that knows the states answers again. One loop a page, however often the page is read. */
+  /** Until every state is known and none is on its way. One loop a page, however often the page is read. */
   async function readAgain(after: string | null): Promise<void> {
-    if (uncertainPages.has(after)) return;
-    uncertainPages.add(after);
-    for (let attempt = 1; uncertainPages.has(after); attempt += 1) {
-      await wait(delayBefore(attempt, UNCERTAIN, Math.random), ends);
+    if (unsettledPages.has(after)) return;
+    unsettledPages.add(after);
+    for (let attempt = 1; unsettledPages.has(after); attempt += 1) {
+      await wait(delayBefore(attempt, UNSETTLED, random), ends);
       const page = await fetchPage(after).catch(() => null);
       if (page === null) continue;
       catalogue.value = refreshPage(catalogue.peek(), page);
-      if (!isUncertain(page)) uncertainPages.delete(after);
+      if (!isUnsettled(page)) unsettledPages.delete(after);
     }
   }
 
@@ -155,8 +166,8 @@ async function removeFrom(request: Request, video: Video): Promise<void> {
   }
 }
 
-function isUncertain(page: VideoPage): boolean {
-  return page.edges.some(({ node }) => !node.lifecycleKnown);
+function isUnsettled(page: VideoPage): boolean {
+  return page.edges.some(({ node }) => !isSettled(node));
 }
 
 function ignore(): void {

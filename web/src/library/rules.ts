@@ -68,6 +68,11 @@ export function isPlayable(video: Video): boolean {
   return video.status === "ready";
 }
 
+/** Nothing more is to come of it by itself. Whose life is unknown may be anywhere in it. */
+export function isSettled({ status, lifecycleKnown }: Video): boolean {
+  return lifecycleKnown && (status === "ready" || status === "failed" || status === "deleted");
+}
+
 export function isUnfinishedUpload(video: Video): boolean {
   return video.status === "uploading";
 }
