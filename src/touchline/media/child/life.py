@@ -22,7 +22,7 @@ FAILED = 1
 
 def live(order: Order, channel: int, function: Function, keeper_id: int) -> Never:
     try:
-        os.setsid()
+        os.setpgid(0, 0)  # not a session of its own: some systems share processors out by sessions
         os.dup2(2, 1)  # whatever a library prints
         system.name_process(f"media-{order.task}")
         confine(order, keeper_id)
