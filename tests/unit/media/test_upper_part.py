@@ -17,7 +17,7 @@ WIDTH, HEIGHT = SIZE
 class Finding:
     """Finds one line, always in the same place, and remembers how much it was shown."""
 
-    language = None
+    language: str | None = None
     short_side = HEIGHT  # nothing is enlarged
 
     def __init__(self, line: Area) -> None:
