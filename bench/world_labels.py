@@ -30,6 +30,8 @@ from touchline.media.sampling import read_manifest, sample
 from touchline.media.sampling_model import SampleOptions
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
+from touchline.watch.validation.bug import clock_among
+from touchline.watch.validation.engines import CLOCK_ABOVE
 from touchline.world.videos.labelling import write_labelled
 
 STEP_MS = 1000
@@ -86,15 +88,16 @@ class Frames:
 
 
 async def look(sandbox: Sandbox, folder: Path, clips: Sequence[Clip]) -> Figures:
-    texts, frames = Texts(), Frames()
+    texts, frames, clocks = Texts(), Frames(), Clocks()
     async with Engine(sandbox, ReaderName.RAPIDOCR) as engine:
         for number, clip in enumerate(clips):
             print(f"looking at {number + 1} of {len(clips)}", file=sys.stderr, flush=True)
             pictures = await pictures_of(sandbox, folder, clip)
             await frames.count(engine, clip, pictures)
+            await clocks.count(engine, clip, pictures)
             for picture in pictures if clip["texts"] else []:
                 texts.count(clip, picture, [each.text for each in await engine.read(picture, clip["file"])])
-    return texts.figures() | frames.figures()
+    return texts.figures() | frames.figures() | clocks.figures()
 
 
 async def match(sandbox: Sandbox, folder: Path, clips: Sequence[Clip], style: Style) -> Figures:
@@ -117,6 +120,29 @@ def _count(
         found[clip["change"]].append(same)
     else:
         merged.append(same)
+
+
+class Clocks:
+    """What validation reads from the upper part of two pictures, as one stream, beside a look at all of each."""
+
+    def __init__(self) -> None:
+        self.same: list[bool] = []
+        self.above: list[bool] = []
+
+    async def count(self, engine: Engine, clip: Clip, pictures: Sequence[Picture]) -> None:
+        for picture in (pictures[len(pictures) // 4], pictures[len(pictures) * 3 // 4]):
+            above = clock_among(await engine.read(picture, f"above {clip['file']}", CLOCK_ABOVE))
+            whole = clock_among(await engine.read(picture))
+            if above or whole:
+                self.above.append(above is not None)
+                self.same.append((above or whole) == whole)
+
+    def figures(self) -> Figures:
+        return {
+            "clocks: pictures with one": len(self.same),
+            "clocks: of them read from the upper part": _share(self.above),
+            "clocks: as a look at the whole reads them": _share(self.same),
+        }
 
 
 def _share(values: Sequence[bool]) -> float:

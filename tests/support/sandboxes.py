@@ -19,8 +19,8 @@ MISBEHAVING = Program("misbehaving", (Path(__file__).parent,))
 LIMITS = Limits(wall_s=60, cpu_s=60, memory_bytes=512 * MIB, file_bytes=8 * MIB, output_bytes=64 * MIB, processes=64)
 
 
-def misbehaving(enclosure: Enclosure) -> Sandbox:
-    return Sandbox(MediaSettings(), MISBEHAVING, [enclosure])
+def misbehaving(enclosure: Enclosure, niceness: int = 0) -> Sandbox:
+    return Sandbox(MediaSettings(), replace(MISBEHAVING, niceness=niceness), [enclosure])
 
 
 @dataclass(frozen=True)

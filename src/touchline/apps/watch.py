@@ -91,9 +91,10 @@ async def _watch(loaded: Loaded, parts: Parts, client: Client, stop: asyncio.Eve
         _downloads(parts, settings, client),
         *_matches(parts, settings, has_attributes=await schedules.register_attributes(client)),
         AliasActivities(parts.ground, _aliases(parts, settings)),
-        DiscoveryActivities(Discovery(parts.ground, discovery), search),
+        DiscoveryActivities(Discovery(parts.ground, discovery), search, parts.validator.prepare),
     )
     await schedules.reconcile(client, settings.watch, settings.fixtures)
+    await parts.sandbox.walls()  # now, so that the first video does not wait for it
     tasks = [
         Canary(parts.ground, search, discovery).task,
         Task("resume the archive of goals", MINUTE, _resuming(archive)),

@@ -14,7 +14,7 @@ from datetime import timedelta
 
 from touchline.kernel import SystemClock
 from touchline.kernel.errors import Misconfigured
-from touchline.media.sandbox import Sandbox
+from touchline.media.sandbox import Program, Sandbox
 from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
@@ -84,7 +84,7 @@ async def _open(loaded: Loaded) -> AsyncGenerator[Parts]:
         async with (
             Database(where.postgres.worker_url, settings.postgres) as database,
             ObjectStore(where.objects, settings.objects) as objects,
-            Sandbox(settings.media) as sandbox,
+            Sandbox(settings.media, Program(niceness=settings.worker.niceness)) as sandbox,
             Readers(sandbox, settings.process.ocr_engine) as readers,
             wakeups.listening(),
         ):

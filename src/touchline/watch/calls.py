@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 from temporalio import workflow
-from temporalio.common import RetryPolicy
+from temporalio.common import Priority, RetryPolicy
 
 from .model import HEAVY_QUEUE
 
@@ -28,6 +28,7 @@ class Call(Generic[Answer]):
     backoff: float = 2.0
     heartbeat: timedelta | None = None
     heavy: bool = False
+    urgency: int = 3  # 1 to 5, the most urgent first: who waits for a hand of the same queue goes in this order
 
     async def __call__(self, *arguments: Any) -> Answer:
         return await workflow.execute_activity(
@@ -37,6 +38,7 @@ class Call(Generic[Answer]):
             task_queue=HEAVY_QUEUE if self.heavy else None,
             start_to_close_timeout=self.within,
             heartbeat_timeout=self.heartbeat,
+            priority=Priority(priority_key=self.urgency),
             retry_policy=RetryPolicy(
                 maximum_attempts=self.attempts, initial_interval=self.first_pause, backoff_coefficient=self.backoff
             ),

@@ -92,6 +92,12 @@ async def test_a_running_clock_never_shows_an_old_digit(rapid: Engine) -> None:
         assert {region.since_ms for region in regions if region.text in WORDS} == {0}
 
 
+async def test_the_upper_part_alone_is_read_in_a_stream(rapid: Engine) -> None:
+    for at_ms, clock in ((2_000, "67:42"), (9_000, "67:49")):
+        picture = as_picture(broadcast_picture(replace(BUG, clock=clock)), at_ms)
+        assert {region.text for region in await rapid.read(picture, "upper", 0.2)} == {"ARS 2-1 CHE", clock}
+
+
 async def test_captions_come_change_and_go(rapid: Engine) -> None:
     shown = [None, CAPTION, replace(CAPTION, title="Youssef Amrani", line="Yellow card"), None]
     titles = [

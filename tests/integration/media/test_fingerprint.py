@@ -23,7 +23,7 @@ from touchline.media.fingerprint.formats import from_bytes, from_text, to_bytes,
 from touchline.media.fingerprint.matching import compare
 from touchline.media.fingerprint.model import Fingerprint, Style, Way
 from touchline.media.fingerprint.pictures import look_at
-from touchline.media.fingerprint.service import take_fingerprint
+from touchline.media.fingerprint.service import take_fingerprint, take_fingerprints
 from touchline.media.sandbox import Sandbox
 
 RUNNER = CliRunner()
@@ -132,6 +132,14 @@ async def test_fast_ones_are_nearly_the_same(studio: Studio, sandbox: Sandbox) -
     fast, usual = await take_fingerprint(sandbox, path, way=Way(fast=True)), await take_fingerprint(sandbox, path)
     found = compare(fast, usual)
     assert (found.offset_ms, found.run) == (0, len(usual))
+
+
+async def test_all_styles_in_one_pass_are_those_of_a_pass_each(studio: Studio, sandbox: Sandbox) -> None:
+    for recipe in (SHORT, replace(videos.UNEVEN, audio=None, seconds=4)):
+        path, told = studio.make(recipe), list[int]()
+        alone = [await take_fingerprint(sandbox, path, way=Way(style)) for style in Style]
+        assert await take_fingerprints(sandbox, path, [*Style], told.append) == alone
+        assert len(told) >= len(alone[0]) // 5
 
 
 async def test_what_is_no_video(studio: Studio, sandbox: Sandbox) -> None:

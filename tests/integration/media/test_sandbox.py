@@ -82,6 +82,27 @@ def test_a_killed_caller_takes_its_child_along(enclosure: Enclosure) -> None:
     eventually(lambda: not deed.processes())
 
 
+def session_niceness(process: psutil.Process) -> int | None:
+    """None where the system does not count it."""
+    told = Path(f"/proc/{process.pid}/autogroup")
+    return int(told.read_text("ascii").split()[-1]) if told.exists() else None
+
+
+@pytest.mark.parametrize("niceness", [0, 7])
+async def test_a_child_stands_back_as_far_as_its_sandbox_says(niceness: int, enclosure: Enclosure) -> None:
+    """By itself, and as the session that it belongs to, where processors are shared out by sessions."""
+    deed, started = Deed("hang"), asyncio.Event()
+    async with misbehaving(enclosure, niceness) as sandbox:
+        work = asyncio.create_task(deed.done(sandbox, lambda percent: started.set()))
+        await started.wait()
+        [child] = deed.processes()
+        assert child.nice() == niceness + psutil.Process().nice()
+        assert session_niceness(child) in {None, niceness}
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+
 @pytest.mark.parametrize(
     ("deed", "error", "why"),
     [

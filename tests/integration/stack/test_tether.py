@@ -15,14 +15,15 @@ SLEEP = [sys.executable, "-c", "import time; print(flush=True); time.sleep(1000)
 PARENT = """
 import os, subprocess, sys
 tether, *command = sys.argv[1:]
-child = subprocess.Popen([sys.executable, "-I", "-S", tether, str(os.getpid()), "9", "-", *command])
+child = subprocess.Popen([sys.executable, "-I", "-S", tether, str(os.getpid()), "9", "-", "0", *command])
 print(child.pid, flush=True)
 child.wait()
 """
 
 
-def tether(parent: int, user: str, *command: str) -> list[str]:
-    return [sys.executable, "-I", "-S", str(TETHER), str(parent), str(int(signal.SIGKILL)), user, *command]
+def tether(parent: int, user: str, *command: str, niceness: int = 0) -> list[str]:
+    how = [str(parent), str(int(signal.SIGKILL)), user, str(niceness)]
+    return [sys.executable, "-I", "-S", str(TETHER), *how, *command]
 
 
 def test_the_program_dies_with_its_parent() -> None:
@@ -53,6 +54,12 @@ def test_its_files_are_its_own(tmp_path: Path) -> None:
     made = tmp_path / "made"
     subprocess.run(tether(os.getpid(), "-", sys.executable, "-c", program, str(made)), check=True)
     assert made.stat().st_mode & 0o077 == 0
+
+
+def test_it_is_as_nice_as_it_is_told() -> None:
+    show = [sys.executable, "-c", "import os; print(os.nice(0))"]
+    answer = subprocess.run(tether(os.getpid(), "-", *show, niceness=5), capture_output=True, text=True, check=True)
+    assert int(answer.stdout) == os.nice(0) + 5
 
 
 if os.geteuid() == 0:

@@ -1,11 +1,12 @@
-"""The task `fingerprint`: one pass over a video, a hash for each quarter of a second.
+"""The task `fingerprint`: one pass over a video, a hash for each quarter of a second, of each style that is wanted.
 
 The sample at a time is the first picture that is shown then or later; where pictures are rare, one serves several.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import chain, islice, repeat, tee
 from typing import Any
@@ -34,17 +35,28 @@ TO_SEE_BORDERS = 40  # samples that are kept until it is known which borders all
 
 
 def take(options: dict[str, Any], channel: Channel) -> Taken:
-    bounds, kind, style = Options(**options["video"]), identify(), Style(options["style"])
+    bounds, kind, styles = Options(**options["video"]), identify(), [Style(each) for each in options["styles"]]
     facts = learn(kind, bounds)
     with open_source(kind, bounds) as source:
         ready_to_decode(source.video, bounds, bounds.threads)
         if options["fast"]:
             _hurry(source)
-        samples = _samples(source, facts, channel)
-        fingerprint = _careful(samples) if style is Style.CAREFUL else Fingerprint.of(_dense(samples))
-    with channel.create(FINGERPRINT) as file:
-        file.write(to_bytes(fingerprint))
-    return Taken(facts.duration_ms, len(fingerprint), fingerprint.informative)
+        fingerprints = list(_fingerprints(styles, _samples(source, facts, channel)))
+    for fingerprint in fingerprints:
+        with channel.create(FINGERPRINT.format(fingerprint.style)) as file:
+            file.write(to_bytes(fingerprint))
+    return Taken(facts.duration_ms, len(fingerprints[0]))
+
+
+def _fingerprints(styles: Sequence[Style], samples: Iterator[Sample]) -> Iterator[Fingerprint]:
+    """The dense one looks at each sample on its way to the careful one, which keeps no more than it needs."""
+    hashes = list[int]()
+    seen = _dense(samples, hashes) if Style.DENSE in styles else samples
+    if Style.CAREFUL in styles:
+        yield _careful(seen)
+    deque(seen, maxlen=0)
+    if Style.DENSE in styles:
+        yield Fingerprint.of(hashes)
 
 
 def _hurry(source: Source) -> None:
@@ -54,9 +66,10 @@ def _hurry(source: Source) -> None:
     context.options = {**context.options, "skip_loop_filter": "all"}
 
 
-def _dense(samples: Iterator[Sample]) -> Iterator[int]:
+def _dense(samples: Iterator[Sample], hashes: list[int]) -> Iterator[Sample]:
     for grey, times in samples:
-        yield from repeat(look_at(Image.fromarray(grey)).sample, times)
+        hashes += repeat(look_at(Image.fromarray(grey)).sample, times)
+        yield grey, times
 
 
 def _careful(samples: Iterator[Sample]) -> Fingerprint:

@@ -22,7 +22,7 @@ FAILED = 1
 
 def live(order: Order, channel: int, function: Function, keeper_id: int) -> Never:
     try:
-        os.setsid()
+        _stand_apart()
         os.dup2(2, 1)  # whatever a library prints
         system.name_process(f"media-{order.task}")
         confine(order, keeper_id)
@@ -31,6 +31,15 @@ def live(order: Order, channel: int, function: Function, keeper_id: int) -> Neve
         traceback.print_exc()
         os._exit(FAILED)
     os._exit(0)
+
+
+def _stand_apart() -> None:
+    """In a session of its own; one that stands back stays in the zygote's, which does too: some systems share the
+    processors out by sessions."""
+    if os.nice(0) > 0:
+        os.setpgid(0, 0)
+    else:
+        os.setsid()
 
 
 def _work(order: Order, channel: Channel, function: Function) -> None:

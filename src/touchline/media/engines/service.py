@@ -67,8 +67,10 @@ class Engine:
                 raise EngineCrashed("the engine cannot be started", why=str(error)) from error
             self._leave_when_idle()
 
-    async def read(self, picture: Picture, stream: str = "") -> tuple[TextRegion, ...]:
-        answer = await self._asked(picture, {"task": "read", "stream": stream, "at_ms": picture.at_ms})
+    async def read(self, picture: Picture, stream: str = "", upper: float = 1.0) -> tuple[TextRegion, ...]:
+        """`upper`: the share of the picture, from its top, that is read; the rest costs nothing."""
+        question = {"task": "read", "stream": stream, "at_ms": picture.at_ms, "upper": upper}
+        answer = await self._asked(picture, question)
         return _checked(REGIONS, answer.get("regions"))
 
     async def judge(self, picture: Picture) -> FrameVerdict:

@@ -21,7 +21,7 @@ END_MARGIN_MS = 300  # the last pictures of a video are often cut off
 MOST_SAMPLES = 4 * 3600 * 24 * 7  # a week
 NEAR = 10  # bits of 64 that may differ between two pictures that count as the same
 LEAST_RUN = 3
-FINGERPRINT = "fingerprint.tlfp"
+FINGERPRINT = "{}.tlfp"  # the file of each style
 
 Hashes: TypeAlias = "NDArray[np.uint64]"
 
@@ -89,11 +89,10 @@ USUAL = Way()
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a child says about the fingerprint that it wrote."""
+    """What a child says about the fingerprints that it wrote, one file for each style."""
 
     duration_ms: int
-    samples: int
-    informative: int
+    samples: int  # in each of them
 
 
 NO_MATCH = Comparison(match=False)

@@ -36,9 +36,9 @@ def launch(cell: Cell) -> Launch:
     # -P: the folder it stands in is not to be imported from.
     zygote = [sys.executable, "-s", "-P", "-B", "-m", cell.program.module]
     if cell.bubblewrap is None or cell.enclosure is Enclosure.BARE:
-        return Launch(zygote, ROOT, _environment(cell.program))
+        return Launch(zygote, ROOT, _environment(cell.program), niceness=cell.program.niceness)
     walled = [str(cell.bubblewrap), *_walls(cell), "--", *zygote]
-    return Launch(walled, ROOT, _environment(cell.program))
+    return Launch(walled, ROOT, _environment(cell.program), niceness=cell.program.niceness)
 
 
 def _environment(runs: Program) -> dict[str, str]:

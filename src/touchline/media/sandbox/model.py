@@ -26,10 +26,12 @@ class Enclosure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is executed: a module that calls `zygote.serve`, and further folders that it is imported from."""
+    """What is executed: a module that calls `zygote.serve`, and further folders that it is imported from. One that is
+    nicer than others stands back, with all that it starts, while they want the processor."""
 
     module: str = "touchline.media.child"
     folders: tuple[Path, ...] = ()
+    niceness: int = 0  # at most 19
 
 
 @dataclass(frozen=True, slots=True)

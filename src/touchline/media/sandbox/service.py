@@ -72,9 +72,10 @@ class Sandbox:
         return await run_errand((await self._standing()).zygote, task, kind, progress)
 
     async def enclose(self, module: str) -> Enclosed:
-        """Another program, behind the same walls, for work that must stay warm. The caller closes it."""
+        """Another program, behind the same walls and as nice, for work that must stay warm. The caller closes it."""
         cell = (await self._standing()).zygote.cell
-        return Enclosed(replace(cell, program=Program(module)), socket.SOCK_STREAM)
+        program = Program(module, niceness=cell.program.niceness)
+        return Enclosed(replace(cell, program=program), socket.SOCK_STREAM)
 
     async def _standing(self) -> Settled:
         settled = await self._settle()

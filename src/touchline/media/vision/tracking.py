@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 import cv2
 
 from .areas import Area, Pixels, covered, merged
 from .attention import KNOWN, SAME_PLACE, Known, Look, Rejected, overlap, worth_a_look
-from .finding import find_lines
+from .finding import SIDE, find_lines
 from .gate import Strokes, find_candidates, find_strokes
 from .memory import Memory, Words
 from .readers import Reader
@@ -26,6 +27,7 @@ ALONE = 0.95  # for one letter: a player's legs look like an A
 WHOLE = 0.4  # of the picture: looking at all of it costs no more
 STILL_THERE = 0.5  # of a region that has not rested yet
 MOST_REJECTED = 64
+LEAST_ROWS = 8  # fewer have no letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +53,11 @@ class Stream:
         self._moving: list[Area] = []
         self._moving_looked_at_ms = 0
 
-    def read(self, picture: Pixels, at_ms: int) -> list[Region]:
+    def read(self, picture: Pixels, at_ms: int, upper: float = 1.0) -> list[Region]:
+        """`upper`: the share of the picture, from its top, that is looked at. A line that is cut there is none."""
         scale = min(1.0, LONGEST_SIDE / max(picture.shape[:2]))
         shown = cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else picture
-        grey = cv2.cvtColor(shown, cv2.COLOR_BGR2GRAY)
+        grey = cv2.cvtColor(shown[: max(LEAST_ROWS, ceil(upper * len(shown)))], cv2.COLOR_BGR2GRAY)
         if self._last is not None and self._last.grey.shape != grey.shape:
             self._regions, self._rejected, self._moving, self._last = [], [], [], None
         self._regions = self._followed(shown, grey, at_ms)
@@ -68,6 +71,7 @@ class Stream:
         places = self._places(look, shifted)
         sure = [region.area for region in (*kept, *changed)]
         found = [line for place in places for line in find_lines(self._reader, picture, grey, place, sure)]
+        found = [line for line in found if len(grey) == len(picture) or line.y + line.height < len(grey) - SIDE]
         lines = [region.area for region in changed] + [line for line in found if covered(line, sure) < KNOWN]
         kept = [region for region in kept if not _outgrown(region.area, lines)]
         fresh = self._read(look, _distinct(lines))

@@ -29,7 +29,7 @@ class Work:
     def read(self, asked: Document, picture: Pixels) -> Document:
         if self._reader is None:
             raise RuntimeError("this engine has no reader")
-        regions = self._stream(asked["stream"], self._reader).read(picture, asked["at_ms"])
+        regions = self._stream(asked["stream"], self._reader).read(picture, asked["at_ms"], asked["upper"])
         return {"regions": [asdict(_told(region, self._reader.language)) for region in regions]}
 
     def judge(self, asked: Document, picture: Pixels) -> Document:

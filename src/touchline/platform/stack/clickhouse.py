@@ -46,6 +46,7 @@ def clickhouse_part(installation: Installation) -> Part:
             command=owner_command(options),
             folder=folder,
             environment=python_environment(installation.folder),
+            niceness=installation.settings.clickhouse_niceness,
         ),
         probe=http_probe(f"http://{LOOPBACK}:{port}/ping"),
         stop_grace=installation.settings.server_stop_grace,

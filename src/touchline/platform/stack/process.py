@@ -30,6 +30,7 @@ class Launch:
     environment: Mapping[str, str] = field(repr=False)
     user: ServiceUser | None = None
     death_signal: signal.Signals = signal.SIGKILL
+    niceness: int = 0  # 0 to 19: how far it and its session stand back while others want the processor
 
 
 def tethered(launch: Launch) -> list[str]:
@@ -38,8 +39,9 @@ def tethered(launch: Launch) -> list[str]:
     The parent whose death counts is the thread that starts it: start it from one that lives as long as the process.
     """
     user = f"{launch.user.user_id}:{launch.user.group_id}" if launch.user else "-"
-    tether = [sys.executable, "-I", "-S", str(TETHER), str(os.getpid()), str(int(launch.death_signal)), user]
-    return [*tether, *launch.command]
+    tether = [sys.executable, "-I", "-S", str(TETHER)]
+    how = [str(os.getpid()), str(int(launch.death_signal)), user, str(launch.niceness)]
+    return [*tether, *how, *launch.command]
 
 
 def run_once(launch: Launch, timeout: timedelta) -> subprocess.CompletedProcess[str]:

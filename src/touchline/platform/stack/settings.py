@@ -49,6 +49,10 @@ class StackSettings(Section):
     temporal_memory: ByteSize = Field(default=ByteSize(256 * MIB), ge=64 * MIB)
     """What the embedded Temporal tries to stay below."""
 
+    clickhouse_niceness: int = Field(default=5, ge=0, le=19)
+    """How far the embedded ClickHouse stands back while other processes of the machine want the processor: 0 is not at
+    all, 19 the most."""
+
     objects_memory: ByteSize = Field(default=ByteSize(320 * MIB), ge=64 * MIB)
     """What the embedded SeaweedFS tries to stay below. Near its idle size it would only collect garbage."""
 

@@ -56,5 +56,12 @@ def _arguments(database: str, ports: Ports) -> list[str]:
         *("--ip", LOOPBACK, "--port", str(ports["temporal"]), "--http-port", str(ports["temporal_http"])),
         *("--metrics-port", str(ports["temporal_metrics"]), "--ui-port", str(ports["temporal_ui"])),
         *("--namespace", NAMESPACE, "--ui-disable-news-fetch"),
+        *_one_partition("Read"),
+        *_one_partition("Write"),
         *("--log-level", "warn", "--log-format", "text", "--color", "never"),
     ]
+
+
+def _one_partition(kind: str) -> tuple[str, str]:
+    """A queue in several parts keeps the order of priorities only within each of them, and one machine needs one."""
+    return "--dynamic-config-value", f"matching.numTaskqueue{kind}Partitions=1"

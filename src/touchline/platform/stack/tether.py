@@ -1,13 +1,14 @@
 """Becomes another program that cannot outlive its parent. Run as a script by itself: it imports nothing of ours.
 
-    python -I -S tether.py PARENT SIGNAL USER:GROUP|- COMMAND...
+    python -I -S tether.py PARENT SIGNAL USER:GROUP|- NICENESS COMMAND...
 
 Invariant: the order matters: changing the user clears the death signal, so that comes first; a parent that died
-before the signal was set is noticed afterwards. What is then executed keeps the signal.
+before the signal was set is noticed afterwards. What is then executed keeps the signal, and how nice it is to others.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import sys
@@ -15,6 +16,7 @@ import sys
 PR_SET_PDEATHSIG = 1
 PRIVATE = 0o077
 CANNOT_RUN = 126
+SESSION = "/proc/self/autogroup"  # where the system shares processors out by sessions, it counts how nice those are
 
 
 def become(user: str) -> None:
@@ -32,8 +34,18 @@ def die_with(parent: int, signal: int) -> None:
         raise ProcessLookupError("the parent is gone")
 
 
-def main(parent: str, signal: str, user: str, *command: str) -> None:
+def yield_to_others(niceness: int) -> None:
+    os.nice(niceness)
+    with contextlib.suppress(OSError):
+        session = os.open(SESSION, os.O_WRONLY)
+        os.write(session, str(niceness).encode())
+        os.close(session)
+
+
+def main(parent: str, signal: str, user: str, niceness: str, *command: str) -> None:
     os.umask(PRIVATE)
+    if int(niceness):
+        yield_to_others(int(niceness))
     if user != "-":
         become(user)
     die_with(int(parent), int(signal))
@@ -44,5 +56,5 @@ if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
     except OSError as error:
-        sys.stderr.write(f"cannot run {sys.argv[4]}: {error}\n")
+        sys.stderr.write(f"cannot run {sys.argv[5]}: {error}\n")
         sys.exit(CANNOT_RUN)

@@ -24,6 +24,10 @@ class WorkerSettings(Section):
     concurrency: int = Field(default=2, ge=1, le=1000)
     """How many jobs one worker process does at the same time."""
 
+    niceness: int = Field(default=10, ge=0, le=19)
+    """How far the work on videos stands back while other processes of the machine want the processor: 0 not at all, 19
+    the most. Alone it is as fast as ever."""
+
     lease: Duration = Field(default=timedelta(minutes=5), ge=timedelta(milliseconds=100))
     """How long a job belongs to a worker that is not heard of. Then another one takes it over."""
 

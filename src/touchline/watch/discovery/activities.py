@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -27,6 +27,7 @@ HEARTBEAT_S = 15.0
 class DiscoveryActivities:
     discovery: Discovery
     client: SearchClient
+    get_ready: Callable[[], None] = lambda: None  # for what may be found: told before it is
 
     @activity.defn(name="set_monitor_complete")
     async def set_monitor_complete(self, goal: GoalRef) -> Standing:
@@ -56,6 +57,7 @@ class DiscoveryActivities:
     @activity.defn(name="execute_twitter_search")
     async def execute_twitter_search(self, order: SearchOrder) -> list[FoundVideo]:
         """Searching twice finds the same again."""
+        self.get_ready()
         with told_to_temporal():
             async with _heartbeats():
                 found = await self.client.find(order)

@@ -1,4 +1,4 @@
-"""How DownloadWorkflow calls its activities."""
+"""How DownloadWorkflow calls its activities. What is nearer to the archive goes first: who is begun is ended."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ DOWNLOAD_SINGLE_VIDEO = Call(
     "download_single_video", Arrived, within=90 * SECOND, attempts=3, first_pause=2 * SECOND, heavy=True
 )
 VALIDATE_VIDEO_IS_SOCCER = Call(
-    "validate_video_is_soccer", Judged, within=90 * SECOND, attempts=4, heartbeat=HEARTBEAT, heavy=True
+    "validate_video_is_soccer", Judged, within=90 * SECOND, attempts=4, heartbeat=HEARTBEAT, heavy=True, urgency=2
 )
 GENERATE_VIDEO_HASH = Call(
-    "generate_video_hash", Hashed, within=300 * SECOND, attempts=2, heartbeat=HEARTBEAT, heavy=True
+    "generate_video_hash", Hashed, within=300 * SECOND, attempts=2, heartbeat=HEARTBEAT, heavy=True, urgency=1
 )
 QUEUE_VIDEOS_FOR_UPLOAD = Call("queue_videos_for_upload", bool, within=30 * SECOND, attempts=5)
 CLEANUP_DOWNLOAD_TEMP = Call("cleanup_download_temp", int, within=30 * SECOND, attempts=2)

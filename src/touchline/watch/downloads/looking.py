@@ -19,11 +19,10 @@ from touchline.kernel import TouchlineError
 from touchline.kernel.errors import NotFound
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded
 from touchline.media.fingerprint.formats import to_text
-from touchline.media.fingerprint.model import USUAL, Fingerprint, Style, Way
-from touchline.media.fingerprint.service import take_fingerprint
-from touchline.media.sandbox import Sandbox
+from touchline.media.fingerprint.service import take_fingerprints
+from touchline.media.fingerprint.style import Style
+from touchline.media.sandbox import Progress, Sandbox
 from touchline.platform.scratch import Scratch
-from touchline.platform.together import together
 from touchline.watch.ground import Ground
 from touchline.watch.model import FoundRef, GoalRef
 
@@ -36,7 +35,7 @@ from .store import DownloadStore
 
 _LOG = logging.getLogger(__name__)
 Heartbeat = Callable[[str], None]
-CAREFUL = Way(style=Style.CAREFUL)  # tells goals before one camera apart; the other is what the archive shows
+STYLES = Style.DENSE, Style.CAREFUL  # the archive shows the first; the second tells goals before one camera apart
 
 
 class Verdict(Protocol):
@@ -101,8 +100,7 @@ class Looking:
             return Hashed(Outcome.OVER if goal is None else Outcome.FAILED)
         try:
             async with self._copy(found) as path:
-                both = (self._fingerprint(path, way, heartbeat) for way in (USUAL, CAREFUL))
-                taken, careful = await together(*both)
+                taken, careful = await take_fingerprints(self.sandbox, path, STYLES, _beating(heartbeat))
         except (InvalidMedia, MediaLimitExceeded, NotFound) as error:
             return await self._give_up(same, error)
         async with self._at(same) as (store, living):
@@ -111,9 +109,6 @@ class Looking:
             await store.fingerprinted(living, same.videos, f"{to_text(taken)}\n{to_text(careful)}")
         _LOG.info("[HASH] Generated hash", extra={"event": goal.name, "post": found.url, "frames": len(taken)})
         return Hashed(Outcome.DONE, len(taken))
-
-    async def _fingerprint(self, path: Path, way: Way, heartbeat: Heartbeat) -> Fingerprint:
-        return await take_fingerprint(self.sandbox, path, lambda share: heartbeat(f"{share:.0%}"), way)
 
     @asynccontextmanager
     async def _at(self, same: SameFile) -> AsyncGenerator[tuple[DownloadStore, GoalRef | None]]:
@@ -180,6 +175,10 @@ class Looking:
                 return Hashed(Outcome.OVER)
             await store.given_up(goal, same.videos, ending)
         return Hashed(Outcome(ending.state), why=ending.why)
+
+
+def _beating(heartbeat: Heartbeat) -> Progress:
+    return lambda percent: heartbeat(f"{percent} %")
 
 
 def _announced(goal: GoalRef, video: FoundRef, verdict: Verdict, began_at: datetime) -> GoalVideoJudged:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 from touchline.kernel.errors import TouchlineError, Unavailable
+from touchline.media.engines.model import Picture
 from touchline.media.engines.service import Engine
 from touchline.media.pixels import decode_picture
 from touchline.media.sandbox import Sandbox
 
 from .bug import clock_among
+from .clock import Clock
 from .model import Frame, Sight
 
 SURE = 0.5  # of 1
@@ -39,6 +41,7 @@ SCHEMA = {
 WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 NO_CLOCK = frozenset({"", "null", "none", "n/a", "no", "unknown", "unreadable"})
 LONGEST_CLOCK = 60
+CLOCK_ABOVE = 0.2  # of the picture's height: where score graphics usually stand
 
 
 class Asks(Protocol):
@@ -57,15 +60,20 @@ class LocalEngine:
 
     async def look(self, frame: Frame) -> Sight:
         try:
-            picture = await decode_picture(self.sandbox, frame.path)
+            picture = replace(await decode_picture(self.sandbox, frame.path), at_ms=frame.at_ms)
             verdict = await self.engine.judge(picture)
-            regions = await self.engine.read(picture)
+            read = await self._clock(picture, frame.video)
         except Unavailable:
             raise
         except TouchlineError as error:
             raise Unavailable("the embedded engine cannot tell", why=str(error), hint=error.hint) from error
-        read = clock_among(regions)
         return Sight(verdict.football >= SURE, verdict.filmed_screen >= SURE, read.text if read else None)
+
+    async def _clock(self, picture: Picture, video: str) -> Clock | None:
+        """Most stand at the top, in the same place in each picture of a video; only a look at all of the picture says
+        that there is none."""
+        at_top = clock_among(await self.engine.read(picture, video, CLOCK_ABOVE))
+        return at_top or clock_among(await self.engine.read(picture))
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ async def taken(
         folder = Path(name)
         options = SampleOptions(max(duration_ms // QUARTERS, SHORTEST_STEP_MS), EVERY_PICTURE)
         made = await sample(sandbox, path, folder, options, progress)
-        frames = [Frame(folder / each.name, each.time_ms) for each in read_manifest(folder / made.manifest)]
+        listed = read_manifest(folder / made.manifest)
+        frames = [Frame(folder / each.name, each.time_ms, folder.name) for each in listed]
         if not frames:
             raise Defect("a video was sampled without a picture")
         yield Frames(frames, duration_ms)

@@ -22,6 +22,7 @@ class Frame:
 
     path: Path
     at_ms: int
+    video: str = ""  # pictures of one have the same name here, and no other has it
 
 
 @dataclass(frozen=True, slots=True)

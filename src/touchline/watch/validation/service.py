@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
-from touchline.kernel.errors import Misconfigured, Unavailable
+from touchline.kernel.errors import Misconfigured, TouchlineError, Unavailable
 from touchline.media.engines.service import Engine
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded
 from touchline.media.sandbox import Sandbox
@@ -35,13 +35,21 @@ class Validator:
         self._sandbox = sandbox
         self._settings = settings
         self._local = Engine(sandbox, settings.reader)
+        self._preparing: asyncio.Task[None] | None = None
         self._engines = self._chosen(model)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *error: object) -> None:
+        if self._preparing:
+            await asyncio.wait([self._preparing])
         await self._local.close()
+
+    def prepare(self) -> None:
+        """Videos may be on their way: the embedded engine starts meanwhile, so that none of them waits for it."""
+        if self._settings.engine is not Choice.MODEL and (self._preparing is None or self._preparing.done()):
+            self._preparing = asyncio.create_task(self._start())
 
     async def judge(self, path: Path, facts: VideoFacts, expected_minute: int, heartbeat: Heartbeat) -> Verdict:
         """Raises Unavailable when no engine can tell."""
@@ -51,6 +59,13 @@ class Validator:
         except (InvalidMedia, MediaLimitExceeded) as error:
             return _damaged(error)
         return rules.decide(opinions, expected_minute, self._settings.tolerance)
+
+    async def _start(self) -> None:
+        """What is wrong is told once more to whoever asks the engine."""
+        try:
+            await self._local.start()
+        except TouchlineError as error:
+            logger.warning("[VALIDATE] the engine cannot be started", extra={"reason": str(error)})
 
     def _chosen(self, model: Asks | None) -> Sequence[Sees]:
         local = LocalEngine(self._sandbox, self._local)

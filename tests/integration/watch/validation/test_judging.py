@@ -5,22 +5,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
 import httpx
 import pytest
+from PIL import Image
 from pydantic import SecretStr
 
+from tests.support.owner import until
+from tests.support.pictures import BUG, broadcast_picture
 from tests.support.world import MINUTE, STARTS, day_of, post, served
 from tests.support.world_videos import LOOK, small
 from touchline.kernel.clock import ManualClock
 from touchline.kernel.errors import Misconfigured, Unavailable
+from touchline.media.engines.model import ReaderName
+from touchline.media.engines.service import Engine
 from touchline.media.sandbox import Sandbox
 from touchline.watch.language_model.client import ModelClient
 from touchline.watch.language_model.settings import ModelSettings
-from touchline.watch.validation.model import Verdict
+from touchline.watch.validation.engines import LocalEngine
+from touchline.watch.validation.model import Frame, Verdict
 from touchline.watch.validation.service import Validator
 from touchline.watch.validation.settings import Choice, ValidationSettings
 from touchline.world.application import Access, build_app
@@ -112,6 +118,33 @@ async def test_of_two_engines_one_may_be_away(sandbox: Sandbox, studio: Studio) 
         studio.at(WELL)
         advert, _ = await judged(validator, studio.advert)
         assert ({*advert.engines}, advert.rejected) == ({"local", "model"}, "not_football")
+
+
+@pytest.mark.parametrize(("down", "clock"), [(0, "67:42"), (270, "67:42"), (None, None)])
+async def test_the_clock_is_read_wherever_it_stands(
+    down: int | None, clock: str | None, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    """At the top, where it is looked for first, at the bottom, or nowhere."""
+    bug = None if down is None else replace(BUG, where=(BUG.where[0], BUG.where[1] + down))
+    Image.fromarray(broadcast_picture(bug, None)[:, :, ::-1]).save(tmp_path / "1.jpg", quality=95)
+    async with Engine(sandbox, ReaderName.RAPIDOCR) as engine:
+        sight = await LocalEngine(sandbox, engine).look(Frame(tmp_path / "1.jpg", 2_000, "video"))
+    assert sight.clock == clock
+
+
+async def test_an_engine_that_was_prepared_is_there_before_it_is_asked(sandbox: Sandbox) -> None:
+    async with Validator(sandbox, ValidationSettings()) as local:
+        local.prepare()
+        local.prepare()
+        engine = local._local
+        await until(lambda: asyncio.sleep(0, engine.process_id is not None))
+    assert engine.process_id is None
+
+
+async def test_a_model_needs_no_engine_here(sandbox: Sandbox, studio: Studio) -> None:
+    async with by_model(sandbox, studio) as validator:
+        validator.prepare()
+        assert validator._preparing is None
 
 
 async def test_what_is_no_video_is_rejected(sandbox: Sandbox, tmp_path: Path) -> None:
