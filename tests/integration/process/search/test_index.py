@@ -337,7 +337,7 @@ async def test_within_a_video_nothing_else_is_read(
         ours = {"tenant": library.tenant_id}
         await connection.execute(LARGE, ours)
         await connection.execute(ENTRIES, ours)
-    videos = await library.execute("SELECT video_id::text FROM process.search_entries ORDER BY relevance LIMIT 4")
+    rows = await library.execute("SELECT video_id::text FROM process.search_entries ORDER BY relevance LIMIT 4")
+    videos = [video for (video,) in rows]
     for sort in Sort:
-        touched = await fetched(library.database, library.tenant_id, "common", *(video for (video,) in videos), sort=sort)
-        assert touched == (0, 0, 0, 4)
+        assert await fetched(library.database, library.tenant_id, "common", *videos, sort=sort) == (0, 0, 0, 4)
