@@ -241,7 +241,7 @@ def _within(listing: Listing) -> str:
 
 def _high(listing: Listing) -> str:
     """Keys with such a value in any version: an index of the values finds them. Which version counts is seen later."""
-    column = SORTED_COLUMNS[listing.order]
+    column = "assumeNotNull(startup_ms)" if listing.order is Order.STARTUP_DESC else SORTED_COLUMNS[listing.order]
     most = f" AND {column} <= {{after_value:Int64}}" if listing.window.after else ""
     found = f"""SELECT start_day, workflow_session_id FROM session_rows
                     WHERE tenant_id = {{tenant_id:UUID}} AND start_day BETWEEN {{first_day:Date}} AND {{last_day:Date}}

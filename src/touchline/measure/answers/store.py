@@ -82,7 +82,7 @@ class AnswerStore:
             reach = await self._sums.reach(tenant_id, source.summed, _asked(source, order, window))
             if reach:
                 near = replace(listing, reach=reach)
-                found = _page(await self._rows(tenant_id, queries.page(near), values | _reach(near)), window)
+                found = _page(await self._rows(tenant_id, queries.page(near), {**values, **_reach(near)}), window)
                 if found.more:
                     return found
         return _page(await self._rows(tenant_id, queries.page(listing), values), window)
@@ -116,7 +116,7 @@ def _asked(source: Source, order: Order, window: Window) -> Asked:
     return Asked(column, window.size + 1, cast("tuple[date, date]", days), place)
 
 
-def _reach(listing: Listing) -> dict[str, object]:
+def _reach(listing: Listing) -> Mapping[str, object]:
     """What the statement uses of it."""
     if not listing.reach:
         return {}

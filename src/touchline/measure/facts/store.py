@@ -211,9 +211,10 @@ ALTER TABLE session_rows
 """
 
 ADD_INDEXES = """
--- Where high values are: a page of the slowest sessions reads few granules, not a column of all days.
+-- Where high values are: a page of the slowest sessions reads few granules, not a column of all days. What is not known
+-- would be higher than everything to an index.
 ALTER TABLE session_rows
-    ADD INDEX IF NOT EXISTS startup startup_ms TYPE minmax GRANULARITY 1,
+    ADD INDEX IF NOT EXISTS startup assumeNotNull(startup_ms) TYPE minmax GRANULARITY 1,
     ADD INDEX IF NOT EXISTS errors error_count TYPE minmax GRANULARITY 1,
     ADD INDEX IF NOT EXISTS swaps swap_count TYPE minmax GRANULARITY 1
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from uuid import UUID, uuid4
 
@@ -81,7 +81,7 @@ class SumStore:
         values = {"day": week.monday, "made": made, "days": list(week.days)}
         return await self._wrong(tenant_id, queries.disagrees(queries.WEEK), values)
 
-    async def _wrong(self, tenant_id: TenantId, sql: str, values: dict[str, object]) -> list[str]:
+    async def _wrong(self, tenant_id: TenantId, sql: str, values: Mapping[str, object]) -> list[str]:
         rows = (await self._analytics.within(tenant_id).query_arrow(sql, values)).to_pylist()
         return sorted({f"{row['by']} {row['key']}" for row in rows})
 
