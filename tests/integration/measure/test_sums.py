@@ -41,8 +41,8 @@ FILTERS = [
     Filter(search="pipeline-a"),
 ]
 ONE_MORE = """
-INSERT INTO session_sums (tenant_id, by, start_day, key, sessions, made)
-SELECT tenant_id, by, start_day, 'nobody', 1, made FROM session_sums
+INSERT INTO session_sums (tenant_id, by, days, start_day, key, sessions, made)
+SELECT tenant_id, by, days, start_day, 'nobody', 1, made FROM session_sums
 WHERE tenant_id = {tenant_id:UUID} AND start_day = {day:Date}
 LIMIT 1 BY made
 """

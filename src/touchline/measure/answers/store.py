@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
-from typing import Any, cast
+from typing import Any
 
 from touchline.kernel import TenantId
 from touchline.platform.clickhouse.client import Analytics
@@ -79,7 +78,7 @@ class AnswerStore:
         listing = Listing(source.where.sql, between, order, window)
         values = source.where.values | values | {"limit": window.size + 1}
         if source.summed and not window.from_the_end and not window.before:
-            reach = await self._sums.reach(tenant_id, source.summed, _asked(source, order, window))
+            reach = await self._sums.reach(tenant_id, source.summed, _asked(order, window))
             if reach:
                 near = replace(listing, reach=reach)
                 found = _page(await self._rows(tenant_id, queries.page(near), {**values, **_reach(near)}), window)
@@ -109,11 +108,10 @@ def _between(window: Window, order: Order) -> tuple[str, dict[str, object]]:
     return " AND ".join(parts), values
 
 
-def _asked(source: Source, order: Order, window: Window) -> Asked:
-    days, after = (source.where.values["first_day"], source.where.values["last_day"]), window.after
-    column = queries.SORTED_COLUMNS.get(order)
+def _asked(order: Order, window: Window) -> Asked:
+    column, after = queries.SORTED_COLUMNS.get(order), window.after
     place = behind(after.value if column else 0, after.start_ms) if after else None
-    return Asked(column, window.size + 1, cast("tuple[date, date]", days), place)
+    return Asked(column, window.size + 1, place)
 
 
 def _reach(listing: Listing) -> Mapping[str, object]:

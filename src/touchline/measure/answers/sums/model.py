@@ -41,7 +41,7 @@ class Summed:
     @property
     def values(self) -> dict[str, object]:
         key = {} if self.key is None else {"key": self.key}
-        return {"by": str(self.by), "made": list(self.days.values()), **key}
+        return {"by": str(self.by), "of_days": list(self.days), "made": list(self.days.values()), **key}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,6 @@ class Asked:
 
     column: str | None
     needed: int
-    days: tuple[date, date]
     behind: tuple[int, date] | None  # lower than this, or the same on an earlier day
 
 

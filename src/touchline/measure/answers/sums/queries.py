@@ -41,6 +41,7 @@ CREATE_SUMS = f"""
 CREATE TABLE IF NOT EXISTS session_sums (
     tenant_id UUID,
     by LowCardinality(String),
+    days UInt8,
     start_day Date,
     key LowCardinality(String),
     {_TALLY_COLUMNS}
@@ -49,7 +50,7 @@ CREATE TABLE IF NOT EXISTS session_sums (
     made_at DateTime64(3, 'UTC') DEFAULT now64(3)
 ) ENGINE = MergeTree
 PARTITION BY toYYYYMM(start_day)
-ORDER BY (tenant_id, by, key, start_day, made)
+ORDER BY (tenant_id, by, days, start_day, key, made)
 SETTINGS index_granularity = 128
 """
 
@@ -169,8 +170,8 @@ FROM (
 )
 """
 SUM = f"""
-INSERT INTO session_sums (tenant_id, start_day, made, {", ".join(NAMES)})
-SELECT {{tenant_id:UUID}}, {{day:Date}}, {{made:UUID}}, * FROM ({DAY})
+INSERT INTO session_sums (tenant_id, days, start_day, made, {", ".join(NAMES)})
+SELECT {{tenant_id:UUID}}, 1, {{day:Date}}, {{made:UUID}}, * FROM ({DAY})
 {SETTINGS}, max_threads = 1
 """
 
@@ -206,8 +207,8 @@ FROM (
 )
 """
 SUM_WEEK = f"""
-INSERT INTO session_sums (tenant_id, start_day, made, {", ".join(NAMES)})
-SELECT {{tenant_id:UUID}}, {{day:Date}}, {{made:UUID}}, * FROM ({WEEK})
+INSERT INTO session_sums (tenant_id, days, start_day, made, {", ".join(NAMES)})
+SELECT {{tenant_id:UUID}}, 7, {{day:Date}}, {{made:UUID}}, * FROM ({WEEK})
 SETTINGS max_threads = 1
 """
 
@@ -288,7 +289,7 @@ _FORGOTTEN = f"""made_at < now64(3) - toIntervalSecond({{after_s:UInt32}})
     )"""
 # Sums of the days that a question covers, of one key or of all.
 OF_DAYS = """tenant_id = {tenant_id:UUID} AND by = {by:String}
-    AND start_day BETWEEN {first_day:Date} AND {last_day:Date} AND made IN {made:Array(UUID)}"""
+    AND start_day IN {of_days:Array(Date)} AND made IN {made:Array(UUID)}"""
 OF_KEY = " AND key = {key:String}"
 
 REACH = """

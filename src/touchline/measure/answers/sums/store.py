@@ -12,7 +12,7 @@ from touchline.platform.clickhouse.store import ensure_schema
 
 from . import queries
 from .model import Asked, DueDay, Reach, Summed, Week
-from .rules import step
+from .rules import EVERY_DAY, step
 
 MODULE = "sums"
 MOST = 2**62
@@ -41,12 +41,10 @@ class SumStore:
 
     async def reach(self, tenant_id: TenantId, summed: Summed, asked: Asked) -> Reach | None:
         """None when sums know of too few sessions."""
-        last = asked.days[1] + timedelta(days=1)
-        below, before = asked.behind or (MOST, last)
+        below, before = asked.behind or (MOST, EVERY_DAY[0])
         values = {"below": below, "before": before, "needed": asked.needed}
-        values |= {"first_day": asked.days[0], "last_day": asked.days[1]}
         sql = queries.reach(asked.column, summed.key is not None)
-        rows = (await self._analytics.within(tenant_id).query_arrow(sql, values | summed.values)).to_pylist()
+        rows = (await self._analytics.within(tenant_id).query_arrow(sql, {**values, **summed.values})).to_pylist()
         if not rows:
             return None
         exact = asked.column is None or step(rows[0]["low"]) == 1
