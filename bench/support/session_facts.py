@@ -115,6 +115,12 @@ PLACES = """
 INSERT INTO session_places SELECT tenant_id, workflow_session_id, start_day FROM session_rows
 WHERE tenant_id = {tenant_id:UUID} AND start_day = {day:Date}
 """
+# As writers note them; under the last days they are still at work.
+DAYS_NOTED = """
+INSERT INTO session_days (tenant_id, start_day, begun, ended)
+SELECT tenant_id, start_day, 1, start_day < {last_day:Date} FROM session_rows
+WHERE tenant_id = {tenant_id:UUID} GROUP BY tenant_id, start_day
+"""
 HORIZON = "INSERT INTO event_horizons SELECT {tenant_id:UUID}, {at_ms:Int64}, 1"
 THERE = "SELECT count() AS rows FROM session_rows WHERE tenant_id = {tenant_id:UUID}"
 
@@ -135,6 +141,7 @@ async def fill(analytics: Analytics, tenant_id: TenantId, total: int, until_ms: 
     begun = first_ms // DAY_MS
     for day in range(begun, begun + DAYS + 1):
         await door.command(PLACES, {"day": _day(day)})
+    await door.command(DAYS_NOTED, {"last_day": _day(until_ms // DAY_MS - LAST_DAYS)})
     await door.command(HORIZON, {"at_ms": until_ms})
     print()
 

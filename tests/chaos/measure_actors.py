@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import sys
 from datetime import timedelta
@@ -15,6 +16,8 @@ from uuid import UUID
 
 from tests.support.sessions import RULES
 from touchline.kernel import TenantId
+from touchline.measure.answers.settings import AnswerSettings
+from touchline.measure.answers.sums.service import DaySums
 from touchline.measure.facts.service import FoldService
 from touchline.measure.facts.worker import FoldWorker
 from touchline.measure.ingest import importing
@@ -26,10 +29,12 @@ from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.endpoints import ClickHouseEndpoint
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.retry import retried_forever
 
 POSTGRES, CLICKHOUSE = "TOUCHLINE_CHAOS_DATABASE", "TOUCHLINE_CHAOS_CLICKHOUSE"
 TENANT = TenantId(UUID(int=7))
 SETTINGS = IngestSettings(fold_interval=timedelta(milliseconds=200), fold_records=200)
+logger = logging.getLogger(__name__)
 importing.RECORDS = 50  # many deliveries of few events
 
 
@@ -47,7 +52,18 @@ async def main(kind: str, *files: str) -> None:
                 await importing.import_file(ingest, TENANT, Path(file), lambda _: None)
         else:
             folds = FoldService(database, analytics, RULES, SETTINGS)
-            await FoldWorker(folds, ingest, wakeups).run()
+            await asyncio.gather(FoldWorker(folds, ingest, wakeups).run(), sum_days(analytics))
+
+
+async def sum_days(analytics: Analytics) -> None:
+    """Again and again, also in the middle of what is being written."""
+    sums = DaySums(analytics, AnswerSettings(sum_after=timedelta()))
+
+    async def turn() -> None:
+        await sums.run_pass()
+        await asyncio.sleep(SETTINGS.fold_interval.total_seconds())
+
+    await retried_forever(turn, SETTINGS.fold_interval, logger)
 
 
 if __name__ == "__main__":

@@ -32,14 +32,14 @@ async def written(analytics: Analytics, tenant_id: TenantId, facts: Sequence[Ses
     store = FactStore(analytics, tenant_id)
     earlier = [replace(one, session=_other(one.session)) for one in facts[::3]]
     moved = [replace(one, session=_later(one.session)) for one in facts[::10]]
-    await store.note(_places(earlier) | _places(moved) | _places(facts))
+    await store.note(places(earlier) | places(moved) | places(facts))
     await store.write(1, earlier, [])
     await store.write(2, moved, [])
-    await store.write(3, facts, _places(moved) - _places(facts))
+    await store.write(3, facts, places(moved) - places(facts))
     await store.set_horizon(3, NOW_MS)
 
 
-def _places(facts: Iterable[SessionFacts]) -> set[Placed]:
+def places(facts: Iterable[SessionFacts]) -> set[Placed]:
     return {Placed(one.session.workflow_session_id, start_day(one.session.session_start_ts)) for one in facts}
 
 

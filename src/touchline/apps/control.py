@@ -17,6 +17,7 @@ from touchline.gateway.media.follower import Follower
 from touchline.gateway.rest.app import build_app
 from touchline.gateway.rest.parts import GatewayParts
 from touchline.kernel import SystemClock, TouchlineError
+from touchline.measure.answers.sums.service import DaySums
 from touchline.media.sandbox import Sandbox
 from touchline.platform.events import queries
 from touchline.platform.events.archive import Archive
@@ -34,7 +35,7 @@ from .prepare import prepare
 from .running import Loop, Server, beside, on_stop_signal, process_name
 from .settings import Loaded, Settings
 
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 OBSERVE_EVERY = timedelta(seconds=10)
 LAST_REQUESTS = timedelta(seconds=5)  # well within the grace that the supervisor gives a role
 
@@ -56,7 +57,9 @@ def _loops(planes: Planes, settings: Settings) -> list[Loop]:
     log = PostgresLog(ground.database, ground.wakeups, archive)
     scanner = Scanner(ground.database, ground.objects, TenantOwners(ground.database), settings.serve, clock)
     scan = Task("scan the bucket", settings.serve.scan_interval, scanner.run_pass)
-    tasks = [*_tasks(ground.database, archive, settings), *planes.serve.tasks, scan]
+    sums = DaySums(ground.analytics, settings.answers)
+    summing = [Task("sum days of sessions", MINUTE, sums.run_pass), Task("tidy sums of days", HOUR, sums.tidy)]
+    tasks = [*_tasks(ground.database, archive, settings), *planes.serve.tasks, scan, *summing]
     return [
         Sequencer(ground.database, ground.wakeups, settings.events).run(),
         PeriodicRunner(ground.database, tasks, settings.periodic, process_name()).run(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from touchline.platform.clickhouse.client import Analytics
 
+from .answers.sums import store as sums
 from .facts import store as facts
 from .journal import store as journal
 from .lifecycle import store as lifecycle
@@ -11,5 +12,5 @@ from .supporting import store as supporting
 
 
 async def ensure_tables(analytics: Analytics) -> None:
-    for store in (lifecycle, journal, supporting, facts):
+    for store in (lifecycle, journal, supporting, facts, sums):
         await store.ensure_tables(analytics)

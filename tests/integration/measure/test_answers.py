@@ -31,6 +31,7 @@ from touchline.measure.answers.model import (
     Window,
 )
 from touchline.measure.answers.service import SessionAnswers
+from touchline.measure.answers.sums.rules import told
 from touchline.measure.sessions.model import SessionFacts, SessionRow
 from touchline.platform.clickhouse.client import Analytics
 
@@ -127,7 +128,8 @@ def tally(rows: Sequence[SessionRow]) -> Tally:
 
 def percentiles(rows: Sequence[SessionRow], metric: Metric) -> Percentiles:
     values = sorted(value for row in rows if (value := getattr(row, metric)) is not None)
-    levels = (values[ceil(share * len(values)) - 1] if values else None for share in (0.5, 0.9, 0.95, 0.99))
+    at = (ceil(share * len(values)) - 1 for share in (0.5, 0.9, 0.95, 0.99))
+    levels = (told(values[place], len(values)) if values else None for place in at)
     return Percentiles(len(values), *levels)
 
 

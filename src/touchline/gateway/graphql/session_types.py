@@ -41,7 +41,7 @@ class SessionSpan:
     last: datetime
 
 
-@strawberry.type(description="In milliseconds; each is a value that was measured. Null without any.")
+@strawberry.type(description="In milliseconds; of more than 100 values to within half a percent. Null without any.")
 class Percentiles:
     count: float
     p50: float | None

@@ -20,7 +20,6 @@ COLUMNS = {
     Dimension.GPU: "gpu_id",
     Dimension.WORKFLOW_TYPE: "workflow_type",
 }
-LONG_MS = 31 * 86_400_000
 LOWER_CASE = frozenset({"orchestrator_address"})  # as the facts keep it
 SEARCHED = (
     "workflow_session_id",
@@ -40,7 +39,6 @@ RANGE = """tenant_id = {tenant_id:UUID}
 class Condition:
     sql: str
     values: dict[str, object]
-    is_long: bool  # so long a time that all its values may not fit in memory
 
 
 def condition(wanted: Filter, covered: Range) -> Condition:
@@ -57,8 +55,7 @@ def condition(wanted: Filter, covered: Range) -> Condition:
         parts.append(_search())
         values["search"] = wanted.search.strip()
     parts += _bounds(wanted, values)
-    is_long = covered.until_ms - covered.since_ms > LONG_MS
-    return Condition("\n    AND ".join(parts), values, is_long)
+    return Condition("\n    AND ".join(parts), values)
 
 
 def days(covered: Range) -> tuple[date, date]:

@@ -76,7 +76,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Percentiles:
-    """Each is one of the measured values, in milliseconds; none without any."""
+    """In milliseconds; of more than 100 values to within half a percent; none without any."""
 
     count: int
     p50: float | None

@@ -1,6 +1,7 @@
-"""The statements behind charts and lists: one a question, each over the latest version of the tenant's sessions.
+"""The statements behind charts and lists, each over the latest version of the tenant's sessions.
 
-Invariant: FINAL leaves old versions and deleted rows out before anything is counted, whatever has been merged.
+Invariant: FINAL leaves old versions and deleted rows out before anything is counted, whatever has been merged. Where
+sums of days are used, their days are not read: a session is in the one or in the other.
 """
 
 # ruff: noqa: S608  what is put into the statements are constant names and conditions; values are bound
@@ -8,86 +9,117 @@ Invariant: FINAL leaves old versions and deleted rows out before anything is cou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from touchline.measure.sessions.model import SessionRow
 
-from .conditions import COLUMNS, Condition
+from .conditions import Condition
 from .model import Board, Dimension, Leaders, Metric, Order, Window
+from .sums.model import Reach, Summed
+from .sums.queries import OF_DAYS, OF_KEY, SETTINGS, TALLY, key, low, summed, told, units
+from .sums.rules import FEW
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
-A_LITTLE = 1e-10
-# Partitions are months of the day a session starts on, which is a part of the key: no row has versions in two.
-SETTINGS = "SETTINGS do_not_merge_across_partitions_select_final = 1"
-
-TALLY = """count() AS sessions,
-    sum(known_stream) AS known,
-    sum(startup_success) AS success,
-    sum(startup_excused) AS excused,
-    sum(startup_unexcused) AS unexcused,
-    countIf(swap_count > 0) AS swapped,
-    sum(error_count) AS errors"""
+_TALLY = ",\n    ".join(f"sum({name}) AS {name}" for name in TALLY)
 
 
-def percentiles(metric: Metric, is_long: bool, levels: Sequence[float] = LEVELS) -> str:
-    """How many have the metric, and the values that those shares of them do not exceed: exact either way.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What an answer is counted from: sessions, and sums of days where there are any."""
 
-    Keeping every value is quick. Over a long time only the different ones are kept, with how often they occur. Where
-    a share is a whole number of values the first function would take the next one: it is asked for a little less.
-    """
-    if is_long:
-        shares = ", ".join(map(str, levels))
-        values = f"quantilesExactWeightedIf({shares})(assumeNotNull({metric}), 1, {metric} IS NOT NULL)"
+    where: Condition
+    summed: Summed | None = None
+
+    @property
+    def values(self) -> dict[str, object]:
+        if not self.summed:
+            return self.where.values
+        return self.where.values | self.summed.values | {"others": self.summed.others}
+
+
+def _sessions(source: Source) -> str:
+    others = "\n    AND start_day IN {others:Array(Date)}" if source.summed else ""
+    return f"FROM session_rows FINAL\nWHERE {source.where.sql}{others}"
+
+
+def _sums(summed: Summed) -> str:
+    return f"FROM session_sums\nWHERE {OF_DAYS}{'' if summed.key is None else OF_KEY}"
+
+
+def _counted(source: Source, keys: tuple[str, str], metrics: Sequence[Metric]) -> str:
+    """Sessions, each as a small sum of its own where it stands beside sums. The keys are a session's, and a sum's."""
+    own, of_sum = keys
+    columns = [f"{sql} AS {name}" for name, sql in TALLY.items()]
+    columns += units(metrics) if source.summed else metrics
+    found = f"SELECT {own} AS group_key, {', '.join(columns)}\n{_sessions(source)}"
+    if source.summed:
+        names = [*TALLY, *summed(metrics)]
+        found += f"\nUNION ALL\nSELECT {of_sum} AS group_key, {', '.join(names)}\n{_sums(source.summed)}"
+    return f"FROM (\n{found}\n)"
+
+
+def percentiles(metric: Metric, source: Source, levels: Sequence[float] = LEVELS) -> str:
+    """How many have the metric, and the values that those shares of them do not exceed."""
+    shares = ", ".join(map(str, levels))
+    if source.summed:
+        count, few = f"sum({metric}_there)", f"groupArrayArray({FEW})({metric}_few)"
+        lows = f"quantilesExactWeightedArray({shares})({metric}_lows, {metric}_weights)"
     else:
-        shares = ", ".join(f"{level - A_LITTLE:.10f}" for level in levels)
-        values = f"quantilesExactIf({shares})(assumeNotNull({metric}), {metric} IS NOT NULL)"
-    return f"count({metric}) AS {metric}_count, {values} AS {metric}_levels"
+        count, few = f"count({metric})", f"groupArray({FEW})({metric})"
+        lows = f"quantilesExactWeighted({shares})({low(f'ifNull({metric}, 0)')}, toUInt32({metric} IS NOT NULL))"
+    return f"{count} AS {metric}_count, {told(count, few, lows, levels)} AS {metric}_levels"
 
 
-def _figures(where: Condition, metrics: Sequence[Metric]) -> str:
-    return ",\n    ".join([TALLY, *(percentiles(metric, where.is_long) for metric in metrics)])
+def _figures(source: Source, metrics: Sequence[Metric]) -> str:
+    return ",\n    ".join([_TALLY, *(percentiles(metric, source) for metric in metrics)])
 
 
-def summary(where: Condition, metrics: Sequence[Metric]) -> str:
-    return f"SELECT {_figures(where, metrics)}\nFROM session_rows FINAL\nWHERE {where.sql}\n{SETTINGS}"
+def summary(source: Source, metrics: Sequence[Metric]) -> str:
+    return f"SELECT {_figures(source, metrics)}\n{_counted(source, ('0', '0'), metrics)}\n{SETTINGS}"
 
 
-def series(where: Condition) -> str:
+def series(source: Source) -> str:
+    """Sums are by the hour here, and a step is whole hours."""
+    start = "intDiv({}, {{step_ms:Int64}}) * {{step_ms:Int64}}"
+    hour = "toInt64(toUInt16(start_day)) * 86400000 + toInt64(toUInt8(key)) * 3600000"
+    keys = start.format("session_start_ts"), start.format(f"({hour})")
     return f"""
-SELECT intDiv(session_start_ts, {{step_ms:Int64}}) * {{step_ms:Int64}} AS start_ms,
-    {TALLY},
-    {percentiles(Metric.STARTUP, where.is_long, (0.5, 0.95))}
-FROM session_rows FINAL
-WHERE {where.sql}
+SELECT group_key AS start_ms,
+    {_TALLY},
+    {percentiles(Metric.STARTUP, source, (0.5, 0.95))}
+{_counted(source, keys, [Metric.STARTUP])}
 GROUP BY start_ms
 ORDER BY start_ms
 LIMIT {{most:UInt32}}
 {SETTINGS}"""
 
 
-def distribution(where: Condition, metric: Metric) -> str:
+def distribution(source: Source, metric: Metric) -> str:
     """The bars as rows, and as their last one, without a place, the whole."""
+    found = (
+        f"SELECT assumeNotNull({metric}) AS value, toUInt32(1) AS weight\n{_sessions(source)} AND {metric} IS NOT NULL"
+    )
+    if source.summed:
+        of_sums = f"SELECT {metric}_lows, {metric}_weights\n{_sums(source.summed)}"
+        parts = f"{metric}_lows AS value, {metric}_weights AS weight"
+        found += f"\nUNION ALL\nSELECT value, weight FROM ({of_sums}) ARRAY JOIN {parts}"
+    lows = f"quantilesExactWeighted({', '.join(map(str, LEVELS))})({low('value')}, weight)"
     return f"""
-SELECT roundDown(toFloat64(assumeNotNull({metric})), {{edges:Array(Float64)}}) AS from_ms,
+SELECT roundDown(toFloat64(value), {{edges:Array(Float64)}}) AS from_ms,
     grouping(from_ms) AS whole,
-    {percentiles(metric, where.is_long)}
-FROM session_rows FINAL
-WHERE {where.sql}
-    AND {metric} IS NOT NULL
+    sum(weight) AS {metric}_count,
+    {told("sum(weight)", f"groupArray({FEW})(value)", lows, LEVELS)} AS {metric}_levels
+FROM (
+{found}
+)
 GROUP BY GROUPING SETS ((from_ms), ())
 ORDER BY whole, from_ms
 {SETTINGS}"""
 
 
-def key(by: Dimension) -> str:
-    if by is Dimension.HOUR:
-        return "leftPad(toString(intDiv(session_start_ts, 3600000) % 24), 2, '0')"
-    return f"nullIf({COLUMNS[by]}, '')"
-
-
-def breakdown(where: Condition, by: Dimension, metrics: Sequence[Metric]) -> str:
+def breakdown(source: Source, by: Dimension, metrics: Sequence[Metric]) -> str:
     order = "key" if by is Dimension.HOUR else "sessions DESC, key"
-    return _groups(where, by, metrics, f"sessions > 0\nORDER BY {order}")
+    return _groups(source, by, metrics, f"sessions > 0\nORDER BY {order}")
 
 
 _LEADING = {
@@ -97,21 +129,23 @@ _LEADING = {
 }
 
 
-def leaders(where: Condition, board: Board) -> str:
+def leaders(source: Source, board: Board) -> str:
     counted, order = _LEADING[board.kind]
     needed = {Metric.STARTUP} if board.kind is Leaders.SLOWEST else set[Metric]()
     metrics = [metric for metric in Metric if metric in needed.union(board.metrics)]
-    return _groups(where, board.by, metrics, f"{counted} > 0 AND sessions >= {{at_least:UInt32}}\nORDER BY {order}")
+    return _groups(source, board.by, metrics, f"{counted} > 0 AND sessions >= {{at_least:UInt32}}\nORDER BY {order}")
 
 
-def _groups(where: Condition, by: Dimension, metrics: Sequence[Metric], kept: str) -> str:
+def _groups(source: Source, by: Dimension, metrics: Sequence[Metric], kept: str) -> str:
     return f"""
-SELECT {key(by)} AS key,
-    {_figures(where, metrics)}
-FROM session_rows FINAL
-WHERE {where.sql}
-GROUP BY key
-HAVING {kept}
+SELECT nullIf(group_key, '') AS key, * EXCEPT group_key
+FROM (
+    SELECT group_key,
+        {_figures(source, metrics)}
+    {_counted(source, (key(by), "key"), metrics)}
+    GROUP BY group_key
+)
+WHERE {kept}
 LIMIT {{first:UInt32}}
 {SETTINGS}"""
 
@@ -135,32 +169,51 @@ DIGEST = "hex(sipHash128(workflow_session_id))"
 DIGEST_BYTES = "sipHash128(workflow_session_id)"  # sorts alike, and costs less
 
 
-def page(where: str, order: Order, between: str, window: Window) -> str:
+SORTED_COLUMNS = {
+    Order.STARTUP_DESC: "startup_ms",
+    Order.ERRORS_DESC: "error_count",
+    Order.SWAPS_DESC: "swap_count",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A part of a list: which sessions, between which places, and how far they reach if that is known."""
+
+    where: str
+    between: str
+    order: Order
+    window: Window
+    reach: Reach | None = None
+
+    @property
+    def direction(self) -> str:
+        return "ASC" if self.window.from_the_end else "DESC"
+
+
+def page(listing: Listing) -> str:
     """The keys of the page are found in few columns; only its rows are read whole. A row without an id: no rows.
 
     Of so few rows the versions are put together by hand: FINAL would read all columns of everything beside them.
     """
-    direction = "ASC" if window.from_the_end else "DESC"
-    value = ORDERED_BY[order]
+    direction, value = listing.direction, ORDERED_BY[listing.order]
     sorted_by = f"order_value {direction}, session_start_ts {direction}, digest {direction}"
     return f"""
-WITH (
-    SELECT count() FROM (SELECT 1 FROM session_rows FINAL WHERE {where} LIMIT {MOST_COUNTED})
-) AS total
+WITH {_total(listing)} AS total
 SELECT counted.total_count AS total_count, found.*
 FROM (SELECT total AS total_count) AS counted
 LEFT JOIN (
     SELECT * EXCEPT is_deleted
     FROM (
         SELECT {SESSION_COLUMNS},
-            {PARTS if window.with_parts else NO_PARTS},
+            {PARTS if listing.window.with_parts else NO_PARTS},
             {value} AS order_value, {DIGEST} AS digest, is_deleted
         FROM session_rows
         PREWHERE tenant_id = {{tenant_id:UUID}} AND (start_day, workflow_session_id) IN (
             SELECT start_day, workflow_session_id FROM session_rows FINAL
-            WHERE {where}
-                AND {between}
-                AND {_days(where, between, direction) if order is Order.LATEST else 1}
+            WHERE {listing.where}
+                AND {listing.between}
+                AND {_within(listing)}
             ORDER BY {value} {direction}, session_start_ts {direction}, {DIGEST_BYTES} {direction}
             LIMIT {{limit:UInt32}}
         )
@@ -173,15 +226,44 @@ ORDER BY {sorted_by}
 {SETTINGS}"""
 
 
-def _days(where: str, between: str, direction: str) -> str:
+def _total(listing: Listing) -> str:
+    if listing.reach and listing.reach.total >= MOST_COUNTED:
+        return f"toUInt64({MOST_COUNTED})"
+    return f"(SELECT count() FROM (SELECT 1 FROM session_rows FINAL WHERE {listing.where} LIMIT {MOST_COUNTED}))"
+
+
+def _within(listing: Listing) -> str:
+    """What a page does not reach is left out before sessions are sorted."""
+    if listing.order is not Order.LATEST:
+        return _high(listing) if listing.reach else "1"
+    return "start_day >= {reach_day:Date}" if listing.reach else _days(listing)
+
+
+def _high(listing: Listing) -> str:
+    """Keys with such a value in any version: an index of the values finds them. Which version counts is seen later."""
+    column = "assumeNotNull(startup_ms)" if listing.order is Order.STARTUP_DESC else SORTED_COLUMNS[listing.order]
+    most = f" AND {column} <= {{after_value:Int64}}" if listing.window.after else ""
+    found = f"""SELECT start_day, workflow_session_id FROM session_rows
+                    WHERE tenant_id = {{tenant_id:UUID}} AND start_day BETWEEN {{first_day:Date}} AND {{last_day:Date}}
+                        AND {column}"""
+    if not (listing.reach and listing.reach.day):
+        return f"(start_day, workflow_session_id) IN ({found} >= {{reach_low:Int64}}{most})"
+    return f"""(start_day, workflow_session_id) IN (
+                    {found} > {{reach_low:Int64}}{most}
+                    UNION ALL
+                    {found} = {{reach_low:Int64}}{most} AND start_day >= {{reach_day:Date}}
+                )"""
+
+
+def _days(listing: Listing) -> str:
     """The days that a page by time reaches into: few, and found in less than the rest of it needs of all days."""
-    sign, last = (">=", "min") if direction == "DESC" else ("<=", "max")
+    sign, last = (">=", "min") if listing.direction == "DESC" else ("<=", "max")
     return f"""start_day {sign} (
                     SELECT {last}(start_day) FROM (
                         SELECT start_day FROM session_rows FINAL
-                        WHERE {where}
-                            AND {between}
-                        ORDER BY start_day {direction}
+                        WHERE {listing.where}
+                            AND {listing.between}
+                        ORDER BY start_day {listing.direction}
                         LIMIT {{limit:UInt32}}
                     )
                 )"""

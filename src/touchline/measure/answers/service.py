@@ -42,8 +42,11 @@ from .model import (
     Timeline,
     Window,
 )
+from .queries import Source
 from .settings import AnswerSettings
 from .store import AnswerStore
+from .sums.rules import HOUR_S, by_weeks, grouping, part, weeks, whole_days
+from .sums.store import SumStore
 
 MOST_TIMELINES = 20
 NOTHING = Tally(0, 0, 0, 0, 0, 0, 0)
@@ -64,6 +67,7 @@ class SessionAnswers:
         clock: Clock | None = None,
     ) -> None:
         self._store = AnswerStore(analytics)
+        self._sums = SumStore(analytics)
         self._details = DetailStore(analytics, sessions or SessionSettings())
         self._intake = IntakeStore(analytics)
         self._exports = ExportStore(analytics)
@@ -71,17 +75,20 @@ class SessionAnswers:
         self._clock = clock or SystemClock()
 
     async def summary(self, tenant_id: TenantId, wanted: Filter, metrics: Sequence[Metric] = EVERY_METRIC) -> Summary:
-        return await self._store.summary(tenant_id, self._question(wanted).where, metrics)
+        return await self._store.summary(tenant_id, await self._source(tenant_id, wanted), metrics)
 
     async def series(self, tenant_id: TenantId, wanted: Filter, bucket_seconds: int | None = None) -> Series:
         question = self._question(wanted)
         seconds = rules.bucket_seconds(question.covered, bucket_seconds)
-        found = {bucket.start_ms: bucket for bucket in await self._store.series(tenant_id, question.where, seconds)}
+        source = Source(question.where)
+        if seconds % HOUR_S == 0:
+            source = await self._source(tenant_id, wanted, Dimension.HOUR, daily=True)
+        found = {bucket.start_ms: bucket for bucket in await self._store.series(tenant_id, source, seconds)}
         starts = rules.bucket_starts(question.covered, seconds)
         return Series(seconds, [found.get(start) or Bucket(start, NOTHING, None, None) for start in starts])
 
     async def distribution(self, tenant_id: TenantId, wanted: Filter, metric: Metric) -> Distribution:
-        return await self._store.distribution(tenant_id, self._question(wanted).where, metric)
+        return await self._store.distribution(tenant_id, await self._source(tenant_id, wanted), metric)
 
     async def breakdown(
         self,
@@ -91,16 +98,16 @@ class SessionAnswers:
         first: int,
         metrics: Sequence[Metric] = EVERY_METRIC,
     ) -> list[Group]:
-        first = rules.check_first(first)
-        return await self._store.breakdown(tenant_id, self._question(wanted).where, by, first, metrics)
+        first, source = rules.check_first(first), await self._source(tenant_id, wanted, by)
+        return await self._store.breakdown(tenant_id, source, by, first, metrics)
 
     async def leaders(self, tenant_id: TenantId, wanted: Filter, board: Board) -> list[Group]:
         rules.check_first(board.first)
         board = replace(board, at_least=min(max(board.at_least, 1), rules.MOST_AT_LEAST))
-        return await self._store.leaders(tenant_id, self._question(wanted).where, board)
+        return await self._store.leaders(tenant_id, await self._source(tenant_id, wanted, board.by), board)
 
     async def page(self, tenant_id: TenantId, wanted: Filter, order: Order, window: Window) -> SessionPage:
-        return await self._store.page(tenant_id, self._question(wanted).where, order, window)
+        return await self._store.page(tenant_id, await self._source(tenant_id, wanted, daily=True), order, window)
 
     async def session(self, tenant_id: TenantId, session_id: str) -> Session | None:
         return await self._store.session(tenant_id, session_id)
@@ -137,6 +144,21 @@ class SessionAnswers:
 
     async def quarantined(self, tenant_id: TenantId, window: QuarantineWindow) -> QuarantinePage:
         return await self._intake.quarantined(tenant_id, window)
+
+    async def _source(
+        self, tenant_id: TenantId, wanted: Filter, by: Dimension | None = None, *, daily: bool = False
+    ) -> Source:
+        """With those sums that know what is asked for and hold all that was written: of weeks, unless days matter."""
+        question, summed_by = self._question(wanted), grouping(wanted, by)
+        whole = whole_days(question.covered) if summed_by else None
+        known = await self._sums.fresh(tenant_id, *whole) if whole else None
+        if not summed_by or not known:
+            return Source(question.where)
+        found = part(summed_by, question.covered, known)
+        if not daily:
+            there = await self._sums.weeks(tenant_id, [week.name for week in weeks(known)])
+            found = replace(found, days=by_weeks(known, there))
+        return Source(question.where, found)
 
     def _question(self, wanted: Filter) -> Question:
         rules.check_texts(wanted)

@@ -1,4 +1,4 @@
-"""Settings of answers about sessions: how much time one of them covers, and how much one export holds."""
+"""Settings of answers about sessions: how much time one covers, how much an export holds, when days are summed."""
 
 from __future__ import annotations
 
@@ -16,3 +16,6 @@ class AnswerSettings(Section):
 
     largest_export: int = Field(default=1_000_000, ge=1)
     """How many sessions one export may hold."""
+
+    sum_after: Duration = Field(default=timedelta(minutes=1), ge=timedelta())
+    """How long nothing must have been written under a day before its sessions are summed for long answers."""

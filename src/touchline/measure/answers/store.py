@@ -1,4 +1,4 @@
-"""Reads answers about sessions from ClickHouse: one statement each, inside one tenant.
+"""Reads answers about sessions from ClickHouse, inside one tenant.
 
 Invariant: a question is bounded before it comes here, and every statement is bounded again by its own limit.
 """
@@ -6,13 +6,13 @@ Invariant: a question is bounded before it comes here, and every statement is bo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from touchline.kernel import TenantId
 from touchline.platform.clickhouse.client import Analytics
 
 from . import queries, rules
-from .conditions import Condition
 from .model import (
     Board,
     Bucket,
@@ -30,7 +30,11 @@ from .model import (
     Tally,
     Window,
 )
+from .queries import Listing, Source
 from .rows import session
+from .sums.model import Asked
+from .sums.rules import behind
+from .sums.store import SumStore
 
 MOST_EMPTY_DAYS = 8
 _NAMES = ("sessions", "known", "success", "excused", "unexcused", "swapped", "errors")
@@ -39,44 +43,49 @@ _NAMES = ("sessions", "known", "success", "excused", "unexcused", "swapped", "er
 class AnswerStore:
     def __init__(self, analytics: Analytics) -> None:
         self._analytics = analytics
+        self._sums = SumStore(analytics)
 
-    async def summary(self, tenant_id: TenantId, where: Condition, metrics: Sequence[Metric]) -> Summary:
-        [row] = await self._rows(tenant_id, queries.summary(where, metrics), where.values)
+    async def summary(self, tenant_id: TenantId, source: Source, metrics: Sequence[Metric]) -> Summary:
+        [row] = await self._rows(tenant_id, queries.summary(source, metrics), source.values)
         return Summary(_tally(row), _metrics(row))
 
-    async def series(self, tenant_id: TenantId, where: Condition, seconds: int) -> Sequence[Bucket]:
+    async def series(self, tenant_id: TenantId, source: Source, seconds: int) -> Sequence[Bucket]:
         """Those in which sessions start."""
-        values = where.values | {"step_ms": seconds * 1_000, "most": rules.MOST_BUCKETS}
-        rows = await self._rows(tenant_id, queries.series(where), values)
+        values = source.values | {"step_ms": seconds * 1_000, "most": rules.MOST_BUCKETS}
+        rows = await self._rows(tenant_id, queries.series(source), values)
         return [_bucket(row) for row in rows]
 
-    async def distribution(self, tenant_id: TenantId, where: Condition, metric: Metric) -> Distribution:
-        values = where.values | {"edges": list(rules.BAR_EDGES)}
-        *bars, whole = await self._rows(tenant_id, queries.distribution(where, metric), values)
+    async def distribution(self, tenant_id: TenantId, source: Source, metric: Metric) -> Distribution:
+        values = source.values | {"edges": list(rules.BAR_EDGES)}
+        *bars, whole = await self._rows(tenant_id, queries.distribution(source, metric), values)
         counts = {row["from_ms"]: row[f"{metric}_count"] for row in bars}
         return Distribution(metric, _percentiles(whole, metric), rules.bars_of(counts))
 
     async def breakdown(
-        self, tenant_id: TenantId, where: Condition, by: Dimension, first: int, metrics: Sequence[Metric]
+        self, tenant_id: TenantId, source: Source, by: Dimension, first: int, metrics: Sequence[Metric]
     ) -> list[Group]:
-        values = where.values | {"first": first}
-        rows = await self._rows(tenant_id, queries.breakdown(where, by, metrics), values)
+        values = source.values | {"first": first}
+        rows = await self._rows(tenant_id, queries.breakdown(source, by, metrics), values)
         return [_group(row) for row in rows]
 
-    async def leaders(self, tenant_id: TenantId, where: Condition, board: Board) -> list[Group]:
-        values = where.values | {"first": board.first, "at_least": board.at_least}
-        rows = await self._rows(tenant_id, queries.leaders(where, board), values)
+    async def leaders(self, tenant_id: TenantId, source: Source, board: Board) -> list[Group]:
+        values = source.values | {"first": board.first, "at_least": board.at_least}
+        rows = await self._rows(tenant_id, queries.leaders(source, board), values)
         return [_group(row) for row in rows]
 
-    async def page(self, tenant_id: TenantId, where: Condition, order: Order, window: Window) -> SessionPage:
+    async def page(self, tenant_id: TenantId, source: Source, order: Order, window: Window) -> SessionPage:
+        """What sums say of its reach is only where to look first: a page that does not fill up is looked for again."""
         between, values = _between(window, order)
-        sql = queries.page(where.sql, order, between, window)
-        rows = await self._rows(tenant_id, sql, where.values | values | {"limit": window.size + 1})
-        found = [session(row) for row in rows if row["workflow_session_id"]]
-        kept = found[: window.size]
-        return SessionPage(
-            kept[::-1] if window.from_the_end else kept, len(found) > window.size, rows[0]["total_count"]
-        )
+        listing = Listing(source.where.sql, between, order, window)
+        values = source.where.values | values | {"limit": window.size + 1}
+        if source.summed and not window.from_the_end and not window.before:
+            reach = await self._sums.reach(tenant_id, source.summed, _asked(order, window))
+            if reach:
+                near = replace(listing, reach=reach)
+                found = _page(await self._rows(tenant_id, queries.page(near), {**values, **_reach(near)}), window)
+                if found.more:
+                    return found
+        return _page(await self._rows(tenant_id, queries.page(listing), values), window)
 
     async def session(self, tenant_id: TenantId, session_id: str) -> Session | None:
         rows = await self._rows(tenant_id, queries.SESSION, {"session_id": session_id})
@@ -113,6 +122,26 @@ def _between(window: Window, order: Order) -> tuple[str, dict[str, object]]:
             parts.append(queries.between(name, sign, order))
             values |= _place(name, place)
     return " AND ".join(parts), values
+
+
+def _asked(order: Order, window: Window) -> Asked:
+    column, after = queries.SORTED_COLUMNS.get(order), window.after
+    place = behind(after.value if column else 0, after.start_ms) if after else None
+    return Asked(column, window.size + 1, place)
+
+
+def _reach(listing: Listing) -> Mapping[str, object]:
+    """What the statement uses of it."""
+    if not listing.reach:
+        return {}
+    low = {"reach_low": listing.reach.low} if listing.order in queries.SORTED_COLUMNS else {}
+    return low | ({"reach_day": listing.reach.day} if listing.reach.day else {})
+
+
+def _page(rows: Sequence[Mapping[str, Any]], window: Window) -> SessionPage:
+    found = [session(row) for row in rows if row["workflow_session_id"]]
+    kept = found[: window.size]
+    return SessionPage(kept[::-1] if window.from_the_end else kept, len(found) > window.size, rows[0]["total_count"])
 
 
 def _place(name: str, place: Place) -> dict[str, object]:

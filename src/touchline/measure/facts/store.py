@@ -17,8 +17,9 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from touchline.kernel import TenantId
 from touchline.measure.sessions.model import ParameterRow, SegmentRow, SessionFacts, SessionRow
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
-from touchline.platform.clickhouse.store import ensure_schema
+from touchline.platform.clickhouse.store import ensure_once, ensure_schema
 
+from .days_store import ADOPT, CREATE_DAYS, DayStore
 from .model import Concern, Placed
 from .rules import inserts, start_day
 
@@ -209,6 +210,18 @@ ALTER TABLE session_rows
     MODIFY SETTING min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 """
 
+ADD_INDEXES = """
+-- Where high values are: a page of the slowest sessions reads few granules, not a column of all days. What is not known
+-- would be higher than everything to an index.
+ALTER TABLE session_rows
+    ADD INDEX IF NOT EXISTS startup assumeNotNull(startup_ms) TYPE minmax GRANULARITY 1,
+    ADD INDEX IF NOT EXISTS errors error_count TYPE minmax GRANULARITY 1,
+    ADD INDEX IF NOT EXISTS swaps swap_count TYPE minmax GRANULARITY 1
+"""
+MAKE_INDEXES = """
+ALTER TABLE session_rows MATERIALIZE INDEX startup, MATERIALIZE INDEX errors, MATERIALIZE INDEX swaps
+"""
+
 SCHEMA = (
     CREATE_SESSIONS,
     CREATE_PLACES,
@@ -217,6 +230,9 @@ SCHEMA = (
     CREATE_SEGMENT_FACTS,
     CREATE_UPDATE_FACTS,
     MERGE_PAST_MONTHS,
+    CREATE_DAYS,
+    ADD_INDEXES,
+    MAKE_INDEXES,
 )
 
 
@@ -284,6 +300,7 @@ _HORIZONS = _arrow.schema([("tenant_id", _arrow.string()), ("greatest_ts", _arro
 
 async def ensure_tables(analytics: Analytics) -> None:
     await ensure_schema(analytics, MODULE, SCHEMA)
+    await ensure_once(analytics, f"{MODULE}/days", lambda: analytics.command(ADOPT))
 
 
 class FactStore:
@@ -293,6 +310,7 @@ class FactStore:
         self._analytics = analytics
         self._tenant_id = tenant_id
         self._own = analytics.within(tenant_id)
+        self._days = DayStore(analytics, tenant_id)
 
     async def places(self, session_ids: Sequence[str]) -> set[Placed]:
         rows = await self._rows(PLACES, session_ids=session_ids)
@@ -303,9 +321,13 @@ class FactStore:
         await self._analytics.insert_arrow("session_places", _arrow.Table.from_pylist(rows, schema=_PLACES))
 
     async def write(self, number: int, facts: Iterable[SessionFacts], gone: Iterable[Placed]) -> None:
-        """Each session whole, in few inserts: one takes a limited number of months."""
-        for table in await asyncio.to_thread(self._tables, number, facts, gone):
+        """Each session whole, in few inserts: one takes a limited number of months. Their days are noted around it."""
+        tables = await asyncio.to_thread(self._tables, number, facts, gone)
+        days = sorted({day for table in tables for day in table.column("start_day").to_pylist()})
+        await self._days.begin(days)
+        for table in tables:
             await self._analytics.insert_arrow("session_rows", table)
+        await self._days.end(days)
 
     async def concerned(self, concern: Concern) -> list[str]:
         rows = await self._rows(

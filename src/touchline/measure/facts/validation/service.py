@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from typing import Any, NamedTuple
 
 from touchline.kernel import TenantId
+from touchline.measure.answers.sums.rules import EVERY_DAY, weeks
+from touchline.measure.answers.sums.store import SumStore
 from touchline.measure.ingest.model import State
 from touchline.measure.ingest.store import BatchStore, Listed
 from touchline.platform.clickhouse.client import Analytics
@@ -22,6 +25,8 @@ PAGE = 1000
 BEHIND_ALL = "\x7f"  # names of deliveries are visible characters
 LISTED = "counters_add_up"
 LISTED_WHAT = "every record that was delivered is counted, once"
+SUMS = "sums_agree"
+SUMS_WHAT = "what is summed by day and week is what the sessions give"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ class Validation:
         async for portion in self._portions(tenant_id):
             for name in CHECKS:
                 findings[name] = findings[name].with_(await self._asked(tenant_id, name, portion, unfolded))
-        return [listed, *findings.values()]
+        return [listed, *findings.values(), await self._summed(tenant_id)]
 
     async def check(self, tenant_id: TenantId, name: str, unfolded: Sequence[str] = ()) -> Finding:
         """One promise. What is not folded yet may be without rows."""
@@ -106,6 +111,18 @@ class Validation:
             incomplete = _incomplete(page, there)
             finding = finding.with_(replace(finding, wrong=len(incomplete), examples=tuple(incomplete)))
         return finding, unfolded
+
+    async def _summed(self, tenant_id: TenantId) -> Finding:
+        """Day by day and week by week: those that answers are made of now."""
+        store, finding = SumStore(self._analytics), Finding(SUMS, SUMS_WHAT, 0, ())
+        known = await store.fresh(tenant_id, *EVERY_DAY)
+        for day, made in sorted(known.items()):
+            finding = finding.with_(_of_sum(day, await store.wrong_of_day(tenant_id, day, made)))
+        there = await store.weeks(tenant_id, [week.name for week in weeks(known)])
+        for week in weeks(known):
+            if made := there.get(week.name):
+                finding = finding.with_(_of_sum(week.monday, await store.wrong_of_week(tenant_id, week, made)))
+        return finding
 
     async def _asked(self, tenant_id: TenantId, name: str, portion: Portion, unfolded: Sequence[str]) -> Finding:
         promise, sql = CHECKS[name]
@@ -149,6 +166,11 @@ def _incomplete(page: Sequence[Listed], there: Mapping[str, There]) -> list[Exam
     ]
     unknown = sorted(there.keys() - listed)
     return wrong + [Example(one, f"{max(there[one])} records of no delivery") for one in unknown]
+
+
+def _of_sum(day: date, wrong: Sequence[str]) -> Finding:
+    examples = tuple(Example(day.isoformat(), what) for what in wrong[:MOST_EXAMPLES])
+    return Finding(SUMS, SUMS_WHAT, len(wrong), examples)
 
 
 def _nothing(name: str) -> Finding:

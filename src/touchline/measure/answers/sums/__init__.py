@@ -1,0 +1,1 @@
+"""Days that are over, summed once: what long answers are made of."""

@@ -1,0 +1,274 @@
+"""Answers with summed days beside answers without: two tenants have the same facts, and one of them has no sums."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from random import Random
+
+import pytest
+
+from tests.support.answering import HOUR_MS, NOW, made_up_facts, places
+from tests.support.events import new_tenant
+from touchline.kernel import TenantId
+from touchline.kernel.clock import ManualClock
+from touchline.measure.answers.model import Board, Dimension, Filter, Leaders, Metric, Order, Outcome, Window
+from touchline.measure.answers.service import SessionAnswers
+from touchline.measure.answers.sums.queries import SUM
+from touchline.measure.answers.sums.rules import EVERY_DAY, weeks
+from touchline.measure.answers.sums.store import SumStore
+from touchline.measure.facts.days_store import DayStore
+from touchline.measure.facts.rules import start_day
+from touchline.measure.facts.store import FactStore
+from touchline.measure.facts.validation.service import SUMS, Finding, Validation
+from touchline.measure.sessions.model import SessionFacts
+from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.postgres.database import Database
+
+AT_ONCE, ALL = timedelta(), 100_000
+FILTERS = [
+    Filter(),
+    Filter(gateway="gate-1"),
+    Filter(gateway=""),
+    Filter(orchestrator="0xAA"),
+    Filter(model="flux", gpu="g1"),
+    Filter(workflow_type="transcode"),
+    Filter(gpu="nobody's"),
+    Filter(outcome=Outcome.SUCCESS),
+    Filter(swapped=True),
+    Filter(metric=Metric.STARTUP, at_least_ms=200.0),
+    Filter(search="pipeline-a"),
+]
+ONE_MORE = """
+INSERT INTO session_sums (tenant_id, by, days, start_day, key, sessions, made)
+SELECT tenant_id, by, days, start_day, 'nobody', 1, made FROM session_sums
+WHERE tenant_id = {tenant_id:UUID} AND start_day = {day:Date}
+LIMIT 1 BY made
+"""
+Question = Callable[[TenantId, Filter], Awaitable[object]]
+
+
+class Both:
+    """Writes everything for two tenants, and sums days of the first alone."""
+
+    def __init__(self, analytics: Analytics, random: Random) -> None:
+        self.analytics, self.random = analytics, random
+        self.summed, self.plain = new_tenant(), new_tenant()
+        self.stores = [FactStore(analytics, tenant) for tenant in (self.summed, self.plain)]
+        self.sums = SumStore(analytics)
+        self.answers = SessionAnswers(analytics, clock=ManualClock(NOW))
+        self.shown: dict[str, SessionFacts] = {}
+        self.passes = 0
+
+    async def write(self, facts: Sequence[SessionFacts], gone: Collection[SessionFacts] = ()) -> None:
+        """As a pass does: a session that has moved or is gone is deleted where it was."""
+        self.passes += 1
+        before = [self.shown[one.session.workflow_session_id] for one in facts if _name(one) in self.shown]
+        left = (places(before) | places(gone)) - places(facts)
+        for store in self.stores:
+            await store.note(places(facts))
+            await store.write(self.passes, facts, left)
+        self.shown |= {_name(one): one for one in facts}
+        for one in gone:
+            del self.shown[_name(one)]
+
+    async def sum(self, share: float = 1.0) -> None:
+        for due in await self.sums.due(AT_ONCE, AT_ONCE, ALL):
+            if due.tenant_id == self.summed and self.random.random() < share:
+                await self.sums.sum(due)
+        for week in weeks(await self.sums.fresh(self.summed, *EVERY_DAY)):
+            if self.random.random() < share and not await self.sums.weeks(self.summed, [week.name]):
+                await self.sums.sum_week(self.summed, week)
+
+    async def fresh(self) -> set[date]:
+        return {*await self.sums.fresh(self.summed, *EVERY_DAY)}
+
+    async def compare(self, wanted: Filter) -> None:
+        for question in self.questions():
+            assert await question(self.summed, wanted) == await question(self.plain, wanted), wanted
+
+    def questions(self) -> list[Question]:
+        answers, by = self.answers, self.random.choice([*Dimension])
+        metric, kind = self.random.choice([*Metric]), self.random.choice([*Leaders])
+        seconds = self.random.choice([None, 1_800, 3_600, 7_200, 5 * 3_600, 86_400, 3 * 86_400])
+        window = Window(self.random.choice([1, 7, 60]), from_the_end=self.random.random() < 0.5)
+        order = self.random.choice([*Order])
+        return [
+            answers.summary,
+            lambda tenant, wanted: answers.series(tenant, wanted, seconds),
+            lambda tenant, wanted: answers.distribution(tenant, wanted, metric),
+            lambda tenant, wanted: answers.breakdown(tenant, wanted, by, 200),
+            lambda tenant, wanted: answers.leaders(tenant, wanted, Board(kind, by, at_least=2)),
+            lambda tenant, wanted: answers.page(tenant, wanted, order, window),
+        ]
+
+    def a_filter(self) -> Filter:
+        """Ends on days, on hours and in between."""
+        whole = NOW.replace(hour=0) + timedelta(days=1)
+        until = whole - timedelta(hours=self.random.choice([0, 12, 24, 36, 61])) - self.a_little()
+        since = until - timedelta(days=self.random.choice([1, 3, 7, 15])) + self.a_little()
+        return replace(self.random.choice(FILTERS), since=since, until=until)
+
+    def a_little(self) -> timedelta:
+        return timedelta(milliseconds=self.random.choice([0, 0, 1, HOUR_MS, HOUR_MS + 1]))
+
+    def changed(self, facts: SessionFacts) -> SessionFacts:
+        """A later version, here and there under another day."""
+        moved = self.random.choice([0, 0, 0, 1, 30]) * HOUR_MS
+        session = facts.session
+        return replace(
+            facts,
+            session=replace(
+                session,
+                session_start_ts=session.session_start_ts - moved,
+                startup_ms=self.random.choice([None, self.random.randrange(10**5)]),
+                gateway=self.random.choice(["gate-1", "gate-3", None]),
+                swap_count=self.random.randrange(3),
+            ),
+        )
+
+
+def _name(facts: SessionFacts) -> str:
+    return facts.session.workflow_session_id
+
+
+@pytest.mark.parametrize(("seed", "sessions"), [(1, 40), (2, 150), (3, 150), (4, 1_500), (5, 1_500)])
+async def test_sums_change_no_answer(analytics: Analytics, seed: int, sessions: int) -> None:
+    both = Both(analytics, Random(seed))
+    await both.write(made_up_facts(sessions, seed))
+    for _ in range(4):
+        await both.sum(both.random.choice([0.3, 1.0]))
+        for _ in range(3):
+            await both.compare(both.a_filter())
+        some = both.random.sample([*both.shown.values()], both.random.choice([1, 5, 40]))
+        await both.write(
+            [both.changed(one) for one in some], both.random.sample([*both.shown.values()], 2)[: len(some) - 1]
+        )
+        for _ in range(3):
+            await both.compare(both.a_filter())
+
+
+async def test_exactly_the_days_that_were_written_are_summed_again(analytics: Analytics) -> None:
+    both = Both(analytics, Random(1))
+    await both.write(made_up_facts(80, 1))
+    assert not await both.fresh()
+    await both.sum()
+    every = await both.fresh()
+    assert every == {start_day(one.session.session_start_ts) for one in both.shown.values()}
+    one = next(iter(both.shown.values()))
+    await both.write([one])
+    assert every - await both.fresh() == {start_day(one.session.session_start_ts)}
+    await both.sum()
+    assert await both.fresh() == every
+
+
+async def test_a_day_is_not_summed_while_it_is_written(analytics: Analytics) -> None:
+    both = Both(analytics, Random(2))
+    await both.write(made_up_facts(20, 2))
+    assert not [due for due in await both.sums.due(timedelta(hours=1), AT_ONCE, ALL) if due.tenant_id == both.summed]
+    await both.sum()
+    day = min(await both.fresh())
+    days = DayStore(analytics, both.summed)
+    await days.begin([day])
+    assert day not in await both.fresh()
+    assert not [due for due in await both.sums.due(AT_ONCE, timedelta(hours=1), ALL) if due.tenant_id == both.summed]
+    await both.sum()  # as after longer than a write can take
+    assert day in await both.fresh()
+    await days.end([day])  # it was only late
+    assert day not in await both.fresh()
+
+
+class Killed(Exception):
+    pass
+
+
+class Dying(Analytics):
+    """Writes through another one until it is killed, after so many inserts."""
+
+    def __init__(self, through: Analytics, inserts: int) -> None:
+        self._through, self._left = through, inserts
+
+    async def insert_arrow(self, table: str, rows: object) -> int:
+        if not self._left:
+            raise Killed
+        self._left -= 1
+        return await self._through.insert_arrow(table, rows)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("inserts", range(3))
+async def test_a_writer_that_dies_leaves_no_wrong_sum(analytics: Analytics, inserts: int) -> None:
+    """Before the rows, after them, and before their end is noted."""
+    both = Both(analytics, Random(inserts))
+    await both.write(made_up_facts(60, inserts))
+    await both.sum()
+    later = [both.changed(one) for one in [*both.shown.values()][:10]]
+    for tenant in (both.summed, both.plain):
+        store = FactStore(Dying(analytics, inserts), tenant)
+        with pytest.raises(Killed):
+            await store.write(2, later, places([*both.shown.values()][:10]) - places(later))
+    await both.compare(Filter(since=NOW - timedelta(days=12)))
+    both.passes = 2
+    await both.write(later)  # the pass is made again
+    await both.compare(Filter(since=NOW - timedelta(days=12)))
+    await both.sum()
+    await both.compare(Filter(since=NOW - timedelta(days=12)))
+
+
+async def test_a_sum_that_was_left_half_way_does_not_count(analytics: Analytics) -> None:
+    both = Both(analytics, Random(3))
+    await both.write(made_up_facts(40, 3))
+    own = analytics.within(both.summed)
+    for due in await both.sums.due(AT_ONCE, AT_ONCE, ALL):
+        if due.tenant_id == both.summed:
+            values = {"day": due.start_day, "made": "00000000-0000-4000-8000-000000000000"}
+            await own.command(SUM, values)
+    assert not await both.fresh()
+    await both.sum()
+    await both.sum()  # two at once would do no more
+    await both.compare(Filter(since=NOW - timedelta(days=12)))
+
+
+async def test_old_sums_are_forgotten_and_no_others(analytics: Analytics) -> None:
+    both = Both(analytics, Random(4))
+    await both.write(made_up_facts(40, 4))
+    await both.sum()
+    await both.write([*both.shown.values()][:5])
+    await both.sum()
+    kept = await both.fresh()
+    await both.sums.forget(timedelta(hours=1))
+    assert await _made(both) > len(kept)
+    await both.sums.forget(AT_ONCE)
+    assert await _made(both) == len(kept) + 1  # a week
+    await both.compare(Filter(since=NOW - timedelta(days=12)))
+
+
+async def test_validation_finds_a_sum_that_is_not_what_its_sessions_give(
+    database: Database, analytics: Analytics
+) -> None:
+    both = Both(analytics, Random(5))
+    await both.write(made_up_facts(60, 5))
+    await both.sum()
+    assert [week.monday for week in weeks(await both.sums.fresh(both.summed, *EVERY_DAY))]
+    validation = Validation(database, analytics)
+    assert (await sums_found(validation, both.summed)).wrong == 0
+    [day, *_] = sorted(await both.fresh())
+    name = next(iter(both.shown))
+    moved = replace(both.shown[name].session, session_start_ts=int(NOW.timestamp() * 1_000))
+    await both.write([replace(both.shown[name], session=moved)])
+    await both.sum()
+    assert (await sums_found(validation, both.summed)).wrong == 0
+    await analytics.within(both.summed).command(ONE_MORE, {"day": day})
+    found = await sums_found(validation, both.summed)
+    assert found.wrong
+    assert {example.id for example in found.examples} == {day.isoformat()}
+
+
+async def sums_found(validation: Validation, tenant_id: TenantId) -> Finding:
+    return next(finding for finding in await validation.run(tenant_id) if finding.name == SUMS)
+
+
+async def _made(both: Both) -> int:
+    sql = "SELECT uniqExact(start_day, made) AS made FROM session_sums WHERE tenant_id = {tenant_id:UUID}"
+    [row] = (await both.analytics.within(both.summed).query_arrow(sql)).to_pylist()
+    return row["made"]
