@@ -35,10 +35,10 @@ POSTGRES, CLICKHOUSE = "TOUCHLINE_CHAOS_DATABASE", "TOUCHLINE_CHAOS_CLICKHOUSE"
 TENANT = TenantId(UUID(int=7))
 SETTINGS = IngestSettings(fold_interval=timedelta(milliseconds=200), fold_records=200)
 logger = logging.getLogger(__name__)
-importing.RECORDS = 50  # many deliveries of few events
 
 
 async def main(kind: str, *files: str) -> None:
+    importing.RECORDS = 50  # many deliveries of few events
     wakeups = Wakeups(os.environ[POSTGRES], [CHANNEL])
     endpoint = ClickHouseEndpoint(**json.loads(os.environ[CLICKHOUSE]))
     async with (
