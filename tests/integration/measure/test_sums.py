@@ -133,7 +133,7 @@ def _name(facts: SessionFacts) -> str:
     return facts.session.workflow_session_id
 
 
-@pytest.mark.parametrize(("seed", "sessions"), [(1, 40), (2, 150), (3, 150), (4, 1_500), (5, 1_500)])
+@pytest.mark.parametrize(("seed", "sessions"), [(1, 40), (3, 150), (5, 1_500)])
 async def test_sums_change_no_answer(analytics: Analytics, seed: int, sessions: int) -> None:
     both = Both(analytics, Random(seed))
     await both.write(made_up_facts(sessions, seed))
