@@ -33,6 +33,7 @@ SHARES = {"procrastinate": 10, "dbos": 40}  # of the jobs: they take longer
 LATENCY_JOBS = 400
 FEW = 500  # jobs that warm a queue up
 FEWEST = 1_000  # waiting while claims are timed
+LEAST_MOST = 10_000
 WARM_UP = 10  # jobs of each queue that are not counted: they open and warm its connections
 TENANT = "00000000-0000-0000-0000-000000000007"
 Figures = dict[str, float | str]
@@ -261,6 +262,8 @@ def main() -> None:
     parser.add_argument("--only-claims", action="store_true", help="nothing beside other queues")
     parser.add_argument("--most", type=int, default=1_000_000, help="how many wait at most while claims are timed")
     arguments = parser.parse_args()
+    if arguments.most < LEAST_MOST:
+        parser.error(f"--most: at least {LEAST_MOST:,}, or too few are left to claim beside an old transaction")
     report("queue-claims" if arguments.only_claims else "queue", asyncio.run(measure(arguments)))
 
 
