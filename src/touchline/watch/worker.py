@@ -33,7 +33,6 @@ from .monitor.workflow import MonitorWorkflow
 WORKFLOWS = (IngestWorkflow, MonitorWorkflow, RAGWorkflow, TwitterWorkflow, DownloadWorkflow, UploadWorkflow)
 HEAVY = frozenset(call.name for call in vars(downloads).values() if isinstance(call, Call) and call.heavy)
 LIGHT_AT_ONCE = 40
-REMEMBERED = 250  # workflows that stay in memory; one that is not among them is replayed when it goes on
 LAST_MOMENT = timedelta(seconds=5)  # within the grace that the supervisor gives a role
 BUILD = f"touchline-{__version__}"  # else all modules are hashed at each start
 DEFINITION = "__temporal_activity_definition"
@@ -101,7 +100,6 @@ def _workers(client: Client, hands: Hands) -> Iterable[Worker]:
         activities=hands.light,
         workflow_runner=workflow_runner(),
         max_concurrent_activities=LIGHT_AT_ONCE,
-        max_cached_workflows=REMEMBERED,
         graceful_shutdown_timeout=LAST_MOMENT,
         build_id=BUILD,
     )
