@@ -10,9 +10,12 @@ import pytest
 from psycopg.errors import UniqueViolation
 
 from tests.support.events import new_tenant
+from tests.support.postgres import PostgresServer
 from touchline.kernel.errors import LeaseLost
 from touchline.kernel.trace import tracing
-from touchline.platform.postgres.database import Transaction
+from touchline.platform.postgres import migrations
+from touchline.platform.postgres.database import Database, Transaction
+from touchline.platform.postgres.migrations import migrate
 from touchline.process.queue import queries
 from touchline.process.queue.alerts.store import AlertStore
 from touchline.process.queue.model import Done, Failure, Job, JobStatus, JobType, Order
@@ -22,6 +25,7 @@ from touchline.process.queue.service import Queue, enqueue
 from .conftest import World, original_path
 
 TRANSCODE = [JobType.TRANSCODE]
+SLIPS_OF_CLAIMS = 24  # the migration
 AWAY = Failure("Unavailable", "the object store is away", retryable=True)
 NOT_A_VIDEO = Failure("NotAVideo", "this is not a video", retryable=False)
 
@@ -392,3 +396,25 @@ async def test_a_long_queue_is_not_counted_by_everybody_who_asks(world: World) -
     depths = {most: {each.job_type: each.queued for each in found}["transcode"] for most, found in by_limit.items()}
     assert depths == {2: 3, 4: 3, 5: 4}
     assert {each.job_type for each in by_limit[2]} == set(JobType)
+
+
+# --- updates
+
+
+async def test_what_runs_while_slips_change_is_still_found(any_server: PostgresServer) -> None:
+    """Jobs of two tenants were claimed by a version that left a slip for each of them."""
+    files = migrations.read(migrations.folder())
+    before = [file for file in files if file.migration.schema != "process" or file.migration.number < SLIPS_OF_CLAIMS]
+    async with any_server.empty_database() as endpoint:
+        await migrate(endpoint.owner_url, before)
+        async with Database(endpoint.worker_url) as database:
+            worlds = [World(endpoint, database, new_tenant()) for _ in range(2)]
+            jobs = {(await each.enqueue()).id for each in worlds for _ in range(2)}
+            assert {job.id for job in await worlds[0].queue("one").claim(TRANSCODE, 4)} == jobs
+            await migrate(endpoint.owner_url, files)
+            assert {job.id for job in await worlds[0].queue("one").held()} == jobs
+            for each in worlds:
+                await each.expire_leases()
+            taken = {job.id for _ in jobs if (job := await worlds[0].queue("another").reclaim())}
+            assert taken == jobs
+            assert await worlds[0].queue("another").reclaim() is None
