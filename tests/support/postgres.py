@@ -16,7 +16,7 @@ from touchline.platform.postgres.migrations import migrate
 from touchline.platform.postgres.roles import LOGIN_ROLES, ensure_database, ensure_roles
 
 TEMPLATE = "touchline_template"
-# Whatever a test could have built, dropped or altered, hashed as it lies there: as text it takes several times as long.
+# Whatever a test could have built, dropped or altered, hashed as it lies there: as text it takes twice as long.
 SHAPE = """
 SELECT concat_ws(' ', count(*), sum(part)) FROM (
   SELECT hash_record_extended(

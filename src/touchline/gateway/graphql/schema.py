@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable
-from functools import cache
-from typing import cast
+from collections.abc import Awaitable, Callable
 
 import strawberry
 from graphql import GraphQLError
@@ -83,12 +81,6 @@ class Schema(strawberry.Schema):
 
 
 def build_schema(settings: GraphqlSettings) -> Schema:
-    """Holds nothing but the settings: whoever has the same shares it, as making it takes a tenth of a second."""
-    return _schema(cast("Hashable", settings))  # as every section is, which their common base says
-
-
-@cache
-def _schema(settings: GraphqlSettings) -> Schema:
     return Schema(
         Query,
         Mutation,
