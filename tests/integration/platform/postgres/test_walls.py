@@ -126,7 +126,7 @@ async def test_thousands_of_interleavings_through_few_connections_leak_nothing(a
             else:
                 assert await values_of(database, tenant) == {str(tenant)}
 
-        plan = [(chance.choice(tenants), chance.randrange(6)) for _ in range(2000)]
+        plan = [(chance.choice(tenants), chance.randrange(6)) for _ in range(4000)]
         async with asyncio.TaskGroup() as group:
             for lane in range(12):
                 group.create_task(in_turn([visit(*step) for step in plan[lane::12]]))
