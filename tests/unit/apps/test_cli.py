@@ -24,6 +24,13 @@ run(["--help"])
 print(*(set(sys.modules) - before), file=sys.stderr)
 """
 
+LEAVE_WITH_TEMPORAL = """
+import atexit, temporalio.client
+from touchline.apps.cli import main
+atexit.register(print, "the interpreter is taken apart")
+main(["version"])
+"""
+
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -147,3 +154,9 @@ def test_the_module_is_the_same_command() -> None:
 def test_a_table_lines_up_and_its_last_column_runs_free(capsys: pytest.CaptureFixture[str]) -> None:
     output.show_table(("NAME", "STATE", "NOTE"), [("postgres", "ready", "a long note"), ("objects", "", "")])
     assert capsys.readouterr().out == "NAME      STATE  NOTE\npostgres  ready  a long note\nobjects\n"
+
+
+def test_threads_of_temporal_never_meet_an_interpreter_that_is_taken_apart() -> None:
+    """They would abort the process, or hang it: now and then, so that the cause is what is looked at."""
+    result = subprocess.run([sys.executable, "-c", LEAVE_WITH_TEMPORAL], check=True, capture_output=True, text=True)
+    assert (result.stdout, result.stderr) == (f"{__version__}\n", "")

@@ -5,11 +5,13 @@ Invariant: every way out has a documented exit code and says what happened, why,
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated, Any
+from contextlib import suppress
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -84,7 +86,20 @@ def version(as_json: AsJson = False) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    if "temporalio.client" in sys.modules:
+        _leave_at_once(code)
+    sys.exit(code)
+
+
+def _leave_at_once(code: int) -> NoReturn:
+    """Nobody can end the threads of Temporal's library. One that has something to tell while the interpreter is taken
+    apart aborts the process, or waits for ever (temporalio/sdk-python, issue 300)."""
+    logging.shutdown()
+    with suppress(BrokenPipeError):  # who has read enough has gone
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
