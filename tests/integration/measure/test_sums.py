@@ -1,7 +1,11 @@
-"""Answers with summed days beside answers without: two tenants have the same facts, and one of them has no sums."""
+"""Answers with summed days beside answers without: two tenants have the same facts, and one of them has no sums.
+
+`TOUCHLINE_CHAOS=full` asks every question of every range; else half of them are chosen by the seed.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
@@ -27,6 +31,7 @@ from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 
 AT_ONCE, ALL = timedelta(), 100_000
+ASKED = 6 if os.environ.get("TOUCHLINE_CHAOS") == "full" else 3
 FILTERS = [
     Filter(),
     Filter(gateway="gate-1"),
@@ -85,7 +90,7 @@ class Both:
         return {*await self.sums.fresh(self.summed, *EVERY_DAY)}
 
     async def compare(self, wanted: Filter) -> None:
-        for question in self.questions():
+        for question in self.random.sample(self.questions(), ASKED):
             assert await question(self.summed, wanted) == await question(self.plain, wanted), wanted
 
     def questions(self) -> list[Question]:
@@ -133,6 +138,7 @@ def _name(facts: SessionFacts) -> str:
     return facts.session.workflow_session_id
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize(("seed", "sessions"), [(1, 40), (3, 150), (5, 1_500)])
 async def test_sums_change_no_answer(analytics: Analytics, seed: int, sessions: int) -> None:
     both = Both(analytics, Random(seed))
@@ -141,7 +147,7 @@ async def test_sums_change_no_answer(analytics: Analytics, seed: int, sessions: 
         await both.sum(both.random.choice([0.3, 1.0]))
         for _ in range(3):
             await both.compare(both.a_filter())
-        some = both.random.sample([*both.shown.values()], both.random.choice([1, 5, 40]))
+        some = both.random.sample([*both.shown.values()], both.random.choice([1, 5, 30]))
         await both.write(
             [both.changed(one) for one in some], both.random.sample([*both.shown.values()], 2)[: len(some) - 1]
         )

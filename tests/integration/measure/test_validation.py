@@ -121,11 +121,11 @@ async def test_every_portion_is_asked(
     wrong = [session(startup_ms=-1)(facts) for facts in facts_of(records).values()]
     nobody = [session(workflow_session_id=name)(wrong[0]) for name in ("0", "b|s", "ü")]  # nowhere noted
     await store.write(1000, [*wrong, *nobody], [])
-    found = {finding.name: finding for finding in await validation.run(measuring.tenant_id)}
-    assert (found["no_negative_metric"].wrong, found["rows_have_events"].wrong) == (9, 3)
-    assert [one.id for one in found["rows_have_events"].examples] == ["0", "b|s", "ü"]
+    assert (await validation.check(measuring.tenant_id, "no_negative_metric")).wrong == 9
+    unknown = await validation.check(measuring.tenant_id, "rows_have_events")
+    assert (unknown.wrong, [one.id for one in unknown.examples]) == (3, ["0", "b|s", "ü"])
     await store.write(1001, [], [place_of(one) for one in wrong])
-    [lost] = [finding for finding in await validation.run(measuring.tenant_id) if finding.name == "events_have_rows"]
+    lost = await validation.check(measuring.tenant_id, "events_have_rows")
     assert (lost.wrong, {one.found for one in lost.examples}) == (6, {"4 events"})
 
 
