@@ -17,20 +17,25 @@ from tests.support.answering import HOUR_MS, NOW, made_up_facts, places
 from tests.support.events import new_tenant
 from touchline.kernel import TenantId
 from touchline.kernel.clock import ManualClock
+from touchline.kernel.errors import LimitExceeded
 from touchline.measure.answers.model import Board, Dimension, Filter, Leaders, Metric, Order, Outcome, Window
 from touchline.measure.answers.service import SessionAnswers
+from touchline.measure.answers.settings import AnswerSettings
+from touchline.measure.answers.sums import service
 from touchline.measure.answers.sums.queries import SUM
 from touchline.measure.answers.sums.rules import EVERY_DAY, weeks
+from touchline.measure.answers.sums.service import DaySums
 from touchline.measure.answers.sums.store import SumStore
 from touchline.measure.facts.days_store import DayStore
 from touchline.measure.facts.rules import start_day
 from touchline.measure.facts.store import FactStore
 from touchline.measure.facts.validation.service import SUMS, Finding, Validation
 from touchline.measure.sessions.model import SessionFacts
-from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.clickhouse.client import Analytics, ArrowTable, Parameters
 from touchline.platform.postgres.database import Database
 
 AT_ONCE, ALL = timedelta(), 100_000
+NONE: Parameters = {}
 ASKED = 6 if os.environ.get("TOUCHLINE_CHAOS") == "full" else 3
 FILTERS = [
     Filter(),
@@ -219,6 +224,39 @@ async def test_a_writer_that_dies_leaves_no_wrong_sum(analytics: Analytics, inse
     await both.compare(Filter(since=NOW - timedelta(days=12)))
     await both.sum()
     await both.compare(Filter(since=NOW - timedelta(days=12)))
+
+
+class Cramped(Analytics):
+    """Has too little memory for the sums of these days."""
+
+    def __init__(self, through: Analytics, days: Collection[date]) -> None:
+        self._through, self._days = through, days
+
+    async def query_arrow(self, sql: str, parameters: Parameters = NONE) -> ArrowTable:
+        return await self._through.query_arrow(sql, parameters)
+
+    async def command(self, sql: str, parameters: Parameters = NONE) -> None:
+        if sql == SUM and parameters["day"] in self._days:
+            raise LimitExceeded("too little memory")
+        await self._through.command(sql, parameters)
+
+
+async def test_days_that_are_too_large_hold_up_no_others(analytics: Analytics, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "MOST_DAYS", 2)
+    both = Both(analytics, Random(6))
+    day_of = {_name(one): start_day(one.session.session_start_ts) for one in made_up_facts(80, 6)}
+    days = sorted({*day_of.values()})[-4:]
+    await both.write([one for one in made_up_facts(80, 6) if day_of[_name(one)] in days])
+    large = {*days[-3:]}
+    passes = DaySums(Cramped(analytics, large), AnswerSettings(sum_after=AT_ONCE))
+    while await passes.run_pass():
+        pass
+    assert await both.fresh() == {*days} - large
+    large.clear()
+    await both.write([*both.shown.values()])
+    while await passes.run_pass():
+        pass
+    assert await both.fresh() == {*days}
 
 
 async def test_a_sum_that_was_left_half_way_does_not_count(analytics: Analytics) -> None:

@@ -14,6 +14,7 @@ from touchline.measure.answers.settings import AnswerSettings
 from touchline.platform.clickhouse.client import Analytics
 
 from .metrics import SUMMED_DAYS
+from .model import DueDay
 from .rules import EVERY_DAY, weeks
 from .store import SumStore
 
@@ -28,19 +29,22 @@ class DaySums:
     def __init__(self, analytics: Analytics, settings: AnswerSettings | None = None) -> None:
         self._store = SumStore(analytics)
         self._settings = settings or AnswerSettings()
+        self._too_large = set[DueDay]()
 
     async def run_pass(self) -> bool:
-        """Some days; whether more are waiting. One that is too large for its sum is read row by row, as before."""
-        due = await self._store.due(self._settings.sum_after, LONGEST_WRITE, MOST_DAYS)
-        summed = 0
-        for day in due:
+        """Some days; whether more are waiting. One that is too large for its sum is read row by row, as before, and
+        left alone until it is written again."""
+        due = await self._store.due(self._settings.sum_after, LONGEST_WRITE, MOST_DAYS + len(self._too_large))
+        self._too_large.intersection_update(due)
+        waiting = [day for day in due if day not in self._too_large][:MOST_DAYS]
+        for day in waiting:
             try:
                 await self._store.sum(day)
-                summed += 1
+                SUMMED_DAYS.inc()
             except LimitExceeded:
                 logger.exception("a day is too large to be summed", extra={"day": day.start_day.isoformat()})
-        SUMMED_DAYS.inc(summed)
-        return summed == MOST_DAYS or await self._sum_weeks()
+                self._too_large.add(day)
+        return len(waiting) == MOST_DAYS or await self._sum_weeks()
 
     async def _sum_weeks(self) -> bool:
         """When there are no more days: a week counts only as long as all of its days do."""
