@@ -132,7 +132,24 @@ def goal(*, complete: bool = True, absences: int = 0, wait_s: float | None = 60,
     ],
 )
 def test_completion(case: str, status: str, goals: list[GoalFacts], verdict: Completion) -> None:
-    assert rules.completion(status, goals, 3) is verdict, case
+    is_over = rules.is_over(status, KICK_OFF, KICK_OFF + 2 * HOUR, SETTINGS)
+    assert rules.completion(is_over, goals, 3) is verdict, case
+
+
+@pytest.mark.parametrize(
+    ("case", "status", "active_for", "over"),
+    [
+        ("played", "2H", 2 * HOUR, False),
+        ("held up for two days, then played", "2H", 53 * HOUR, False),
+        ("left in play by the feed", "2H", 54 * HOUR, True),
+        ("nobody has followed it yet", "2H", None, False),
+        ("held up", "SUSP", 72 * HOUR, False),
+        ("finished", "FT", 2 * HOUR, True),
+    ],
+)
+def test_a_match_is_not_played_for_days(case: str, status: str, active_for: timedelta | None, over: bool) -> None:
+    since = KICK_OFF - active_for if active_for else None
+    assert rules.is_over(status, since, KICK_OFF, SETTINGS) is over, case
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ class MonitorActivities:
                 if found is None:
                     return FixtureOutcome(fixture_id, STALE, ok=False)
                 recorded = await service.refresh(transaction, found, self.ground.clock.now(), self.settings)
-            if found.status in rules.FINISHED:
+            if recorded and recorded.is_over:
                 finished.append(fixture_id)
             return FixtureOutcome(fixture_id, recorded.stage if recorded else MISSING, ok=recorded is not None)
 
