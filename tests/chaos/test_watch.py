@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from tests.chaos.conftest import Chaos
 from tests.support.installation import Installation, temporary_installation
 from touchline.platform.stack.leftovers import find_leftovers
 
+BETWEEN_DEATHS_S = 3
 PARTS = ["watch", "browser", "temporal", "postgres", "objects"]
 DAY = """
 name: One goal that stands, one that does not
@@ -55,10 +56,9 @@ def test_a_day_ends_as_it_truly_was_whoever_dies(tmp_path: Path, chaos: Chaos) -
             assert process.stdout
             assert process.stderr
             told = beside.submit(document, process.stdout)
-            lines = iter(process.stderr.readline, "")
-            for part in deaths(lines, dying):
-                kill(fresh, part)
             try:
+                wait_for_goal(process.stderr)
+                kill_one_by_one(fresh, dying, told)
                 check(told.result())
                 if chaos.full:
                     by_hand(fresh.run)
@@ -69,14 +69,19 @@ def test_a_day_ends_as_it_truly_was_whoever_dies(tmp_path: Path, chaos: Chaos) -
         assert not find_leftovers(fresh.folder)
 
 
-def deaths(lines: Iterator[str], dying: list[str]) -> Iterator[str]:
-    """One with each thing that is told of a goal."""
+def wait_for_goal(lines: Iterable[str]) -> None:
+    """Until something is told of one."""
     for line in lines:
         assert not line.startswith("error"), line + "".join(lines)
         if "': " in line:
-            yield dying.pop(0)
-        if not dying:
             return
+
+
+def kill_one_by_one(fresh: Installation, dying: list[str], told: Future[Any]) -> None:
+    for part in dying:
+        assert not told.done(), f"the day was over before {part} died"
+        kill(fresh, part)
+        wait([told], BETWEEN_DEATHS_S)
 
 
 def kill(fresh: Installation, part: str) -> None:
