@@ -33,7 +33,7 @@ from touchline.platform.retry import retried_forever
 
 POSTGRES, CLICKHOUSE = "TOUCHLINE_CHAOS_DATABASE", "TOUCHLINE_CHAOS_CLICKHOUSE"
 TENANT = TenantId(UUID(int=7))
-SETTINGS = IngestSettings(fold_interval=timedelta(milliseconds=200), fold_records=200)
+SETTINGS = IngestSettings(fold_interval=timedelta(milliseconds=200), fold_gather=timedelta(0), fold_records=200)
 logger = logging.getLogger(__name__)
 
 

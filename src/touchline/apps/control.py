@@ -65,6 +65,7 @@ def _loops(planes: Planes, settings: Settings) -> list[Loop]:
         PeriodicRunner(ground.database, tasks, settings.periodic, process_name()).run(),
         Follower(log, planes.media.places, settings.events.poll_interval).run(),
         *(Consumer(ground.database, log, handler, settings.events).run() for handler in planes.handlers),
+        *(Consumer(ground.database, log, feed, settings.events, settings.events.gather).run() for feed in planes.feeds),
         planes.folds.run(),
         _observe(ground.database, settings),
         _warm(planes.sandbox),

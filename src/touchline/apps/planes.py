@@ -68,6 +68,7 @@ class Planes:
     gateway: GatewayParts
     media: Media
     handlers: tuple[Handler, ...]
+    feeds: tuple[Handler, ...]  # these write to ClickHouse, which would rather have many rows at once
     folds: FoldWorker
 
 
@@ -88,8 +89,8 @@ async def open_planes(loaded: Loaded) -> AsyncGenerator[Planes]:
         ingest = IngestService(ground.database, ground.analytics, settings.ingest)
         gateway = _gateway(loaded, ground, client, media, ingest)
         watched = WatchedVideos(ground.objects, TenantOwners(ground.database), SystemClock())
-        handlers = (*serve.handlers, watched, LifecycleFeed(ground.analytics), OwnSessions(ingest))
-        yield Planes(ground, sandbox, serve, gateway, media, handlers, _folds(loaded, ground, ingest))
+        handlers, feeds = (*serve.handlers, watched), (LifecycleFeed(ground.analytics), OwnSessions(ingest))
+        yield Planes(ground, sandbox, serve, gateway, media, handlers, feeds, _folds(loaded, ground, ingest))
 
 
 @asynccontextmanager

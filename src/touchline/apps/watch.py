@@ -94,7 +94,7 @@ async def _watch(loaded: Loaded, parts: Parts, client: Client, stop: asyncio.Eve
         DiscoveryActivities(Discovery(parts.ground, discovery), search, parts.validator.prepare),
     )
     await schedules.reconcile(client, settings.watch, settings.fixtures)
-    await parts.sandbox.walls()  # now, so that the first video does not wait for it
+    await asyncio.gather(parts.sandbox.walls(), parts.ground.objects.prepare())  # so that no video waits for it
     tasks = [
         Canary(parts.ground, search, discovery).task,
         Task("resume the archive of goals", MINUTE, _resuming(archive)),

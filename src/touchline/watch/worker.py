@@ -100,6 +100,7 @@ def _workers(client: Client, hands: Hands) -> Iterable[Worker]:
         activities=hands.light,
         workflow_runner=workflow_runner(),
         max_concurrent_activities=LIGHT_AT_ONCE,
+        max_concurrent_local_activities=LIGHT_AT_ONCE,
         graceful_shutdown_timeout=LAST_MOMENT,
         build_id=BUILD,
     )

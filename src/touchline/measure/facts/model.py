@@ -66,3 +66,4 @@ class PassReport:
     batches: int
     records: int
     sessions: int
+    more: bool  # some that waited were left for the next one

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from touchline.kernel import TenantId
 from touchline.measure.ingest.settings import IngestSettings
-from touchline.measure.ingest.store import BatchStore, Taken
+from touchline.measure.ingest.store import MOST_TAKEN, BatchStore, Taken
 from touchline.measure.sessions.model import Capability
 from touchline.measure.sessions.rules import Rules
 from touchline.measure.supporting.model import Combination
@@ -57,7 +57,8 @@ class FoldService:
         FOLDED_RECORDS.inc(records)
         FOLDED_SESSIONS.inc(sessions)
         logger.info("folded", extra={"batches": len(taken), "records": records, "sessions": sessions})
-        return PassReport(len(taken), records, sessions)
+        more = records >= self._settings.fold_records or len(taken) >= MOST_TAKEN
+        return PassReport(len(taken), records, sessions, more)
 
     async def rebuild(self, tenant_id: TenantId, tell: Callable[[int], None]) -> int:
         """Folds every session again, some at a time, while others may go on delivering. How many there were."""

@@ -1,7 +1,8 @@
-"""Folds what was delivered: at once when something says so, else after a while."""
+"""Folds what was delivered: soon when something says so, else after a while."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from touchline.kernel import TenantId
@@ -28,7 +29,8 @@ class FoldWorker:
 
     async def _turn(self) -> None:
         await self.step()
-        await self._wakeup.wait(self._ingest.settings.fold_interval)
+        if await self._wakeup.wait(self._ingest.settings.fold_interval):
+            await asyncio.sleep(self._ingest.settings.fold_gather.total_seconds())
 
     async def step(self) -> None:
         """Everything that waits now, of every tenant."""
@@ -37,9 +39,10 @@ class FoldWorker:
             await self._fold(tenant_id)
 
     async def _fold(self, tenant_id: TenantId) -> None:
-        """What is wrong with one tenant's events holds up no other; it is tried again at the next turn."""
+        """What is wrong with one tenant's events holds up no other; it is tried again at the next turn. What has come
+        since a pass began has its own wake-up."""
         try:
-            while await self._folds.run_pass(tenant_id):
+            while (done := await self._folds.run_pass(tenant_id)) and done.more:
                 pass
         except Exception as error:
             PASSES_FAILED.inc()

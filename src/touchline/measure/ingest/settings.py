@@ -25,6 +25,9 @@ class IngestSettings(Section):
     fold_interval: Duration = Field(default=timedelta(seconds=5), ge=timedelta(milliseconds=10))
     """How often to look for stored events when nothing says that some have come."""
 
+    fold_gather: Duration = timedelta(seconds=3)
+    """How long to wait for more when some have come: a pass over few events costs about as much as one over many."""
+
     fold_records: int = Field(default=20_000, ge=1)
     """The most new events that one fold pass takes; at least one delivery."""
 

@@ -15,6 +15,7 @@ from touchline.platform.postgres.rows import fetch_all, fetch_one
 from .model import Delivery, Received
 
 CHANNEL: LiteralString = "touchline_measure"
+MOST_TAKEN = 1000  # deliveries
 
 RECEIVE: LiteralString = """
 -- A delivery that is stored already stays as it is. One that was interrupted is read again, under a new number; so is
@@ -82,7 +83,7 @@ WITH due AS (
   SELECT batch_id, pass FROM (
     SELECT w.batch_id, w.pass, sum(w.records) OVER (ORDER BY w.number) - w.records AS before
       FROM (SELECT batch_id, pass, number, records FROM measure.batches
-             WHERE tenant_id = platform.current_tenant() AND state = 'stored' ORDER BY number LIMIT 1000) AS w
+             WHERE tenant_id = platform.current_tenant() AND state = 'stored' ORDER BY number LIMIT %(most_taken)s) AS w
   ) AS running
    WHERE before < %(most)s
 )
@@ -185,7 +186,7 @@ class BatchStore:
         return number
 
     async def take(self, number: int, most: int) -> Sequence[Taken]:
-        return await fetch_all(self._connection, Taken, TAKE, number=number, most=most)
+        return await fetch_all(self._connection, Taken, TAKE, number=number, most=most, most_taken=MOST_TAKEN)
 
     async def folded(self, number: int, taken: Sequence[Taken]) -> None:
         ids, readings = [one.batch_id for one in taken], [one.reading for one in taken]

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.abc import MetaPathFinder
 from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
 
 import clickhouse_connect
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from clickhouse_connect.driver import httputil
 
 from touchline.platform.endpoints import ClickHouseEndpoint
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class _NoPandas(MetaPathFinder):
+    """With its first array pyarrow looks for pandas, once, to know its objects. We have none of them, and pandas comes
+    with chdb: loading it would be a second's work and 58 MiB in the middle of the first events."""
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname == "pandas":
+            raise ImportError(fullname)
+
+
+def _settle_pandas() -> None:
+    sys.meta_path.insert(0, nothing := _NoPandas())
+    try:
+        cast("Any", pa).array([])
+    finally:
+        sys.meta_path.remove(nothing)
+
+
+_settle_pandas()
 
 
 class ArrowTable(Protocol):

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 from touchline.contracts.events import Event
 from touchline.kernel import TenantId
@@ -25,27 +28,58 @@ logger = logging.getLogger(__name__)
 
 
 class Consumer:
-    def __init__(self, database: Database, source: EventSource, handler: Handler, settings: EventSettings) -> None:
+    """One that gathers lets a short time pass after the first event, so that it takes those that follow with it."""
+
+    def __init__(
+        self,
+        database: Database,
+        source: EventSource,
+        handler: Handler,
+        settings: EventSettings,
+        gather: timedelta = timedelta(0),
+    ) -> None:
         self._database = database
         self._source = source
         self._handler = handler
         self._settings = settings
+        self._gather = gather
+        self._position: int | None = None  # where we are, as long as nothing speaks against it
+        self._looked_at = -math.inf
 
     async def run(self) -> None:
         """Until cancelled. Parts that are away are waited for; the lag shows it."""
         await retried_forever(self._turn, self._settings.retry_delay, logger)
 
     async def _turn(self) -> None:
-        position = await self.position()
+        position = await self.position() if self._position is None else self._position
+        self._position = None
         try:
-            while (reached := await self.step(position)) > position:
-                position = reached
+            position = await self._catch_up(position)
         except LeaseLost:
             await asyncio.sleep(self._settings.poll_interval.total_seconds())  # somebody else is at it
             return
-        while await self.retry_set_aside():
-            pass
+        if self._is_time_to_look():
+            while await self.retry_set_aside():
+                pass
+        else:
+            self._position = position
         await self._source.wait(position, self._settings.poll_interval)
+        await asyncio.sleep(self._gather.total_seconds())
+
+    async def _catch_up(self, position: int) -> int:
+        """Until a batch is not full: whether anything has come since is for the wait to say."""
+        while True:
+            before, position = position, await self.step(position)
+            if position - before < self._settings.consume_batch:
+                return position
+
+    def _is_time_to_look(self) -> bool:
+        """For what no event tells: a cursor that others have moved, and events that someone wants tried again."""
+        now = time.monotonic()
+        if now - self._looked_at < self._settings.poll_interval.total_seconds():
+            return False
+        self._looked_at = now
+        return True
 
     async def position(self) -> int:
         async with self._database.system("find a consumer's cursor") as transaction:

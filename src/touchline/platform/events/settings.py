@@ -17,6 +17,10 @@ class EventSettings(Section):
     consume_batch: int = Field(default=200, ge=1)
     """The most events that a consumer takes in one transaction."""
 
+    gather: Duration = timedelta(milliseconds=500)
+    """How long a consumer that writes to ClickHouse waits for more events after the first, so that one insert takes
+    them all; zero takes each as it comes. What is shown live comes from the log itself and does not wait."""
+
     poison_after: int = Field(default=3, ge=1)
     """How often a consumer tries one event before it is set aside."""
 

@@ -70,6 +70,10 @@ class ObjectStore:
     def close(self) -> None:
         self._s3.close()
 
+    async def prepare(self) -> None:
+        """Loads now what the first call of some kinds would wait for."""
+        await self._s3.call(lambda _: None, self._s3.bucket)
+
     async def ensure_bucket(self) -> Bucket:
         return await ensure_bucket(self._s3, self._settings.browser_origins)
 

@@ -12,6 +12,9 @@ from .probes import http_probe
 from .process import Launch
 from .settings import StackSettings
 
+# Each thread would have a heap of its own, and keep what others could use.
+ALLOCATOR = {"MALLOC_ARENA_MAX": "2"}
+
 
 @dataclass(frozen=True, slots=True)
 class Role:
@@ -25,7 +28,7 @@ def role_part(role: Role, folder: DataFolder, settings: StackSettings) -> Part:
     return Part(
         name=role.name,
         kind=Kind.ROLE,
-        launch=Launch(command=role.command, folder=folder.root, environment=python_environment(folder)),
+        launch=Launch(command=role.command, folder=folder.root, environment=ALLOCATOR | python_environment(folder)),
         probe=http_probe(role.health_url),
         stop_grace=settings.role_stop_grace,
         needs=role.needs,

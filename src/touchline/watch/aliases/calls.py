@@ -8,5 +8,5 @@ from touchline.watch.calls import Call
 
 from .model import CachedAliases
 
-GET_CACHED_TEAM_ALIASES = Call("get_cached_team_aliases", CachedAliases, timedelta(seconds=10), attempts=2)
+GET_CACHED_TEAM_ALIASES = Call("get_cached_team_aliases", CachedAliases, timedelta(seconds=10), attempts=2, near=True)
 GET_TEAM_ALIASES = Call("get_team_aliases", list[str], timedelta(seconds=60), attempts=2)

@@ -20,6 +20,6 @@ VALIDATE_VIDEO_IS_SOCCER = Call(
 GENERATE_VIDEO_HASH = Call(
     "generate_video_hash", Hashed, within=300 * SECOND, attempts=2, heartbeat=HEARTBEAT, heavy=True, urgency=1
 )
-QUEUE_VIDEOS_FOR_UPLOAD = Call("queue_videos_for_upload", bool, within=30 * SECOND, attempts=5)
-CLEANUP_DOWNLOAD_TEMP = Call("cleanup_download_temp", int, within=30 * SECOND, attempts=2)
-REGISTER_DOWNLOAD = Call("register_download", Registered, within=30 * SECOND, attempts=5)
+QUEUE_VIDEOS_FOR_UPLOAD = Call("queue_videos_for_upload", bool, within=30 * SECOND, attempts=5, near=True)
+CLEANUP_DOWNLOAD_TEMP = Call("cleanup_download_temp", int, within=30 * SECOND, attempts=2, near=True)
+REGISTER_DOWNLOAD = Call("register_download", Registered, within=30 * SECOND, attempts=5, near=True)

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 import psycopg
@@ -20,11 +20,13 @@ from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import PostgresLog
 from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.events.settings import EventSettings
+from touchline.platform.events.store import ConsumerStore
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
 
 SETTINGS = EventSettings(consume_batch=10, retry_delay=timedelta(milliseconds=1), poison_after=3)
+QUICK = SETTINGS.model_copy(update={"poll_interval": timedelta(milliseconds=20)})
 
 
 class Refusing(EffectHandler):
@@ -170,3 +172,75 @@ async def test_a_part_that_is_away_poisons_nothing(database: Database, log: Post
     await drain(consumer)
     assert [key for _, key, *_ in await effects(database)] == ["a", "bad", "c"]
     assert await queries.poison(database) == []
+
+
+class Watched(PostgresLog):
+    """Says whenever a wait is over."""
+
+    def __init__(self, database: Database, wakeups: Wakeups, archive: Archive) -> None:
+        super().__init__(database, wakeups, archive)
+        self.waited: asyncio.Queue[int] = asyncio.Queue()
+
+    async def wait(self, after: int, at_most: timedelta) -> None:
+        await super().wait(after, at_most)
+        self.waited.put_nowait(after)
+
+
+@pytest.fixture
+def watched(database: Database, objects: ObjectStore, log: PostgresLog) -> Watched:
+    return Watched(database, Wakeups(database.url, []), Archive(database, objects, SETTINGS, SystemClock()))
+
+
+@asynccontextmanager
+async def running(*consumers: Consumer) -> AsyncGenerator[None]:
+    tasks = [asyncio.create_task(consumer.run()) for consumer in consumers]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+async def waited_at(log: Watched, position: int) -> None:
+    while await log.waited.get() < position:
+        pass
+
+
+async def test_one_that_runs_takes_what_is_there_and_what_comes(database: Database, watched: Watched) -> None:
+    names = [f"n{n}" for n in range(40)]
+    await filled(database, *names[:25])
+    async with running(*(Consumer(database, watched, EffectHandler(), QUICK) for _ in range(2))):
+        await waited_at(watched, 25)
+        await filled(database, *names[25:28])
+        await waited_at(watched, 28)
+        await filled(database, *names[28:])
+        await waited_at(watched, 40)
+    assert [key for _, key, *_ in await effects(database)] == names
+
+
+async def test_one_that_runs_sees_a_cursor_that_was_moved(database: Database, watched: Watched) -> None:
+    await filled(database, "a", "b", "c")
+    async with running(Consumer(database, watched, EffectHandler(), QUICK)):
+        await waited_at(watched, 3)
+        async with database.system("test: move a cursor back") as transaction:
+            await ConsumerStore(transaction.connection, "effects").advance(1)
+        while len(await effects(database)) < 5:
+            await watched.waited.get()
+    assert [key for _, key, *_ in await effects(database)] == ["a", "b", "c", "b", "c"]
+
+
+async def test_one_that_gathers_holds_nothing_meanwhile_and_stops_at_once(database: Database, watched: Watched) -> None:
+    await filled(database, "a")
+    async with running(Consumer(database, watched, EffectHandler(), QUICK, gather=timedelta(hours=1))):
+        await waited_at(watched, 1)
+        await filled(database, "b")
+        async with database.system("test: look for open transactions") as transaction:
+            cursor = await transaction.connection.execute(
+                "SELECT count(*) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()"
+            )
+            assert await cursor.fetchone() == (0,)
+    assert [key for _, key, *_ in await effects(database)] == ["a"]
+    await drain(Consumer(database, watched, EffectHandler(), SETTINGS))
+    assert [key for _, key, *_ in await effects(database)] == ["a", "b"]

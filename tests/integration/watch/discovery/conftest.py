@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
@@ -78,15 +79,24 @@ def rests(events: list[HistoryEvent]) -> list[tuple[float, float]]:
     for event in events:
         if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED:
             now = event.event_time.ToNanoseconds() / 1e9
-        elif _is_call(event, "check_event_exists"):
-            began = now
         elif event.event_type == EventType.EVENT_TYPE_TIMER_STARTED:
             timer = event.timer_started_event_attributes.start_to_fire_timeout
             found.append((now - began, timer.ToNanoseconds() / 1e9))
+        elif made := _made_here(event):
+            began = now if made["activity_type"] == "check_event_exists" else began
+            now = made["complete_time"]["seconds"] + made["complete_time"]["nanos"] / 1e9
     return found
 
 
+def _made_here(event: HistoryEvent) -> dict[str, Any] | None:
+    """A call that the run's own worker made, as the library notes it."""
+    mark = event.marker_recorded_event_attributes
+    return json.loads(mark.details["data"].payloads[0].data) if mark.marker_name == "core_local_activity" else None
+
+
 def _is_call(event: HistoryEvent, activity: str) -> bool:
+    if made := _made_here(event):
+        return made["activity_type"] == activity
     return (
         event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
         and event.activity_task_scheduled_event_attributes.activity_type.name == activity
