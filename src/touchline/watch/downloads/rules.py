@@ -116,7 +116,7 @@ def pause(rounds: int, first: timedelta) -> timedelta:
 
 
 def batch_id(run_id: str, number: int) -> str:
-    """The first hand-over of a run has its name; what had to wait for an engine follows in others."""
+    """The first hand-over of a run has its name; what came later, or had to wait for an engine, follows in others."""
     return run_id if number == 1 else f"{run_id}/{number}"
 
 

@@ -13,6 +13,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
 with workflow.unsafe.imports_passed_through():
+    from touchline.watch.calls import Call
     from touchline.watch.model import FoundRef
     from touchline.watch.patience import Surely
 
@@ -21,8 +22,10 @@ with workflow.unsafe.imports_passed_through():
         CLEANUP_DOWNLOAD_TEMP,
         DOWNLOAD_SINGLE_VIDEO,
         GENERATE_VIDEO_HASH,
+        HASH_FIRST,
         QUEUE_VIDEOS_FOR_UPLOAD,
         REGISTER_DOWNLOAD,
+        VALIDATE_FIRST,
         VALIDATE_VIDEO_IS_SOCCER,
     )
     from .messages import (
@@ -40,6 +43,7 @@ with workflow.unsafe.imports_passed_through():
 
 VALIDATOR_UNAVAILABLE = "validator unavailable"
 BROKE_OFF = "broke_off"
+FIRST_AT_ONCE = "first-at-once"  # the mark of runs that do not let the first video wait for the others
 surely = Surely("DOWNLOAD", lambda _, waited: waited >= timedelta(minutes=10))
 
 
@@ -75,17 +79,32 @@ class DownloadWorkflow:
         )
 
     async def _work(self) -> None:
-        arrived = await asyncio.gather(*(self._download(video) for video in self._given.videos))
-        _require_living(arrived)
-        files = [(video, one.md5) for video, one in zip(self._given.videos, arrived, strict=True) if one.md5]
+        coming = [asyncio.create_task(self._download(video)) for video in self._given.videos]
+        first = await _first(coming) if workflow.patched(FIRST_AT_ONCE) else None
+        ahead = asyncio.create_task(self._go_ahead(first)) if first else None
+        arrived = await asyncio.gather(*coming)
+        asked = await ahead if ahead else []
+        _require_living(one for _, one in arrived)
+        files = [(video, one.md5) for video, one in arrived if one.md5]
         self._counts[Outcome.DONE] = len(files)
-        await self._judge_all([SameFile(self._given.goal, videos) for videos in rules.grouped(files)])
+        others = rules.grouped((video, md5) for video, md5 in files if video != first)
+        await self._judge_all(asked, [SameFile(self._given.goal, videos) for videos in others])
 
-    async def _judge_all(self, waiting: list[SameFile]) -> None:
-        """Those that no engine can look at wait; the others go on meanwhile."""
+    async def _go_ahead(self, first: FoundRef) -> list[tuple[SameFile, Judged]]:
+        """Its goal has a video while the others are still on their way. Answers it when no engine could look at it."""
+        same = SameFile(self._given.goal, [first])
+        judged = await self._judge(same, VALIDATE_FIRST)
+        _require_living([judged])
+        if judged.outcome is Outcome.DONE:
+            await self._hand_over([same], HASH_FIRST)
+        return [(same, judged)] if judged.outcome is Outcome.WAITING else []
+
+    async def _judge_all(self, asked: list[tuple[SameFile, Judged]], waiting: list[SameFile]) -> None:
+        """Those that no engine can look at wait, as those do that were asked for before; the others go on meanwhile."""
         began, rounds = workflow.now(), 0
-        while waiting:
-            judged = [(same, await self._judge(same)) for same in waiting]
+        while asked or waiting:
+            judged = asked + [(same, await self._judge(same)) for same in waiting]
+            asked = []
             _require_living([one for _, one in judged])
             await self._hand_over([same for same, one in judged if one.outcome is Outcome.DONE])
             late = [one for _, one in judged if one.outcome is Outcome.WAITING]
@@ -99,8 +118,8 @@ class DownloadWorkflow:
             await workflow.sleep(rules.pause(rounds, timedelta(seconds=late[0].pause_s)))
             rounds += 1
 
-    async def _hand_over(self, good: list[SameFile]) -> None:
-        hashed = await asyncio.gather(*(self._hash(same) for same in good))
+    async def _hand_over(self, good: list[SameFile], fingerprint: Call[Hashed] = GENERATE_VIDEO_HASH) -> None:
+        hashed = await asyncio.gather(*(self._hash(same, fingerprint) for same in good))
         _require_living(hashed)
         videos = [
             video
@@ -116,28 +135,28 @@ class DownloadWorkflow:
             raise GoalOver
         self._queued += len(videos)
 
-    async def _download(self, video: FoundRef) -> Arrived:
+    async def _download(self, video: FoundRef) -> tuple[FoundRef, Arrived]:
         wanted = Wanted(self._given.goal, video, workflow.info().workflow_id)
         try:
             arrived = await surely(DOWNLOAD_SINGLE_VIDEO, wanted)
         except ActivityError as error:
             self._broke([video], f"{BROKE_OFF}: {_cause(error)}")
-            return Arrived(Outcome.FAILED)
+            return video, Arrived(Outcome.FAILED)
         self._note(arrived.outcome, 1)
-        return arrived
+        return video, arrived
 
-    async def _judge(self, same: SameFile) -> Judged:
+    async def _judge(self, same: SameFile, validate: Call[Judged] = VALIDATE_VIDEO_IS_SOCCER) -> Judged:
         try:
-            judged = await VALIDATE_VIDEO_IS_SOCCER(same)
+            judged = await validate(same)
         except ActivityError as error:
             workflow.logger.warning("[VALIDATE] broke off: %s", _cause(error))
             return Judged(Outcome.WAITING)  # our own failure is no verdict
         self._note(judged.outcome, len(same.videos))
         return judged
 
-    async def _hash(self, same: SameFile) -> Hashed:
+    async def _hash(self, same: SameFile, fingerprint: Call[Hashed]) -> Hashed:
         try:
-            hashed = await surely(GENERATE_VIDEO_HASH, same)
+            hashed = await surely(fingerprint, same)
         except ActivityError as error:
             self._broke(same.videos, f"{BROKE_OFF}: {_cause(error)}")
             return Hashed(Outcome.FAILED)
@@ -159,6 +178,15 @@ class DownloadWorkflow:
             await CLEANUP_DOWNLOAD_TEMP(CleanUp(self._given.goal, self._given.videos, self._broken))
         except ActivityError as error:
             workflow.logger.warning("[DOWNLOAD] clean-up failed: %s", _cause(error))
+
+
+async def _first(coming: list[asyncio.Task[tuple[FoundRef, Arrived]]]) -> FoundRef | None:
+    """The video whose file is there before those of all others."""
+    for next_one in workflow.as_completed(coming):
+        video, arrived = await next_one
+        if arrived.md5:
+            return video
+    return None
 
 
 def _require_living(answers: Iterable[Arrived | Judged | Hashed]) -> None:

@@ -21,10 +21,16 @@ from touchline.platform.temporal.settings import TemporalSettings
 from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE
 
 with workflow.unsafe.imports_passed_through():
-    from touchline.watch.downloads.calls import DOWNLOAD_SINGLE_VIDEO, GENERATE_VIDEO_HASH, VALIDATE_VIDEO_IS_SOCCER
+    from touchline.watch.downloads.calls import (
+        DOWNLOAD_SINGLE_VIDEO,
+        GENERATE_VIDEO_HASH,
+        HASH_FIRST,
+        VALIDATE_FIRST,
+        VALIDATE_VIDEO_IS_SOCCER,
+    )
     from touchline.watch.downloads.messages import Arrived, Hashed, Judged, Outcome
 
-IN_TURN = [GENERATE_VIDEO_HASH, VALIDATE_VIDEO_IS_SOCCER, DOWNLOAD_SINGLE_VIDEO]
+IN_TURN = [HASH_FIRST, VALIDATE_FIRST, DOWNLOAD_SINGLE_VIDEO, GENERATE_VIDEO_HASH, VALIDATE_VIDEO_IS_SOCCER]
 BUILD = "test"
 
 
@@ -49,7 +55,7 @@ class OneHand:
     """Busy with the first thing that it is asked for, until it is told to go on. It may have seen the next already."""
 
     def __init__(self) -> None:
-        self.did = list[str]()
+        self.did = list[int | None]()
         self.is_busy, self.goes_on = asyncio.Event(), asyncio.Event()
 
     @activity.defn(name=DOWNLOAD_SINGLE_VIDEO.name)
@@ -68,7 +74,7 @@ class OneHand:
         return Hashed(Outcome.DONE)
 
     async def _do(self) -> None:
-        self.did.append(activity.info().activity_type)
+        self.did.append(activity.info().priority.priority_key)
         self.is_busy.set()
         await self.goes_on.wait()
 
@@ -100,7 +106,7 @@ async def test_what_is_nearest_to_the_archive_goes_first(temporal: Client) -> No
         await until(lambda: waiting(temporal, 3 * len(IN_TURN) - 1))
         hand.goes_on.set()
         await asyncio.gather(first.result(), crowd.result())
-    ranks = [[call.name for call in IN_TURN].index(name) for name in hand.did[1:]]
+    ranks = [[call.urgency for call in IN_TURN].index(key or 0) for key in hand.did[1:]]
     assert any(is_in_turn(ranks[:place] + ranks[place + 1 :]) for place in range(len(ranks))), hand.did
 
 

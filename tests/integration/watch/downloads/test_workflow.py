@@ -76,18 +76,20 @@ async def goal_row(pitch: Pitch) -> tuple[Any, ...]:
 async def test_from_found_to_handed_over(pitch: Pitch, temporal: Client) -> None:
     videos = [FIRST, SAME, OTHER, found("blocked"), found("whole")]
     await pitch.find(*videos)
-    result = await run(pitch, temporal, Opinion(), *videos, recorded_as="download-handed-over")
+    result = await run(pitch, temporal, Opinion(), *videos, recorded_as="download-first-at-once")
     assert result == DownloadResult(downloaded=4, rejected=1, queued=4)
-    [(batch_id, listed)] = await pitch.execute("SELECT batch_id, videos FROM watch.upload_batches")
-    assert {(each["post_id"], each["video_index"]) for each in listed} == {
+    batches = await pitch.execute("SELECT batch_id, videos FROM watch.upload_batches ORDER BY batch_id")
+    assert [len(listed) for _, listed in batches] == [1, 3], "the first one does not wait for the others"
+    assert {(each["post_id"], each["video_index"]) for _, listed in batches for each in listed} == {
         (video.post_id, video.video_index) for video in (FIRST, SAME, OTHER, found("whole"))
     }
     rows = [await pitch.row(video) for video in (FIRST, SAME, OTHER, found("whole"))]
     assert all(row["verified"] and row["fingerprint"].startswith("dense:") for row in rows)
-    assert len({row["incoming_key"] for row in rows}) == len(await pitch.keys()) == 2  # three posts have one file
-    assert await goal_row(pitch) == ([batch_id], False, None)  # its videos wait to be archived
+    files = {row["incoming_key"] for row in rows}
+    assert len(files) == len(await pitch.keys()) in (2, 3)  # three posts have one file, of which one may go ahead
+    assert await goal_row(pitch) == ([batches[0][0]], False, None)  # its videos wait to be archived
     upload = temporal.get_workflow_handle(f"upload-{GOAL.name}")
-    assert await upload.result() == [batch_id]
+    assert {*await upload.result()} <= {batch_id for batch_id, _ in batches}
 
 
 async def test_an_attempt_without_a_good_video_ends_the_search_and_leaves_no_file(
@@ -95,7 +97,7 @@ async def test_an_attempt_without_a_good_video_ends_the_search_and_leaves_no_fil
 ) -> None:
     await pitch.find(FIRST, found("gone"))
     opinion = Opinion(Said(rejected="not_football"))
-    result = await run(pitch, temporal, opinion, FIRST, found("gone"), recorded_as="download-nothing-good")
+    result = await run(pitch, temporal, opinion, FIRST, found("gone"), recorded_as="download-first-not-good")
     assert result == DownloadResult(downloaded=1, rejected=1, failed=1)
     assert await pitch.keys() == []
     runs, complete, outcome = await goal_row(pitch)
@@ -110,7 +112,7 @@ async def test_a_goal_that_is_annulled_ends_it_and_loses_its_files(pitch: Pitch,
             await pitch.annul()
             return await super().judge(path, facts, expected_minute, heartbeat)
 
-    result = await run(pitch, temporal, Referee(), FIRST, recorded_as="download-annulled")
+    result = await run(pitch, temporal, Referee(), FIRST, recorded_as="download-first-annulled")
     assert (result.over, result.queued, await pitch.keys()) == (True, 0, [])
 
 
@@ -120,7 +122,7 @@ async def test_videos_wait_for_an_engine_and_go_on_without_those_that_still_wait
     await pitch.find(FIRST, OTHER)
     quick = pitch.settings.model_copy(update={"validation_pause": timedelta(milliseconds=10)})
     hurried = replace(pitch, settings=quick)
-    result = await run(hurried, temporal, Opinion(away=1), FIRST, OTHER, recorded_as="download-waiting")
+    result = await run(hurried, temporal, Opinion(away=1), FIRST, OTHER, recorded_as="download-first-waiting")
     assert result == DownloadResult(downloaded=2, queued=2)
     batches = await pitch.execute("SELECT batch_id, videos FROM watch.upload_batches ORDER BY batch_id")
     assert [len(videos) for _, videos in batches] == [1, 1]
@@ -131,7 +133,7 @@ async def test_an_engine_that_stays_away_is_our_failure(pitch: Pitch, temporal: 
     await pitch.find(FIRST)
     impatient = pitch.settings.model_copy(update={"validation_patience": timedelta(0)})
     hurried = replace(pitch, settings=impatient)
-    result = await run(hurried, temporal, Opinion(away=100), FIRST, recorded_as="download-no-engine")
+    result = await run(hurried, temporal, Opinion(away=100), FIRST, recorded_as="download-first-no-engine")
     assert result == DownloadResult(downloaded=1, failed=1)
     row = await pitch.row(FIRST)
     assert (row["state"], row["why"], row["incoming_key"]) == ("failed", "validator unavailable", None)
