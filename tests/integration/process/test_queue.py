@@ -18,9 +18,10 @@ from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.migrations import migrate
 from touchline.process.queue import queries
 from touchline.process.queue.alerts.store import AlertStore
-from touchline.process.queue.model import Done, Failure, Job, JobStatus, JobType, Order
+from touchline.process.queue.model import NO_TENANT, Done, Failure, Job, JobStatus, JobType, Order
 from touchline.process.queue.payloads import ClipGeneratePayload, SegmentIndexPayload, TranscodePayload
 from touchline.process.queue.service import Queue, enqueue
+from touchline.process.queue.store import JobStore
 
 from .conftest import World, original_path
 
@@ -258,6 +259,20 @@ async def test_a_lease_that_is_over_is_taken_by_any_worker_and_counts(world: Wor
     assert reclaimed.error.type == "LeaseExpired"
     assert "dead" in reclaimed.error.message
     assert (await claim_one(world.queue("living"))).attempt == 2  # at once: the lease was wait enough
+
+
+async def test_nobody_looks_for_leases_where_another_does_and_what_that_one_leaves_is_found(world: World) -> None:
+    jobs = {(await world.enqueue()).id for _ in range(3)}
+    await world.queue("dead").claim(TRANSCODE, 3)
+    await world.expire_leases()
+    living = world.queue("living")
+    async with world.database.transaction(NO_TENANT) as transaction:
+        first = await JobStore(transaction.connection).reclaim("first", 1)
+        assert await living.reclaim() is None, "all three are on one slip"
+    taken = [job.id for _ in range(2) if (job := await living.reclaim())]
+    assert {first[0].id, *taken} == jobs
+    assert await living.reclaim() is None
+    assert await world.execute("SELECT 1 FROM process.slips") == []
 
 
 async def test_a_job_that_kills_its_workers_ends_after_four_runs(world: World) -> None:
