@@ -7,7 +7,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from psycopg.errors import UniqueViolation
+from psycopg.errors import ForeignKeyViolation, UniqueViolation
 
 from tests.support.events import new_tenant
 from tests.support.postgres import PostgresServer
@@ -26,7 +26,7 @@ from touchline.process.queue.store import JobStore
 from .conftest import World, original_path
 
 TRANSCODE = [JobType.TRANSCODE]
-SLIPS_OF_CLAIMS = 24  # the migration
+SLIPS_OF_CLAIMS, JOBS_OF_VIDEOS = 24, 26  # the migrations
 AWAY = Failure("Unavailable", "the object store is away", retryable=True)
 NOT_A_VIDEO = Failure("NotAVideo", "this is not a video", retryable=False)
 
@@ -414,6 +414,31 @@ async def test_a_long_queue_is_not_counted_by_everybody_who_asks(world: World) -
 
 
 # --- updates
+
+
+async def test_jobs_from_before_videos_listed_theirs_are_found_by_their_video(any_server: PostgresServer) -> None:
+    files = migrations.read(migrations.folder())
+    before = [file for file in files if file.migration.schema != "process" or file.migration.number < JOBS_OF_VIDEOS]
+    async with any_server.empty_database() as endpoint:
+        await migrate(endpoint.owner_url, before)
+        async with Database(endpoint.worker_url) as database:
+            world, other = (World(endpoint, database, new_tenant()) for _ in range(2))
+            video_id = (await world.enqueue()).video_id
+            held = await claim_one(world.queue())
+            await migrate(endpoint.owner_url, files)
+            await world.queue().complete(held, {}, no_effects)
+            again = await world.enqueue(TranscodePayload(video_id=video_id, s3_original_path=original_path(video_id)))
+            assert again.attempt == held.attempt, "the next claim counts on"
+            for each, wanted in ((world, {video_id: {held.id, again.id}}), (other, {})):
+                async with database.transaction(each.tenant_id) as transaction:
+                    found = await queries.jobs_of_videos(transaction, [video_id])
+                assert {video: {job.id for job in jobs} for video, jobs in found.items()} == wanted
+
+
+async def test_no_job_without_its_video(world: World) -> None:
+    with pytest.raises(ForeignKeyViolation):
+        await world.enqueue(SegmentIndexPayload(video_id=uuid4()))
+    assert await world.execute("SELECT 1 FROM process.jobs") == []
 
 
 async def test_what_runs_while_slips_change_is_still_found(any_server: PostgresServer) -> None:
