@@ -7,7 +7,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from psycopg.errors import UniqueViolation
+from psycopg.errors import ForeignKeyViolation, UniqueViolation
 
 from tests.support.events import new_tenant
 from tests.support.postgres import PostgresServer
@@ -18,14 +18,15 @@ from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.migrations import migrate
 from touchline.process.queue import queries
 from touchline.process.queue.alerts.store import AlertStore
-from touchline.process.queue.model import Done, Failure, Job, JobStatus, JobType, Order
+from touchline.process.queue.model import NO_TENANT, Done, Failure, Job, JobStatus, JobType, Order
 from touchline.process.queue.payloads import ClipGeneratePayload, SegmentIndexPayload, TranscodePayload
 from touchline.process.queue.service import Queue, enqueue
+from touchline.process.queue.store import JobStore
 
 from .conftest import World, original_path
 
 TRANSCODE = [JobType.TRANSCODE]
-SLIPS_OF_CLAIMS = 24  # the migration
+SLIPS_OF_CLAIMS, JOBS_OF_VIDEOS = 24, 26  # the migrations
 AWAY = Failure("Unavailable", "the object store is away", retryable=True)
 NOT_A_VIDEO = Failure("NotAVideo", "this is not a video", retryable=False)
 
@@ -260,6 +261,20 @@ async def test_a_lease_that_is_over_is_taken_by_any_worker_and_counts(world: Wor
     assert (await claim_one(world.queue("living"))).attempt == 2  # at once: the lease was wait enough
 
 
+async def test_nobody_looks_for_leases_where_another_does_and_what_that_one_leaves_is_found(world: World) -> None:
+    jobs = {(await world.enqueue()).id for _ in range(3)}
+    await world.queue("dead").claim(TRANSCODE, 3)
+    await world.expire_leases()
+    living = world.queue("living")
+    async with world.database.transaction(NO_TENANT) as transaction:
+        first = await JobStore(transaction.connection).reclaim("first", 1)
+        assert await living.reclaim() is None, "all three are on one slip"
+    taken = [job.id for _ in range(2) if (job := await living.reclaim())]
+    assert {first[0].id, *taken} == jobs
+    assert await living.reclaim() is None
+    assert await world.execute("SELECT 1 FROM process.slips") == []
+
+
 async def test_a_job_that_kills_its_workers_ends_after_four_runs(world: World) -> None:
     job = await world.enqueue()
     for _ in range(4):
@@ -399,6 +414,31 @@ async def test_a_long_queue_is_not_counted_by_everybody_who_asks(world: World) -
 
 
 # --- updates
+
+
+async def test_jobs_from_before_videos_listed_theirs_are_found_by_their_video(any_server: PostgresServer) -> None:
+    files = migrations.read(migrations.folder())
+    before = [file for file in files if file.migration.schema != "process" or file.migration.number < JOBS_OF_VIDEOS]
+    async with any_server.empty_database() as endpoint:
+        await migrate(endpoint.owner_url, before)
+        async with Database(endpoint.worker_url) as database:
+            world, other = (World(endpoint, database, new_tenant()) for _ in range(2))
+            video_id = (await world.enqueue()).video_id
+            held = await claim_one(world.queue())
+            await migrate(endpoint.owner_url, files)
+            await world.queue().complete(held, {}, no_effects)
+            again = await world.enqueue(TranscodePayload(video_id=video_id, s3_original_path=original_path(video_id)))
+            assert again.attempt == held.attempt, "the next claim counts on"
+            for each, wanted in ((world, {video_id: {held.id, again.id}}), (other, {})):
+                async with database.transaction(each.tenant_id) as transaction:
+                    found = await queries.jobs_of_videos(transaction, [video_id])
+                assert {video: {job.id for job in jobs} for video, jobs in found.items()} == wanted
+
+
+async def test_no_job_without_its_video(world: World) -> None:
+    with pytest.raises(ForeignKeyViolation):
+        await world.enqueue(SegmentIndexPayload(video_id=uuid4()))
+    assert await world.execute("SELECT 1 FROM process.jobs") == []
 
 
 async def test_what_runs_while_slips_change_is_still_found(any_server: PostgresServer) -> None:

@@ -23,7 +23,9 @@ INSERT INTO process.purges (tenant_id, video_id) VALUES (platform.current_tenant
 """
 ACTIVE: LiteralString = f"""
 SELECT {COLUMNS} FROM process.jobs
- WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s AND status IN ('queued', 'processing')
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND status IN ('queued', 'processing')
+   AND id = ANY (ARRAY(SELECT job_id FROM process.video_jobs
+                        WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s))
  ORDER BY id
 """
 
@@ -42,8 +44,8 @@ THIS: LiteralString = "tenant_id = %(tenant_id)s AND video_id = %(video_id)s"
 NOTE_JOBS: LiteralString = f"""
 -- Before their rows go: by these names their logs are found.
 UPDATE process.purges AS p
-   SET job_ids = ARRAY(SELECT unnest(p.job_ids) UNION SELECT j.id FROM process.jobs AS j
-                        WHERE j.tenant_id = p.tenant_id AND j.video_id = p.video_id)
+   SET job_ids = ARRAY(SELECT unnest(p.job_ids) UNION SELECT v.job_id FROM process.video_jobs AS v
+                        WHERE v.tenant_id = p.tenant_id AND v.video_id = p.video_id)
  WHERE p.{THIS}
 RETURNING {_PURGE}
 """
@@ -57,15 +59,14 @@ TABLES: tuple[LiteralString, ...] = (
     "samplings",
     "video_labels",
 )
-FORGET_EVENTS: LiteralString = f"""
-DELETE FROM process.job_events AS e
- WHERE e.tenant_id = %(tenant_id)s AND e.job_id = ANY (ARRAY(SELECT j.id FROM process.jobs AS j WHERE j.{THIS}))
-"""
+_JOBS: LiteralString = f"ANY (ARRAY(SELECT job_id FROM process.video_jobs WHERE {THIS}))"
+FORGET_EVENTS: LiteralString = f"DELETE FROM process.job_events WHERE tenant_id = %(tenant_id)s AND job_id = {_JOBS}"
 DELETE_CLIPS: LiteralString = """
 -- Those that were cut from it, and its own row if it is a clip itself.
 DELETE FROM process.clips WHERE tenant_id = %(tenant_id)s AND %(video_id)s IN (video_id, clip_id)
 """
-DELETE_JOBS: LiteralString = f"DELETE FROM process.jobs WHERE {THIS}"
+DELETE_JOBS: LiteralString = f"DELETE FROM process.jobs WHERE tenant_id = %(tenant_id)s AND id = {_JOBS}"
+FORGET_JOBS: LiteralString = f"DELETE FROM process.video_jobs WHERE {THIS}"
 DELETE_VIDEO: LiteralString = f"DELETE FROM process.videos WHERE {THIS}"
 LOCK_VIDEO: LiteralString = f"SELECT revision FROM process.videos WHERE {THIS} FOR UPDATE"
 PUT_OFF: LiteralString = f"""
@@ -123,7 +124,7 @@ class PurgeStore:
 
     async def delete_rest(self, purge: Purge) -> None:
         """Nobody comes between: whoever would add a job waits for the video, and finds none."""
-        for statement in (LOCK_VIDEO, DELETE_CLIPS, FORGET_EVENTS, DELETE_JOBS, DELETE_VIDEO):
+        for statement in (LOCK_VIDEO, DELETE_CLIPS, FORGET_EVENTS, DELETE_JOBS, FORGET_JOBS, DELETE_VIDEO):
             await self._connection.execute(statement, _this(purge))
 
     async def put_off(self, purge: Purge, objects: int, delay: timedelta) -> None:

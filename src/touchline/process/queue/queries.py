@@ -23,15 +23,18 @@ MOST_JOBS = 100  # of one video: the newest
 MOST_COUNTED = 20_000
 
 OF_VIDEOS: LiteralString = f"""
--- The newest jobs of each video, from the index jobs_video.
-SELECT newest.* FROM unnest(%(videos)s::uuid[]) AS wanted (video_id)
+-- The newest jobs of each video.
+SELECT job.* FROM unnest(%(videos)s::uuid[]) AS wanted (video_id)
  CROSS JOIN LATERAL (
-   SELECT {COLUMNS} FROM process.jobs
+   SELECT job_id FROM process.video_jobs
     WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = wanted.video_id
-    ORDER BY id DESC
+    ORDER BY job_id DESC
     LIMIT %(most)s
  ) AS newest
- ORDER BY newest.id
+ CROSS JOIN LATERAL (
+   SELECT {COLUMNS} FROM process.jobs WHERE tenant_id = (SELECT platform.current_tenant()) AND id = newest.job_id
+ ) AS job
+ ORDER BY job.id
 """
 HISTORY: LiteralString = """
 SELECT from_status, to_status, attempt, retry_count, actor, reason, occurred_at

@@ -36,7 +36,8 @@ _STATES: dict[JobStatus | None, LiteralString] = {
 }
 _WANTED: LiteralString = """
   AND (%(type)s::text IS NULL OR job_type::text = %(type)s)
-  AND (%(video)s::uuid IS NULL OR video_id = %(video)s)
+  AND (%(video)s::uuid IS NULL
+       OR id = ANY (ARRAY(SELECT job_id FROM process.video_jobs WHERE video_id = %(video)s)))
   AND (%(cause)s::text IS NULL OR payload #>> '{error,type}' = %(cause)s)
 """
 MOST_STEPS = 200  # of one job's history: the newest

@@ -1,0 +1,53 @@
+-- Leases that are over are looked for in one pass, and nobody goes through what another does: a worker that started beside
+-- another looked at every job of every slip that the other was just clearing away.
+
+GRANT CREATE ON SCHEMA process TO touchline_definer; -- only while it replaces what is its own
+SET LOCAL ROLE touchline_definer;
+-- Answers each job, then whatever failed with it. Of the slips those that are still good stay.
+CREATE OR REPLACE FUNCTION process.reclaim(worker text, most integer) RETURNS SETOF process.jobs
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  lost   process.jobs;
+  failed process.jobs;
+BEGIN
+  PERFORM set_config('process.actor', worker, true);
+  FOR lost IN
+    WITH looked_at AS MATERIALIZED (
+      SELECT s.ctid AS slip, s.tenant_id, s.jobs FROM process.slips AS s FOR UPDATE SKIP LOCKED
+    ), running AS MATERIALIZED (
+      SELECT l.slip, l.tenant_id, n.id, job.locked_until
+        FROM looked_at AS l CROSS JOIN LATERAL unnest(l.jobs) AS n (id) CROSS JOIN LATERAL (
+          SELECT j.locked_until FROM process.jobs AS j
+           WHERE j.tenant_id = l.tenant_id AND j.id = n.id AND j.status = 'processing' OFFSET 0) AS job
+    ), cleared_away AS (
+      DELETE FROM process.slips AS s
+       WHERE s.ctid = ANY (ARRAY(SELECT l.slip FROM looked_at AS l EXCEPT SELECT r.slip FROM running AS r))
+    ), expired AS MATERIALIZED (
+      SELECT r.tenant_id, r.id FROM running AS r
+       WHERE r.locked_until <= now()
+       GROUP BY r.tenant_id, r.id
+       ORDER BY min(r.locked_until)
+    )
+    SELECT job.* FROM expired AS e CROSS JOIN LATERAL (
+      SELECT * FROM process.jobs AS j
+       WHERE j.tenant_id = e.tenant_id AND j.id = e.id AND j.status = 'processing' AND j.locked_until <= now()
+         FOR UPDATE SKIP LOCKED) AS job
+     LIMIT most
+  LOOP
+    UPDATE process.jobs AS j
+       SET status = 'failed', locked_by = NULL, locked_until = NULL,
+           payload = process.failed_payload(
+             j.payload, 'LeaseExpired', format('%s was not heard of in time', lost.locked_by), j.retry_count)
+     WHERE j.tenant_id = lost.tenant_id AND j.id = lost.id
+    RETURNING j.* INTO failed;
+    IF failed.retry_count < failed.max_retries THEN
+      RETURN QUERY SELECT * FROM process.requeue(failed, failed.retry_count + 1, now());
+    ELSE
+      RETURN NEXT failed;
+      RETURN QUERY SELECT * FROM process.fail_children(failed);
+    END IF;
+  END LOOP;
+END
+$$;
+RESET ROLE;
+REVOKE CREATE ON SCHEMA process FROM touchline_definer;
