@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from datetime import timedelta
-from uuid import uuid4
+from typing import NamedTuple
+from uuid import UUID, uuid4
 
 import pytest
 from psycopg.errors import ForeignKeyViolation, UniqueViolation
 
 from tests.support.events import new_tenant
+from tests.support.owner import until
 from tests.support.postgres import PostgresServer
 from touchline.kernel.errors import LeaseLost
 from touchline.kernel.trace import tracing
+from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres import migrations
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.migrations import migrate
@@ -416,23 +421,65 @@ async def test_a_long_queue_is_not_counted_by_everybody_who_asks(world: World) -
 # --- updates
 
 
-async def test_jobs_from_before_videos_listed_theirs_are_found_by_their_video(any_server: PostgresServer) -> None:
+class Updating(NamedTuple):
+    """A database as it was before a migration of jobs."""
+
+    endpoint: PostgresEndpoint
+    database: Database
+
+    def world(self) -> World:
+        return World(self.endpoint, self.database, new_tenant())
+
+    async def update(self) -> None:
+        await migrate(self.endpoint.owner_url, migrations.read(migrations.folder()))
+
+
+@asynccontextmanager
+async def before(number: int, server: PostgresServer) -> AsyncGenerator[Updating]:
     files = migrations.read(migrations.folder())
-    before = [file for file in files if file.migration.schema != "process" or file.migration.number < JOBS_OF_VIDEOS]
-    async with any_server.empty_database() as endpoint:
-        await migrate(endpoint.owner_url, before)
+    older = [file for file in files if file.migration.schema != "process" or file.migration.number < number]
+    async with server.empty_database() as endpoint:
+        await migrate(endpoint.owner_url, older)
         async with Database(endpoint.worker_url) as database:
-            world, other = (World(endpoint, database, new_tenant()) for _ in range(2))
-            video_id = (await world.enqueue()).video_id
-            held = await claim_one(world.queue())
-            await migrate(endpoint.owner_url, files)
-            await world.queue().complete(held, {}, no_effects)
-            again = await world.enqueue(TranscodePayload(video_id=video_id, s3_original_path=original_path(video_id)))
-            assert again.attempt == held.attempt, "the next claim counts on"
-            for each, wanted in ((world, {video_id: {held.id, again.id}}), (other, {})):
-                async with database.transaction(each.tenant_id) as transaction:
-                    found = await queries.jobs_of_videos(transaction, [video_id])
-                assert {video: {job.id for job in jobs} for video, jobs in found.items()} == wanted
+            yield Updating(endpoint, database)
+
+
+async def test_jobs_from_before_videos_listed_theirs_are_found_by_their_video(any_server: PostgresServer) -> None:
+    async with before(JOBS_OF_VIDEOS, any_server) as updating:
+        world, other = updating.world(), updating.world()
+        video_id = (await world.enqueue()).video_id
+        held = await claim_one(world.queue())
+        await updating.update()
+        await world.queue().complete(held, {}, no_effects)
+        again = await world.enqueue(TranscodePayload(video_id=video_id, s3_original_path=original_path(video_id)))
+        assert again.attempt == held.attempt, "the next claim counts on"
+        for each, wanted in ((world, {video_id: {held.id, again.id}}), (other, {})):
+            assert await ids_of_video(each, video_id) == wanted
+
+
+async def test_a_job_that_is_added_during_the_update_is_found_by_its_video(any_server: PostgresServer) -> None:
+    async with before(JOBS_OF_VIDEOS, any_server) as updating:
+        world = updating.world()
+        video_id = (await world.enqueue()).video_id
+        async with world.database.transaction(world.tenant_id) as transaction:
+            added = await enqueue(transaction, SegmentIndexPayload(video_id=video_id))
+            assert added
+            update = asyncio.create_task(updating.update())
+            await until(lambda: is_waiting(world))
+        await update
+        assert added.id in (await ids_of_video(world, video_id))[video_id]
+
+
+async def is_waiting(world: World) -> bool:
+    """Whether somebody waits for a table of jobs or videos."""
+    waiting = "SELECT relation::regclass::text FROM pg_locks WHERE NOT granted AND relation IS NOT NULL"
+    return bool({("process.jobs",), ("process.videos",)}.intersection(await world.execute(waiting)))
+
+
+async def ids_of_video(world: World, video_id: UUID) -> dict[UUID, set[UUID]]:
+    async with world.database.transaction(world.tenant_id) as transaction:
+        found = await queries.jobs_of_videos(transaction, [video_id])
+    return {video: {job.id for job in jobs} for video, jobs in found.items()}
 
 
 async def test_no_job_without_its_video(world: World) -> None:
@@ -443,18 +490,14 @@ async def test_no_job_without_its_video(world: World) -> None:
 
 async def test_what_runs_while_slips_change_is_still_found(any_server: PostgresServer) -> None:
     """Jobs of two tenants were claimed by a version that left a slip for each of them."""
-    files = migrations.read(migrations.folder())
-    before = [file for file in files if file.migration.schema != "process" or file.migration.number < SLIPS_OF_CLAIMS]
-    async with any_server.empty_database() as endpoint:
-        await migrate(endpoint.owner_url, before)
-        async with Database(endpoint.worker_url) as database:
-            worlds = [World(endpoint, database, new_tenant()) for _ in range(2)]
-            jobs = {(await each.enqueue()).id for each in worlds for _ in range(2)}
-            assert {job.id for job in await worlds[0].queue("one").claim(TRANSCODE, 4)} == jobs
-            await migrate(endpoint.owner_url, files)
-            assert {job.id for job in await worlds[0].queue("one").held()} == jobs
-            for each in worlds:
-                await each.expire_leases()
-            taken = {job.id for _ in jobs if (job := await worlds[0].queue("another").reclaim())}
-            assert taken == jobs
-            assert await worlds[0].queue("another").reclaim() is None
+    async with before(SLIPS_OF_CLAIMS, any_server) as updating:
+        worlds = [updating.world() for _ in range(2)]
+        jobs = {(await each.enqueue()).id for each in worlds for _ in range(2)}
+        assert {job.id for job in await worlds[0].queue("one").claim(TRANSCODE, 4)} == jobs
+        await updating.update()
+        assert {job.id for job in await worlds[0].queue("one").held()} == jobs
+        for each in worlds:
+            await each.expire_leases()
+        taken = {job.id for _ in jobs if (job := await worlds[0].queue("another").reclaim())}
+        assert taken == jobs
+        assert await worlds[0].queue("another").reclaim() is None
