@@ -1,4 +1,4 @@
-"""Stands where the archive is: a workflow of its name that hears of batches."""
+"""Stands where the archive is: a workflow of its name that hears of batches, and has heard enough with the second."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Listener:
 
     @workflow.run
     async def run(self, given: UploadInput) -> list[str]:
-        await workflow.wait_condition(lambda: bool(self.batches))
+        await workflow.wait_condition(lambda: len(self.batches) == 2)
         return self.batches
 
     @workflow.signal
