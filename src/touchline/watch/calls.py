@@ -19,6 +19,7 @@ from .model import HEAVY_QUEUE
 
 Answer = TypeVar("Answer")
 NEARBY = "nearby"  # the mark of runs that make their short calls themselves
+SHORT_PAUSE = timedelta(seconds=1)  # before a nearby call is made again; for longer ones the run waits by a timer
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Call(Generic[Answer]):
                 result_type=self.answer,
                 start_to_close_timeout=self.within,
                 retry_policy=self._retries,
+                local_retry_threshold=SHORT_PAUSE,
             )
         except (ApplicationError, TooLate) as error:  # bare, unlike that of a call through the server
             raise self._failed() from error

@@ -91,7 +91,7 @@ async def role(
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(served(Recovering(build_world(world), wall)))
         network = f"{url}/social"
-        quick = {"quiet": timedelta(milliseconds=100), "page_time": timedelta(seconds=5), "asset_hosts": ()}
+        quick = {"quiet": timedelta(milliseconds=100), "asset_hosts": ()}
         account = {"user": ACCOUNT.user, "password": SecretStr(ACCOUNT.password)}
         given = BrowserSettings(**{"network_url": network, "query_filter": "", **quick, **account, **settings})
         app = build_app(given, folder / "session", wall)
@@ -201,19 +201,18 @@ async def test_who_is_signed_in(tmp_path: Path) -> None:
 
 
 async def test_troubles_of_the_network(tmp_path: Path) -> None:
-    """One after the other, with a browser that waits for nobody."""
-    troubles = [Trouble.ERRORS, None, Trouble.OUTAGE, Trouble.LIMITED, Trouble.EMPTY, Trouble.HANGS]
+    """One after the other."""
+    troubles = [Trouble.ERRORS, None, Trouble.OUTAGE, Trouble.LIMITED, Trouble.EMPTY]
     faults = [
         Fault(Service.SEARCH, each, round((NOW + at) * MINUTE), round((NOW + at + 1) * MINUTE))
         for at, each in enumerate(troubles)
         if each
     ]
-    brief = {"page_time": timedelta(seconds=1), "idle": timedelta(milliseconds=500), "most_waiting": 0, "at_once": 1}
     posts = [post(1, 59.9, "Sørensen for Northport", clip(1))]
-    async with role(tmp_path, posts, faults, **brief) as small:
+    async with role(tmp_path, posts, faults) as small:
         assert places(await small.search()) == [(posts[0].id, 1, 1)], "its button to try again is pressed"
         answers = list[httpx.Response]()
-        for _ in troubles[2:-1]:
+        for _ in troubles[2:]:
             small.wall.advance(timedelta(minutes=1))
             answers.append(await small.search())
         assert [each.status_code for each in answers] == [503, 429, 200]
@@ -221,7 +220,12 @@ async def test_troubles_of_the_network(tmp_path: Path) -> None:
         assert reasons == ["network_failed", "network_limited", None]
         assert answers[1].headers["retry-after"] == "60"
 
-        small.wall.advance(timedelta(minutes=1))
+
+async def test_a_network_that_hangs_holds_up_one_search(tmp_path: Path) -> None:
+    """Whose browser waits for nobody, and ends when nobody wants it."""
+    hangs = Fault(Service.SEARCH, Trouble.HANGS, NOW * MINUTE, 10**9)
+    brief = {"page_time": timedelta(seconds=3), "idle": timedelta(milliseconds=500), "most_waiting": 0, "at_once": 1}
+    async with role(tmp_path, [], [hangs], **brief) as small:
         hanging = asyncio.create_task(small.search())
         while not (await small.status())["searching"]:
             await asyncio.sleep(0)

@@ -24,8 +24,9 @@ TEST_SERVER = Path(sys.executable).parent / "temporal-test-server"
 FIRST, OTHER = found("two videos"), found("two videos", 2)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 async def skipping() -> AsyncGenerator[Client]:
+    """One for each test: no time is skipped for as long as a run that another one left waits for its worker."""
     async with await WorkflowEnvironment.start_time_skipping(test_server_existing_path=str(TEST_SERVER)) as running:
         yield running.client
 
