@@ -41,7 +41,7 @@ SCHEMA = {
 WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 NO_CLOCK = frozenset({"", "null", "none", "n/a", "no", "unknown", "unreadable"})
 LONGEST_CLOCK = 60
-CLOCK_ABOVE = 0.2  # of the picture's height: where score graphics usually stand
+CLOCK_ABOVE = 0.3  # of the picture's height: where score graphics usually stand, the clock below two rows of teams too
 
 
 class Asks(Protocol):

@@ -223,7 +223,7 @@ async def test_troubles_of_the_network(tmp_path: Path) -> None:
 
 async def test_a_network_that_hangs_holds_up_one_search(tmp_path: Path) -> None:
     """Whose browser waits for nobody, and ends when nobody wants it."""
-    hangs = Fault(Service.SEARCH, Trouble.HANGS, NOW * MINUTE, 10**9)
+    hangs = Fault(Service.SEARCH, Trouble.HANGS, round(NOW * MINUTE), 10**9)
     brief = {"page_time": timedelta(seconds=3), "idle": timedelta(milliseconds=500), "most_waiting": 0, "at_once": 1}
     async with role(tmp_path, [], [hangs], **brief) as small:
         hanging = asyncio.create_task(small.search())
