@@ -145,7 +145,8 @@ async def _owner(database: Database, tenant: str, stop: asyncio.Event) -> Owner 
 def _matches(parts: Parts, settings: Settings, *, has_attributes: bool) -> tuple[IngestActivities, MonitorActivities]:
     teams = TrackedTeams(parts.ground, parts.feed, settings.feed)
     ingest = IngestActivities(parts.ground, parts.feed, teams, settings.fixtures, settings.watch.retention)
-    return ingest, MonitorActivities(parts.ground, parts.feed, settings.fixtures, settings.watch, has_attributes)
+    known = parts.ground, parts.feed, settings.fixtures, settings.watch, has_attributes
+    return ingest, MonitorActivities(*known, get_ready=parts.validator.prepare)
 
 
 def _aliases(parts: Parts, settings: Settings) -> AliasMaker:

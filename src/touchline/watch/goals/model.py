@@ -117,3 +117,4 @@ class Applied:
     triggered: tuple[Triggered, ...] = ()
     removed: tuple[GoalRef, ...] = ()
     moved: tuple[tuple[GoalRef, GoalRef], ...] = ()
+    awaited: bool = False  # a goal may be searched for soon: few more runs have to see it

@@ -46,7 +46,8 @@ async def apply_poll(
         await drop_all(transaction, goal, now)
     for old, new in moved:
         await move_all(transaction, old, new, now)
-    return Applied(decision.triggered, removed, moved)
+    awaited = any(each.goal.lives and each.goal.stable_at is None for each in decision.written)
+    return Applied(decision.triggered, removed, moved, awaited)
 
 
 async def close_overdue(transaction: Transaction, fixture_id: int, now: datetime, settings: WatchSettings) -> None:

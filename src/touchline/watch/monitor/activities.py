@@ -45,6 +45,7 @@ class MonitorActivities:
     settings: FixtureSettings
     watch: WatchSettings
     attributes: bool = False  # whether the server knows our search attributes
+    get_ready: Callable[[], None] = lambda: None  # for videos that may be found soon
 
     def all(self) -> Sequence[Callable[..., Any]]:
         """For a worker."""
@@ -97,7 +98,7 @@ class MonitorActivities:
 
     @activity.defn(name="process_fixture_events")
     async def process_fixture_events(self, look: Look) -> Processed:
-        events = Events(self.ground, self.feed.tracked, self.watch)
+        events = Events(self.ground, self.feed.tracked, self.watch, self.get_ready)
         searches: list[Search] = []
 
         async def process(fixture_id: int) -> FixtureOutcome:

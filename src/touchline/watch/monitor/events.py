@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from touchline.platform.postgres.database import Transaction
@@ -28,6 +28,7 @@ class Events:
     ground: Ground
     tracked: Tracked
     settings: WatchSettings
+    get_ready: Callable[[], None] = lambda: None  # told when a goal is seen, some looks before it is searched for
 
     async def process(self, fixture_id: int, run_id: str) -> tuple[str, list[Search]]:
         """Hands the answer that this run has laid there to the goals. An answer without events counts neither way."""
@@ -42,6 +43,8 @@ class Events:
                 return "no_events", []
             now = self.ground.clock.now()
             applied = await goals.apply_poll(transaction, fixture, run_id, now, self.settings)
+            if applied.awaited:
+                self.get_ready()
             return "compared", await self._searches(transaction, applied.triggered)
 
     async def complete(self, fixture_id: int, run_id: str, settings: FixtureSettings) -> bool:
