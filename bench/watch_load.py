@@ -115,28 +115,32 @@ def starts(made: Product) -> tuple[list[float], list[float]]:
     return looks, [(started - stable).total_seconds() for _, stable, started in found]
 
 
-async def listings(made: Product) -> list[float]:
-    """Seconds from the end of a download to the moment when its goal lists the video."""
+async def listings(made: Product) -> tuple[list[float], list[float]]:
+    """Seconds to the moment when its goal lists the video: since its download was asked for, and since that ended."""
     where = read_endpoints(DataFolder(made.data), NOTHING_OUTSIDE).temporal
     client = await Client.connect(where.address, namespace=where.namespace)
     listed: dict[str, datetime] = dict(rows(made, LISTED))
-    taken: list[float] = []
+    asked, done = list[float](), list[float]()
     async for run in client.list_workflows("WorkflowType = 'DownloadWorkflow'"):
         goal = next((event_id for event_id in listed if run.id.endswith(event_id)), None)
         downloaded = await _downloaded(client, run)
         if goal and downloaded:
-            taken.append((listed.pop(goal) - downloaded).total_seconds())
-    return taken
+            at = listed.pop(goal)
+            asked.append((at - downloaded[0]).total_seconds())
+            done.append((at - downloaded[1]).total_seconds())
+    return asked, done
 
 
-async def _downloaded(client: Client, run: WorkflowExecution) -> datetime | None:
-    calls: dict[int, str] = {}
+async def _downloaded(client: Client, run: WorkflowExecution) -> tuple[datetime, datetime] | None:
+    """When it was asked for, and when the file was there."""
+    calls: dict[int, datetime] = {}
     async for event in client.get_workflow_handle(run.id, run_id=run.run_id).fetch_history_events():
-        if event.HasField("activity_task_scheduled_event_attributes"):
-            calls[event.event_id] = event.activity_task_scheduled_event_attributes.activity_type.name
+        at = event.event_time.ToDatetime(UTC)
+        if event.activity_task_scheduled_event_attributes.activity_type.name == "download_single_video":
+            calls[event.event_id] = at
         done = event.activity_task_completed_event_attributes
-        if calls.get(done.scheduled_event_id) == "download_single_video":
-            return event.event_time.ToDatetime(UTC)
+        if asked := calls.get(done.scheduled_event_id):
+            return asked, at
     return None
 
 
@@ -157,6 +161,11 @@ async def play(made: Product, played: Played, load: Load, every: timedelta) -> M
     await asyncio.sleep(max((ends - datetime.now(UTC)).total_seconds(), 0))
     sampling.cancel()
     return memory
+
+
+def waits(name: str, values: list[float]) -> dict[str, float | str]:
+    """Without a limit: the time of the download, and of those before it, is in it."""
+    return {f"{name}, {label} s": percentile(values, share) for label, share in (("median", 0.5), ("p95", 0.95))}
 
 
 def delays(name: str, values: list[float]) -> dict[str, float | str]:
@@ -182,7 +191,7 @@ async def measure(load: Load, every: timedelta, folder: Path) -> dict[str, float
             async with playing(videos, day, port, BEGINS_IN) as played:
                 memory = await play(made, played, load, every)
                 looks, verdicts = starts(made)
-                listed = await listings(made)
+                asked, listed = await listings(made)
                 judged = [float(each) for _, each in rows(made, JUDGED)]
                 print("found:", rows(made, REASONS), flush=True)
     return {
@@ -194,6 +203,7 @@ async def measure(load: Load, every: timedelta, folder: Path) -> dict[str, float
         **delays("third look begins to search begins", looks),
         **delays("third look done to search begins", verdicts),
         **delays("downloaded to listed", listed),
+        **waits("download asked for to listed", asked),
         **delays("validated to listed", judged),
         **memory.figures(),
     }

@@ -77,17 +77,21 @@ class Looking:
             return Judged(Outcome.REJECTED if found.state == "rejected" else Outcome.DONE, found.why or "")
         began_at = self.ground.clock.now()
         try:
-            verdict = await self._verdict(found, heartbeat)
+            async with self._copy(found) as path:
+                verdict = await self._verdict(path, found, heartbeat)
+                await self._write_verdict(same, verdict, began_at)
+                _LOG.info(
+                    "[VALIDATE] %s",
+                    "REJECTED" if verdict.rejected else "PASSED",
+                    extra={"event": goal.name, "post": found.url, "clock": verdict.clock, "why": verdict.rejected},
+                )
+                if verdict.rejected or not same.is_first:
+                    return Judged(Outcome.REJECTED if verdict.rejected else Outcome.DONE, verdict.rejected or "")
+                hashed = await self._taken(path, same, found, heartbeat)
+                return Judged(hashed.outcome, is_hashed=hashed.outcome is Outcome.DONE)
         except (InvalidMedia, MediaLimitExceeded, NotFound) as error:
             ending = await self._give_up(same, error)
             return Judged(ending.outcome, ending.why)
-        await self._write_verdict(same, verdict, began_at)
-        _LOG.info(
-            "[VALIDATE] %s",
-            "REJECTED" if verdict.rejected else "PASSED",
-            extra={"event": goal.name, "post": found.url, "clock": verdict.clock, "why": verdict.rejected},
-        )
-        return Judged(Outcome.REJECTED if verdict.rejected else Outcome.DONE, verdict.rejected or "")
 
     def waiting(self) -> Judged:
         """For the workflow: it sleeps, and asks again."""
@@ -100,13 +104,16 @@ class Looking:
             return Hashed(Outcome.OVER if goal is None else Outcome.FAILED)
         try:
             async with self._copy(found) as path:
-                taken, careful = await take_fingerprints(self.sandbox, path, STYLES, _beating(heartbeat))
+                return await self._taken(path, same, found, heartbeat)
         except (InvalidMedia, MediaLimitExceeded, NotFound) as error:
             return await self._give_up(same, error)
-        async with self._at(same) as (store, living):
-            if living is None:
+
+    async def _taken(self, path: Path, same: SameFile, found: Found, heartbeat: Heartbeat) -> Hashed:
+        taken, careful = await take_fingerprints(self.sandbox, path, STYLES, _beating(heartbeat))
+        async with self._at(same) as (store, goal):
+            if goal is None:
                 return Hashed(Outcome.OVER)
-            await store.fingerprinted(living, same.videos, f"{to_text(taken)}\n{to_text(careful)}")
+            await store.fingerprinted(goal, same.videos, f"{to_text(taken)}\n{to_text(careful)}")
         _LOG.info("[HASH] Generated hash", extra={"event": goal.name, "post": found.url, "frames": len(taken)})
         return Hashed(Outcome.DONE, len(taken))
 
@@ -133,11 +140,10 @@ class Looking:
             await self.ground.objects.delete(key)
         return goal, first
 
-    async def _verdict(self, found: Found, heartbeat: Heartbeat) -> Verdict:
+    async def _verdict(self, path: Path, found: Found, heartbeat: Heartbeat) -> Verdict:
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             minute = expected_minute(*await DownloadStore(transaction.connection).minute(found.goal))
-        async with self._copy(found) as path:
-            return await self.validation.judge(path, found.facts, minute, heartbeat)
+        return await self.validation.judge(path, found.facts, minute, heartbeat)
 
     @asynccontextmanager
     async def _copy(self, found: Found) -> AsyncGenerator[Path]:

@@ -59,6 +59,7 @@ class SameFile:
 
     goal: GoalRef
     videos: list[FoundRef]
+    is_first: bool = False  # of its run: whoever judges it takes its fingerprint too
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Judged:
     why: str = ""
     pause_s: float = 5.0  # of one that waits: when to ask again
     patience_s: float = 86_400.0  # and for how long
+    is_hashed: bool = False  # it has its fingerprint already
 
 
 @dataclass(frozen=True, slots=True)

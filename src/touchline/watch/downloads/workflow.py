@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 
 from temporalio import workflow
@@ -93,9 +94,11 @@ class DownloadWorkflow:
     async def _go_ahead(self, first: FoundRef) -> list[tuple[SameFile, Judged]]:
         """Its goal has a video while the others are still on their way. Answers it when no engine could look at it."""
         same = SameFile(self._given.goal, [first])
-        judged = await self._judge(same, VALIDATE_FIRST)
+        judged = await self._judge(replace(same, is_first=True), VALIDATE_FIRST)
         _require_living([judged])
-        if judged.outcome is Outcome.DONE:
+        if judged.is_hashed:
+            await self._queue([first])
+        elif judged.outcome is Outcome.DONE:
             await self._hand_over([same], HASH_FIRST)
         return [(same, judged)] if judged.outcome is Outcome.WAITING else []
 
@@ -127,8 +130,10 @@ class DownloadWorkflow:
             if one.outcome is Outcome.DONE
             for video in same.videos
         ]
-        if not videos:
-            return
+        if videos:
+            await self._queue(videos)
+
+    async def _queue(self, videos: list[FoundRef]) -> None:
         self._batches += 1
         batch = Batch(self._given.goal, rules.batch_id(workflow.info().workflow_id, self._batches), videos)
         if not await surely(QUEUE_VIDEOS_FOR_UPLOAD, batch):

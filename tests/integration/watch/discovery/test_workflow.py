@@ -183,7 +183,7 @@ async def test_a_database_that_is_away_for_a_while_loses_nothing(bench: Bench) -
     bench.registering.away = 12  # more than two calls with all their tries
     handle = await start(bench, told(goal, attempts=1))
     assert (await handle.result()).attempts == 1
-    events = await bench.history(handle, "twitter-patience")
+    events = await bench.history(handle, "twitter-patience-timers")
     assert calls(events, "register_download") == 3
     assert len((await row(bench.ground, goal))["download_workflows"]) == 1
 

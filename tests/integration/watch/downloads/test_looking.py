@@ -89,6 +89,24 @@ async def test_the_dense_fingerprint_comes_first_and_the_careful_one_behind_it(p
     assert len(beats) >= 22 // 5
 
 
+async def test_the_first_of_a_run_gets_its_fingerprint_with_its_verdict(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST)
+    first = SameFile(GOAL, [FIRST], is_first=True)
+    assert await looking(pitch, Opinion()).judge(first, print) == Judged(Outcome.DONE, is_hashed=True)
+    together = (await pitch.row(FIRST))["fingerprint"]
+    assert await looking(pitch, Opinion()).judge(first, print) == Judged(Outcome.DONE), "after its answer got lost"
+    assert await looking(pitch, Opinion()).fingerprint(first, print) == Hashed(Outcome.DONE, 22)
+    assert together == (await pitch.row(FIRST))["fingerprint"]
+
+
+async def test_a_first_one_that_is_rejected_gets_none(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST)
+    opinion = Opinion(Said(rejected="not_football"))
+    judged = await looking(pitch, opinion).judge(SameFile(GOAL, [FIRST], is_first=True), print)
+    assert (judged.outcome, judged.is_hashed) == (Outcome.REJECTED, False)
+    assert (await pitch.row(FIRST))["fingerprint"] is None
+
+
 async def test_a_file_that_broke_in_the_store_is_rejected(pitch: Pitch) -> None:
     await downloaded(pitch, FIRST)
     [key] = await pitch.keys()

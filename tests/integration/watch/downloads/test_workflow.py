@@ -76,7 +76,7 @@ async def goal_row(pitch: Pitch) -> tuple[Any, ...]:
 async def test_from_found_to_handed_over(pitch: Pitch, temporal: Client) -> None:
     videos = [FIRST, SAME, OTHER, found("blocked"), found("whole")]
     await pitch.find(*videos)
-    result = await run(pitch, temporal, Opinion(), *videos, recorded_as="download-first-at-once")
+    result = await run(pitch, temporal, Opinion(), *videos, recorded_as="download-first-in-one")
     assert result == DownloadResult(downloaded=4, rejected=1, queued=4)
     batches = await pitch.execute("SELECT batch_id, videos FROM watch.upload_batches ORDER BY batch_id")
     assert [len(listed) for _, listed in batches] == [1, 3], "the first one does not wait for the others"
@@ -139,3 +139,13 @@ async def test_an_engine_that_stays_away_is_our_failure(pitch: Pitch, temporal: 
     row = await pitch.row(FIRST)
     assert (row["state"], row["why"], row["incoming_key"]) == ("failed", "validator unavailable", None)
     assert len((await goal_row(pitch))[0]) == 1
+
+
+async def test_the_file_of_a_first_video_is_fetched_for_one_step_alone(pitch: Pitch, temporal: Client) -> None:
+    """Its verdict and its fingerprint do not wait for each other's turn."""
+    await pitch.find(FIRST)
+    assert await run(pitch, temporal, Opinion(), FIRST) == DownloadResult(downloaded=1, queued=1)
+    [run_id] = (await goal_row(pitch))[0]
+    events = (await temporal.get_workflow_handle(run_id).fetch_history()).events
+    called = [event.activity_task_scheduled_event_attributes.activity_type.name for event in events]
+    assert [name for name in called if name] == ["download_single_video", "validate_video_is_soccer"]
