@@ -93,6 +93,7 @@ class Times:
             f"{name}, p50 ms": percentile(self.wall_ms, 0.5),
             f"{name}, p95 ms": p95,
             f"{name}, p95 of the limit": p95 / LIMIT_MS,
+            f"{name}, worst ms": max(self.wall_ms),
             f"{name}, processor p50 ms": percentile(self.processor_ms, 0.5),
         }
 

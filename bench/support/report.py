@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -26,5 +27,5 @@ def report(name: str, figures: Mapping[str, float | str]) -> None:
 
 
 def percentile(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    """The least of the values that so large a share of them does not exceed."""
+    return sorted(values)[max(math.ceil(share * len(values)) - 1, 0)]
