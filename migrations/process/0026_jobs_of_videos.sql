@@ -1,11 +1,6 @@
 -- Which jobs a video has stands in a table of its own, to which a job comes once. As an index of the jobs it was written
 -- again whenever one ended, at a random place: a tenth of what the database does for a short job.
 
--- A job that is being added is waited for, and the next one waits: it would stand in neither place. In the order in which
--- whoever adds a job locks them.
-LOCK TABLE process.videos IN SHARE ROW EXCLUSIVE MODE;
-LOCK TABLE process.jobs IN ACCESS EXCLUSIVE MODE;
-
 CREATE TABLE process.video_jobs (
   tenant_id uuid NOT NULL,
   video_id  uuid NOT NULL,
@@ -48,8 +43,8 @@ $$;
 
 GRANT CREATE ON SCHEMA process TO touchline_definer; -- only while it replaces what is its own
 SET LOCAL ROLE touchline_definer;
--- After every statement: the history, the jobs of videos, children whose parent is done, and a hint to waiting workers.
--- Who acts and why is told by the settings process.actor and process.reason.
+-- After every statement: the history, the jobs of videos, children whose parent is done, and a hint to waiting workers. Who acts and why is
+-- told by the settings process.actor and process.reason.
 CREATE OR REPLACE FUNCTION process.record_transitions() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
