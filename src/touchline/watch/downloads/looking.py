@@ -79,14 +79,11 @@ class Looking:
         try:
             async with self._copy(found) as path:
                 verdict = await self._verdict(path, found, heartbeat)
-                await self._write_verdict(same, verdict, began_at)
-                _LOG.info(
-                    "[VALIDATE] %s",
-                    "REJECTED" if verdict.rejected else "PASSED",
-                    extra={"event": goal.name, "post": found.url, "clock": verdict.clock, "why": verdict.rejected},
-                )
-                if verdict.rejected or not same.is_first:
-                    return Judged(Outcome.REJECTED if verdict.rejected else Outcome.DONE, verdict.rejected or "")
+                await self._write_verdict(same, found, verdict, began_at)
+                if verdict.rejected:
+                    return Judged(Outcome.REJECTED, verdict.rejected)
+                if not same.is_first:
+                    return Judged(Outcome.DONE)
                 hashed = await self._taken(path, same, found, heartbeat)
                 return Judged(hashed.outcome, is_hashed=hashed.outcome is Outcome.DONE)
         except (InvalidMedia, MediaLimitExceeded, NotFound) as error:
@@ -150,7 +147,7 @@ class Looking:
         async with incoming.local_copy(self.ground.objects, found.incoming_key or "", self.scratch) as path:
             yield path
 
-    async def _write_verdict(self, same: SameFile, verdict: Verdict, began_at: datetime) -> None:
+    async def _write_verdict(self, same: SameFile, found: Found, verdict: Verdict, began_at: datetime) -> None:
         document = {
             "football": verdict.football,
             "screen": verdict.screen,
@@ -170,6 +167,11 @@ class Looking:
                     rejected=verdict.rejected,
                 )
                 transaction.announce(_announced(goal, same.videos[0], verdict, began_at))
+        _LOG.info(
+            "[VALIDATE] %s",
+            "REJECTED" if verdict.rejected else "PASSED",
+            extra={"event": found.goal.name, "post": found.url, "clock": verdict.clock, "why": verdict.rejected},
+        )
 
     async def _give_up(self, same: SameFile, error: TouchlineError) -> Hashed:
         """A file that cannot be read is no video; one that is not there may come again."""
