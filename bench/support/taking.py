@@ -17,7 +17,7 @@ from typing import Any
 import av
 
 from touchline.media.child.channel import Channel, Output
-from touchline.media.child.fingerprinting import take
+from touchline.media.child.surveying import survey
 from touchline.media.settings import MediaSettings, child_options
 
 
@@ -53,8 +53,8 @@ def main(rounds: int, threads: int) -> None:
     options = asdict(child_options(MediaSettings(threads=threads)))
     works: dict[str, Callable[[], object]] = {"decoding": lambda: decode(threads)}
     for name, fast, style in (("dense", False, "dense"), ("careful", False, "careful"), ("fast", True, "dense")):
-        order = {"video": options, "fast": fast, "style": style}
-        works[name] = lambda order=order: take(order, Aside())
+        order = {"video": options, "survey": {"fast": fast, "styles": [style]}}
+        works[name] = lambda order=order: survey(order, Aside())
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for work in works.values():

@@ -3,7 +3,7 @@ from .zygote import serve
 TASKS = {
     "probe": "touchline.media.child.probe:probe",
     "hls": "touchline.media.child.hls:package",
-    "fingerprint": "touchline.media.child.fingerprinting:take",
+    "survey": "touchline.media.child.surveying:survey",
     "poster": "touchline.media.child.poster:make_poster",
     "storyboard": "touchline.media.child.storyboard:make_storyboard",
     "sample": "touchline.media.child.sampling:sample",

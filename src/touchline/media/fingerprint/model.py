@@ -87,12 +87,4 @@ class Way:
 USUAL = Way()
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What a child says about the fingerprints that it wrote, one file for each style."""
-
-    duration_ms: int
-    samples: int  # in each of them
-
-
 NO_MATCH = Comparison(match=False)

@@ -13,7 +13,7 @@ COLUMNS, ROWS = 9, 8
 LEAST_DEVIATION = 5.0  # of the luma: below, a picture is black, white, flat, or nearly faded out
 LEAST_SPREAD = 12  # between the cells of an equalised picture: below, there is only noise
 BLACK = 32  # the luma of borders stays below, with the noise of encoders
-NEARLY_ALL = 98  # percent of a border's pixels
+MARKS = 0.02  # of a row or column: as many pixels of a border may be brighter
 LEAST_PICTURE = 0.3  # of each side: what is smaller is no picture in borders, but a dark one
 
 
@@ -33,13 +33,14 @@ def hash_of_cells(cells: NDArray[np.uint8]) -> int:
 
 def picture_area(pictures: Sequence[NDArray[np.uint8]]) -> tuple[slice, slice]:
     """Rows and columns of the picture inside of black borders, that all these pictures of a video have."""
-    lit = [_lit(np.max([np.percentile(each, NEARLY_ALL, axis=axis) for each in pictures], axis=0)) for axis in (1, 0)]
-    return lit[0], lit[1]
+    bright = [each > BLACK for each in pictures]
+    rows, columns = (_lit(np.max([each.mean(axis) for each in bright], axis=0) > MARKS) for axis in (1, 0))
+    return rows, columns
 
 
-def _lit(brightest: NDArray[np.float64]) -> slice:
-    places = np.flatnonzero(brightest > BLACK)
-    if not len(places) or places[-1] - places[0] + 1 < LEAST_PICTURE * len(brightest):
+def _lit(lines: NDArray[np.bool_]) -> slice:
+    places = np.flatnonzero(lines)
+    if not len(places) or places[-1] - places[0] + 1 < LEAST_PICTURE * len(lines):
         return slice(None)
     return slice(int(places[0]), int(places[-1]) + 1)
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from touchline.kernel.errors import Defect, InvalidInput, NotFound
-from touchline.media.errors import CrashingVideo
-from touchline.media.sandbox import Progress, Sandbox, Task
-from touchline.media.settings import child_limits, child_options
+from touchline.kernel.errors import InvalidInput, NotFound
+from touchline.media.sandbox import Progress, Sandbox
+from touchline.media.survey import surveyed
+from touchline.media.survey_model import SurveyOptions
 
 from .errors import InvalidFingerprint
 from .formats import LONGEST_BINARY, LONGEST_PREFIX, LONGEST_TEXT, from_bytes, from_text, is_binary, is_text
-from .model import FINGERPRINT, USUAL, Fingerprint, Taken, Way
+from .model import USUAL, Fingerprint, Way
 from .style import Style
 
 LONGEST_STORED = max(LONGEST_BINARY, LONGEST_TEXT) + 2
@@ -37,27 +35,8 @@ async def take_fingerprints(
     fast: bool = False,
 ) -> list[Fingerprint]:
     """One of each style: the video is decoded once for all of them."""
-    settings = sandbox.settings
-    limits = child_limits(settings, settings.fingerprint_time)
-    options = {"video": asdict(child_options(settings)), "fast": fast, "styles": [*styles]}
-    with TemporaryDirectory(prefix="touchline-fingerprint-") as folder:
-        task = Task("fingerprint", limits, options, source, Path(folder))
-        taken = (await sandbox.run(task, Taken, progress)).result
-        return [_read(Path(folder, FINGERPRINT.format(style)), taken, style) for style in styles]
-
-
-def _read(path: Path, taken: Taken, style: Style) -> Fingerprint:
-    """A child that was taken over may have written anything."""
-    try:
-        with path.open("rb") as file:
-            fingerprint = from_bytes(file.read(LONGEST_BINARY + 1))
-    except FileNotFoundError as error:
-        raise Defect("a child took a fingerprint that is not there") from error
-    except InvalidFingerprint as error:
-        raise CrashingVideo("this video broke the program that read it", why=error.why) from error
-    if (len(fingerprint), fingerprint.style) != (taken.samples, style):
-        raise Defect("a child wrote another fingerprint than it says")
-    return fingerprint
+    async with surveyed(sandbox, source, SurveyOptions(tuple(styles), fast=fast), progress) as survey:
+        return [*survey.fingerprints]
 
 
 def read_fingerprint(path: Path) -> Fingerprint | None:

@@ -7,7 +7,7 @@ stands for.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,9 +19,12 @@ from touchline.kernel import TouchlineError
 from touchline.kernel.errors import NotFound
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded
 from touchline.media.fingerprint.formats import to_text
+from touchline.media.fingerprint.model import Fingerprint
 from touchline.media.fingerprint.service import take_fingerprints
 from touchline.media.fingerprint.style import Style
 from touchline.media.sandbox import Progress, Sandbox
+from touchline.media.survey import Still, surveyed
+from touchline.media.survey_model import SurveyOptions
 from touchline.platform.scratch import Scratch
 from touchline.watch.ground import Ground
 from touchline.watch.model import FoundRef, GoalRef
@@ -56,9 +59,24 @@ class Verdict(Protocol):
 
 
 class Validation(Protocol):
-    async def judge(self, path: Path, facts: Any, expected_minute: int, heartbeat: Heartbeat) -> Verdict:
+    def moments(self, duration_ms: int) -> tuple[int, ...]:
+        """Of a video that long: what it wants to see."""
+        ...
+
+    async def judge(
+        self, stills: Sequence[Still], duration_ms: int, expected_minute: int, heartbeat: Heartbeat
+    ) -> Verdict:
         """Raises Unavailable when no engine answers."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    same: SameFile
+    found: Found
+    verdict: Verdict
+    fingerprints: Sequence[Fingerprint]  # none where none were wanted
+    began_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +88,27 @@ class Looking:
     settings: DownloadSettings
 
     async def judge(self, same: SameFile, heartbeat: Heartbeat) -> Judged:
+        """The first one of its run is decoded once, for its verdict and for its fingerprint."""
         goal, found = await self._shared(same)
         if goal is None or found is None:
             return Judged(Outcome.OVER if goal is None else Outcome.FAILED)
-        if found.state == "rejected" or found.verified is not None:  # by an earlier try, whose answer got lost
-            return Judged(Outcome.REJECTED if found.state == "rejected" else Outcome.DONE, found.why or "")
-        began_at = self.ground.clock.now()
+        if found.facts is None or found.state == "rejected":  # by an earlier try, whose answer got lost
+            return Judged(Outcome.REJECTED, found.why or "")
+        if found.verified is not None:
+            return Judged(Outcome.DONE, is_hashed=found.fingerprint is not None)
+        began_at, length_ms = self.ground.clock.now(), found.facts.duration_ms
+        wanted = SurveyOptions(STYLES if same.is_first else (), self.validation.moments(length_ms))
         try:
-            async with self._copy(found) as path:
-                verdict = await self._verdict(path, found, heartbeat)
-                await self._write_verdict(same, found, verdict, began_at)
-                if verdict.rejected:
-                    return Judged(Outcome.REJECTED, verdict.rejected)
-                if not same.is_first:
-                    return Judged(Outcome.DONE)
-                hashed = await self._taken(path, same, found, heartbeat)
-                return Judged(hashed.outcome, is_hashed=hashed.outcome is Outcome.DONE)
+            async with (
+                self._copy(found) as path,
+                surveyed(self.sandbox, path, wanted, _beating(heartbeat, "taking pictures: ")) as survey,
+            ):
+                minute = await self._minute(found)
+                verdict = await self.validation.judge(survey.stills, length_ms, minute, heartbeat)
         except (InvalidMedia, MediaLimitExceeded, NotFound) as error:
             ending = await self._give_up(same, error)
             return Judged(ending.outcome, ending.why)
+        return await self._write(_Seen(same, found, verdict, survey.fingerprints, began_at))
 
     def waiting(self) -> Judged:
         """For the workflow: it sleeps, and asks again."""
@@ -101,18 +121,15 @@ class Looking:
             return Hashed(Outcome.OVER if goal is None else Outcome.FAILED)
         try:
             async with self._copy(found) as path:
-                return await self._taken(path, same, found, heartbeat)
+                taken = await take_fingerprints(self.sandbox, path, STYLES, _beating(heartbeat))
         except (InvalidMedia, MediaLimitExceeded, NotFound) as error:
             return await self._give_up(same, error)
-
-    async def _taken(self, path: Path, same: SameFile, found: Found, heartbeat: Heartbeat) -> Hashed:
-        taken, careful = await take_fingerprints(self.sandbox, path, STYLES, _beating(heartbeat))
         async with self._at(same) as (store, goal):
             if goal is None:
                 return Hashed(Outcome.OVER)
-            await store.fingerprinted(goal, same.videos, f"{to_text(taken)}\n{to_text(careful)}")
-        _LOG.info("[HASH] Generated hash", extra={"event": goal.name, "post": found.url, "frames": len(taken)})
-        return Hashed(Outcome.DONE, len(taken))
+            await store.fingerprinted(goal, same.videos, _text(taken))
+        _log_hash(found, taken)
+        return Hashed(Outcome.DONE, len(taken[0]))
 
     @asynccontextmanager
     async def _at(self, same: SameFile) -> AsyncGenerator[tuple[DownloadStore, GoalRef | None]]:
@@ -137,41 +154,44 @@ class Looking:
             await self.ground.objects.delete(key)
         return goal, first
 
-    async def _verdict(self, path: Path, found: Found, heartbeat: Heartbeat) -> Verdict:
+    async def _minute(self, found: Found) -> int:
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
-            minute = expected_minute(*await DownloadStore(transaction.connection).minute(found.goal))
-        return await self.validation.judge(path, found.facts, minute, heartbeat)
+            return expected_minute(*await DownloadStore(transaction.connection).minute(found.goal))
 
     @asynccontextmanager
     async def _copy(self, found: Found) -> AsyncGenerator[Path]:
         async with incoming.local_copy(self.ground.objects, found.incoming_key or "", self.scratch) as path:
             yield path
 
-    async def _write_verdict(self, same: SameFile, found: Found, verdict: Verdict, began_at: datetime) -> None:
-        document = {
-            "football": verdict.football,
-            "screen": verdict.screen,
-            "clock": verdict.clock,
-            "engines": verdict.engines,
-        }
+    async def _write(self, seen: _Seen) -> Judged:
+        """A verdict and the fingerprint that was taken with it, both or neither."""
+        same, verdict, fingerprints = seen.same, seen.verdict, () if seen.verdict.rejected else seen.fingerprints
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             store = DownloadStore(transaction.connection)
             goal = await store.living(same.goal)
-            if goal is not None:
-                await store.judged(
-                    goal,
-                    same.videos,
-                    self.ground.clock.now(),
-                    validation=document,
-                    verified=bool(verdict.verified),
-                    rejected=verdict.rejected,
-                )
-                transaction.announce(_announced(goal, same.videos[0], verdict, began_at))
+            if goal is None:
+                return Judged(Outcome.OVER)
+            await store.judged(
+                goal,
+                same.videos,
+                self.ground.clock.now(),
+                validation={name: getattr(verdict, name) for name in ("football", "screen", "clock", "engines")},
+                verified=bool(verdict.verified),
+                rejected=verdict.rejected,
+            )
+            if fingerprints:
+                await store.fingerprinted(goal, same.videos, _text(fingerprints))
+            transaction.announce(_announced(goal, same.videos[0], verdict, seen.began_at))
         _LOG.info(
             "[VALIDATE] %s",
             "REJECTED" if verdict.rejected else "PASSED",
-            extra={"event": found.goal.name, "post": found.url, "clock": verdict.clock, "why": verdict.rejected},
+            extra={**_whose(seen.found), "clock": verdict.clock, "why": verdict.rejected},
         )
+        if verdict.rejected:
+            return Judged(Outcome.REJECTED, verdict.rejected)
+        if fingerprints:
+            _log_hash(seen.found, fingerprints)
+        return Judged(Outcome.DONE, is_hashed=bool(fingerprints))
 
     async def _give_up(self, same: SameFile, error: TouchlineError) -> Hashed:
         """A file that cannot be read is no video; one that is not there may come again."""
@@ -185,8 +205,20 @@ class Looking:
         return Hashed(Outcome(ending.state), why=ending.why)
 
 
-def _beating(heartbeat: Heartbeat) -> Progress:
-    return lambda percent: heartbeat(f"{percent} %")
+def _beating(heartbeat: Heartbeat, doing: str = "") -> Progress:
+    return lambda percent: heartbeat(f"{doing}{percent} %")
+
+
+def _text(fingerprints: Sequence[Fingerprint]) -> str:
+    return "\n".join(to_text(each) for each in fingerprints)
+
+
+def _whose(found: Found) -> dict[str, str]:
+    return {"event": found.goal.name, "post": found.url}
+
+
+def _log_hash(found: Found, fingerprints: Sequence[Fingerprint]) -> None:
+    _LOG.info("[HASH] Generated hash", extra={**_whose(found), "frames": len(fingerprints[0])})
 
 
 def _announced(goal: GoalRef, video: FoundRef, verdict: Verdict, began_at: datetime) -> GoalVideoJudged:

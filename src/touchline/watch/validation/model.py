@@ -11,11 +11,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 
-class VideoFacts(Protocol):
-    @property
-    def duration_ms(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Frame:
     """A picture of the video: a JPEG that the sandbox made."""

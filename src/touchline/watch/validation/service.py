@@ -9,23 +9,31 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Self
 
 from touchline.kernel.errors import Misconfigured, TouchlineError, Unavailable
 from touchline.media.engines.service import Engine
-from touchline.media.errors import InvalidMedia, MediaLimitExceeded
 from touchline.media.sandbox import Sandbox
+from touchline.media.survey import Still
 
 from . import rules
 from .engines import Asks, LocalEngine, ModelEngine
-from .frames import Frames, taken
-from .model import Frame, Opinion, Sees, Verdict, VideoFacts
+from .model import Frame, Opinion, Sees, Verdict
 from .settings import Choice, ValidationSettings
 
 Heartbeat = Callable[[str], None]
 
 logger = logging.getLogger(__name__)
+
+
+class Frames:
+    def __init__(self, frames: Sequence[Frame], duration_ms: int) -> None:
+        self._frames = frames
+        self._duration_ms = duration_ms
+
+    def at(self, percent: int) -> Frame:
+        wanted = self._duration_ms * percent / 100
+        return min(self._frames, key=lambda frame: abs(frame.at_ms - wanted))
 
 
 class Validator:
@@ -51,13 +59,15 @@ class Validator:
         if self._settings.engine is not Choice.MODEL and (self._preparing is None or self._preparing.done()):
             self._preparing = asyncio.create_task(self._start())
 
-    async def judge(self, path: Path, facts: VideoFacts, expected_minute: int, heartbeat: Heartbeat) -> Verdict:
-        """Raises Unavailable when no engine can tell."""
-        try:
-            async with taken(self._sandbox, path, facts.duration_ms, _beating(heartbeat)) as frames:
-                opinions = await self._opinions(frames, expected_minute, heartbeat)
-        except (InvalidMedia, MediaLimitExceeded) as error:
-            return _damaged(error)
+    def moments(self, duration_ms: int) -> tuple[int, ...]:
+        return tuple(duration_ms * percent // 100 for percent in (*rules.PLACES, rules.DECIDING))
+
+    async def judge(
+        self, stills: Sequence[Still], duration_ms: int, expected_minute: int, heartbeat: Heartbeat
+    ) -> Verdict:
+        """`stills`: those of its moments. Raises Unavailable when no engine can tell."""
+        frames = [Frame(still.path, still.at_ms, still.path.parent.name) for still in stills]
+        opinions = await self._opinions(Frames(frames, duration_ms), expected_minute, heartbeat)
         return rules.decide(opinions, expected_minute, self._settings.tolerance)
 
     async def _start(self) -> None:
@@ -101,12 +111,3 @@ class Validator:
         if not opinions:
             raise Unavailable("no engine can look at videos now", why="; ".join(str(each) for each in failures))
         return opinions
-
-
-def _beating(heartbeat: Heartbeat) -> Callable[[int], None]:
-    return lambda percent: heartbeat(f"taking pictures: {percent} %")
-
-
-def _damaged(error: InvalidMedia | MediaLimitExceeded) -> Verdict:
-    why = f"malformed: {error}"[:300]
-    return Verdict(football=False, screen=False, clock=None, verified=False, rejected=why, engines={})

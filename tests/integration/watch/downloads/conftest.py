@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Generator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -17,6 +15,7 @@ from tests.support.world import MINUTE, clip, day_of, post, served, world_of
 from touchline.contracts.tenants import Owner
 from touchline.kernel import ManualClock, TenantId, UserId
 from touchline.kernel.errors import Unavailable
+from touchline.media.fingerprint.model import INTERVAL_MS
 from touchline.media.sandbox import Sandbox
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
@@ -102,15 +101,19 @@ class Opinion:
 
     says: Said = field(default_factory=Said)
     away: int = 0  # how often it does not answer
-    asked: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])  # bytes, expected minute
+    asked: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])  # length, expected minute
 
-    async def judge(self, path: Path, facts: Any, expected_minute: int, heartbeat: Any) -> Said:
+    def moments(self, duration_ms: int) -> tuple[int, ...]:
+        return (duration_ms // 2,)
+
+    async def judge(self, stills: Any, duration_ms: int, expected_minute: int, heartbeat: Any) -> Said:
         heartbeat("looking")
         if self.away:
             self.away -= 1
             raise Unavailable("no engine answers")
-        size_bytes = (await asyncio.to_thread(path.stat)).st_size
-        self.asked.append((size_bytes, expected_minute))
+        [picture] = stills
+        assert 0 <= picture.at_ms - duration_ms // 2 <= INTERVAL_MS
+        self.asked.append((duration_ms, expected_minute))
         return self.says
 
 

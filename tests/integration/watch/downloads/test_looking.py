@@ -45,8 +45,8 @@ async def test_one_look_counts_for_every_post_with_the_same_file(pitch: Pitch) -
     assert rows[0]["incoming_key"] == rows[1]["incoming_key"] == (await pitch.keys())[0]
     assert len(await pitch.keys()) == 1
     assert [(row["state"], row["verified"], row["validated_at"]) for row in rows] == [("downloaded", False, NOW)] * 2
-    assert opinion.asked == [(rows[0]["size_bytes"], 22)]
-    assert beats == ["looking"]
+    assert opinion.asked == [(rows[0]["duration_ms"], 22)]
+    assert beats == ["taking pictures: 50 %", "looking"]
 
 
 async def test_done_twice_nobody_is_asked_again(pitch: Pitch) -> None:
@@ -94,7 +94,7 @@ async def test_the_first_of_a_run_gets_its_fingerprint_with_its_verdict(pitch: P
     first = SameFile(GOAL, [FIRST], is_first=True)
     assert await looking(pitch, Opinion()).judge(first, print) == Judged(Outcome.DONE, is_hashed=True)
     together = (await pitch.row(FIRST))["fingerprint"]
-    assert await looking(pitch, Opinion()).judge(first, print) == Judged(Outcome.DONE), "after its answer got lost"
+    assert await looking(pitch, Opinion()).judge(first, print) == Judged(Outcome.DONE, is_hashed=True), "lost"
     assert await looking(pitch, Opinion()).fingerprint(first, print) == Hashed(Outcome.DONE, 22)
     assert together == (await pitch.row(FIRST))["fingerprint"]
 
@@ -112,9 +112,13 @@ async def test_a_file_that_broke_in_the_store_is_rejected(pitch: Pitch) -> None:
     [key] = await pitch.keys()
     await pitch.ground.objects.delete(key)
     await pitch.ground.objects.put_new(key, b"\0\0\0\x18ftypmp42" + bytes(50_000))
-    hashed = await looking(pitch, Opinion()).fingerprint(SameFile(GOAL, [FIRST]), print)
+    opinion = Opinion()
+    hashed = await looking(pitch, opinion).fingerprint(SameFile(GOAL, [FIRST]), print)
     assert hashed.outcome is Outcome.REJECTED
     assert (await pitch.row(FIRST))["state"] == "rejected"
+    await pitch.execute("UPDATE watch.found SET state = 'downloaded'")
+    judged = await looking(pitch, opinion).judge(SameFile(GOAL, [FIRST]), print)
+    assert (judged.outcome, judged.why[:11], opinion.asked) == (Outcome.REJECTED, "malformed: ", [])
 
 
 async def test_a_file_that_is_lost_may_come_again(pitch: Pitch) -> None:

@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
@@ -109,9 +108,9 @@ async def test_a_goal_that_is_annulled_ends_it_and_loses_its_files(pitch: Pitch,
     await pitch.find(FIRST)
 
     class Referee(Opinion):
-        async def judge(self, path: Path, facts: Any, expected_minute: int, heartbeat: Any) -> Said:
+        async def judge(self, stills: Any, duration_ms: int, expected_minute: int, heartbeat: Any) -> Said:
             await pitch.annul()
-            return await super().judge(path, facts, expected_minute, heartbeat)
+            return await super().judge(stills, duration_ms, expected_minute, heartbeat)
 
     result = await run(pitch, temporal, Referee(), FIRST, recorded_as="download-first-annulled")
     assert (result.over, result.queued, await pitch.keys()) == (True, 0, [])

@@ -23,6 +23,8 @@ from touchline.kernel.errors import Misconfigured, Unavailable
 from touchline.media.engines.model import ReaderName
 from touchline.media.engines.service import Engine
 from touchline.media.sandbox import Sandbox
+from touchline.media.survey import surveyed
+from touchline.media.survey_model import SurveyOptions
 from touchline.watch.language_model.client import ModelClient
 from touchline.watch.language_model.settings import ModelSettings
 from touchline.watch.validation.engines import LocalEngine
@@ -42,11 +44,6 @@ GOAL = Recipe(
 ADVERT = small(3)
 EXPECTED = 62
 WELL, AWAY, EMPTY = 60, 61, 62  # minutes of the day
-
-
-@dataclass(frozen=True)
-class Facts:
-    duration_ms: int
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,8 @@ def by_model(sandbox: Sandbox, studio: Studio, engine: Choice = Choice.MODEL) ->
 async def judged(validator: Validator, path: Path, expected: int = EXPECTED) -> tuple[Verdict, list[str]]:
     beats = list[str]()
     length_ms = (ADVERT if ADVERT.key in path.name else GOAL).take.length_ms
-    return await validator.judge(path, Facts(length_ms), expected, beats.append), beats
+    async with surveyed(validator._sandbox, path, SurveyOptions(moments_ms=validator.moments(length_ms))) as survey:
+        return await validator.judge(survey.stills, length_ms, expected, beats.append), beats
 
 
 async def test_a_model(sandbox: Sandbox, studio: Studio) -> None:
@@ -145,16 +143,6 @@ async def test_a_model_needs_no_engine_here(sandbox: Sandbox, studio: Studio) ->
     async with by_model(sandbox, studio) as validator:
         validator.prepare()
         assert validator._preparing is None
-
-
-async def test_what_is_no_video_is_rejected(sandbox: Sandbox, tmp_path: Path) -> None:
-    page = tmp_path / "page.mp4"
-    page.write_text("<!doctype html><title>Not here</title>")
-    async with Validator(sandbox, ValidationSettings()) as local:
-        verdict, beats = await judged(local, page)
-    assert verdict.rejected is not None
-    assert verdict.rejected.startswith("malformed: ")
-    assert not any(beat.startswith("looking") for beat in beats)
 
 
 def test_a_model_must_be_there_where_one_is_wanted(sandbox: Sandbox) -> None:

@@ -1,0 +1,72 @@
+"""One decoding of a video for everything that is wanted of it: its fingerprints, and pictures of some moments."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from touchline.kernel.errors import Defect
+
+from .errors import CrashingVideo
+from .fingerprint.errors import InvalidFingerprint
+from .fingerprint.formats import LONGEST_BINARY, from_bytes
+from .fingerprint.model import FINGERPRINT, Fingerprint
+from .fingerprint.style import Style
+from .sandbox import Progress, Sandbox, Task
+from .settings import child_limits, child_options
+from .survey_model import PICTURE, Surveyed, SurveyOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Still:
+    """A picture of a video: a JPEG that the sandbox made."""
+
+    path: Path
+    at_ms: int  # the media time
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    fingerprints: Sequence[Fingerprint]  # one for each style, in the order in which they were asked for
+    stills: Sequence[Still]  # in the order of time; one may stand for several moments
+
+
+@asynccontextmanager
+async def surveyed(
+    sandbox: Sandbox, source: Path | int, wanted: SurveyOptions, progress: Progress | None = None
+) -> AsyncGenerator[Survey]:
+    """Its pictures are there as long as the block runs: the first ones that are shown at the moments or later, and the
+    last one for moments that no picture follows. `progress` is told at least at every fifth sample of a fingerprint:
+    whoever waits for it can tell slow from stuck."""
+    settings = sandbox.settings
+    limits = child_limits(settings, settings.fingerprint_time)
+    options = {"video": asdict(child_options(settings)), "survey": asdict(wanted)}
+    with TemporaryDirectory(prefix="touchline-survey-") as name:
+        folder = Path(name)
+        said = (await sandbox.run(Task("survey", limits, options, source, folder), Surveyed, progress)).result
+        fingerprints = [_read(folder / FINGERPRINT.format(style), said.samples, style) for style in wanted.styles]
+        yield Survey(fingerprints, [_still(folder, at_ms) for at_ms in said.pictures_ms])
+
+
+def _read(path: Path, samples: int, style: Style) -> Fingerprint:
+    """A child that was taken over may have written anything."""
+    try:
+        with path.open("rb") as file:
+            fingerprint = from_bytes(file.read(LONGEST_BINARY + 1))
+    except FileNotFoundError as error:
+        raise Defect("a child took a fingerprint that is not there") from error
+    except InvalidFingerprint as error:
+        raise CrashingVideo("this video broke the program that read it", why=error.why) from error
+    if (len(fingerprint), fingerprint.style) != (samples, style):
+        raise Defect("a child wrote another fingerprint than it says")
+    return fingerprint
+
+
+def _still(folder: Path, at_ms: int) -> Still:
+    path = folder / PICTURE.format(at_ms)
+    if not path.is_file():
+        raise Defect("a child took a picture that is not there")
+    return Still(path, at_ms)
