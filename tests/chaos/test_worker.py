@@ -159,6 +159,7 @@ async def theatre(
         "TOUCHLINE_OBJECTS_BUCKET": bucket.bucket,
         "TOUCHLINE_OBJECTS_ACCESS_KEY": bucket.access_key,
         "TOUCHLINE_OBJECTS_SECRET_KEY": bucket.secret_key,
+        "TMPDIR": str(tmp_path / "temporary"),
         "TOUCHLINE_PROCESS_SCRATCH": str(tmp_path / "scratch"),
         "TOUCHLINE_WORKER_CONCURRENCY": "1",
         "TOUCHLINE_WORKER_JOB_TYPES": "transcode",
@@ -168,6 +169,7 @@ async def theatre(
         "TOUCHLINE_WORKER_POLL_INTERVAL": "200ms",
         "TOUCHLINE_LOG_LEVEL": "error",
     }
+    (tmp_path / "temporary").mkdir()
     clip = make_clip(tmp_path / "clip.mp4", seconds=10, codec=RE_ENCODED, size=(640, 360))
     async with Database(postgres.worker_url) as database, ObjectStore(bucket, ObjectsSettings()) as objects:
         world = World(postgres, database, new_tenant())
@@ -323,15 +325,16 @@ READING = "SELECT read_until_ms, is_complete, revision FROM process.readings"
 
 @pytest.mark.chaos(seconds=20)
 @pytest.mark.timeout(600)
-async def test_a_reader_killed_in_the_middle_is_followed_by_one_who_goes_on(theatre: Theatre) -> None:
-    """A hundred pictures are two chunks: begun twice, each kept once, completed once."""
+async def test_a_reader_killed_in_the_middle_is_followed_by_one_who_goes_on(theatre: Theatre, tmp_path: Path) -> None:
+    """A hundred pictures are two chunks: begun twice, each kept once, completed once. What the first left is gone."""
     world = theatre.world
     video_id = await world.video()
     await theatre.objects.put_new(original_path(video_id), theatre.clip)
     await world.enqueue(SamplePayload(video_id=video_id, s3_original_path=original_path(video_id)))
 
     async def reader() -> list[int]:
-        return [pid for (pid,) in await theatre.ask(READ_BY)]
+        """With pictures at hand."""
+        return [pid for (pid,) in await theatre.ask(READ_BY) if next(tmp_path.rglob("touchline-pixels-*/*/*"), None)]
 
     async def ready() -> bool:
         return await theatre.ask("SELECT status FROM process.videos") == [("ready",)]
@@ -341,8 +344,11 @@ async def test_a_reader_killed_in_the_middle_is_followed_by_one_who_goes_on(thea
         workers.end(victim, signal.SIGKILL)
         [(read_until_ms, is_complete, _)] = await world.execute(READING)
         assert (read_until_ms > 0, is_complete) == (True, False)
+        assert len([*(tmp_path / "scratch").glob("worker-*")]) == 1
         workers.start()
         await until(ready, PATIENCE_S)
+        assert len([*(tmp_path / "scratch").glob("worker-*")]) == 1, "its own"
+        assert [*(tmp_path / "temporary").iterdir()] == []
     [(_, is_complete, revision)] = await world.execute(READING)
     assert (is_complete, revision) == (True, 5)
     attempts = await world.execute("SELECT job_type::text, attempt FROM process.jobs ORDER BY created_at")

@@ -108,7 +108,7 @@ async def _watch(loaded: Loaded, parts: Parts, client: Client, stop: asyncio.Eve
 async def _open(loaded: Loaded, stop: asyncio.Event) -> AsyncGenerator[Parts | None]:
     """None: it was stopped before anybody owned what is watched."""
     settings, where, clock = loaded.settings, wiring.endpoints(loaded), SystemClock()
-    with open_scratch(wiring.scratch_folder(loaded)) as scratch:
+    with open_scratch(wiring.scratch_folder(loaded)) as scratch, scratch.as_temporary():
         async with (
             Database(where.postgres.worker_url, settings.postgres) as database,
             ObjectStore(where.objects, settings.objects) as objects,

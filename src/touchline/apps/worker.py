@@ -80,7 +80,7 @@ async def run_worker(loaded: Loaded) -> None:
 async def _open(loaded: Loaded) -> AsyncGenerator[Parts]:
     settings, where = loaded.settings, wiring.endpoints(loaded)
     wakeups = Wakeups(where.postgres.worker_url, [*CHANNELS, EVENTS_CHANNEL])
-    with open_scratch(wiring.scratch_folder(loaded)) as scratch:
+    with open_scratch(wiring.scratch_folder(loaded)) as scratch, scratch.as_temporary():
         async with (
             Database(where.postgres.worker_url, settings.postgres) as database,
             ObjectStore(where.objects, settings.objects) as objects,

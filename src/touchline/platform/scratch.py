@@ -35,6 +35,15 @@ class Scratch:
         finally:
             await asyncio.shield(asyncio.to_thread(shutil.rmtree, path, ignore_errors=True))
 
+    @contextmanager
+    def as_temporary(self) -> Generator[None]:
+        """Temporary files of this process lie here too, so that a kill leaves nothing of them for ever."""
+        before, tempfile.tempdir = tempfile.tempdir, str(self._own)
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
+
 
 @contextmanager
 def open_scratch(root: Path) -> Generator[Scratch]:

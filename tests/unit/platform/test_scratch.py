@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -41,6 +42,15 @@ async def test_a_jobs_folder_is_gone_after_it_also_when_it_was_interrupted(tmp_p
         with pytest.raises(asyncio.CancelledError):
             await task
         assert not path.exists()
+
+
+def test_temporary_files_lie_in_it_as_long_as_they_should(tmp_path: Path) -> None:
+    with open_scratch(tmp_path) as scratch:
+        [own] = contents(tmp_path)
+        with scratch.as_temporary(), TemporaryDirectory() as folder:
+            assert Path(folder).parent == own
+        with TemporaryDirectory() as folder:
+            assert Path(folder).parent != own
 
 
 def test_what_the_living_have_stays_and_what_the_dead_left_goes(tmp_path: Path) -> None:
