@@ -45,9 +45,12 @@ def pytest_report_header() -> str:
 
 
 class Together(LoadScopeScheduling):
-    """What shares something stays in one process: the tests of a file, and all that drive the running product."""
+    """What shares something stays in one process: the tests of a file, and all that drive the running product, or
+    another server than our own."""
 
     def _split_scope(self, nodeid: str) -> str:
+        if DEBIAN in nodeid:
+            return DEBIAN
         return "e2e" if "/e2e/" in nodeid else nodeid.partition("::")[0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import cache
 
 import strawberry
 from graphql import GraphQLError
@@ -80,7 +81,9 @@ class Schema(strawberry.Schema):
         log(errors)
 
 
+@cache
 def build_schema(settings: GraphqlSettings) -> Schema:
+    """One for all who have the same settings: it keeps nothing of what is asked."""
     return Schema(
         Query,
         Mutation,
