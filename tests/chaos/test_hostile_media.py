@@ -25,7 +25,7 @@ from touchline.kernel.errors import TouchlineError
 from touchline.media.clip import make_clip
 from touchline.media.clip_model import Range
 from touchline.media.errors import EmptyRange, InvalidMedia, MediaLimitExceeded
-from touchline.media.fingerprint.service import take_fingerprint
+from touchline.media.fingerprint.style import Style
 from touchline.media.hls import make_hls
 from touchline.media.pixels import decode_picture
 from touchline.media.poster import make_poster
@@ -34,6 +34,15 @@ from touchline.media.sampling import sample
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 from touchline.media.storyboard import make_storyboard
+from touchline.media.survey import Survey, surveyed
+from touchline.media.survey_model import SurveyOptions
+
+
+async def survey(sandbox: Sandbox, path: Path, _: Path) -> Survey:
+    """Its fingerprint and pictures at once."""
+    async with surveyed(sandbox, path, SurveyOptions((Style.DENSE,), (0, 1000))) as found:
+        return found
+
 
 Work = Callable[[Sandbox, Path, Path], Awaitable[object]]
 TASKS: dict[str, Work] = {
@@ -41,7 +50,7 @@ TASKS: dict[str, Work] = {
     "hls": make_hls,
     "poster": make_poster,
     "storyboard": make_storyboard,
-    "fingerprint": lambda sandbox, path, folder: take_fingerprint(sandbox, path),
+    "survey": survey,
     "sample": sample,
     "pixels": lambda sandbox, path, folder: decode_picture(sandbox, path),
     "clip": lambda sandbox, path, folder: make_clip(sandbox, path, folder, Range(100, 300)),

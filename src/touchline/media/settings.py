@@ -69,7 +69,7 @@ class MediaSettings(Section):
     """How fingerprints are taken: `dense` like others do, `careful` of what moves, to tell goals of one match apart."""
 
     fingerprint_time: Duration = Field(default=timedelta(hours=2), ge=SECOND)
-    """How long it may take to fingerprint a video."""
+    """How long it may take to fingerprint a video, or to take pictures of some moments of it."""
 
     packaging_time: Duration = Field(default=timedelta(hours=6), ge=SECOND)
     """How long it may take to make HLS of a video."""
