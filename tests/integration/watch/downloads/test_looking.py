@@ -99,6 +99,31 @@ async def test_the_first_of_a_run_gets_its_fingerprint_with_its_verdict(pitch: P
     assert together == (await pitch.row(FIRST))["fingerprint"]
 
 
+async def test_the_bytes_of_a_video_that_passed_are_not_looked_at_again(pitch: Pitch) -> None:
+    await downloaded(pitch, FIRST, SECOND, OTHER)
+    opinion = Opinion()
+    await looking(pitch, opinion).judge(SameFile(GOAL, [FIRST], is_first=True), print)
+    await pitch.execute("UPDATE watch.found SET artifact_hash = repeat('a', 32) WHERE post_id = %(post)s", post=FIRST.post_id)
+    again, beats = SameFile(GOAL, [SECOND]), list[str]()
+    assert await looking(pitch, opinion).judge(again, beats.append) == Judged(Outcome.DONE, is_hashed=True)
+    assert await looking(pitch, opinion).fingerprint(again, beats.append) == Hashed(Outcome.DONE, 22)
+    assert (len(opinion.asked), beats) == (1, [])
+    told = ("verified", "validation", "fingerprint")
+    first, second, other = [await pitch.row(video) for video in (FIRST, SECOND, OTHER)]
+    assert [second[name] for name in told] == [first[name] for name in told]
+    assert [other[name] for name in told] == [None] * 3
+
+
+async def test_the_bytes_of_a_rejected_one_are_looked_at_again(pitch: Pitch) -> None:
+    """The feed may have corrected the goal's minute meanwhile."""
+    await downloaded(pitch, FIRST, SECOND)
+    opinion = Opinion(Said(rejected="another_minute: 22:41, not 24"))
+    await looking(pitch, opinion).judge(SameFile(GOAL, [FIRST], is_first=True), print)
+    opinion.says = Said()
+    judged = await looking(pitch, opinion).judge(SameFile(GOAL, [SECOND]), print)
+    assert (judged, len(opinion.asked)) == (Judged(Outcome.DONE), 2)
+
+
 async def test_a_first_one_that_is_rejected_gets_none(pitch: Pitch) -> None:
     await downloaded(pitch, FIRST)
     opinion = Opinion(Said(rejected="not_football"))
