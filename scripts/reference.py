@@ -25,7 +25,6 @@ from touchline.apps.cli import application
 from touchline.apps.explain import explain
 from touchline.apps.settings import Loaded, Settings, setting_fields
 from touchline.gateway.graphql.schema import build_schema
-from touchline.gateway.graphql.settings import GraphqlSettings
 from touchline.kernel import errors
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -80,7 +79,7 @@ def pages() -> dict[Path, str]:
         FOLDER / "cli.md": commands_page(),
         FOLDER / "metrics.md": metrics_page(),
         FOLDER / "errors.md": errors_page(),
-        ROOT / "web" / "schema.graphql": f"# {NOTE.strip('<!-> ')}\n\n{build_schema(GraphqlSettings()).as_str()}\n",
+        ROOT / "web" / "schema.graphql": f"# {NOTE.strip('<!-> ')}\n\n{build_schema().as_str()}\n",
     }
 
 

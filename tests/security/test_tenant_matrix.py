@@ -31,9 +31,9 @@ from .matrix import Case, Sides, comparable, differences
 from .rest_cases import rest_cases
 from .rpc_cases import rpc_cases, services
 from .subscription_cases import subscription_cases
-from .tenants import PLAN, Tenants, two_tenants
+from .tenants import Tenants, two_tenants
 
-SCHEMA = build_schema(PLAN.graphql)._schema
+SCHEMA = build_schema()._schema
 
 
 @pytest.fixture

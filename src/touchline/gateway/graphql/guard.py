@@ -13,17 +13,15 @@ from touchline.kernel.errors import InvalidInput
 
 from .context import Context
 from .limits import Limits, measure
-from .settings import GraphqlSettings
 
 
 class Guard(SchemaExtension):
-    def __init__(self, settings: GraphqlSettings) -> None:
-        super().__init__()
-        self._limits = Limits(settings.max_depth, settings.max_cost, settings.max_aliases)
-        self._max_tokens = settings.max_tokens
+    @property
+    def _context(self) -> Context:
+        return cast("Context", self.execution_context.context)
 
     def on_operation(self) -> Iterator[None]:
-        self.execution_context.parse_options["max_tokens"] = self._max_tokens
+        self.execution_context.parse_options["max_tokens"] = self._context.parts.settings.max_tokens
         yield
 
     def on_validate(self) -> Iterator[None]:
@@ -35,9 +33,10 @@ class Guard(SchemaExtension):
         yield
 
     def _check(self) -> None:
-        execution, context = self.execution_context, cast("Context", self.execution_context.context)
-        if execution.operation_type not in context.operations:
+        execution, settings = self.execution_context, self._context.parts.settings
+        if execution.operation_type not in self._context.operations:
             why = "subscriptions go over graphql-transport-ws, queries and mutations over POST"
             raise InvalidInput("this operation does not pass here", why=why)
         if execution.graphql_document is not None:
-            measure(execution.graphql_document, execution.variables or {}, self._limits)
+            limits = Limits(settings.max_depth, settings.max_cost, settings.max_aliases)
+            measure(execution.graphql_document, execution.variables or {}, limits)

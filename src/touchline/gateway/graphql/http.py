@@ -43,7 +43,7 @@ class Answer(BaseModel):
 
 def build_router(parts: GraphqlParts, origins: frozenset[str]) -> APIRouter:
     router = APIRouter(prefix="/api/graphql", tags=["graphql"], responses=RESPONSES)
-    schema = build_schema(parts.settings)
+    schema = build_schema()
     sockets = Sockets(schema, parts, origins)
 
     @router.post("", response_model=Answer)

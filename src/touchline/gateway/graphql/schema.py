@@ -30,7 +30,6 @@ from .process import ProcessQueries
 from .search import SearchQueries
 from .serve import VOD, Vod
 from .sessions import SessionQueries
-from .settings import GraphqlSettings
 from .undeleting import UndeleteMutations
 from .vods import VodMutations, VodQueries, find_vod
 from .watch import WatchQueries
@@ -82,13 +81,13 @@ class Schema(strawberry.Schema):
 
 
 @cache
-def build_schema(settings: GraphqlSettings) -> Schema:
-    """One for all who have the same settings: it keeps nothing of what is asked."""
+def build_schema() -> Schema:
+    """One for all: whom it answers, and within which limits, each request says."""
     return Schema(
         Query,
         Mutation,
         Subscription,
         types=[Vod, Clip],
-        extensions=[TypedErrors, lambda: Guard(settings)],
+        extensions=[TypedErrors, Guard],
         config=StrawberryConfig(disable_field_suggestions=False),
     )

@@ -103,7 +103,9 @@ async def test_the_bytes_of_a_video_that_passed_are_not_looked_at_again(pitch: P
     await downloaded(pitch, FIRST, SECOND, OTHER)
     opinion = Opinion()
     await looking(pitch, opinion).judge(SameFile(GOAL, [FIRST], is_first=True), print)
-    await pitch.execute("UPDATE watch.found SET artifact_hash = repeat('a', 32) WHERE post_id = %(post)s", post=FIRST.post_id)
+    await pitch.execute(
+        "UPDATE watch.found SET artifact_hash = repeat('a', 32) WHERE post_id = %(post)s", post=FIRST.post_id
+    )
     again, beats = SameFile(GOAL, [SECOND]), list[str]()
     assert await looking(pitch, opinion).judge(again, beats.append) == Judged(Outcome.DONE, is_hashed=True)
     assert await looking(pitch, opinion).fingerprint(again, beats.append) == Hashed(Outcome.DONE, 22)

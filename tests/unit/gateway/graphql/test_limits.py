@@ -97,7 +97,7 @@ def test_the_standard_introspection_passes() -> None:
 
 
 def test_pages_are_named_so_because_their_cost_goes_by_the_name() -> None:
-    types = build_schema(GraphqlSettings())._schema.type_map.values()
+    types = build_schema()._schema.type_map.values()
     fields = [(name, field) for kind in types if is_object_type(kind) for name, field in kind.fields.items()]
     for name, field in fields:
         is_page = get_named_type(field.type).name.endswith("Connection")
