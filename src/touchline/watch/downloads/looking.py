@@ -18,7 +18,7 @@ from touchline.contracts.events.watch import GoalVideoJudged
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import NotFound
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded
-from touchline.media.fingerprint.formats import from_text, to_text
+from touchline.media.fingerprint.formats import to_text
 from touchline.media.fingerprint.model import Fingerprint
 from touchline.media.fingerprint.service import take_fingerprints
 from touchline.media.fingerprint.style import Style
@@ -92,9 +92,9 @@ class Looking:
         goal, found = await self._shared(same)
         if goal is None or found is None:
             return Judged(Outcome.OVER if goal is None else Outcome.FAILED)
-        if found.facts is None or found.state == "rejected":
+        if found.facts is None or found.state == "rejected":  # by an earlier try, whose answer got lost
             return Judged(Outcome.REJECTED, found.why or "")
-        if found.verified is not None:  # by an earlier try, or of another post with the same bytes
+        if found.verified is not None:
             return Judged(Outcome.DONE, is_hashed=found.fingerprint is not None)
         began_at, length_ms = self.ground.clock.now(), found.facts.duration_ms
         wanted = SurveyOptions(STYLES if same.is_first else (), self.validation.moments(length_ms))
@@ -119,8 +119,6 @@ class Looking:
         goal, found = await self._shared(same)
         if goal is None or found is None or not found.has_file:
             return Hashed(Outcome.OVER if goal is None else Outcome.FAILED)
-        if found.fingerprint:
-            return Hashed(Outcome.DONE, len(from_text(found.fingerprint.partition("\n")[0])))
         try:
             async with self._copy(found) as path:
                 taken = await take_fingerprints(self.sandbox, path, STYLES, _beating(heartbeat))
@@ -144,7 +142,6 @@ class Looking:
         async with self._at(same) as (store, goal):
             if goal is None:
                 return None, None
-            await store.recall(goal, same.videos)
             first, *others = [await store.find(goal, video) for video in same.videos]
             if first is None or not (first.has_file or first.state == "rejected"):
                 return goal, None

@@ -58,20 +58,6 @@ UPDATE watch.found
  WHERE tenant_id = (SELECT platform.current_tenant()) AND event_id = %(event_id)s AND generation = %(generation)s
    AND post_id = %(post_id)s AND video_index = %(video_index)s AND state = 'downloaded' AND artifact_hash IS NULL
 """
-RECALL: LiteralString = """
--- Of bytes that stand for the goal already everything is known. What was rejected is not recalled: a goal's minute may
--- have been corrected since.
-UPDATE watch.found AS copy
-   SET validated_at = known.validated_at, validation = known.validation, verified = known.verified,
-       fingerprint = known.fingerprint
-  FROM watch.found AS known
- WHERE copy.tenant_id = (SELECT platform.current_tenant()) AND copy.event_id = %(event_id)s
-   AND copy.generation = %(generation)s AND copy.post_id = %(post_id)s AND copy.video_index = %(video_index)s
-   AND copy.state = 'downloaded' AND copy.artifact_hash IS NULL AND copy.verified IS NULL
-   AND known.tenant_id = copy.tenant_id AND known.event_id = copy.event_id AND known.generation = copy.generation
-   AND known.md5 = copy.md5 AND known.state = 'downloaded' AND known.verified IS NOT NULL
-   AND known.fingerprint IS NOT NULL
-"""
 FINGERPRINTED: LiteralString = """
 UPDATE watch.found
    SET fingerprint = %(fingerprint)s
@@ -168,11 +154,6 @@ class DownloadStore:
 
     async def shared(self, goal: GoalRef, video: FoundRef, key: str) -> None:
         await self._execute(SHARED, goal, video, incoming_key=key)
-
-    async def recall(self, goal: GoalRef, videos: Sequence[FoundRef]) -> None:
-        """The verdict and the fingerprint of another video with the same bytes."""
-        for video in videos:
-            await self._execute(RECALL, goal, video)
 
     async def judged(self, goal: GoalRef, videos: Sequence[FoundRef], now: datetime, **verdict: Any) -> None:
         """`verdict`: validation, verified and rejected."""
