@@ -40,7 +40,7 @@ from touchline.media.survey_model import SurveyOptions
 
 async def survey(sandbox: Sandbox, path: Path, _: Path) -> Survey:
     """Its fingerprint and pictures at once."""
-    async with surveyed(sandbox, path, SurveyOptions((Style.DENSE,), (0, 1000))) as found:
+    async with surveyed(sandbox, path, SurveyOptions((*Style,), (0, 1000))) as found:
         return found
 
 

@@ -47,6 +47,8 @@ async def surveyed(
     with TemporaryDirectory(prefix="touchline-survey-") as name:
         folder = Path(name)
         said = (await sandbox.run(Task("survey", limits, options, source, folder), Surveyed, progress)).result
+        if wanted.moments_ms and not said.pictures_ms:
+            raise Defect("a child took no picture")
         fingerprints = [_read(folder / FINGERPRINT.format(style), said.samples, style) for style in wanted.styles]
         yield Survey(fingerprints, [_still(folder, at_ms) for at_ms in said.pictures_ms])
 
