@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from touchline.kernel.errors import LimitExceeded, NotFound, Unavailable
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.opening import opened
 
 ROOM = 2.2  # the original, what is made of it, and a little
 
@@ -64,7 +65,7 @@ def _require_room(folder: Path, size_bytes: int) -> None:
 
 async def _copy(objects: ObjectStore, key: str, target: Path, tell: Callable[[int], None]) -> str:
     done, digest = 0, hashlib.blake2b(digest_size=16)
-    with await asyncio.to_thread(target.open, "xb") as file:
+    async with opened(target, "xb") as file:
         async for chunk in objects.stream(key):
             await asyncio.to_thread(_take, file, digest, chunk)
             done += len(chunk)

@@ -17,6 +17,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, cast
 
 from touchline.kernel.errors import LimitExceeded
+from touchline.platform.opening import opened
 
 from .model import Source
 from .rules import LARGEST_OBJECT_BYTES
@@ -45,11 +46,8 @@ async def measured(source: Source) -> AsyncGenerator[Body]:
         digest = await asyncio.to_thread(hashlib.sha256, source)
         yield Body(source, len(source), digest.digest())
         return
-    file = await asyncio.to_thread(source.open, "rb") if isinstance(source, Path) else await _spooled(source)
-    try:
+    async with opened(source, "rb") if isinstance(source, Path) else _spooled(source) as file:
         yield await asyncio.to_thread(_measure, file)
-    finally:
-        await asyncio.to_thread(file.close)
 
 
 def _measure(file: IO[bytes]) -> Body:
@@ -60,14 +58,12 @@ def _measure(file: IO[bytes]) -> Body:
     return Body(file, size_bytes, digest)
 
 
-async def _spooled(chunks: AsyncIterable[bytes]) -> IO[bytes]:
-    file = cast("IO[bytes]", SpooledTemporaryFile(max_size=IN_MEMORY_BYTES))  # noqa: SIM115 - `measured` closes it
-    try:
+@asynccontextmanager
+async def _spooled(chunks: AsyncIterable[bytes]) -> AsyncGenerator[IO[bytes]]:
+    with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as spool:
+        file = cast("IO[bytes]", spool)
         async for chunk in chunks:
             await asyncio.to_thread(file.write, chunk)
             if file.tell() > LARGEST_OBJECT_BYTES:
                 raise LimitExceeded("the stream is too long", why=f"it passed {LARGEST_OBJECT_BYTES} bytes")
-    except BaseException:
-        file.close()
-        raise
-    return file
+        yield file

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from touchline.kernel.errors import Conflict
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.opening import opened
 from touchline.platform.scratch import Scratch
 from touchline.watch.ground import Ground
 from touchline.watch.model import GoalRef
@@ -38,7 +39,7 @@ async def local_copy(objects: ObjectStore, key: str, scratch: Scratch) -> AsyncG
     """On this machine's disk, for as long as somebody looks at it."""
     async with scratch.folder() as folder:
         path = folder / FILE_NAME
-        with await asyncio.to_thread(path.open, "xb") as file:
+        async with opened(path, "xb") as file:
             async for chunk in objects.stream(key):
                 await asyncio.to_thread(file.write, chunk)
         yield path

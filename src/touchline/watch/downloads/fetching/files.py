@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from touchline.platform.opening import opened
+
 from .client import Answer, Fetcher, Request
 from .errors import AccessForbidden, Blocked, Busy, DownloadFailure, Gone, Malformed, NoAnswer, TooSmall
 
@@ -67,7 +69,7 @@ def failure_of(answer: Answer) -> DownloadFailure | None:
 
 async def _write(answer: Answer, target: Path, tell: Callable[[str], None]) -> Fetched:
     digest, size, beginning = hashlib.md5(usedforsecurity=False), 0, b""
-    with await asyncio.to_thread(target.open, "xb") as file:
+    async with opened(target, "xb") as file:
         async for chunk in answer.chunks:
             if size < BEGINNING:
                 beginning = (beginning + chunk)[:BEGINNING]
