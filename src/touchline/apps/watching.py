@@ -94,4 +94,9 @@ async def _browser(url: str) -> dict[str, Any]:
             document = (await client.get(f"{url}/status")).raise_for_status().json()
     except httpx.HTTPError as error:
         return {"browser": f"does not answer ({type(error).__name__})"}
-    return {"browser": "runs" if document["running"] else "rests", "login": document["login"]}
+    return {
+        "browser": "runs" if document["running"] else "rests",
+        "login": document["login"],
+        "searches left": document["searches_left"],
+        "network's limit ends": document["limited_until"],
+    }

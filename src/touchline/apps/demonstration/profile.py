@@ -27,6 +27,8 @@ INTERVALS = {
     "FEED_REQUESTS_A_DAY": "1000000",
     "FEED_REQUESTS_A_MINUTE": "10000",
     "BROWSER_QUIET": "200ms",
+    "BROWSER_SEARCHES_PER_WINDOW": "100000",  # the world's network has no limit
+    "DISCOVERY_CANARY_LEAST": "0",  # and nothing is posted there before the first match
     "PROCESS_SAMPLE_FPS": "2",  # ten a second are for machines with more to give
 }
 

@@ -94,6 +94,8 @@ def _status(searches: Searches, settings: BrowserSettings) -> dict[str, Any]:
         "running": status.running,
         "searching": status.searching,
         "waiting": status.waiting,
+        "searches_left": status.searches_left,
+        "limited_until": _iso(status.limited_until),
         "last_success": _iso(status.last_success),
         "last_failure": _failure(status.last_failure),
     }

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, BrowserContext, Error, Playwright, Request, Route, async_playwright
 
-from .errors import BrowserGone, ChromiumMissing
-from .rules import origin_of
+from .errors import BrowserGone, ChromiumMissing, DisplayMissing
+from .rules import origin_of, user_agent
 from .session import Session
 from .settings import BrowserSettings
 
@@ -33,6 +33,7 @@ FLAGS = (
     "--no-first-run",
 )
 VIEW = {"width": 900, "height": 2000}  # high: fewer steps
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 NOT_LOADED = frozenset({"media", "font", "image"})
 ENDING_S = 5.0
 
@@ -138,11 +139,14 @@ class Chromium:
 
     async def _start(self) -> Running:
         chromium, settings = find_chromium(self._settings), self._settings
+        if settings.headed and not any(os.environ.get(name) for name in DISPLAYS):
+            raise DisplayMissing("the browser has no display for its window", why="browser.headed is on")
         playwright = await async_playwright().start()
         try:
             browser = await playwright.chromium.launch(
                 executable_path=chromium,
                 args=[*FLAGS, _only(settings)],
+                headless=not settings.headed,
                 chromium_sandbox=settings.sandbox and os.geteuid() != 0,
                 timeout=settings.start_time.total_seconds() * 1000,
                 handle_sigint=False,
@@ -164,6 +168,7 @@ class Chromium:
         try:
             context = await browser.new_context(
                 viewport=VIEW,  # pyright: ignore[reportArgumentType]
+                user_agent=self._settings.user_agent or user_agent(browser.version),
                 locale="en-US",  # what we look for on the pages is English
                 storage_state=self._session.read(),  # pyright: ignore[reportArgumentType]
                 service_workers="block",
@@ -232,7 +237,7 @@ def _only(settings: BrowserSettings) -> str:
 
 def _environment() -> dict[str, str | float | bool]:
     """Ours has secrets in it."""
-    kept = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "HOME", "XDG_RUNTIME_DIR")
+    kept = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "HOME", "XDG_RUNTIME_DIR", "XAUTHORITY", *DISPLAYS)
     return {name: os.environ[name] for name in kept if name in os.environ}
 
 

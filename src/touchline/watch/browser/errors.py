@@ -8,9 +8,11 @@ Unavailable
     └── SearchTimedOut
 RateLimited
 ├── TooManySearches         more wait than may
-└── NetworkLimited          the network has had enough of us
+├── SearchBudgetSpent       the account has searched as often as the settings allow
+└── NetworkLimited          the network limits the account's searches
 Misconfigured
-└── ChromiumMissing         there is no browser that can be started
+├── ChromiumMissing         there is no browser that can be started
+└── DisplayMissing          a window is wanted, and there is no display for it
 """
 
 from __future__ import annotations
@@ -41,8 +43,12 @@ class TooManySearches(RateLimited):
     next_step = "Search again in a while, or raise `browser.at_once`."
 
 
+class SearchBudgetSpent(RateLimited):
+    next_step = "Wait, or raise `browser.searches_per_window` if the network allows your account more."
+
+
 class NetworkLimited(RateLimited):
-    next_step = "Search less often, or wait until the network allows it again."
+    next_step = "Wait until the limit is over; lower `browser.searches_per_window` if it happens often."
 
 
 class ChromiumMissing(Misconfigured):
@@ -50,3 +56,7 @@ class ChromiumMissing(Misconfigured):
         "Install it (on Debian and Ubuntu: apt-get install chromium; else `playwright install chromium`), "
         "or name it by `browser.chromium`."
     )
+
+
+class DisplayMissing(Misconfigured):
+    next_step = "Start the role where DISPLAY or WAYLAND_DISPLAY is set, as `xvfb-run` does, or unset `browser.headed`."

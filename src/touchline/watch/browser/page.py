@@ -14,8 +14,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Error, Page
+from playwright.async_api import Error, Page, Response
 from playwright.async_api import TimeoutError as TookTooLong
+
+from touchline.kernel import Clock
 
 from . import rules
 from .errors import BrowserGone, LoginNeeded, NetworkFailed, NetworkLimited, SearchTimedOut
@@ -59,11 +61,14 @@ class _Seen:
 
 
 class SearchPage:
-    def __init__(self, page: Page, settings: BrowserSettings, sign_in: SignIn) -> None:
+    def __init__(self, page: Page, settings: BrowserSettings, sign_in: SignIn, clock: Clock) -> None:
         self._page = page
         self._settings = settings
         self._sign_in = sign_in
+        self._clock = clock
         self._loop = asyncio.get_running_loop()
+        self.limit: timedelta | None = None  # of the network: for how long it wants no more
+        page.on("response", self._note_limit)
 
     async def find(self, search: Search) -> Found:
         url = rules.search_url(self._settings.network_url, search.query, self._settings.query_filter)
@@ -91,6 +96,7 @@ class SearchPage:
             raise SearchTimedOut("the network does not answer", why=self._patience()) from error
         except Error as error:
             raise translated(error) from error
+        self._require_no_limit()
         check_status(answer.status if answer else 0)
         if rules.origin_of(self._page.url) != rules.origin_of(self._settings.network_url):  # it was sent there
             raise NetworkFailed("the network leads elsewhere", why=f"to {self._page.url[:200]}")
@@ -100,6 +106,7 @@ class SearchPage:
         while True:
             view = rules.read_view(await self._evaluate(READ))
             seen.add(view, self._settings.network_url, self._loop.time())
+            self._require_no_limit()
             if view.state is PageState.EMPTY or rules.reaches_back(seen.posts.values(), search.since):
                 return True
             if len(seen.posts) >= self._settings.most_posts:
@@ -149,6 +156,16 @@ class SearchPage:
             return next((each.text for each in shown if each and each.id == post.id and not each.is_cut), None)
         return None
 
+    def _note_limit(self, answer: Response) -> None:
+        """Pages load their posts by calls of their own: a limit shows there, and the page only says that it failed."""
+        if answer.status == LIMITED:
+            self.limit = rules.limit_ends_in(answer.headers, self._clock.now())
+
+    def _require_no_limit(self) -> None:
+        if self.limit:
+            why = f"it answers {LIMITED}"
+            raise NetworkLimited("the network limits how often this account searches", retry_after=self.limit, why=why)
+
     async def _evaluate(self, script: str) -> Any:
         """A page that loads itself again forgets what it was asked: then it is asked again."""
         try:
@@ -164,8 +181,6 @@ class SearchPage:
 
 
 def check_status(status: int) -> None:
-    if status == LIMITED:
-        raise NetworkLimited("the network has had enough of us", retry_after=timedelta(minutes=1), why="it answers 429")
     if status >= FAILING:
         raise NetworkFailed("the network is out of order", why=f"it answers {status}")
 

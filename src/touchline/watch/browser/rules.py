@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -19,6 +19,7 @@ LOGIN_PATHS = re.compile(r"(^|/)(i/flow/login|login|account/access|logout)/?$", 
 LENGTH = re.compile(r"[0-9]{1,2}(:[0-9]{2}){1,2}", re.ASCII)
 MOST_VIDEOS = 10  # of one post
 MOST_TEXT = 5_000
+USUAL_LIMIT, LONGEST_LIMIT = timedelta(minutes=1), timedelta(hours=1)
 OLD_ENOUGH = 3  # posts in a row that nobody wants: one may be out of order
 
 
@@ -26,6 +27,34 @@ def search_url(network_url: str, query: str, query_filter: str) -> str:
     """Of the newest posts."""
     whole = query if not query_filter or query_filter in query.split() else f"{query} {query_filter}"
     return f"{network_url}/search?{urlencode({'q': whole, 'src': 'typed_query', 'f': 'live'}, quote_via=quote)}"
+
+
+def user_agent(version: str) -> str:
+    """What a Chromium of this version says on Linux when it has a window. Without one it calls itself "headless",
+    which tells the network nothing about the person whose session it is."""
+    major = version.partition(".")[0]
+    return f"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 Safari/537.36"
+
+
+def limit_ends_in(headers: Mapping[str, str], now: datetime) -> timedelta:
+    """For how long an answer of 429 wants no more searches. Names of headers are in small letters."""
+    if (seconds := _digits(headers.get("retry-after"))) is not None:
+        pause = timedelta(seconds=seconds)
+    elif (epoch := _digits(headers.get("x-rate-limit-reset"))) is not None:
+        pause = timedelta(seconds=epoch - now.timestamp())
+    else:
+        pause = USUAL_LIMIT
+    return min(max(pause, timedelta(seconds=1)), LONGEST_LIMIT)
+
+
+def _digits(value: str | None) -> int | None:
+    return int(value) if value and value.isascii() and value.isdecimal() and len(value) <= 12 else None
+
+
+def room_from(searches: Iterable[datetime], most: int, window: timedelta, now: datetime) -> datetime | None:
+    """When the account may search again; None: now. A clock that was set back must not lock it for longer than once."""
+    counted = sorted(min(each, now) for each in searches if each > now - window)
+    return counted[-most] + window if len(counted) >= most else None
 
 
 def post_ids(urls: Iterable[str]) -> frozenset[str]:

@@ -18,12 +18,13 @@ from touchline.kernel import Clock
 from touchline.kernel.errors import Defect, TouchlineError
 
 from .chromium import Chromium, find_chromium
-from .errors import SearchTimedOut, TooManySearches
+from .errors import NetworkLimited, SearchBudgetSpent, SearchTimedOut, TooManySearches
 from .login import Login, LoginState
 from .metrics import SEARCH_SECONDS, SEARCHES
 from .model import Found, Search
 from .page import SearchPage, translated
-from .session import Session
+from .rules import room_from
+from .session import SearchLog, Session
 from .settings import BrowserSettings
 
 CLOSING_S = 5.0
@@ -45,6 +46,8 @@ class Status:
     running: bool  # the browser
     searching: int
     waiting: int
+    searches_left: int  # of the account's budget
+    limited_until: datetime | None  # by the network
     last_success: datetime | None
     last_failure: Failed | None
 
@@ -59,6 +62,8 @@ class Searches:
         self._session = session
         self._chromium = Chromium(settings, session)
         self._login = Login(settings, session, clock)
+        self._log = SearchLog(settings.session or folder)
+        self._limited_until: datetime | None = None
         self._turns = asyncio.Semaphore(settings.at_once)
         self._inside = 0
         self._last_success: datetime | None = None
@@ -79,6 +84,8 @@ class Searches:
             running=self._chromium.lives,
             searching=searching,
             waiting=self._inside - searching,
+            searches_left=max(self._settings.searches_per_window - len(self._recent()), 0),
+            limited_until=self._limited_until if self._is_limited() else None,
             last_success=self._last_success,
             last_failure=self._last_failure,
         )
@@ -90,9 +97,29 @@ class Searches:
         self._inside += 1
         try:
             async with self._turns:
+                self._require_room()
+                self._log.add(self._clock.now(), self._settings.search_window)
                 return await self._noted(search)
         finally:
             self._inside -= 1
+
+    def _require_room(self) -> None:
+        """Neither beyond what the network said nor beyond the account's own budget is it asked at all."""
+        now = self._clock.now()
+        if self._limited_until and now < self._limited_until:
+            why, pause = "it said so when it was last searched", self._limited_until - now
+            raise NetworkLimited("the network limits how often this account searches", why=why, retry_after=pause)
+        most, window = self._settings.searches_per_window, self._settings.search_window
+        if free_at := room_from(self._log.read(), most, window, now):
+            why = f"{most} searches in {window.total_seconds() / 60:g} minutes"
+            raise SearchBudgetSpent("the account's budget of searches is spent", why=why, retry_after=free_at - now)
+
+    def _recent(self) -> list[datetime]:
+        since = self._clock.now() - self._settings.search_window
+        return [each for each in self._log.read() if each > since]
+
+    def _is_limited(self) -> bool:
+        return self._limited_until is not None and self._clock.now() < self._limited_until
 
     async def _noted(self, search: Search) -> Found:
         with SEARCH_SECONDS.time():
@@ -133,9 +160,12 @@ class Searches:
 
     async def _on_page(self, context: BrowserContext, search: Search) -> Found:
         page = await context.new_page()
+        searching = SearchPage(page, self._settings, self._login.sign_in, self._clock)
         try:
-            return await SearchPage(page, self._settings, self._login.sign_in).find(search)
+            return await searching.find(search)
         finally:
+            if searching.limit:
+                self._limited_until = self._clock.now() + searching.limit
             await _close(page)
 
 

@@ -6,10 +6,11 @@ Invariant: only cookies of the network are kept, in a file that nobody else read
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -18,12 +19,15 @@ from touchline.kernel.errors import InvalidInput
 from touchline.platform.stack.files import private_folder, write_private
 
 NAME = "session.json"
+SEARCHES = "searches.json"
 SIGNED_IN = "auth_token"  # the cookie that shows it
 MOST_BYTES = 4 * 1024**2
 SAME_SITE = {"strict": "Strict", "none": "None", "no_restriction": "None"}
 HOW = "Export the cookies of the network as cookies.txt or JSON from a browser in which you are signed in."
 
 Cookie = dict[str, Any]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,33 @@ class Session:
         self._folder.parent.mkdir(parents=True, exist_ok=True)
         private_folder(self._folder)
         write_private(self.path, json.dumps(state), durable=True)
+
+
+class SearchLog:
+    """When the account was searched with, in a file beside its session: a restart does not give it a new budget."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / SEARCHES
+        self._times = self._load()
+
+    def read(self) -> list[datetime]:
+        return self._times
+
+    def add(self, now: datetime, window: timedelta) -> None:
+        self._times = [each for each in self._times if each > now - window] + [now]
+        try:
+            self._path.parent.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(self._path.parent)
+            write_private(self._path, json.dumps([each.timestamp() for each in self._times]))
+        except OSError as error:  # a full disk stops no search; what counts until the next start is known here
+            logger.warning("[TWITTER] the searches cannot be kept", extra={"reason": str(error)})
+
+    def _load(self) -> list[datetime]:
+        """A file that cannot be read is as good as none: the network's own limit is behind it."""
+        try:
+            return [datetime.fromtimestamp(each, UTC) for each in json.loads(self._path.read_text("utf-8"))]
+        except (OSError, ValueError, TypeError, OverflowError):
+            return []
 
 
 def import_cookies(file: Path, folder: Path, network_url: str, now: float | None = None) -> Imported:

@@ -32,6 +32,13 @@ class BrowserSettings(Section):
     sandbox: bool = True
     """Keep Chromium's own sandbox. Root cannot: run the role as another user to have it."""
 
+    headed: bool = False
+    """Show the browser's window on this machine's display: some networks treat a browser without one differently."""
+
+    user_agent: str = Field(default="", max_length=400, pattern=r"^[\x20-\x7e]*$")
+    """What the browser calls itself; best what the browser says in which you signed in. Empty: what it says when it has
+    a window, also when it has none."""
+
     session: Path | None = None
     """Where your session of the network is kept. Without it: `browser` in the data folder."""
 
@@ -46,6 +53,12 @@ class BrowserSettings(Section):
 
     most_waiting: int = Field(default=20, ge=0, le=1000)
     """How many searches may wait for their turn; one more is refused at once."""
+
+    searches_per_window: int = Field(default=45, ge=1)
+    """How many searches may be made with your account in `search_window`; one more is refused until it has room."""
+
+    search_window: Duration = Field(default=timedelta(minutes=15), ge=SECOND, le=timedelta(days=1))
+    """Over which time `searches_per_window` counts, also across restarts."""
 
     idle: Duration = Field(default=timedelta(minutes=2), ge=timedelta(milliseconds=100))
     """How long the browser waits for another search before it ends."""

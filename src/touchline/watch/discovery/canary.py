@@ -10,6 +10,7 @@ import logging
 from dataclasses import dataclass
 
 from touchline.kernel import TouchlineError
+from touchline.kernel.errors import Unavailable
 from touchline.platform.periodic.runner import Task
 from touchline.watch.ground import Ground
 
@@ -49,7 +50,16 @@ class Canary:
         order = SearchOrder(self.settings.canary_query, [], self.settings.canary_age_minutes)
         try:
             found = len(await self.client.find(order))
+            self._require_enough(found)
         except TouchlineError as error:
             failure = f"{error} {error.hint}"
             logger.warning("[TWITTER] The search does not work", extra={"reason": str(error), "next": error.hint})
         return Check(now, found, round((loop.time() - began) * 1000), failure)
+
+    def _require_enough(self, found: int) -> None:
+        """The network shows empty pages to accounts that it restricts, and new pages to readers of old ones."""
+        if found < self.settings.canary_least:
+            minutes, least = self.settings.canary_age_minutes, self.settings.canary_least
+            why = f"`{self.settings.canary_query}` found {found} videos of the last {minutes} minutes, not {least}"
+            hint = "Search for it in your own browser: if it finds videos there, the account is restricted."
+            raise Unavailable("the search answers but finds nothing", why=why, hint=hint)

@@ -15,8 +15,8 @@ class DiscoverySettings(Section):
     timeout: Duration = Field(default=timedelta(seconds=120), ge=timedelta(seconds=1), le=timedelta(seconds=175))
     """How long one search may take, with waiting for its turn."""
 
-    queries: Literal["each", "together"] = "each"
-    """One query for each word of a team, or one with all of them and OR between."""
+    queries: Literal["each", "together"] = "together"
+    """One query for all words of a team, with OR between them, or one for each: accounts may search only so often."""
 
     most_downloads: int = Field(default=5, ge=1, le=50)
     """How many videos one attempt downloads at most."""
@@ -43,10 +43,14 @@ class DiscoverySettings(Section):
     """What marks a post as an advert: these words next to each other, never a part of a word or of a name."""
 
     canary_interval: Duration = Field(default=timedelta(hours=1), ge=timedelta(minutes=1))
-    """How often a harmless query shows whether the search works."""
+    """How often a query that always finds something shows whether the search works."""
 
-    canary_query: str = "goal"
+    canary_query: str = Field(default="goal", min_length=1)
     """That query."""
+
+    canary_least: int = Field(default=1, ge=0, le=40)
+    """How many videos it must find. Fewer mean that the search does not work, although it answers; 0: any answer will
+    do."""
 
     canary_age_minutes: int = Field(default=60, ge=1, le=1440)
     """How old the posts may be that it finds."""

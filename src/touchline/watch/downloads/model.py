@@ -10,6 +10,14 @@ from touchline.watch.model import FoundRef, GoalRef
 
 
 @dataclass(frozen=True, slots=True)
+class MediaFile:
+    """Where a found video's file is, and how long the network says it is."""
+
+    url: str
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Of the file, by our own look at it."""
 

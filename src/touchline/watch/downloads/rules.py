@@ -21,6 +21,7 @@ from .fetching.errors import (
     NoVideo,
     RefusedAddress,
     TooLarge,
+    TooLong,
     TooSlow,
     TooSmall,
 )
@@ -29,6 +30,7 @@ from .model import Ending, Facts, Filters
 LONGEST_PAUSE = timedelta(minutes=15)
 LONGEST_MOMENT = timedelta(seconds=10)
 LONGEST_WHY = 300
+ROUNDING_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ RULES: dict[type[DownloadFailure], Rule] = {
     Gone: Rule(at_once=False, later=2 * MINUTE, runs=2, other_way=True),  # a CDN may know a new file a little later
     NoVideo: Rule(at_once=False, later=None, other_way=True),
     TooLarge: Rule(at_once=False, later=None),
+    TooLong: Rule(at_once=False, later=None),
     TooSmall: Rule(at_once=True, later=MINUTE, runs=3),
     Busy: Rule(at_once=True, later=2 * MINUTE, runs=10, other_way=True),
     CutOff: Rule(at_once=True, later=MINUTE, runs=5),
@@ -91,6 +94,13 @@ def rejection(facts: Facts, filters: Filters) -> str | None:
     if facts.width < filters.least_aspect * facts.height:
         return explained("wrong_shape", f"{facts.width} x {facts.height}")
     return None
+
+
+def require_length(declared_ms: int | None, filters: Filters) -> None:
+    """Before anything is fetched. What the network says may be off by a little; the file itself is measured later."""
+    if declared_ms is not None and declared_ms > filters.longest_ms + ROUNDING_MS:
+        allowed = f"{filters.longest_ms / 1000:g} s are allowed"
+        raise TooLong("the video is too long", why=f"{declared_ms / 1000:.1f} s; {allowed}")
 
 
 def bit_rate(size_bytes: int, duration_ms: int) -> int:

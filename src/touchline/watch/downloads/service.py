@@ -82,9 +82,10 @@ class Downloads:
         return await self._keep(wanted, key, facts)
 
     async def _fetch(self, found: Found, path: Path) -> Facts:
-        url = await self.sources.media_url(found.video)
+        media = await self.sources.media_file(found.video)
+        rules.require_length(media.duration_ms, _filters(self.settings))
         sizes = Sizes(self.settings.smallest_video, self.settings.largest_video)
-        fetched = await fetch_video(self.sources.fetcher, url, path, sizes)
+        fetched = await fetch_video(self.sources.fetcher, media.url, path, sizes)
         return facts_of(fetched, await self._looked_at(path))
 
     async def _looked_at(self, path: Path) -> Probe:

@@ -11,6 +11,7 @@ from .extraction.client import Extraction
 from .fetching.client import Fetcher, Limits
 from .fetching.errors import DownloadFailure
 from .fetching.urls import Policy
+from .model import MediaFile
 from .rules import rule_of
 from .settings import DownloadSettings, SecondWay
 from .syndication.client import Syndication
@@ -24,19 +25,19 @@ class Sources:
     first: Syndication
     second: Extraction | None
 
-    async def media_url(self, video: FoundRef) -> str:
+    async def media_file(self, video: FoundRef) -> MediaFile:
         try:
-            return await self.first.media_url(video)
+            return await self.first.media_file(video)
         except DownloadFailure as failure:
             if self.second is None or not rule_of(failure).other_way:
                 raise
             _LOG.info("[DOWNLOAD] Asking the second way", extra={"post_id": video.post_id, "because": failure.reason})
             return await self._by_second(self.second, video, failure)
 
-    async def _by_second(self, second: Extraction, video: FoundRef, first: DownloadFailure) -> str:
+    async def _by_second(self, second: Extraction, video: FoundRef, first: DownloadFailure) -> MediaFile:
         """When it fails too, the first one's word counts: it is about the post, not about yt-dlp."""
         try:
-            return await second.media_url(video)
+            return await second.media_file(video)
         except DownloadFailure as failure:
             _LOG.info("[DOWNLOAD] The second way failed", extra={"post_id": video.post_id, "why": str(failure)})
             raise first from failure

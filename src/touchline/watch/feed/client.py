@@ -29,6 +29,16 @@ logger = logging.getLogger(__name__)
 
 LARGEST_ANSWER_BYTES = 32 * 1024 * 1024
 LONGEST_WAIT = timedelta(hours=1)
+ACCOUNT_PAGE = "Your account's page at API-Football shows its state"
+FINAL_ERRORS = {  # by the feed's own name for each: asking again does not help, a person must do something
+    "token": ("the football feed refuses the key", "Check feed.key."),
+    "plan": (
+        "the plan of your football feed does not include this",
+        "Choose a plan there that covers the current season and its dates, or follow other leagues (feed.leagues).",
+    ),
+    "access": ("the football feed refuses your account", f"{ACCOUNT_PAGE}: it may be suspended or not paid for."),
+    "ip": ("the football feed refuses this machine's address", f"{ACCOUNT_PAGE} and which addresses it allows."),
+}
 
 
 class FeedClient:
@@ -151,8 +161,9 @@ class FeedClient:
         if not errors:
             return
         why = str(errors)[:500]
-        if field(errors, "token"):
-            raise _refused_key(why)
+        for name, (what, hint) in FINAL_ERRORS.items():
+            if field(errors, name):
+                raise Misconfigured(what, why=why, hint=hint)
         if field(errors, "rateLimit"):
             raise await self._limited(None)
         if field(errors, "requests"):

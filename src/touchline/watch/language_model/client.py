@@ -21,30 +21,48 @@ from .settings import ModelSettings
 
 SERVICE = "the model"
 PASSING = frozenset({408, 409, 425, 429})
+REFUSALS = frozenset({400, 422})
+OPTIONAL = {  # fields of a request that not every model takes, and by which words they are called in a refusal
+    "temperature": ("temperature",),
+    "response_format": ("response_format", "json_schema", "structured output", "guided"),
+}
+LONGEST_REFUSAL = 10_000
 
 
 class ModelClient:
     def __init__(self, settings: ModelSettings, http: httpx.AsyncClient) -> None:
         self._settings = settings
         self._http = http
+        self._refused = frozenset[str]()  # what this model does not take, by the names of the request's fields
 
     @property
     def is_set(self) -> bool:
         return bool(self._settings.url)
 
     async def ask(self, prompt: str, *, pictures: Sequence[bytes] = (), schema: Mapping[str, Any] | None = None) -> Any:
-        """Pictures are JPEG or PNG. With a schema, which describes an object, the answer has its required keys.
+        """Pictures are JPEG or PNG. With a schema, which describes an object, the answer has its required keys; the
+        prompt says itself that the answer is JSON, because some models take no schema.
 
         Raises Unavailable (none is set, down, late, busy), InvalidAnswer (unreadable) or Misconfigured (refused).
         """
         if not self.is_set:
             raise Unavailable("no model is set", hint="Set `model.url` to have one asked.")
-        headers = {"Authorization": f"Bearer {key}"} if (key := self._settings.key.get_secret_value()) else {}
         body = _body(self._settings.name, prompt, pictures, schema)
-        request = self._http.build_request("POST", f"{self._settings.url}/chat/completions", json=body, headers=headers)
-        reply = await ask(self._http, Question(SERVICE, request, self._settings.timeout))
+        refused = self._refused
+        while True:  # at most once more for each optional field
+            reply = await self._send({name: value for name, value in body.items() if name not in refused})
+            more = refused_fields(reply) - refused
+            if not more:
+                break
+            refused |= more
         _refuse(reply)
+        self._refused = refused  # by now it has answered without them
         return _checked(_content(reply), schema)
+
+    async def _send(self, body: Mapping[str, Any]) -> Reply:
+        headers = {"Authorization": f"Bearer {key}"} if (key := self._settings.key.get_secret_value()) else {}
+        request = self._http.build_request("POST", f"{self._settings.url}/chat/completions", json=body, headers=headers)
+        return await ask(self._http, Question(SERVICE, request, self._settings.timeout))
 
 
 def _body(model: str, prompt: str, pictures: Sequence[bytes], schema: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -55,6 +73,15 @@ def _body(model: str, prompt: str, pictures: Sequence[bytes], schema: Mapping[st
         described = {"name": "answer", "strict": True, "schema": dict(schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": described}
     return body
+
+
+def refused_fields(reply: Reply) -> frozenset[str]:
+    """What to leave out of the request, when the model refuses it: what its answer names, else all that may be."""
+    if reply.status not in REFUSALS:
+        return frozenset()
+    text = reply.content[:LONGEST_REFUSAL].decode("utf-8", "replace").lower()
+    named = frozenset(name for name, words in OPTIONAL.items() if any(word in text for word in words))
+    return named or frozenset(OPTIONAL)
 
 
 def _data_url(picture: bytes) -> str:

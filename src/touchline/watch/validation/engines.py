@@ -6,8 +6,10 @@ Invariant: whatever keeps an engine from telling is Unavailable; only what it re
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Any, Protocol, cast
 
 from touchline.kernel.errors import TouchlineError, Unavailable
@@ -41,6 +43,7 @@ SCHEMA = {
 WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 NO_CLOCK = frozenset({"", "null", "none", "n/a", "no", "unknown", "unreadable"})
 LONGEST_CLOCK = 60
+MOST_KEPT = 500  # answers of a model
 CLOCK_ABOVE = 0.3  # of the picture's height: where score graphics usually stand, the clock below two rows of teams too
 
 
@@ -78,11 +81,23 @@ class LocalEngine:
 
 @dataclass(frozen=True, slots=True)
 class ModelEngine:
+    """What the model has said of a picture is kept for a while: a video that is judged again, because the model was too
+    slow for all of its pictures at once, or away for one of them, goes on from there."""
+
     model: Asks
     name: str = "model"
+    _said: OrderedDict[bytes, Sight] = field(default_factory=OrderedDict[bytes, Sight], repr=False)
 
     async def look(self, frame: Frame) -> Sight:
         picture = await asyncio.to_thread(frame.path.read_bytes)
+        key = sha256(picture).digest()
+        if key not in self._said:
+            self._said[key] = await self._ask(picture)
+            if len(self._said) > MOST_KEPT:
+                self._said.popitem(last=False)
+        return self._said[key]
+
+    async def _ask(self, picture: bytes) -> Sight:
         try:
             said = await self.model.ask(PROMPT, pictures=[picture], schema=SCHEMA)
         except Unavailable:

@@ -12,7 +12,8 @@ from pydantic import SecretStr
 
 from tests.support.world import day_of, served, world_of
 from touchline.kernel.errors import DeadlineExceeded, Misconfigured, Unavailable
-from touchline.watch.language_model.client import ModelClient
+from touchline.watch.asking import Reply
+from touchline.watch.language_model.client import ModelClient, refused_fields
 from touchline.watch.language_model.errors import InvalidAnswer
 from touchline.watch.language_model.settings import ModelSettings
 from touchline.world.application import build_app
@@ -30,19 +31,66 @@ async def http() -> AsyncGenerator[httpx.AsyncClient]:
 
 
 async def ask(
-    http: httpx.AsyncClient, folder: pytest.TempPathFactory, trouble: Trouble | None, key: str = "sk-world"
+    http: httpx.AsyncClient,
+    folder: pytest.TempPathFactory,
+    trouble: Trouble | None,
+    key: str = "sk-world",
+    name: str = "default",
 ) -> Any:
     faults = [Fault(Service.MODEL, trouble, 0, 10**9)] if trouble else []
     world, _ = world_of(day_of([], faults), folder.mktemp("model"))
     async with served(build_app(world)) as url:
         settings = ModelSettings(
-            url=f"{url}/model/v1", key=SecretStr(key), timeout=SECOND if trouble is Trouble.HANGS else 20 * SECOND
-        )
-        return await ModelClient(settings, http).ask(ASKED, schema=SCHEMA)
+            url=f"{url}/model/v1", key=SecretStr(key), name=name,
+            timeout=SECOND if trouble is Trouble.HANGS else 20 * SECOND,
+        )  # fmt: skip
+        client = ModelClient(settings, http)
+        first, again = [await client.ask(ASKED, schema=SCHEMA) for _ in range(2)]
+        assert first == again
+        return again
 
 
 async def test_an_answer(http: httpx.AsyncClient, tmp_path_factory: pytest.TempPathFactory) -> None:
     assert await ask(http, tmp_path_factory, None) == {"words": ["Northport", "NFC"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "questions"),
+    [
+        ("gpt-4o-mini", 2),
+        ("o4-mini", 3),  # reasoning models take no temperature
+        ("gpt-3.5-turbo", 3),  # old ones no schema
+        ("o1-mini", 4),  # and some neither
+    ],
+)
+async def test_a_model_that_refuses_a_field_is_asked_without_it(
+    tmp_path_factory: pytest.TempPathFactory, name: str, questions: int
+) -> None:
+    """And is not asked with it again."""
+    sent = list[httpx.Request]()
+
+    async def count(request: httpx.Request) -> None:
+        sent.append(request)
+
+    async with httpx.AsyncClient(trust_env=False, event_hooks={"request": [count]}) as http:
+        assert await ask(http, tmp_path_factory, None, name=name) == {"words": ["Northport", "NFC"]}
+    assert len(sent) == questions
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "left_out"),
+    [
+        (200, b"temperature", set[str]()),
+        (500, b"temperature", set[str]()),
+        (400, b'{"error": {"param": "temperature"}}', {"temperature"}),
+        (422, b"Structured output is not supported", {"response_format"}),
+        (400, b"json_schema and Temperature", {"temperature", "response_format"}),
+        (400, b"what?", {"temperature", "response_format"}),
+        (400, b"\xff\xfe", {"temperature", "response_format"}),
+    ],
+)
+def test_what_a_refusal_names(status: int, body: bytes, left_out: set[str]) -> None:
+    assert refused_fields(Reply(status, httpx.Headers(), body)) == left_out
 
 
 @pytest.mark.parametrize(

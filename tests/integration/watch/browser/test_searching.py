@@ -6,8 +6,8 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ import psutil
 import pytest
 from pydantic import SecretStr
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -83,13 +84,39 @@ class Role:
         return (await self.client.get("/status")).json()
 
 
+@dataclass
+class Limiting:
+    """A world that has had enough of the calls by which its pages load posts, and says until when."""
+
+    world: ASGIApp
+    wall: ManualClock
+    until: datetime | None = None
+    calls: int = 0
+    agents: set[str] = field(default_factory=set[str])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            self.agents.add(Headers(scope=scope).get("user-agent", ""))
+        answer = self.world
+        if scope["type"] == "http" and scope["path"].endswith("/i/api/search.json"):
+            self.calls += 1
+            if self.until and self.wall.now() < self.until:
+                headers = {"x-rate-limit-reset": str(int(self.until.timestamp()))}
+                answer = PlainTextResponse("Rate limit exceeded", 429, headers)
+        await answer(scope, receive, send)
+
+
 @asynccontextmanager
 async def role(
-    folder: Path, posts: Sequence[Post], faults: Sequence[Fault] = (), **settings: Any
-) -> AsyncGenerator[Role]:
+    folder: Path, posts: Sequence[Post], faults: Sequence[Fault] = (), limiting: list[Limiting] | None = None,
+    **settings: Any,
+) -> AsyncGenerator[Role]:  # fmt: skip
     world, wall = world_of(day_of(posts, faults), folder, NOW)
     async with AsyncExitStack() as stack:
-        url = await stack.enter_async_context(served(Recovering(build_world(world), wall)))
+        served_world = Limiting(Recovering(build_world(world), wall), wall)
+        if limiting is not None:
+            limiting.append(served_world)
+        url = await stack.enter_async_context(served(served_world))
         network = f"{url}/social"
         quick = {"quiet": timedelta(milliseconds=100), "asset_hosts": ()}
         account = {"user": ACCOUNT.user, "password": SecretStr(ACCOUNT.password)}
@@ -218,7 +245,57 @@ async def test_troubles_of_the_network(tmp_path: Path) -> None:
         assert [each.status_code for each in answers] == [503, 429, 200]
         reasons = [each.json().get("reason") for each in answers]
         assert reasons == ["network_failed", "network_limited", None]
-        assert answers[1].headers["retry-after"] == "60"
+        assert answers[1].headers["retry-after"] == "1", "as the network says"
+
+
+async def test_a_limit_of_the_pages_own_calls_is_kept_to(tmp_path: Path) -> None:
+    """The page only says that it failed, and offers to try again. Nobody tries before the limit is over."""
+    posts, network = [post(1, 59.9, "Sørensen for Northport", clip(1))], list[Limiting]()
+    async with role(tmp_path, posts, limiting=network) as small:
+        [limiting] = network
+        await small.search("Nobody Nowhere")
+        before = limiting.calls
+        limiting.until = small.wall.now() + timedelta(minutes=5)
+        limited = await small.search()
+        assert (limited.status_code, limited.json()["reason"]) == (429, "network_limited")
+        assert (limited.headers["retry-after"], limiting.calls) == ("300", before + 1)
+        again = await small.search()
+        assert (again.status_code, again.json()["reason"], limiting.calls) == (429, "network_limited", before + 1)
+        assert (await small.status())["limited_until"] == "2026-03-14T13:05:30Z"
+
+        small.wall.advance(timedelta(minutes=5))
+        assert places(await small.search()) == [(posts[0].id, 1, 1)]
+        assert (await small.status())["limited_until"] is None
+        assert not any("Headless" in agent for agent in limiting.agents)
+
+
+async def test_an_account_has_a_budget_of_searches(tmp_path: Path) -> None:
+    """Which a restart does not renew."""
+    posts, network = [post(1, 59.9, "Sørensen for Northport", clip(1))], list[Limiting]()
+    mine = {"searches_per_window": 2, "user_agent": "Mozilla/5.0 (mine)", "limiting": network}
+    async with role(tmp_path, posts, **mine) as small:
+        assert [(await small.search()).status_code for _ in range(2)] == [200, 200]
+        assert (await small.status())["searches_left"] == 0
+        assert network[0].agents == {"Mozilla/5.0 (mine)"}
+    async with role(tmp_path, posts, **mine) as small:
+        small.wall.advance(timedelta(minutes=5))
+        spent = await small.search()
+        assert (spent.status_code, spent.json()["reason"]) == (429, "search_budget_spent")
+        assert (spent.headers["retry-after"], network[1].calls) == ("600", 0)
+        small.wall.advance(timedelta(minutes=10))
+        assert (await small.search()).status_code == 200
+
+
+async def test_a_window_needs_a_display(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    async with role(tmp_path, [], headed=True) as small:
+        answer = await small.search()
+        assert (answer.status_code, answer.json()["reason"]) == (500, "display_missing")
+        assert "browser.headed" in answer.json()["next"]
+        monkeypatch.setenv("DISPLAY", ":65000")
+        nowhere = await small.search()
+        assert (nowhere.status_code, nowhere.json()["reason"]) == (503, "browser_gone"), "it asks that display"
 
 
 async def test_a_network_that_hangs_holds_up_one_search(tmp_path: Path) -> None:

@@ -98,7 +98,9 @@ async def test_a_search_that_failed_is_shown_and_the_next_looks_further_back(gro
     assert (await discovery(ground, 1.5).search_data(need)).max_age_minutes == 3
     await discovery(ground, 2).keep_found(attempt(goal, 1, video(1)))
     data = await discovery(ground, 2).search_data(replace(need, number=2))
-    assert (data.queries, data.max_age_minutes) == (["Sorensen NFC", "Sorensen Northport"], 3)
+    assert (data.queries, data.max_age_minutes) == (["Sorensen (Northport OR NFC)"], 3)
+    data = await discovery(ground, 2, queries="each").search_data(replace(need, number=2))
+    assert data.queries == ["Sorensen NFC", "Sorensen Northport"]
     assert data.exclude_urls == [video(1).url]
 
     await discovery(ground, 8).keep_found(attempt(goal, 2, video(2), failure="unavailable: gone", answered=1))

@@ -77,3 +77,19 @@ async def test_a_goal_is_found(tmp_path: Path, ground: Ground) -> None:
         state = await search_state(transaction)
     assert state
     assert (state.works, state.found, state.failures) == (True, 4, 0)
+
+
+async def test_a_search_that_answers_and_finds_nothing_does_not_work(tmp_path: Path, ground: Ground) -> None:
+    async with client(tmp_path) as search:
+        silent = search.settings.model_copy(update={"canary_query": "nobody"})
+        await Canary(ground, search, silent).run_pass()
+        async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+            state = await search_state(transaction)
+        assert state
+        assert (state.works, state.found, state.failures) == (False, 0, 1)
+        assert "finds nothing" in (state.failure or "")
+        await Canary(ground, search, silent.model_copy(update={"canary_least": 0})).run_pass()
+        async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+            state = await search_state(transaction)
+        assert state
+        assert state.works

@@ -149,6 +149,17 @@ async def test_which_videos_are_kept_is_a_matter_of_settings(pitch: Pitch, name:
     assert (arrived.outcome, arrived.why[: len(why)]) == (Outcome.REJECTED, why)
 
 
+async def test_what_is_too_long_is_not_fetched_at_all(pitch: Pitch) -> None:
+    """Its first byte would be one too many."""
+    await pitch.find(found("whole"))
+    strict = pitch.settings.model_copy(update={"longest": timedelta(seconds=4), "largest_video": 1})
+    arrived = await download(replace(pitch, settings=strict), found("whole"))
+    assert (arrived.outcome, arrived.why) == (
+        Outcome.REJECTED,
+        "too_long: the video is too long: 6.0 s; 4 s are allowed",
+    )
+
+
 async def test_nothing_stays_on_the_disk(pitch: Pitch) -> None:
     await pitch.find(found("whole"), found("broken"))
     await download(pitch, found("whole"))

@@ -27,29 +27,29 @@ def second(sources: Sources) -> Extraction:
 @pytest.mark.parametrize("video_index", [1, 2])
 async def test_both_ways_lead_to_the_same_file(sources: Sources, video_index: int) -> None:
     video = found("two videos", video_index)
-    assert await second(sources).media_url(video) == await sources.first.media_url(video)
+    assert await second(sources).media_file(video) == await sources.first.media_file(video)
 
 
 async def test_a_post_without_such_a_video(sources: Sources) -> None:
     with pytest.raises(NoVideo):
-        await second(sources).media_url(found("two videos", 3))
+        await second(sources).media_file(found("two videos", 3))
 
 
 async def test_when_both_fail_the_first_ones_word_counts(sources: Sources) -> None:
     with pytest.raises(Gone, match="removed"):
-        await sources.media_url(found("removed"))
+        await sources.media_file(found("removed"))
 
 
 async def test_it_goes_nowhere_where_we_do_not_go(sources: Sources) -> None:
     strict = replace(second(sources), fetcher=Fetcher(Policy()))
     with pytest.raises(RefusedAddress):
-        await strict.media_url(found("whole"))
+        await strict.media_file(found("whole"))
 
 
 async def test_its_time_is_limited(sources: Sources) -> None:
     hasty = replace(second(sources), within_s=0.0)
     with pytest.raises(TooSlow):
-        await hasty.media_url(found("whole"))
+        await hasty.media_file(found("whole"))
 
 
 async def test_its_thread_ends_when_nobody_waits_for_it_any_more() -> None:
@@ -77,9 +77,9 @@ async def test_it_has_no_other_way_out(sources: Sources, monkeypatch: pytest.Mon
     """A proxy in the environment, which it would use, is not asked."""
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
-    assert await second(sources).media_url(found("whole")) == await sources.first.media_url(found("whole"))
+    assert await second(sources).media_file(found("whole")) == await sources.first.media_file(found("whole"))
 
 
 async def test_the_first_way_that_answers_is_enough(sources: Sources) -> None:
     never = replace(sources, second=replace(second(sources), fetcher=Fetcher(Policy(), Limits(total_s=0))))
-    assert await never.media_url(found("whole")) == await sources.first.media_url(found("whole"))
+    assert await never.media_file(found("whole")) == await sources.first.media_file(found("whole"))

@@ -17,6 +17,7 @@ from tests.integration.watch.downloads.conftest import Opinion, Pitch, found
 from tests.integration.watch.downloads.test_workflow import goal_row, run
 from touchline.kernel.errors import Unavailable
 from touchline.watch.downloads.messages import DownloadResult
+from touchline.watch.downloads.model import MediaFile
 from touchline.watch.downloads.syndication.client import Syndication
 from touchline.watch.model import FoundRef
 
@@ -81,10 +82,10 @@ class Breaking:
     whole: Syndication
     breaks_at: FoundRef
 
-    async def media_url(self, video: FoundRef) -> str:
+    async def media_file(self, video: FoundRef) -> MediaFile:
         if video == self.breaks_at:
             raise RuntimeError("nobody thought of this")
-        return await self.whole.media_url(video)
+        return await self.whole.media_file(video)
 
 
 async def test_a_step_that_keeps_breaking_is_no_other_videos_loss(pitch: Pitch, skipping: Client) -> None:

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -100,6 +101,30 @@ async def test_a_model_that_is_away_says_nothing(sandbox: Sandbox, studio: Studi
     async with by_model(sandbox, studio) as validator:
         with pytest.raises(Unavailable):
             await judged(validator, studio.advert)
+
+
+async def test_a_model_that_goes_away_is_not_asked_again_for_what_it_has_said(sandbox: Sandbox, studio: Studio) -> None:
+    """Of two pictures it judges one; when it is back, only the other one is shown to it."""
+    studio.at(WELL)
+    asked = list[int]()
+
+    class Tired:
+        """The real client of the world's model, which is out after its first answer."""
+
+        async def ask(self, prompt: str, **more: Any) -> Any:
+            asked.append(len(more["pictures"]))
+            said = await studio.model.ask(prompt, **more)
+            if len(asked) == 1:
+                studio.at(AWAY)
+            return said
+
+    async with Validator(sandbox, ValidationSettings(engine=Choice.MODEL), Tired()) as validator:
+        with pytest.raises(Unavailable):
+            await judged(validator, studio.goal)
+        studio.at(WELL)
+        verdict, _ = await judged(validator, studio.goal)
+    assert (verdict.verified, verdict.clock) == (True, "62:58")
+    assert asked == [1, 1, 1], "the first picture, the second one in vain, the second one"
 
 
 async def test_of_two_engines_one_may_be_away(sandbox: Sandbox, studio: Studio) -> None:

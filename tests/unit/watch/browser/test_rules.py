@@ -12,11 +12,14 @@ from touchline.watch.browser.rules import (
     is_login,
     is_wanted,
     known,
+    limit_ends_in,
     post_ids,
     reaches_back,
     read_length,
     read_view,
+    room_from,
     search_url,
+    user_agent,
     videos_of,
 )
 
@@ -161,3 +164,39 @@ def test_the_address_of_a_search() -> None:
     url = search_url(NETWORK, 'Sørensen "A&B"', "filter:videos")
     assert url == f"{NETWORK}/search?q=S%C3%B8rensen%20%22A%26B%22%20filter%3Avideos&src=typed_query&f=live"
     assert search_url(NETWORK, "a filter:videos", "filter:videos").count("filter") == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, 60),
+        ({"retry-after": "90"}, 90),
+        ({"retry-after": "0"}, 1),
+        ({"retry-after": "999999"}, 3600),
+        ({"x-rate-limit-reset": str(int(NOW.timestamp()) + 300)}, 300),
+        ({"x-rate-limit-reset": str(int(NOW.timestamp()) - 300)}, 1),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, 60),
+        ({"retry-after": "٣", "x-rate-limit-reset": "9" * 400}, 60),
+    ],
+)
+def test_how_long_a_limit_lasts(headers: dict[str, str], seconds: int) -> None:
+    assert limit_ends_in(headers, NOW) == timedelta(seconds=seconds)
+
+
+@given(
+    st.lists(st.integers(-2_000, 2_000).map(lambda s: NOW + timedelta(seconds=s)), max_size=30),
+    st.integers(1, 10),
+    st.integers(1, 900).map(lambda s: timedelta(seconds=s)),
+)
+def test_never_more_searches_in_a_window_than_allowed(searches: list[datetime], most: int, window: timedelta) -> None:
+    """Those from the future are of a clock that was set back: they count as made now, and no longer than a window."""
+    free_at = room_from(searches, most, window, NOW)
+    recent = [each for each in searches if each > NOW - window]
+    assert (free_at is None) == (len(recent) < most)
+    if free_at:
+        assert NOW < free_at <= NOW + window
+        assert len([each for each in recent if min(each, NOW) > free_at - window]) < most
+
+
+def test_a_browser_without_a_window_says_what_one_with_a_window_says() -> None:
+    assert user_agent("156.0.8078.73").endswith("Chrome/156.0.0.0 Safari/537.36")

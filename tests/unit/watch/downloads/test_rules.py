@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -33,6 +34,7 @@ def test_every_failure_has_its_own_rule_and_its_own_word() -> None:
         (errors.Blocked, False, None, 1),
         (errors.NoVideo, False, None, 1),
         (errors.TooLarge, False, None, 1),
+        (errors.TooLong, False, None, 1),
         (errors.AccessForbidden, False, 5 * MINUTE, 3),
         (errors.Gone, False, 2 * MINUTE, 2),
         (errors.Malformed, False, MINUTE, 2),
@@ -53,6 +55,15 @@ def test_when_it_is_tried_again(
         assert rules.after_failure(error, 1, NOW) == Ending("failed", why, NOW + first)
         assert rules.after_failure(error, last_run - 1, NOW).state == "failed"
     assert rules.after_failure(error, last_run, NOW) == Ending("rejected", why)
+
+
+@pytest.mark.parametrize(
+    ("declared_ms", "fetched"), [(None, True), (3_000, True), (60_900, True), (61_000, True), (61_001, False)]
+)
+def test_what_is_said_to_be_too_long_is_not_fetched(declared_ms: int | None, fetched: bool) -> None:
+    """A little too long may be a matter of rounding: the file itself is measured."""
+    with nullcontext() if fetched else pytest.raises(errors.TooLong, match="60 s are allowed"):
+        rules.require_length(declared_ms, USUAL)
 
 
 @pytest.mark.parametrize(("asked_s", "waits_s"), [(None, 120), (5, 120), (600, 600)])

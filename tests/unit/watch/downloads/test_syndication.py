@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.watch.downloads.fetching.errors import Blocked, DownloadFailure, Gone, Malformed, NoVideo
-from touchline.watch.downloads.syndication.documents import best_variant, token_of
+from touchline.watch.downloads.syndication.documents import best_file, token_of
 
 JSON: Any = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -47,7 +47,15 @@ HLS = variant("playlist", 99_999_999, "application/x-mpegURL")
     ],
 )
 def test_the_best_file(document: object, index: int, url: str) -> None:
-    assert best_variant(document, index).url == url
+    assert best_file(document, index).url == url
+
+
+@pytest.mark.parametrize(
+    ("told", "length_ms"), [(61_234, 61_234), (0, None), (-1, None), (None, None), ("60", None), (True, None)]
+)
+def test_how_long_the_network_says_it_is(told: object, length_ms: int | None) -> None:
+    info = {"variants": [variant("a", 1)], "duration_millis": told}
+    assert best_file(post({"type": "video", "video_info": info}), 1).duration_ms == length_ms
 
 
 @pytest.mark.parametrize(
@@ -72,14 +80,14 @@ def test_the_best_file(document: object, index: int, url: str) -> None:
 )  # fmt: skip
 def test_why_there_is_none(document: object, failure: type[DownloadFailure]) -> None:
     with pytest.raises(DownloadFailure) as caught:
-        best_variant(document, 1)
+        best_file(document, 1)
     assert type(caught.value) is failure
 
 
 @given(JSON, st.integers(1, 10))
 def test_whatever_comes_is_a_file_or_a_failure(document: object, index: int) -> None:
     with suppress(DownloadFailure):
-        assert isinstance(best_variant(document, index).url, str)
+        assert isinstance(best_file(document, index).url, str)
 
 
 @given(st.integers(10**17, 10**20))

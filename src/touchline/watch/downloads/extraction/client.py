@@ -14,8 +14,10 @@ from typing import Any, cast
 
 from touchline.watch.downloads.fetching.client import Fetcher
 from touchline.watch.downloads.fetching.errors import Malformed, NoVideo, TooSlow
+from touchline.watch.downloads.model import MediaFile
 from touchline.watch.model import FoundRef
 
+DAY_S = 86_400
 # Not those that everybody uses: what it asks for is looked up on those, and could wait for itself.
 _THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="yt-dlp")
 
@@ -27,7 +29,7 @@ class Extraction:
     syndication_url: str
     within_s: float
 
-    async def media_url(self, video: FoundRef) -> str:
+    async def media_file(self, video: FoundRef) -> MediaFile:
         from .handler import Errand  # takes a second and 40 MB, and is seldom needed
 
         errand = Errand(self.fetcher, asyncio.get_running_loop(), self.syndication_url)
@@ -38,7 +40,7 @@ class Extraction:
             raise TooSlow("the second way did not end in time") from error
         finally:
             errand.end()
-        return _best_url(document, video.video_index)
+        return _best_file(document, video.video_index)
 
     def _extract(self, errand: Any, video: FoundRef) -> Mapping[str, Any]:
         from .program import extract
@@ -46,14 +48,22 @@ class Extraction:
         return extract(errand, f"https://x.com/i/status/{video.post_id}", self.api)
 
 
-def _best_url(document: Mapping[str, Any], video_index: int) -> str:
+def _best_file(document: Mapping[str, Any], video_index: int) -> MediaFile:
     entries = [each for each in _entries(document) if each.get("formats")]
     if len(entries) < video_index:
         raise NoVideo("the second way found no such video", why=f"it found {len(entries)}")
-    formats = [each for each in _dictionaries(entries[video_index - 1]["formats"]) if _is_file(each)]
+    entry = entries[video_index - 1]
+    formats = [each for each in _dictionaries(entry["formats"]) if _is_file(each)]
     if not formats:
         raise NoVideo("the second way found no MP4 file")
-    return str(max(formats, key=lambda each: float(each.get("tbr") or 0))["url"])
+    best = max(formats, key=lambda each: float(each.get("tbr") or 0))
+    return MediaFile(str(best["url"]), _length_ms(entry.get("duration")))
+
+
+def _length_ms(seconds: object) -> int | None:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        return None
+    return round(seconds * 1000) if 0 < seconds < DAY_S else None
 
 
 def _entries(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

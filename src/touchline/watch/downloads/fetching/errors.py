@@ -11,6 +11,7 @@ NotFound
 └── NoVideo             the post has none, or none that can be fetched as a file
 LimitExceeded
 ├── TooLarge
+├── TooLong             by what the network says of it: it is not fetched at all
 └── TooSmall            empty, or too little for a video
 RateLimited
 └── Busy                429
@@ -72,6 +73,10 @@ class TooLarge(LimitExceeded, DownloadFailure):
     reason = "too_large"
 
 
+class TooLong(LimitExceeded, DownloadFailure):
+    reason = "too_long"
+
+
 class TooSmall(LimitExceeded, DownloadFailure):
     reason = "too_small"
     retryable = True  # a file that is still being written looks like that
@@ -94,6 +99,6 @@ class TooSlow(DeadlineExceeded, DownloadFailure):
 
 
 FAILURES: tuple[type[DownloadFailure], ...] = (
-    RefusedAddress, Malformed, AccessForbidden, Blocked, Gone, NoVideo, TooLarge, TooSmall, Busy, CutOff, NoAnswer,
-    TooSlow,
+    RefusedAddress, Malformed, AccessForbidden, Blocked, Gone, NoVideo, TooLarge, TooLong, TooSmall, Busy, CutOff,
+    NoAnswer, TooSlow,
 )  # fmt: skip

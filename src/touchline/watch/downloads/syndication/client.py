@@ -10,9 +10,10 @@ from urllib.parse import urlencode
 from touchline.watch.downloads.fetching.client import Fetcher, Request
 from touchline.watch.downloads.fetching.errors import Malformed
 from touchline.watch.downloads.fetching.files import failure_of
+from touchline.watch.downloads.model import MediaFile
 from touchline.watch.model import FoundRef
 
-from .documents import best_variant, token_of
+from .documents import best_file, token_of
 
 LARGEST_DOCUMENT = 2 * 1024**2
 
@@ -22,9 +23,9 @@ class Syndication:
     fetcher: Fetcher
     url: str
 
-    async def media_url(self, video: FoundRef) -> str:
+    async def media_file(self, video: FoundRef) -> MediaFile:
         """Of the file with the highest bit-rate. Raises a `DownloadFailure` that says what is wrong with the post."""
-        return best_variant(await self._document(video.post_id), video.video_index).url
+        return best_file(await self._document(video.post_id), video.video_index)
 
     async def _document(self, post_id: str) -> Any:
         query = urlencode({"id": post_id, "lang": "en", "token": token_of(post_id)})

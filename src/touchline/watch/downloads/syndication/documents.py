@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from touchline.watch.downloads.fetching.errors import Blocked, Gone, Malformed, NoVideo
+from touchline.watch.downloads.model import MediaFile
 
 MP4 = "video/mp4"
 VIDEO_TYPES = ("video", "animated_gif")
@@ -38,7 +39,7 @@ def token_of(post_id: str) -> str:
     return "".join(digits).replace("0", "") or "a"
 
 
-def best_variant(document: object, video_index: int) -> Variant:
+def best_file(document: object, video_index: int) -> MediaFile:
     post = _post(document)
     videos = [each for each in _mappings(post.get("mediaDetails")) if each.get("type") in VIDEO_TYPES]
     if len(videos) < video_index:
@@ -46,10 +47,16 @@ def best_variant(document: object, video_index: int) -> Variant:
     video = videos[video_index - 1]
     _require_available(video)
     info = video.get("video_info")
-    variants = list(_variants(cast("Mapping[str, Any]", info).get("variants"))) if isinstance(info, dict) else []
+    known = cast("Mapping[str, Any]", info if isinstance(info, dict) else {})
+    variants = list(_variants(known.get("variants")))
     if not variants:
         raise NoVideo("the post's video is not there as an MP4 file")
-    return max(variants, key=lambda each: each.bit_rate)
+    return MediaFile(max(variants, key=lambda each: each.bit_rate).url, _length_ms(known.get("duration_millis")))
+
+
+def _length_ms(value: object) -> int | None:
+    """Moving pictures without sound have none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _post(document: object) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from .errors import Refused
 Document: TypeAlias = dict[str, Any]
 
 ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+REASONING, OLD = ("o1", "o3", "o4", "gpt-5"), ("gpt-3.5", "gpt-4-", "o1-mini")
 MOST_MESSAGES, MOST_PICTURES = 200, 20
 
 
@@ -38,6 +39,7 @@ def read_question(body: bytes) -> Question:
     if not isinstance(model, str) or not model:
         raise Refused("you must provide a model parameter", param="model")
     texts, pictures = _messages(document.get("messages"))
+    _require_supported(model, document)
     form, schema = _form(document.get("response_format"))
     question = Question(
         model=model,
@@ -54,6 +56,18 @@ def read_question(body: bytes) -> Question:
         )
         raise Refused(message, param="messages")
     return question
+
+
+def _require_supported(model: str, document: Document) -> None:
+    """Not every model takes every field: those that reason choose their temperature, old ones know no schemas."""
+    if model.startswith(REASONING) and document.get("temperature", 1) != 1:
+        given = document["temperature"]
+        message = f"'temperature' does not support {given} with this model. Only the default (1) value is supported."
+        raise Refused(f"Unsupported value: {message}", param="temperature", code="unsupported_value")
+    form = document.get("response_format")
+    if model.startswith(OLD) and isinstance(form, dict) and cast("Document", form).get("type") == "json_schema":
+        message = "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."
+        raise Refused(message, param="response_format")
 
 
 def _json(body: bytes) -> Any:
