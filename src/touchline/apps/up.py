@@ -39,20 +39,23 @@ def stack(loaded: Loaded, tell: Tell, greet: Tell) -> Stack:
 def roles(loaded: Loaded) -> list[Role]:
     gateway, worker = wiring.gateway_settings(loaded), wiring.worker_settings(loaded)
     found = [
-        _role("control", f"{gateway.host}:{gateway.port}/health/ready"),
-        _role("worker", f"{worker.host}:{worker.port}/health/ready", needs=("control",)),
+        _role("control", f"{gateway.host}:{gateway.port}"),
+        _role("worker", f"{worker.host}:{worker.port}", needs=("control",)),
     ]
     if loaded.settings.watch.enabled:
         watch, browser = wiring.watch_settings(loaded), wiring.browser_settings(loaded)
         found += [
-            _role("browser", f"{browser.host}:{browser.port}/health"),
-            _role("watch", f"{watch.host}:{watch.port}/health/ready", needs=("control", "browser")),
+            _role("browser", f"{browser.host}:{browser.port}", ready="/health", live="/health"),
+            _role("watch", f"{watch.host}:{watch.port}", needs=("control", "browser")),
         ]
     return found
 
 
-def _role(name: str, health: str, needs: tuple[str, ...] = ()) -> Role:
-    return Role(name, [sys.executable, "-m", "touchline", "run", name], f"http://{health}", needs)
+def _role(
+    name: str, where: str, needs: tuple[str, ...] = (), ready: str = "/health/ready", live: str = "/health/live"
+) -> Role:
+    command = [sys.executable, "-m", "touchline", "run", name]
+    return Role(name, command, f"http://{where}{ready}", needs, f"http://{where}{live}")
 
 
 async def _welcome(loaded: Loaded, where: Endpoints, greet: Tell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -13,11 +14,15 @@ import pytest
 
 from tests.support.stack import RunningStack, StackPlan, running_stack
 from tests.support.waiting import eventually
+from touchline.platform.stack.doctor import Level, examine
 from touchline.platform.stack.leftovers import WARDEN, find_leftovers
 from touchline.platform.stack.logs import tail
 from touchline.platform.stack.ports import choose_ports
 from touchline.platform.stack.role import Role
+from touchline.platform.stack.settings import StackSettings
+from touchline.platform.stack.stack import Stack
 from touchline.platform.stack.state import PartState, Phase, read_state
+from touchline.platform.stack.status import ask, report
 
 MODULE = "tests.integration.stack.role"
 
@@ -79,6 +84,52 @@ def test_a_killed_role_is_started_again(one: RunningStack, cast: Cast) -> None:
     assert one.part("one").restarts == 1
     assert cast.notes() == ["one started", "one started"]
     assert "one ended: killed by SIGKILL; it starts again in" in told(one)
+
+
+QUICK = {"health_interval": "50ms", "health_timeout": "200ms", "role_stop_grace": "200ms"}
+
+
+def test_a_role_that_hangs_is_stopped_and_started_again(root: Path, cast: Cast) -> None:
+    settings = QUICK | {"hung_after": "300ms"}
+    with running_stack(StackPlan(root, only=(), settings=settings, roles=(cast.role("one"),))) as stack:
+        before = stack.part("one").pid
+        assert before
+        os.kill(before, signal.SIGSTOP)
+        eventually(lambda: stack.part("one").state is PartState.READY and stack.part("one").pid != before)
+        assert not psutil.pid_exists(before)
+        assert stack.part("one").restarts == 1
+        assert cast.notes() == ["one started", "one started"]
+    assert "one does not answer: no answer within" in told(stack) or "one does not answer: timed out" in told(stack)
+    assert "one ended: it hangs: no good answer for" in told(stack)
+
+
+def test_a_role_that_answers_again_in_time_is_left_alone(root: Path, cast: Cast) -> None:
+    settings = QUICK | {"hung_after": "1h"}
+    with running_stack(StackPlan(root, only=(), settings=settings, roles=(cast.role("one"),))) as stack:
+        before = stack.part("one").pid
+        assert before
+        os.kill(before, signal.SIGSTOP)
+        eventually(lambda: stack.part("one").state is PartState.UNHEALTHY)
+        shown = asyncio.run(ask(report(stack.folder)))
+        assert not shown.all_ready
+        os.kill(before, signal.SIGCONT)
+        eventually(lambda: stack.part("one").state is PartState.READY)
+        assert (stack.part("one").pid, stack.part("one").restarts) == (before, 0)
+        assert asyncio.run(ask(report(stack.folder))).all_ready
+    assert "one answers again" in told(stack)
+
+
+def test_a_role_that_hangs_is_shown_as_such_before_the_supervisor_asks_it(one: RunningStack) -> None:
+    pid = one.part("one").pid
+    assert pid
+    os.kill(pid, signal.SIGSTOP)
+    shown = asyncio.run(ask(report(one.folder)))
+    findings = asyncio.run(examine(Stack(one.folder, StackSettings())))
+    os.kill(pid, signal.SIGCONT)
+    [part] = shown.parts
+    assert (part.status.state, one.part("one").state) == (PartState.UNHEALTHY, PartState.READY)
+    assert "timed out" in part.status.detail or "no answer" in part.status.detail
+    assert {finding.level for finding in findings if finding.check == "one"} == {Level.FAIL}
 
 
 def test_what_a_killed_role_had_started_goes_with_it(root: Path, cast: Cast) -> None:

@@ -70,10 +70,10 @@ def down(as_json: AsJson = False) -> None:
 
 @commands.command()
 def status(as_json: AsJson = False) -> int:
-    """Show every part: its state, process, address, restarts and memory. Exit code 7 unless everything is ready."""
-    from touchline.platform.stack.status import report
+    """Ask every part, and show its state, process, address, restarts and memory. Exit code 7 unless all are ready."""
+    from touchline.platform.stack.status import ask, report
 
-    found = report(_folder())
+    found = asyncio.run(ask(report(_folder())))
     if as_json:
         show_json(_status_document(found))
     else:

@@ -11,12 +11,15 @@ from math import ceil
 from typing import Any
 
 from graphql import GraphQLError
+from graphql.validation.validate import ValidationAbortedError
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 from strawberry.types.execution import StreamExecutionResult
 from strawberry.utils.str_converters import to_camel_case
 
 from touchline.kernel.errors import Defect, InvalidInput, LimitExceeded, RateLimited, TouchlineError, surface
+
+from .limits import HINT
 
 INTERNAL = 500
 logger = logging.getLogger(__name__)
@@ -27,6 +30,8 @@ def cause(error: GraphQLError) -> TouchlineError:
     original = error.original_error
     while isinstance(original, GraphQLError):
         original = original.original_error
+    if isinstance(error, ValidationAbortedError):
+        return LimitExceeded("the document asks for too much checking", why=error.message, hint=HINT)
     match original:
         case TouchlineError():
             return original

@@ -1,18 +1,28 @@
-"""Holds every operation to the limits, before it is validated and long before it runs."""
+"""Holds every operation to the limits, before it is validated and long before it runs.
+
+Invariant: whatever a document says, checking it takes a bounded time, and most of that in a thread: the loop goes on
+answering others. HTTP and live connections pass here alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from typing import cast
 
-from graphql import GraphQLError
+from graphql import GraphQLError, validate
 from strawberry.extensions import SchemaExtension
+from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
+from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
+from strawberry.types.execution import ParseOptions
 
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import InvalidInput
 
 from .context import Context
-from .limits import Limits, measure
+from .limits import MOST_ERRORS, Limits, measure
+
+OWN_RULES = (MaybeNullValidationRule, OneOfInputValidationRule)  # strawberry's, beside those of the specification
 
 
 class Guard(SchemaExtension):
@@ -21,16 +31,27 @@ class Guard(SchemaExtension):
         return cast("Context", self.execution_context.context)
 
     def on_operation(self) -> Iterator[None]:
-        self.execution_context.parse_options["max_tokens"] = self._context.parts.settings.max_tokens
+        settings = self._context.parts.settings
+        limits = {"max_tokens": settings.max_tokens, "max_source_length": int(settings.max_document)}
+        self.execution_context.parse_options = cast("ParseOptions", limits)  # strawberry knows of the first only
         yield
 
-    def on_validate(self) -> Iterator[None]:
-        """An error that is there already keeps the rest of validation from running."""
+    async def on_validate(self) -> AsyncIterator[None]:
+        """What is found here takes the place of the validation that would follow."""
+        self.execution_context.pre_execution_errors = await asyncio.to_thread(self._find_errors)
+        yield
+
+    def _find_errors(self) -> list[GraphQLError]:
         try:
             self._check()
         except TouchlineError as error:
-            self.execution_context.pre_execution_errors = [GraphQLError(str(error), original_error=error)]
-        yield
+            return [GraphQLError(str(error), original_error=error)]
+        execution = self.execution_context
+        if execution.graphql_document is None:
+            return []  # strawberry has said so already
+        rules, schema = (*execution.validation_rules, *OWN_RULES), execution.schema._schema  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        found = validate(schema, execution.graphql_document, rules, max_errors=MOST_ERRORS)
+        return [_about_the_document(error) for error in found]
 
     def _check(self) -> None:
         execution, settings = self.execution_context, self._context.parts.settings
@@ -40,3 +61,8 @@ class Guard(SchemaExtension):
         if execution.graphql_document is not None:
             limits = Limits(settings.max_depth, settings.max_cost, settings.max_aliases)
             measure(execution.graphql_document, execution.variables or {}, limits)
+
+
+def _about_the_document(error: GraphQLError) -> GraphQLError:
+    """What a literal made some converter raise is the literal's fault, like a number of five thousand digits."""
+    return GraphQLError(error.message, nodes=error.nodes) if error.original_error else error

@@ -1,7 +1,7 @@
-"""What an operation asks for, measured before anything is done about it: depth, cost, aliases. Pure.
+"""What an operation asks for, measured before anything is done about it: depth, cost, aliases, size. Pure.
 
-Invariant: fragments count wherever they are spread, and measuring itself ends as soon as a limit is passed, so that a
-short document that expands to a huge one costs no more than the limit.
+Invariant: fragments count wherever they are spread, and each is measured once, so that a short document that expands
+to a huge one is measured in time that grows with the document and not with what it expands to.
 """
 
 from __future__ import annotations
@@ -24,15 +24,23 @@ from graphql import (
     ValueNode,
     VariableNode,
 )
+from graphql.validation.rules import overlapping_fields_can_be_merged
 
 from touchline.kernel.errors import LimitExceeded
 
 from .pages import LARGEST_PAGE, PAGE_SIZE
 
 MOST_NESTED = 100  # fragments within fragments: well below what Python can recurse
+MOST_SELECTIONS = 10_000  # of the expanded document: whoever looks at what is asked for walks through them
+MOST_ERRORS = 20  # of one document; each may look for names that are nearly the same
+COMPARISON_BUDGET = 50_000  # what checking that fields of one name agree may cost: some 0.1 s
 INTROSPECTION = ("__schema", "__type")  # their depth is watched by a rule of graphql-core
+INTROSPECTION_COST = 5_000  # about as many fields as the whole schema answers for each alias
 COUNTED = ("search", "searchSuggestions", "sessionBreakdown", "sessionLeaders")  # pages without the connection's form
 HINT = "Ask for less at once, or in several requests."
+
+# The library's own knob, read at every validation; its default would let one document take most of a second.
+overlapping_fields_can_be_merged.MAX_COMPLEXITY_BUDGET = COMPARISON_BUDGET
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,66 +52,89 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    cost: int
-    aliases: int
+    """Of some selections, each asked for once."""
+
+    cost: int = 0
+    aliases: int = 0
+    depth: int = 0
+    selections: int = 0
+
+    def __add__(self, other: Measure) -> Measure:
+        return Measure(
+            self.cost + other.cost,
+            self.aliases + other.aliases,
+            max(self.depth, other.depth),
+            self.selections + other.selections,
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    depth: int = 1
-    nested: int = 0
-    rows: int = 1  # how often what is here is asked for
-    introspection: bool = False
+ONE_MORE = Measure(selections=1)
 
 
 def measure(document: DocumentNode, variables: Mapping[str, Any], limits: Limits) -> Measure:
     """Of all operations together, because all of them are validated. Raises LimitExceeded."""
     fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
-    meter = _Meter(fragments, variables, limits)
-    for definition in document.definitions:
-        if isinstance(definition, OperationDefinitionNode):
-            meter.enter(definition.selection_set, _Place())
-    return Measure(meter.cost, meter.aliases)
+    meter = _Meter(fragments, variables)
+    operations = (node for node in document.definitions if isinstance(node, OperationDefinitionNode))
+    found = sum((meter.of_set(operation.selection_set) for operation in operations), Measure())
+    _require_within(found, limits)
+    return found
+
+
+def _require_within(found: Measure, limits: Limits) -> None:
+    if found.depth > limits.depth:
+        raise LimitExceeded("the operation is too deep", why=f"the limit is {limits.depth}", hint=HINT)
+    if found.aliases > limits.aliases:
+        raise LimitExceeded("the operation has too many aliases", why=f"the limit is {limits.aliases}", hint=HINT)
+    if found.cost > limits.cost:
+        raise LimitExceeded("the operation asks for too much", why=f"the limit is {limits.cost}", hint=HINT)
+    if found.selections > MOST_SELECTIONS:
+        why = f"with all its fragments it has more than {MOST_SELECTIONS} selections"
+        raise LimitExceeded("the operation is too large", why=why, hint=HINT)
 
 
 class _Meter:
-    def __init__(
-        self, fragments: Mapping[str, FragmentDefinitionNode], variables: Mapping[str, Any], limits: Limits
-    ) -> None:
+    def __init__(self, fragments: Mapping[str, FragmentDefinitionNode], variables: Mapping[str, Any]) -> None:
         self._fragments = fragments
         self._variables = variables
-        self._limits = limits
-        self.cost = 0
-        self.aliases = 0
+        self._measured: dict[tuple[str, bool], Measure] = {}
+        self._nested = 0
 
-    def enter(self, selections: SelectionSetNode | None, place: _Place) -> None:
-        if place.nested > MOST_NESTED or (place.depth > self._limits.depth and not place.introspection):
-            raise LimitExceeded("the operation is too deep", why=f"the limit is {self._limits.depth}", hint=HINT)
-        for selection in selections.selections if selections else ():
-            self._select(selection, place)
+    def of_set(self, selections: SelectionSetNode | None, *, introspection: bool = False) -> Measure:
+        if self._nested > MOST_NESTED:  # also fragments that spread each other
+            raise LimitExceeded("the operation is too deep", why=f"the limit is {MOST_NESTED} fragments", hint=HINT)
+        self._nested += 1
+        inside = (self._of(selection, introspection) for selection in (selections.selections if selections else ()))
+        found = sum(inside, Measure(depth=0 if introspection else 1))
+        self._nested -= 1
+        return found
 
-    def _select(self, selection: SelectionNode, place: _Place) -> None:
+    def _of(self, selection: SelectionNode, introspection: bool) -> Measure:
         match selection:
             case FieldNode():
-                self._field(selection, place)
+                return self._of_field(selection, introspection)
             case InlineFragmentNode():
-                self.enter(selection.selection_set, _inside(place))
-            case FragmentSpreadNode() if fragment := self._fragments.get(selection.name.value):
-                self.enter(fragment.selection_set, _inside(place))
+                return self.of_set(selection.selection_set, introspection=introspection) + ONE_MORE
+            case FragmentSpreadNode() if selection.name.value in self._fragments:
+                return self._of_fragment(selection.name.value, introspection) + ONE_MORE
             case _:
-                pass  # a fragment that is not there: validation says so
+                return ONE_MORE  # a fragment that is not there: validation says so
 
-    def _field(self, field: FieldNode, place: _Place) -> None:
-        self.cost += place.rows
-        self.aliases += field.alias is not None
-        if self.cost > self._limits.cost:
-            raise LimitExceeded("the operation asks for too much", why=f"the limit is {self._limits.cost}", hint=HINT)
-        if self.aliases > self._limits.aliases:
-            raise LimitExceeded("the operation has too many aliases", why=f"the limit is {self._limits.aliases}")
-        if field.selection_set:
-            rows = place.rows * self._page_size(field)
-            introspection = place.introspection or field.name.value in INTROSPECTION
-            self.enter(field.selection_set, _Place(place.depth + 1, place.nested + 1, rows, introspection))
+    def _of_fragment(self, name: str, introspection: bool) -> Measure:
+        if (name, introspection) not in self._measured:
+            found = self.of_set(self._fragments[name].selection_set, introspection=introspection)
+            self._measured[name, introspection] = found
+        return self._measured[name, introspection]
+
+    def _of_field(self, field: FieldNode, introspection: bool) -> Measure:
+        begins = field.name.value in INTROSPECTION
+        costly = begins or (introspection and field.alias is not None)
+        own = Measure(INTROSPECTION_COST if costly else 1, int(field.alias is not None), 0, 1)
+        if not field.selection_set:
+            return own
+        inside = self.of_set(field.selection_set, introspection=introspection or begins)
+        rows, level = self._page_size(field), 0 if introspection or begins else 1
+        return own + Measure(rows * inside.cost, inside.aliases, inside.depth + level, inside.selections)
 
     def _page_size(self, field: FieldNode) -> int:
         """How many rows a field stands for: connections are named so and take a `page`; others say how many `first`."""
@@ -129,11 +160,12 @@ class _Meter:
     def _number(self, value: ValueNode | None) -> int | None:
         if isinstance(value, VariableNode):
             return _whole(self._variables.get(value.name.value))
-        return int(value.value) if isinstance(value, IntValueNode) else None
+        return _digits(value.value) if isinstance(value, IntValueNode) else None
 
 
-def _inside(place: _Place) -> _Place:
-    return _Place(place.depth, place.nested + 1, place.rows, place.introspection)
+def _digits(text: str) -> int:
+    """More digits than a page has are refused later; Python itself refuses to read some thousands of them."""
+    return int(text) if len(text) <= len(str(LARGEST_PAGE)) else LARGEST_PAGE
 
 
 def _whole(value: Any) -> int | None:

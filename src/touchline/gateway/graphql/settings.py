@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from touchline.contracts.settings import Duration, Field, Section
+from touchline.contracts.settings import ByteSize, Duration, Field, Section
 
 
 class GraphqlSettings(Section):
@@ -19,6 +19,9 @@ class GraphqlSettings(Section):
 
     max_tokens: int = Field(default=2_000, ge=1)
     """How many words and signs one document may have."""
+
+    max_document: ByteSize = Field(default=ByteSize(64 * 1024), ge=1024)
+    """How long one document may be, in characters. What it works on belongs into variables."""
 
     request_timeout: Duration = timedelta(seconds=20)
     """How long one request may take."""

@@ -1,4 +1,4 @@
-"""Keeps one part running: starts it when what it needs is ready, and again when it ends.
+"""Keeps one part running: starts it when what it needs is ready, and again when it ends or answers no more.
 
 Invariant: it never gives up and always says what it does. Cancelling it is the way to stop it: when its task is
 done, the part's process is gone.
@@ -19,13 +19,14 @@ from touchline.kernel.errors import SURFACES, SetupError
 from . import restarts
 from .logs import LogFile
 from .part import Kind, Part
-from .probes import answering
+from .probes import answering, check
 from .process import Process
-from .restarts import RestartPolicy
+from .restarts import LivenessPolicy, RestartPolicy
 from .state import Board, PartState, PartStatus
 
 SETUP_EXIT = SURFACES[SetupError.code].exit
 QUICK_STOP = timedelta(seconds=3)  # whoever takes longer is announced
+LONGEST_QUESTION = timedelta(minutes=10)  # a probe ends before that by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Surroundings:
 
     board: Board
     policy: RestartPolicy
+    liveness: LivenessPolicy
     clock: Clock
     tell: Callable[[str], None]
 
@@ -71,6 +73,8 @@ class Keeper:
             process = await self._start()
             if not process.exited.done():
                 self._note_ready(begun)
+                if hung := await self._until_it_ends_or_hangs(process):
+                    return hung
             return self._ending(await process.wait())
         except SetupError:
             if not self._was_ever_ready:
@@ -81,6 +85,34 @@ class Keeper:
         finally:
             self.ready.clear()
             await self._stop()
+
+    async def _until_it_ends_or_hangs(self, process: Process) -> str:
+        """Why it counts as hung; nothing when its process ended."""
+        policy, answered_at, unanswered = self._shared.liveness, self._shared.clock.now(), 0
+        while not await process.ended_within(policy.every):
+            why = await self._what_is_wrong()
+            now = self._shared.clock.now()
+            if not why:
+                answered_at = now
+            unanswered = unanswered + 1 if why else 0
+            self._note_health(why)
+            if restarts.is_hung(unanswered, now - answered_at, policy):
+                silent_s = (now - answered_at).total_seconds()
+                return f"it hangs: no good answer for {silent_s:.0f} s, and {unanswered} questions: {why}"
+        return ""
+
+    async def _what_is_wrong(self) -> str:
+        """Its probe has a time limit of its own; any answer of a part without one is a good one."""
+        return await check(self.part.alive, LONGEST_QUESTION) if self.part.alive else ""
+
+    def _note_health(self, why: str) -> None:
+        was_well = self._status.state is PartState.READY
+        if why and was_well:
+            self._show(PartState.UNHEALTHY, detail=why)
+            self._shared.tell(f"{self.part.name} does not answer: {why}")
+        elif not why and not was_well:
+            self._show(PartState.READY)
+            self._shared.tell(f"{self.part.name} answers again")
 
     def _ending(self, code: int) -> str:
         """Why the process ended; a role that says at its first start that the set-up is wrong ends everything."""

@@ -29,6 +29,7 @@ class Part:
     launch: Launch
     probe: Probe
     stop_grace: timedelta
+    alive: Probe | None = None  # asked as long as it runs; who never answers is restarted. It must not ask others
     stop_signal: signal.Signals = signal.SIGTERM
     before_start: Callable[[], Awaitable[None]] = nothing  # before every start; a SetupError ends everything
     after_start: Callable[[], Awaitable[None]] = nothing  # once it answers, before it counts as ready

@@ -30,15 +30,17 @@ class Answer:
     body: bytes
 
 
-async def ask(method: str, url: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Answer:
+async def ask(
+    method: str, url: str, body: bytes = b"", headers: Mapping[str, str] | None = None, limit: timedelta = LIMIT
+) -> Answer:
     """One plain HTTP request, past any proxy."""
-    return await asyncio.to_thread(_ask, method, url, body, headers or {})
+    return await asyncio.to_thread(_ask, method, url, body, headers or {}, limit)
 
 
-def _ask(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+def _ask(method: str, url: str, body: bytes, headers: Mapping[str, str], limit: timedelta) -> Answer:
     target = urlsplit(url)
     kind = http.client.HTTPSConnection if target.scheme == "https" else http.client.HTTPConnection
-    connection = kind(target.netloc, timeout=LIMIT.total_seconds())
+    connection = kind(target.netloc, timeout=limit.total_seconds())
     try:
         path = f"{target.path or '/'}?{target.query}" if target.query else target.path or "/"
         connection.request(method, path, body, dict(headers))
@@ -48,22 +50,22 @@ def _ask(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> Answ
         connection.close()
 
 
-def http_probe(url: str) -> Probe:
+def http_probe(url: str, limit: timedelta = LIMIT) -> Probe:
     async def probe() -> None:
-        answer = await ask("GET", url)
+        answer = await ask("GET", url, limit=limit)
         if answer.status != http.HTTPStatus.OK:
             raise Unavailable(f"{url} answers {answer.status}")
 
     return probe
 
 
-async def check(probe: Probe) -> str:
+async def check(probe: Probe, limit: timedelta = LIMIT) -> str:
     """What is wrong, or nothing."""
     try:
-        async with asyncio.timeout(LIMIT.total_seconds()):
+        async with asyncio.timeout(limit.total_seconds()):
             await probe()
     except TimeoutError:
-        return f"no answer within {LIMIT.total_seconds():.0f} s"
+        return f"no answer within {limit.total_seconds():g} s"
     except Exception as error:
         # Any failure is one answer here, "not ready, because": the reason goes to whoever waits.
         return str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""When a part that ended starts again. Pure: the randomness comes in."""
+"""When a part that ended, or that answers no more, starts again. Pure: time and randomness come in."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import timedelta
 
 JITTER = 0.25
 MOST_DOUBLINGS = 20
+LEAST_UNANSWERED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,17 @@ class RestartPolicy:
     first: timedelta
     longest: timedelta
     stable_after: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class LivenessPolicy:
+    every: timedelta
+    hung_after: timedelta
+
+
+def is_hung(unanswered: int, silent_for: timedelta, policy: LivenessPolicy) -> bool:
+    """Several questions as well as some time: a machine that slept, or was busy for once, is no hung process."""
+    return unanswered >= LEAST_UNANSWERED and silent_for >= policy.hung_after
 
 
 def failures_in_a_row(before: int, ready_for: timedelta, policy: RestartPolicy) -> int:

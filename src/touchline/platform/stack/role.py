@@ -20,8 +20,9 @@ ALLOCATOR = {"MALLOC_ARENA_MAX": "2"}
 class Role:
     name: str
     command: Sequence[str]
-    health_url: str
+    health_url: str  # says whether it is ready, which may depend on others
     needs: tuple[str, ...] = ()  # other roles; all servers are ready before any role starts
+    live_url: str = ""  # says that its loop turns, and nothing about others; without it: the same as `health_url`
 
 
 def role_part(role: Role, folder: DataFolder, settings: StackSettings) -> Part:
@@ -31,6 +32,7 @@ def role_part(role: Role, folder: DataFolder, settings: StackSettings) -> Part:
         launch=Launch(command=role.command, folder=folder.root, environment=ALLOCATOR | python_environment(folder)),
         probe=http_probe(role.health_url),
         stop_grace=settings.role_stop_grace,
+        alive=http_probe(role.live_url or role.health_url, settings.health_timeout),
         needs=role.needs,
         address=role.health_url,
     )

@@ -22,6 +22,15 @@ class StackSettings(Section):
     server_stop_grace: Duration = timedelta(seconds=60)
     """How long a server may take to stop before it is killed."""
 
+    health_interval: Duration = timedelta(seconds=10)
+    """How often each of our own processes is asked whether it still answers."""
+
+    health_timeout: Duration = timedelta(seconds=20)
+    """How long such an answer may take before `status` says that the process is unhealthy."""
+
+    hung_after: Duration = timedelta(minutes=2)
+    """A process that answered nothing for this long is stopped and started again."""
+
     restart_delay: Duration = timedelta(milliseconds=200)
     """How long the first restart of a part waits; each further one waits twice as long."""
 

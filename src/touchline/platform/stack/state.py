@@ -22,6 +22,7 @@ class PartState(StrEnum):
     WAITING = "waiting"  # for a part that it needs
     STARTING = "starting"
     READY = "ready"
+    UNHEALTHY = "unhealthy"  # it runs, but gives no answer, or the wrong one; it is restarted when that goes on
     RESTARTING = "restarting"  # it ended, and starts again after a delay
     STOPPING = "stopping"
     STOPPED = "stopped"

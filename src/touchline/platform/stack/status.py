@@ -1,7 +1,11 @@
-"""What `touchline status` shows: the supervisor's own account, checked against the processes that are there."""
+"""What `touchline status` shows: the supervisor's own account, checked against the processes that are there.
+
+Invariant: a role counts as ready only when it says so itself, at the moment of the question.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -9,6 +13,8 @@ import psutil
 
 from .folder import DataFolder
 from .lock import holder
+from .part import Kind
+from .probes import check, http_probe
 from .state import PartState, PartStatus, Phase, StackState, read_state
 
 DONE = frozenset({PartState.READY, PartState.OUTSIDE})
@@ -40,6 +46,20 @@ def report(folder: DataFolder) -> StackReport:
     if state is None:
         return StackReport(str(folder.root), Phase.STOPPED, "it was never started", None, None, 0, ())
     return _running(folder, state) if holder(folder) else _ended(folder, state)
+
+
+async def ask(found: StackReport) -> StackReport:
+    """The same, after asking every role that was ready when the supervisor asked it last."""
+    parts = await asyncio.gather(*(_asked(part) for part in found.parts))
+    return replace(found, parts=tuple(parts))
+
+
+async def _asked(part: PartReport) -> PartReport:
+    status = part.status
+    if status.kind != Kind.ROLE or status.state is not PartState.READY:
+        return part
+    why = await check(http_probe(status.address))
+    return replace(part, status=replace(status, state=PartState.UNHEALTHY, detail=why)) if why else part
 
 
 def _running(folder: DataFolder, state: StackState) -> StackReport:

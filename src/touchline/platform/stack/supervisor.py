@@ -19,7 +19,7 @@ from .folder import DataFolder
 from .keeper import Keeper, Surroundings, waiting
 from .logs import LogFile, LogLimits
 from .part import Kind, Part, nothing
-from .restarts import RestartPolicy
+from .restarts import LivenessPolicy, RestartPolicy
 from .settings import StackSettings
 from .state import Board, PartStatus, Phase, StackState
 
@@ -45,7 +45,8 @@ class Supervisor:
         self._servers_ready = asyncio.Event()
         self._board = Board(folder.state, self._first_state())
         policy = RestartPolicy(settings.restart_delay, settings.longest_restart_delay, settings.stable_after)
-        shared = Surroundings(self._board, policy, self._clock, self._tell)
+        liveness = LivenessPolicy(settings.health_interval, settings.hung_after)
+        shared = Surroundings(self._board, policy, liveness, self._clock, self._tell)
         self._keepers = {part.name: Keeper(part, self._logs[part.name], shared) for part in plan.parts}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 

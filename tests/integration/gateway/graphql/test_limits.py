@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import timedelta
 from typing import Any
@@ -11,10 +12,12 @@ import pytest
 from graphql import build_client_schema, get_introspection_query
 from psycopg import AsyncConnection
 
+from touchline.gateway.graphql.limits import MOST_ERRORS
 from touchline.gateway.graphql.settings import GraphqlSettings
 from touchline.gateway.settings import GatewaySettings
 
 from .documents import LIST
+from .listening import listening, opened
 from .site import Needs, Person, Plan, Site, running_site
 
 TIGHT = GraphqlSettings(max_depth=3, max_cost=200, max_aliases=3, max_tokens=100)
@@ -61,6 +64,64 @@ async def test_what_is_refused_before_anything_is_done(needs: Needs, query: str,
         refused = await refusal(site, await site.person(), query)
         assert refused[0] == code
         assert message in refused[1]
+
+
+def doubling(kind: str, end: str) -> str:
+    chain = "".join(f"fragment F{n} on {kind} {{ ...F{n + 1} ...F{n + 1} }} " for n in range(40))
+    return f"{chain} fragment F40 on {kind} {{ {end} }}"
+
+
+HOSTILE = {
+    "fragments that double": "{ ...F0 } " + doubling("Query", "__typename"),
+    "fragments that double and hold nothing": "{ me { ...F0 } } " + doubling("Me", "...Missing"),
+    "fragments below a field that looks at its selections": "{ sessionSummary { ...F0 } }"
+    + doubling("SessionSummary", "sessions"),
+    "one field again and again": "{ " + "me { email } " * 495 + "}",
+    "one field again and again through fragments": "{ "
+    + "...F0 ...F1 " * 40
+    + "} "
+    + "".join(f"fragment F{n} on Query {{ {'me { email } ' * 200} }} " for n in range(2)),
+    "unknown names that are nearly right": "{ " + " ".join(f"workflowSessionsConect{n}" for n in range(1900)) + " }",
+    "deep fields": "{ " + "me { " * 600 + "email" + " }" * 601,
+    "deep inline fragments": "{ " + "... { " * 300 + "__typename" + " }" * 301,
+    "deep lists": "{ search(query: " + "[" * 900 + "]" * 900 + ") { totalCount } }",
+    "deep objects": "{ vodsConnection(page: " + "{first: " * 500 + "1" + "}" * 500 + ") { totalCount } }",
+    "deep types": "query ($a: " + "[" * 900 + "Int" + "]" * 900 + ") { me { email } }",
+    "comments": "#\n" * 30_000 + "{ me { email } }",
+    "blanks": " " * 100_000 + "{ me { email } }",
+    "a long name": "{ " + "a" * 100_000 + " }",
+    "a long number": "{ search(first: " + "1" * 60_000 + ") { totalCount } }",
+    "the whole schema many times": "{ "
+    + " ".join(f"a{n}: __schema {{ types {{ name fields {{ name }} }} }}" for n in range(20))
+    + " }",
+    "operations without end": " ".join(f"query A{n} {{ vodsConnection {{ totalCount }} }}" for n in range(600)),
+}
+
+
+async def test_what_would_take_for_ever_is_refused_as_a_request_and_as_a_subscription(site: Site) -> None:
+    """Each of these is a few kilobytes. What is not refused before it is expanded does not come back here."""
+    ada, refused = await site.person(), {"limit_exceeded", "invalid_input"}
+    async with listening(site.app) as address, opened(address) as socket:
+        await socket.hello(ada.token)
+        for case, query in HOSTILE.items():
+            body = {"query": query, "operationName": "A1" if "query A1 " in query else None}
+            answer = (await post(site, ada, json=body)).json()
+            assert answer["data"] is None, case
+            assert {error["extensions"]["code"] for error in answer["errors"]} <= refused, case
+            await socket.say("subscribe", id=case, payload=body)
+            assert await socket.refusal() in refused, case
+
+
+async def test_a_document_is_checked_beside_the_loop(site: Site) -> None:
+    """Others are answered while it is checked: the slowest document that passes the parser, and a tick meanwhile."""
+    ada, names = await site.person(), HOSTILE["unknown names that are nearly right"]
+    checking = asyncio.create_task(post(site, ada, json={"query": names}))
+    ticks = 0
+    while not checking.done():
+        await asyncio.sleep(0)
+        ticks += 1
+    assert len((await checking).json()["errors"]) <= MOST_ERRORS + 1
+    assert ticks > 100  # on the loop it would be a handful: one for each step of the request
 
 
 async def test_the_page_of_the_library_is_well_within_the_limits(site: Site) -> None:

@@ -3,7 +3,22 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from graphql import get_introspection_query, get_named_type, is_object_type, parse
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    OperationDefinitionNode,
+    SelectionSetNode,
+    get_introspection_query,
+    get_named_type,
+    is_object_type,
+    parse,
+    validate,
+)
+from graphql.validation.validate import ValidationAbortedError
+from hypothesis import given
+from hypothesis import strategies as st
 
 from touchline.gateway.graphql.limits import Limits, Measure, measure
 from touchline.gateway.graphql.schema import build_schema
@@ -33,7 +48,8 @@ def measured(query: str, variables: dict[str, Any] | None = None, limits: Limits
     ],
 )
 def test_what_is_counted(case: str, query: str, cost: int, aliases: int) -> None:
-    assert measured(query) == Measure(cost, aliases), case
+    found = measured(query)
+    assert (found.cost, found.aliases) == (cost, aliases), case
 
 
 @pytest.mark.parametrize(
@@ -83,6 +99,86 @@ def test_a_short_document_that_expands_to_a_huge_one_costs_no_more_than_the_limi
     doubling = "".join(f"fragment F{n} on T {{ ...F{n + 1} ...F{n + 1} }} " for n in range(60))
     with pytest.raises(LimitExceeded):
         measured(f"{{ ...F0 }} {doubling} fragment F60 on T {{ a }}")
+
+
+def doubling(levels: int, end: str) -> str:
+    """Each fragment spreads the next one twice, and none has a field of its own."""
+    chain = "".join(f"fragment F{n} on Query {{ ...F{n + 1} ...F{n + 1} }} " for n in range(levels))
+    return f"{{ ...F0 }} {chain} fragment F{levels} on Query {{ {end} }}"
+
+
+@pytest.mark.parametrize("end", ["...Missing", "__typename", "... { ...Missing }", "a: __typename"])
+def test_fragments_that_double_are_measured_once_each(end: str) -> None:
+    with pytest.raises(LimitExceeded):
+        measured(doubling(90, end), limits=Limits(10, 2**200, 2**200))
+
+
+def test_what_spreads_alone_counts_as_size() -> None:
+    """Whoever looks at what is asked for below a field goes through every spread of it."""
+    assert measured(doubling(8, "...Missing")).selections == 3 * 2**8 - 1
+    with pytest.raises(LimitExceeded, match="too large"):
+        measured(doubling(14, "...Missing"))
+
+
+def test_digits_without_end_are_a_large_page() -> None:
+    assert measured(f"{{ search(first: {'9' * 5000}) {{ a }} }}").cost == 501
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "{ a: __schema { types { name } } b: __schema { types { name } } }",
+        "{ __schema { types { a: fields { name } b: fields { name } } } }",
+        "{ __schema { ...F ...F } } fragment F on __Schema { a: types { name } }",
+    ],
+)
+def test_introspection_costs_what_it_answers(query: str) -> None:
+    with pytest.raises(LimitExceeded, match="too much"):
+        measured(query)
+
+
+@given(st.data())
+def test_the_measure_is_that_of_the_expanded_document(data: st.DataObject) -> None:
+    """Fragments only spread later ones, so that writing them all out comes to an end."""
+    leaf = st.sampled_from(["a", "x: b", "c { d }", "searchesConnection(page: {first: 3}) { e y: f }"])
+    names = [f"F{n}" for n in range(data.draw(st.integers(0, 5)))]
+
+    def body(after: int) -> str:
+        later = st.sampled_from([f"...{name}" for name in names[after:]] or ["a"])
+        return " ".join(data.draw(st.lists(st.one_of(leaf, later), min_size=1, max_size=4)))
+
+    fragments = [f"fragment {name} on T {{ {body(n + 1)} }}" for n, name in enumerate(names)]
+    document = parse(f"{{ {body(0)} }} {' '.join(fragments)}")
+    wide = Limits(100, 10**9, 10**9)
+    found = measure(document, {}, wide)
+    assert (found.cost, found.aliases) == expanded(document)
+
+
+def expanded(document: DocumentNode) -> tuple[int, int]:
+    """The slow way: everything written out."""
+    fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
+
+    def of(selections: SelectionSetNode | None) -> tuple[int, int]:
+        cost = aliases = 0
+        for one in selections.selections if selections else ():
+            if isinstance(one, FragmentSpreadNode):
+                more = of(fragments[one.name.value].selection_set)
+            else:
+                assert isinstance(one, FieldNode)
+                below, rows = of(one.selection_set), 3 if one.arguments else 1
+                more = 1 + rows * below[0], (one.alias is not None) + below[1]
+            cost, aliases = cost + more[0], aliases + more[1]
+        return cost, aliases
+
+    [operation] = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
+    return of(operation.selection_set)
+
+
+def test_fields_that_are_named_again_and_again_are_not_compared_for_long() -> None:
+    """Comparing each with each grows with the square: the library stops where our budget ends, and says so."""
+    document = parse("{" + "me { email }" * 495 + "}")
+    assert isinstance(validate(build_schema()._schema, document)[-1], ValidationAbortedError)
+    assert not validate(build_schema()._schema, parse("{" + "me { email }" * 50 + "}"))
 
 
 def test_fragments_that_spread_each_other_do_not_go_on_for_ever() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.platform.stack.restarts import RestartPolicy, delay, failures_in_a_row
+from touchline.platform.stack.restarts import LivenessPolicy, RestartPolicy, delay, failures_in_a_row, is_hung
 
 SECOND = timedelta(seconds=1)
 POLICY = RestartPolicy(first=SECOND / 5, longest=30 * SECOND, stable_after=60 * SECOND)
@@ -31,6 +31,22 @@ def test_each_delay_is_twice_the_one_before_up_to_the_longest(failures: int, sec
 )
 def test_failures_in_a_row(case: str, before: int, ready_for: timedelta, failures: int) -> None:
     assert failures_in_a_row(before, ready_for, POLICY) == failures, case
+
+
+@pytest.mark.parametrize(
+    ("case", "unanswered", "silent_s", "hung"),
+    [
+        ("it answers", 0, 0, False),
+        ("busy for a while", 2, 119, False),
+        ("the machine slept for a day between two questions", 1, 86_400, False),
+        ("refused quickly, many times", 100, 5, False),
+        ("just before the time", 50, 119.9, False),
+        ("asked several times, for long enough", 3, 120, True),
+    ],
+)
+def test_what_counts_as_hung(case: str, unanswered: int, silent_s: float, hung: bool) -> None:
+    policy = LivenessPolicy(every=10 * SECOND, hung_after=120 * SECOND)
+    assert is_hung(unanswered, silent_s * SECOND, policy) is hung, case
 
 
 @given(st.integers(1, 1_000_000), st.floats(0, 1, exclude_max=True))

@@ -87,8 +87,8 @@ class Sockets(GraphQL[Context, None]):
     def decode_json(self, data: str | bytes) -> object:
         try:
             return json.loads(data)
-        except RecursionError as error:
-            raise json.JSONDecodeError("too deep", "", 0) from error
+        except (RecursionError, ValueError) as error:  # too deep; more digits than Python reads
+            raise json.JSONDecodeError("not readable", "", 0) from error
 
     async def _admit(self, context: Context) -> None:
         token = context.connection_params.get(TOKEN)
