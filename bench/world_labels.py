@@ -30,7 +30,7 @@ from touchline.media.sampling import read_manifest, sample
 from touchline.media.sampling_model import SampleOptions
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
-from touchline.watch.validation.bug import clock_among
+from touchline.watch.validation.clock import clock_among
 from touchline.watch.validation.engines import CLOCK_ABOVE
 from touchline.world.videos.labelling import write_labelled
 

@@ -36,3 +36,27 @@ class FoundRef:
 
     post_id: str
     video_index: int = 1
+
+
+MATCH_ENDS = (45, 90, 105, 120)  # the minutes after which time is added
+
+
+@dataclass(frozen=True, slots=True)
+class FeedMinute:
+    """When a goal was scored, as the feed writes it: the first minute is 1, and 90+3 is 90 and 3."""
+
+    minute: int
+    extra: int | None = None
+
+    @property
+    def clock_minute(self) -> int:
+        """What a clock that runs on shows when the goal falls: the first minute is 0."""
+        return max(self.minute + (self.extra or 0) - 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class GoalMinutes:
+    """The minute of a goal, and those of the other goals of its match, which its videos must not be taken for."""
+
+    goal: FeedMinute
+    others: tuple[FeedMinute, ...] = ()

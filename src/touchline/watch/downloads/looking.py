@@ -27,12 +27,12 @@ from touchline.media.survey import Still, surveyed
 from touchline.media.survey_model import SurveyOptions
 from touchline.platform.scratch import Scratch
 from touchline.watch.ground import Ground
-from touchline.watch.model import FoundRef, GoalRef
+from touchline.watch.model import FoundRef, GoalMinutes, GoalRef
 
 from . import incoming
 from .messages import Hashed, Judged, Outcome, SameFile
 from .model import Ending, Found
-from .rules import expected_minute, explained, orphaned
+from .rules import explained, orphaned
 from .settings import DownloadSettings
 from .store import DownloadStore
 
@@ -64,7 +64,7 @@ class Validation(Protocol):
         ...
 
     async def judge(
-        self, stills: Sequence[Still], duration_ms: int, expected_minute: int, heartbeat: Heartbeat
+        self, stills: Sequence[Still], duration_ms: int, minutes: GoalMinutes, heartbeat: Heartbeat
     ) -> Verdict:
         """Raises Unavailable when no engine answers."""
         ...
@@ -103,8 +103,8 @@ class Looking:
                 self._copy(found) as path,
                 surveyed(self.sandbox, path, wanted, _beating(heartbeat, "taking pictures: ")) as survey,
             ):
-                minute = await self._minute(found)
-                verdict = await self.validation.judge(survey.stills, length_ms, minute, heartbeat)
+                minutes = await self._minutes(found)
+                verdict = await self.validation.judge(survey.stills, length_ms, minutes, heartbeat)
         except (InvalidMedia, MediaLimitExceeded, NotFound) as error:
             ending = await self._give_up(same, error)
             return Judged(ending.outcome, ending.why)
@@ -154,9 +154,9 @@ class Looking:
             await self.ground.objects.delete(key)
         return goal, first
 
-    async def _minute(self, found: Found) -> int:
+    async def _minutes(self, found: Found) -> GoalMinutes:
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
-            return expected_minute(*await DownloadStore(transaction.connection).minute(found.goal))
+            return await DownloadStore(transaction.connection).minutes(found.goal)
 
     @asynccontextmanager
     async def _copy(self, found: Found) -> AsyncGenerator[Path]:

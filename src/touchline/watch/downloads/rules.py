@@ -107,11 +107,6 @@ def bit_rate(size_bytes: int, duration_ms: int) -> int:
     return size_bytes * 8 * 1000 // duration_ms if duration_ms > 0 else 0
 
 
-def expected_minute(minute: int, extra: int | None) -> int:
-    """What the clock on screen shows when the goal falls: the first minute is 0."""
-    return max(minute + (extra or 0) - 1, 0)
-
-
 def grouped(arrived: Iterable[tuple[FoundRef, str]]) -> list[list[FoundRef]]:
     """Those with the same bytes together, in the order of their arrival: the first one's file stands for all."""
     groups: dict[str, list[FoundRef]] = {}

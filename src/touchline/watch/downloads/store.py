@@ -12,7 +12,7 @@ from typing import Any, LiteralString
 from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
-from touchline.watch.model import FoundRef, GoalRef
+from touchline.watch.model import FeedMinute, FoundRef, GoalMinutes, GoalRef
 
 from .messages import Wanted
 from .model import Ending, Facts, Found
@@ -25,9 +25,13 @@ SELECT url, state, why, tries, last_try, incoming_key, md5, size_bytes, duration
  WHERE tenant_id = (SELECT platform.current_tenant()) AND event_id = %(event_id)s AND generation = %(generation)s
    AND post_id = %(post_id)s AND video_index = %(video_index)s
 """
-MINUTE: LiteralString = """
-SELECT minute, extra FROM watch.goals
- WHERE tenant_id = (SELECT platform.current_tenant()) AND event_id = %(event_id)s AND generation = %(generation)s
+MINUTES: LiteralString = """
+-- The goal first, then the others of its match.
+SELECT g.minute, g.extra
+  FROM watch.goals AS g
+ WHERE g.tenant_id = (SELECT platform.current_tenant()) AND g.fixture_id = %(fixture_id)s
+   AND ((g.event_id, g.generation) = (%(event_id)s, %(generation)s) OR g.removed_at IS NULL)
+ ORDER BY (g.event_id, g.generation) = (%(event_id)s, %(generation)s) DESC, g.event_id
 """
 DOWNLOADED: LiteralString = """
 UPDATE watch.found
@@ -140,9 +144,9 @@ class DownloadStore:
         known = Facts(*facts) if None not in facts else None
         return Found(goal, video, url, state, why, tries, last_try, key, known, verified, fingerprint)
 
-    async def minute(self, goal: GoalRef) -> tuple[int, int | None]:
-        [(minute, extra)] = await self._rows(MINUTE, goal)
-        return minute, extra
+    async def minutes(self, goal: GoalRef) -> GoalMinutes:
+        own, *others = await self._rows(MINUTES, goal, fixture_id=goal.fixture_id)
+        return GoalMinutes(FeedMinute(*own), tuple(FeedMinute(*each) for each in others))
 
     async def downloaded(self, goal: GoalRef, wanted: Wanted, key: str, facts: Facts) -> None:
         values = {name: getattr(facts, name) for name in Facts.__slots__}

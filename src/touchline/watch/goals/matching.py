@@ -14,7 +14,7 @@ from typing import TypeAlias
 from touchline.watch.feed.model import FeedGoal
 
 from .model import StoredGoal
-from .moments import Moment, distance, is_near, moment, nothing_between
+from .moments import Moment, distance, is_near, is_same, moment, nothing_between
 from .naming import identity, same_player
 
 Cost: TypeAlias = tuple[int, bool]  # how far off its minute is, and whether the running score is another
@@ -120,7 +120,7 @@ def _best_pairs(
 
 
 def _exactly(entry: FeedGoal, stored: StoredGoal, _: Side) -> int | None:
-    return 0 if moment(entry) == moment(stored.told) and same_player(entry, stored.told) else None
+    return 0 if is_same(moment(entry), moment(stored.told)) and same_player(entry, stored.told) else None
 
 
 def _nearly(entry: FeedGoal, stored: StoredGoal, _: Side) -> int | None:
@@ -139,8 +139,8 @@ def _namelessly(entry: FeedGoal, stored: StoredGoal, _: Side) -> int | None:
 def _in_its_place(entry: FeedGoal, stored: StoredGoal, side: Side) -> int | None:
     """The feed has forgotten who scored."""
     there, here = moment(entry), moment(stored.told)
-    is_same = is_near(there, here) and nothing_between(there, here, side.moments)
-    return distance(there, here) if is_same and identity(entry) is None else None
+    is_one = is_near(there, here) and nothing_between(there, here, side.moments)
+    return distance(there, here) if is_one and identity(entry) is None else None
 
 
 def _feed_ranks(entries: Sequence[FeedGoal]) -> list[int]:
@@ -166,8 +166,8 @@ def _with(items: list[Item], entry: FeedGoal, side: Side) -> list[Item]:
 
 
 def _says_the_same(entry: FeedGoal, told: FeedGoal) -> bool:
-    is_same = same_player(entry, told) or identity(entry) is None
-    return moment(entry) == moment(told) and is_same
+    is_same_scorer = same_player(entry, told) or identity(entry) is None
+    return is_same_scorer and is_same(moment(entry), moment(told))
 
 
 def _may_follow(entry: FeedGoal, item: Item, side: Side) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .counting import Group
 from .matching import Item, Side
 from .model import GOAL_TYPE, Removal, StoredGoal
-from .moments import distance, moment
+from .moments import distance, is_same, moment
 from .naming import identity, same_player
 
 
@@ -77,6 +77,6 @@ def _replaced(goal: StoredGoal, of_one_goal: Group) -> Going:
 def _dropped(goal: StoredGoal, staying: Sequence[Item]) -> Going:
     """Of one scorer at one moment nobody can tell two goals apart: what was found shows the one that stays."""
     for item in staying:
-        if item.moment == moment(goal.told) and same_player(item.told, goal.told):
+        if is_same(item.moment, moment(goal.told)) and same_player(item.told, goal.told):
             return Going(goal, Removal.DOUBLED, item)
     return Going(goal, Removal.ANNULLED)

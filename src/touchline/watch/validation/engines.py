@@ -18,8 +18,7 @@ from touchline.media.engines.service import Engine
 from touchline.media.pixels import decode_picture
 from touchline.media.sandbox import Sandbox
 
-from .bug import clock_among
-from .clock import Clock
+from .clock import Clock, clock_among
 from .model import Frame, Sight
 
 SURE = 0.5  # of 1
@@ -28,7 +27,8 @@ PROMPT = (
     "association football, as a broadcast or a spectator shows it, and not a studio, an advert, a video game or "
     "another sport? `filmed_screen`: did somebody film a television or another screen with a camera, so that its "
     "frame, moiré or a tilt can be seen? `clock`: the match clock of the score graphic, exactly as it is written, with "
-    "stoppage time such as `45:00 +2:13` and any mark of the period; null if there is none, or if it cannot be read."
+    "stoppage time such as `45:00 +2:13` or `90:00 +4 02:17` and any mark of the period; null if there is "
+    "none, or if it cannot be read."
 )
 SCHEMA = {
     "type": "object",

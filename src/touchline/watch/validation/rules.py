@@ -7,26 +7,51 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from touchline.watch.model import FeedMinute, GoalMinutes
+
 from . import clock
 from .model import Opinion, Standing, Verdict
+from .periods import Reading, periods_of
 
 PLACES = (25, 75)  # per cent of the video
 DECIDING = 50
 PREFERRED = "model"  # whose word counts where votes are even
 
 
-def standing(text: str | None, expected_minute: int, tolerance: int) -> Standing:
-    """Of one reading."""
+def standing(text: str | None, minutes: GoalMinutes, tolerance: int) -> Standing:
+    """Of one reading. It is verified by what the clock means, unless it can mean another goal of the match as well; it
+    is rejected if nothing that it can mean is near."""
     read = clock.parse(text) if text else None
-    if read is None or read.minute is None:
+    if read is None or not read.readings:
         return Standing.UNVERIFIED
-    near = abs(read.minute - expected_minute) <= tolerance
-    return Standing.VERIFIED if near else Standing.REJECTED
+    goal = minutes.goal
+    if any(_is_shown(goal, each, tolerance) for each in read.meant):
+        others = [each for each in minutes.others if _are_apart(goal, each, tolerance)]
+        is_clear = not any(_is_shown(other, each, tolerance) for other in others for each in read.readings)
+        return Standing.VERIFIED if is_clear else Standing.UNVERIFIED
+    is_near = any(_is_near(goal, each, tolerance) for each in read.meant)  # of another half: feeds write 48 for 45+3
+    may_be = is_near or any(_is_shown(goal, each, tolerance) for each in read.besides)
+    return Standing.UNVERIFIED if may_be else Standing.REJECTED
 
 
-def disagree(opinions: Sequence[Opinion], expected_minute: int, tolerance: int) -> bool:
+def _is_near(goal: FeedMinute, reading: Reading, tolerance: int) -> bool:
+    return abs(reading.minute - goal.clock_minute) <= tolerance
+
+
+def _is_shown(goal: FeedMinute, reading: Reading, tolerance: int) -> bool:
+    is_same_period = reading.period is None or reading.period in periods_of(goal)
+    return is_same_period and _is_near(goal, reading, tolerance)
+
+
+def _are_apart(goal: FeedMinute, other: FeedMinute, tolerance: int) -> bool:
+    """Two goals that a clock can tell apart."""
+    is_same_period = bool({*periods_of(goal)} & {*periods_of(other)})
+    return not is_same_period or abs(goal.clock_minute - other.clock_minute) > 2 * tolerance
+
+
+def disagree(opinions: Sequence[Opinion], minutes: GoalMinutes, tolerance: int) -> bool:
     """Also about the clock, where somebody reads another minute and somebody else does not."""
-    standings = {standing(each.sight.clock, expected_minute, tolerance) for each in opinions}
+    standings = {standing(each.sight.clock, minutes, tolerance) for each in opinions}
     return (
         len({each.sight.football for each in opinions}) > 1
         or len({each.sight.screen for each in opinions}) > 1
@@ -51,13 +76,13 @@ def together(standings: Iterable[Standing]) -> Standing:
     return Standing.VERIFIED if right > wrong else Standing.REJECTED
 
 
-def decide(opinions: Sequence[Opinion], expected_minute: int, tolerance: int) -> Verdict:
+def decide(opinions: Sequence[Opinion], minutes: GoalMinutes, tolerance: int) -> Verdict:
     football = majority([(each.engine, each.sight.football) for each in opinions], if_even=True)
     screen = majority([(each.engine, each.sight.screen) for each in opinions], if_even=False)
-    read = [(each.sight.clock, standing(each.sight.clock, expected_minute, tolerance)) for each in opinions]
+    read = [(each.sight.clock, standing(each.sight.clock, minutes, tolerance)) for each in opinions]
     outcome = together(stands for _, stands in read)
     shown = next((text for text, stands in read if stands is outcome and text), None)
-    rejected = _rejection(football, screen, outcome, f"{shown}, not {expected_minute}")
+    rejected = _rejection(football, screen, outcome, f"{shown}, not {minutes.goal.clock_minute}")
     return Verdict(
         football=football,
         screen=screen,

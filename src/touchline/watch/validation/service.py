@@ -15,6 +15,7 @@ from touchline.kernel.errors import Misconfigured, TouchlineError, Unavailable
 from touchline.media.engines.service import Engine
 from touchline.media.sandbox import Sandbox
 from touchline.media.survey import Still
+from touchline.watch.model import GoalMinutes
 
 from . import rules
 from .engines import Asks, LocalEngine, ModelEngine
@@ -63,12 +64,12 @@ class Validator:
         return tuple(duration_ms * percent // 100 for percent in (*rules.PLACES, rules.DECIDING))
 
     async def judge(
-        self, stills: Sequence[Still], duration_ms: int, expected_minute: int, heartbeat: Heartbeat
+        self, stills: Sequence[Still], duration_ms: int, minutes: GoalMinutes, heartbeat: Heartbeat
     ) -> Verdict:
         """`stills`: those of its moments. Raises Unavailable when no engine can tell."""
         frames = [Frame(still.path, still.at_ms, still.path.parent.name) for still in stills]
-        opinions = await self._opinions(Frames(frames, duration_ms), expected_minute, heartbeat)
-        return rules.decide(opinions, expected_minute, self._settings.tolerance)
+        opinions = await self._opinions(Frames(frames, duration_ms), minutes, heartbeat)
+        return rules.decide(opinions, minutes, self._settings.tolerance)
 
     async def _start(self) -> None:
         """What is wrong is told once more to whoever asks the engine."""
@@ -86,12 +87,12 @@ class Validator:
             raise Misconfigured("there is no model to look at videos", why=why, hint="Set `model.url`.")
         return (ModelEngine(model),) if self._settings.engine is Choice.MODEL else (ModelEngine(model), local)
 
-    async def _opinions(self, frames: Frames, expected_minute: int, heartbeat: Heartbeat) -> list[Opinion]:
+    async def _opinions(self, frames: Frames, minutes: GoalMinutes, heartbeat: Heartbeat) -> list[Opinion]:
         opinions = list[Opinion]()
         for number, percent in enumerate(rules.PLACES, 1):
             heartbeat(f"looking at picture {number} of {len(rules.PLACES)} ({percent} %)")
             opinions += await self._asked(frames.at(percent))
-        if rules.disagree(opinions, expected_minute, self._settings.tolerance):
+        if rules.disagree(opinions, minutes, self._settings.tolerance):
             heartbeat(f"looking at the deciding picture ({rules.DECIDING} %)")
             opinions += await self._asked(frames.at(rules.DECIDING))
         return opinions

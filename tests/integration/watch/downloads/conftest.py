@@ -23,7 +23,7 @@ from touchline.platform.scratch import Scratch, open_scratch
 from touchline.watch.downloads.settings import DownloadSettings, SecondWay
 from touchline.watch.downloads.sources import Sources, open_sources
 from touchline.watch.ground import Ground
-from touchline.watch.model import FoundRef, GoalRef
+from touchline.watch.model import FeedMinute, FoundRef, GoalMinutes, GoalRef
 from touchline.world.application import build_app
 from touchline.world.days.model import Clip, Delivery, Post
 from touchline.world.social.cdn.bodies import Pace
@@ -102,18 +102,20 @@ class Opinion:
     says: Said = field(default_factory=Said)
     away: int = 0  # how often it does not answer
     asked: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])  # length, expected minute
+    others: tuple[FeedMinute, ...] = ()  # the other goals of the match, at the last look
 
     def moments(self, duration_ms: int) -> tuple[int, ...]:
         return (duration_ms // 2,)
 
-    async def judge(self, stills: Any, duration_ms: int, expected_minute: int, heartbeat: Any) -> Said:
+    async def judge(self, stills: Any, duration_ms: int, minutes: GoalMinutes, heartbeat: Any) -> Said:
         heartbeat("looking")
         if self.away:
             self.away -= 1
             raise Unavailable("no engine answers")
         [picture] = stills
         assert 0 <= picture.at_ms - duration_ms // 2 <= INTERVAL_MS
-        self.asked.append((duration_ms, expected_minute))
+        self.asked.append((duration_ms, minutes.goal.clock_minute))
+        self.others = minutes.others
         return self.says
 
 

@@ -12,7 +12,7 @@ from touchline.media.fingerprint.model import Style
 from touchline.watch.downloads import incoming
 from touchline.watch.downloads.looking import Looking
 from touchline.watch.downloads.messages import Hashed, Judged, Outcome, SameFile
-from touchline.watch.model import FoundRef
+from touchline.watch.model import FeedMinute, FoundRef, GoalRef
 
 FIRST, SECOND, OTHER = found("two videos"), found("same as the first"), found("two videos", 2)
 
@@ -47,6 +47,25 @@ async def test_one_look_counts_for_every_post_with_the_same_file(pitch: Pitch) -
     assert [(row["state"], row["verified"], row["validated_at"]) for row in rows] == [("downloaded", False, NOW)] * 2
     assert opinion.asked == [(rows[0]["duration_ms"], 22)]
     assert beats == ["taking pictures: 50 %", "looking"]
+
+
+async def test_a_look_knows_the_minutes_of_the_other_goals(pitch: Pitch) -> None:
+    """Of those that live: what a clock says may be true of several."""
+    await downloaded(pitch, FIRST)
+    for number, (minute, removed) in enumerate([(48, None), (90, None), (70, NOW)], 2):
+        await pitch.score(GoalRef(GOAL.fixture_id, f"other_{number}"))
+        await pitch.execute(
+            "UPDATE watch.goals SET minute = %(minute)s, extra = CASE WHEN %(minute)s = 90 THEN 3 END,"
+            " removed_at = %(removed)s::timestamptz, removal = CASE WHEN %(removed)s::timestamptz IS NULL THEN NULL"
+            " ELSE 'annulled' END WHERE event_id = %(event)s",
+            minute=minute,
+            removed=removed,
+            event=f"other_{number}",
+        )
+    opinion = Opinion()
+    assert (await looking(pitch, opinion).judge(SameFile(GOAL, [FIRST]), print)).outcome is Outcome.DONE
+    assert [minute for _, minute in opinion.asked] == [22]
+    assert opinion.others == (FeedMinute(48), FeedMinute(90, 3))
 
 
 async def test_done_twice_nobody_is_asked_again(pitch: Pitch) -> None:

@@ -22,7 +22,7 @@ from touchline.platform.temporal.settings import TemporalSettings
 from touchline.watch.downloads.activities import DownloadActivities, Means
 from touchline.watch.downloads.messages import DownloadInput, DownloadResult
 from touchline.watch.downloads.workflow import DownloadWorkflow
-from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE, FoundRef
+from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE, FoundRef, GoalMinutes
 from touchline.watch.settings import WatchSettings
 
 BUILD = "test"  # without one, all that was imported is read again to make one up
@@ -108,9 +108,9 @@ async def test_a_goal_that_is_annulled_ends_it_and_loses_its_files(pitch: Pitch,
     await pitch.find(FIRST)
 
     class Referee(Opinion):
-        async def judge(self, stills: Any, duration_ms: int, expected_minute: int, heartbeat: Any) -> Said:
+        async def judge(self, stills: Any, duration_ms: int, minutes: GoalMinutes, heartbeat: Any) -> Said:
             await pitch.annul()
-            return await super().judge(stills, duration_ms, expected_minute, heartbeat)
+            return await super().judge(stills, duration_ms, minutes, heartbeat)
 
     result = await run(pitch, temporal, Referee(), FIRST, recorded_as="download-first-annulled")
     assert (result.over, result.queued, await pitch.keys()) == (True, 0, [])

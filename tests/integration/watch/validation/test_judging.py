@@ -28,6 +28,7 @@ from touchline.media.survey import surveyed
 from touchline.media.survey_model import SurveyOptions
 from touchline.watch.language_model.client import ModelClient
 from touchline.watch.language_model.settings import ModelSettings
+from touchline.watch.model import FeedMinute, GoalMinutes
 from touchline.watch.validation.engines import LocalEngine
 from touchline.watch.validation.model import Frame, Verdict
 from touchline.watch.validation.service import Validator
@@ -82,7 +83,9 @@ async def judged(validator: Validator, path: Path, expected: int = EXPECTED) -> 
     beats = list[str]()
     length_ms = (ADVERT if ADVERT.key in path.name else GOAL).take.length_ms
     async with surveyed(validator._sandbox, path, SurveyOptions(moments_ms=validator.moments(length_ms))) as survey:
-        return await validator.judge(survey.stills, length_ms, expected, beats.append), beats
+        return await validator.judge(
+            survey.stills, length_ms, GoalMinutes(FeedMinute(expected + 1)), beats.append
+        ), beats
 
 
 async def test_a_model(sandbox: Sandbox, studio: Studio) -> None:

@@ -14,7 +14,7 @@ from touchline.watch.downloads.fetching.pace import Pace
 from touchline.watch.downloads.messages import DownloadInput
 from touchline.watch.downloads.model import Ending, Facts, Filters
 from touchline.watch.failures import translated
-from touchline.watch.model import FoundRef, GoalRef
+from touchline.watch.model import FeedMinute, FoundRef, GoalRef
 
 NOW = datetime(2026, 3, 14, 15, 0, tzinfo=UTC)
 USUAL = Filters(shortest_ms=3000, longest_ms=60_000, least_short_side=0, least_aspect=0.0)
@@ -114,7 +114,7 @@ def test_which_videos_are_kept(duration_ms: int, size: tuple[int, int], filters:
 
 @pytest.mark.parametrize(("minute", "extra", "shown"), [(23, None, 22), (45, 3, 47), (1, None, 0), (90, 0, 89)])
 def test_the_minute_on_screen(minute: int, extra: int | None, shown: int) -> None:
-    assert rules.expected_minute(minute, extra) == shown
+    assert FeedMinute(minute, extra).clock_minute == shown
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.sampled_from("abc")), unique_by=lambda each: each[0]))

@@ -93,6 +93,12 @@ def test_players_without_a_number_are_told_apart() -> None:
         ((45, 5), (50, 0), False),
         ((45, 5), (46, 0), False),
         ((90, 1), (90, 4), False),
+        ((90, 3), (93, 0), True),
+        ((90, 3), (94, 0), True),
+        ((90, 3), (96, 0), False),
+        ((120, 2), (122, 0), True),
+        ((105, 2), (107, 0), True),
+        ((90, 5), (91, 0), False),
     ],
 )
 def test_minutes_that_may_be_one(one: Moment, other: Moment, near: bool) -> None:

@@ -136,6 +136,64 @@ class TestIdentity:
         assert memory.ids() == ["5000_40_306_Goal_1"]
         assert goal_of(memory, "5000_40_306_Goal_1").told.extra == 2
 
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [("93", "90+3"), ("90+3", "93"), ("97", "90+7"), ("48", "45+3"), ("107", "105+2"), ("123", "120+3")],
+    )
+    def test_stoppage_time_may_be_rewritten(self, memory: Memory, before: str, after: str) -> None:
+        memory.polls(match(entry(10), entry(before)))
+        second = goal_of(memory, "5000_40_306_Goal_2").ref
+        memory.videos = {"a": second}
+        for _ in range(5):
+            decision = memory.poll(match(entry(10), entry(after)))
+            assert not [*decision.removed, *decision.moved]
+        assert memory.ids() == ["5000_40_306_Goal_1", "5000_40_306_Goal_2"]
+        assert memory.videos == {"a": second}
+        assert goal_of(memory, second.name).told.minute == entry(after).minute
+
+    def test_both_spellings_at_once_are_one_goal_when_one_is_counted(self, memory: Memory) -> None:
+        memory.polls(match(entry("93"), entry("90+3"), home=1))
+        assert memory.ids() == ["5000_40_306_Goal_1"]
+
+    @pytest.mark.parametrize(("before", "after"), [("93", "90+3"), ("90+3", "93")])
+    def test_rewritten_with_another_scorer_it_keeps_its_videos(self, memory: Memory, before: str, after: str) -> None:
+        memory.polls(match(entry(before)))
+        memory.videos = {"a": memory.living[0].ref}
+        memory.polls(match(entry(after, OTHER)), 4)
+        assert memory.ids() == ["5000_40_234_Goal_1"]
+        assert memory.videos == {"a": memory.living[0].ref}
+
+    def test_rewritten_without_a_name_it_is_still_known(self, memory: Memory) -> None:
+        memory.polls(match(entry("93")))
+        memory.polls(match(entry("90+3", None)), 4)
+        assert memory.ids() == ["5000_40_306_Goal_1"]
+
+    @given(
+        st.lists(st.tuples(st.sampled_from([90, 105, 120]), st.integers(1, 9)), min_size=1, max_size=4, unique=True),
+        st.lists(st.booleans(), min_size=4, max_size=4),
+        st.booleans(),
+    )
+    def test_any_rewriting_keeps_all_goals(
+        self, goals: list[tuple[int, int]], rewritten: list[bool], starts_rewritten: bool
+    ) -> None:
+        """All by one scorer, in any mixture of spellings."""
+        memory = Memory()
+        totals = {end + extra for end, extra in goals}
+        if len(totals) < len(goals):  # then nobody can tell
+            return
+
+        def told(which: list[bool]) -> FeedFixture:
+            both = zip(goals, which, strict=False)
+            return match(*(entry(str(end + more) if is_sum else f"{end}+{more}") for (end, more), is_sum in both))
+
+        memory.polls(told([starts_rewritten] * 4))
+        before = memory.ids()
+        memory.videos = {name: goal_of(memory, name).ref for name in before}
+        for which in (rewritten, [not starts_rewritten] * 4):
+            memory.polls(told(which), 4)
+            assert memory.ids() == before
+        assert {name: ref.name for name, ref in memory.videos.items()} == {name: name for name in before}
+
     def test_a_number_may_come_after_the_name(self, memory: Memory) -> None:
         memory.polls(match(entry(10, None, player_name="M. Salah")), 2)
         memory.poll(match(entry(10)))
