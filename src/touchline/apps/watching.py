@@ -17,7 +17,7 @@ from touchline.platform.temporal.client import connect
 from touchline.watch import operations
 from touchline.watch.browser.session import import_cookies
 from touchline.watch.discovery.queries import search_state
-from touchline.watch.feed.queries import budget_left
+from touchline.watch.feed.queries import budget_left, last_check
 from touchline.watch.ingest.messages import IngestInput, IngestResult
 
 from . import wiring
@@ -77,9 +77,13 @@ async def status(loaded: Loaded) -> dict[str, Any]:
         async with database.transaction(tenant) as transaction:
             budget = await budget_left(transaction, settings.feed, SystemClock().now())
             search = await search_state(transaction)
+            feed = await last_check(transaction)
     return {
         "enabled": settings.watch.enabled,
         **{f"feed, left this {span}": left for span, left in asdict(budget).items()},
+        "feed answered at": feed.answered_at if feed else None,
+        "feed failure": feed.failure if feed else None,
+        "feed next try at": feed.next_try_at if feed else None,
         "search works": search.works if search else None,
         "search looked at": search.checked_at if search else None,
         "search failure": search.failure if search else None,

@@ -18,6 +18,7 @@ from temporalio.exceptions import TimeoutError as TooLate
 from .model import HEAVY_QUEUE
 
 Answer = TypeVar("Answer")
+UNLIMITED = 0  # attempts: until the run itself ends
 NEARBY = "nearby"  # the mark of runs that make their short calls themselves
 SHORT_PAUSE = timedelta(seconds=1)  # before a nearby call is made again; for longer ones the run waits by a timer
 

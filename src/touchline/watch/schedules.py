@@ -42,10 +42,8 @@ TASK_TIMEOUT = timedelta(seconds=30)  # the default of ten is short for a busy m
 MONITOR_WITHIN, INGEST_WITHIN = timedelta(minutes=5), timedelta(hours=12)
 MISSED_LOOKS = timedelta(seconds=10)  # an old look tells nothing; the server takes no less
 MISSED_INGESTS = timedelta(hours=23)
-# A feed that is out at midnight may be back for the first match.
-INGEST_AGAIN = RetryPolicy(
-    initial_interval=timedelta(minutes=2), maximum_interval=timedelta(minutes=30), maximum_attempts=20
-)
+# The feed is asked until it answers; this is for what fails beside it. A match may begin any minute.
+INGEST_AGAIN = RetryPolicy(initial_interval=timedelta(seconds=5), maximum_interval=timedelta(minutes=1))
 _REFUSED = frozenset({RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNAUTHENTICATED, RPCStatusCode.UNIMPLEMENTED})
 
 
@@ -127,7 +125,7 @@ def _ingest(watch: WatchSettings, fixtures: FixtureSettings) -> Schedule:
     return Schedule(
         ScheduleActionStartWorkflow(
             "IngestWorkflow",
-            IngestInput(look_ahead_days=fixtures.look_ahead_days),
+            IngestInput(look_ahead_days=fixtures.look_ahead_days, until_answered=True),
             id=INGEST,
             task_queue=TASK_QUEUE,
             execution_timeout=INGEST_WITHIN,

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 from temporalio import activity
 
-from touchline.watch.calls import Call
+from touchline.watch.calls import UNLIMITED, Call
 from touchline.watch.ingest import calls as ingest_calls
 from touchline.watch.ingest.activities import IngestActivities
 from touchline.watch.monitor import calls as monitor_calls
@@ -34,8 +34,10 @@ def test_calls_and_activities_are_the_same(calls: ModuleType, activities: type) 
 
 def test_time_outs_and_retries_are_as_documented() -> None:
     found = calls_of(monitor_calls) | calls_of(ingest_calls)
+    assert found["fetch_todays_fixtures"] is ingest_calls.FETCH_UNTIL_ANSWERED
+    assert ingest_calls.FETCH_TODAYS_FIXTURES.attempts == 3  # somebody waits for it
     assert {name: (call.within // timedelta(seconds=1), call.attempts) for name, call in found.items()} == {
-        "fetch_todays_fixtures": (30, 3),
+        "fetch_todays_fixtures": (30, UNLIMITED),
         "categorize_and_store_fixtures": (30, 3),
         "remove_old_fixtures": (30, 3),
         "list_monitored_fixtures": (10, 3),

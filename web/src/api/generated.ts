@@ -421,7 +421,7 @@ export type MatchFieldsFragment = { readonly id: string, readonly stage: string,
 export type MatchDaysQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type MatchDaysQuery = { readonly matchDays: ReadonlyArray<{ readonly day: string, readonly matches: number, readonly live: number, readonly goals: number, readonly covered: number }> };
+export type MatchDaysQuery = { readonly matchDays: ReadonlyArray<{ readonly day: string, readonly matches: number, readonly live: number, readonly goals: number, readonly covered: number }>, readonly footballFeed: { readonly isEnabled: boolean, readonly answeredAt: string | null, readonly failure: string | null, readonly why: string | null, readonly hint: string | null, readonly nextTryAt: string | null } };
 
 export type MatchesOfDayQueryVariables = Exact<{
   day: string;
@@ -1523,6 +1523,14 @@ export const MatchDaysDocument = new TypedDocumentString(`
     live
     goals
     covered
+  }
+  footballFeed {
+    isEnabled
+    answeredAt
+    failure
+    why
+    hint
+    nextTryAt
   }
 }
     `) as unknown as TypedDocumentString<MatchDaysQuery, MatchDaysQueryVariables>;

@@ -12,7 +12,7 @@ import { MatchCard } from "./MatchCard";
 import { createMatches } from "./matches";
 import styles from "./MatchesPage.module.css";
 import type { Playing } from "./model";
-import { NoMatches } from "./NoMatches";
+import { FeedFailure, NoMatches } from "./NoMatches";
 import { chosenDay, figuresOf, groupsOf } from "./rules";
 import { figureWords, todayOf } from "./words";
 
@@ -37,7 +37,7 @@ function Nothing({ days }: { readonly days: Days }) {
     case "failed":
       return <ProblemNotice problem={loading.problem} onRetry={() => void days.load()} />;
     case "idle":
-      return <NoMatches />;
+      return <NoMatches feed={days.feed.value} />;
   }
 }
 
@@ -50,6 +50,7 @@ function Day({ day, days }: { readonly day: string; readonly days: Days }) {
   return (
     <>
       <p class={styles.figures}>{matches.length > 0 ? figureWords(figuresOf(matches)) : "\u00a0"}</p>
+      <FeedFailure feed={days.feed.value} />
       <DayBar days={days.days.value} chosen={day} />
       {matches.length === 0 && loading.kind === "loading" && <SkeletonRows count={4} label="Loading matches" />}
       {matches.length === 0 && loading.kind === "failed" && (

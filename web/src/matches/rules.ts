@@ -1,7 +1,7 @@
 /** What is shown of a day, and in which order. Pure. */
 import type { Tone } from "../library/states";
 import type { MatchEvent } from "../live/socket";
-import type { Goal, Match, MatchDay } from "./model";
+import type { FootballFeed, Goal, Match, MatchDay } from "./model";
 
 const PLAYED = new Set(["1H", "HT", "2H", "ET", "BT", "P", "SUSP", "INT", "LIVE"]);
 const TO_COME = new Set(["TBD", "NS", "PST"]);
@@ -22,6 +22,21 @@ export function chosenDay(days: readonly MatchDay[], asked: string, today: strin
   if (known.includes(asked)) return asked;
   if (known.includes(today)) return today;
   return known.filter((day) => day < today).at(-1) ?? known[0] ?? null;
+}
+
+const SOONEST_MS = 2000;
+const LATEST_MS = 60_000;
+
+/** When the feed may say something else than now; null: events tell what happens. */
+export function readAgainAfter(
+  feed: Pick<FootballFeed, "isEnabled" | "failure" | "nextTryAt"> | null,
+  days: readonly MatchDay[],
+  now: number,
+): number | null {
+  if (feed === null) return null;
+  if (feed.failure === null) return feed.isEnabled && days.length === 0 ? LATEST_MS / 6 : null;
+  const left = feed.nextTryAt === null ? LATEST_MS : Date.parse(feed.nextTryAt) - now + SOONEST_MS;
+  return Math.min(Math.max(left, SOONEST_MS), LATEST_MS);
 }
 
 export interface Group {

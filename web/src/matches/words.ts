@@ -1,6 +1,6 @@
 /** Matches and goals in words. A status that is newer than this page shows as it is. Pure. */
 import { formatSpan, percentOf, plural } from "../kernel/format";
-import type { Goal, GoalVideo, Match, MatchDay } from "./model";
+import type { FootballFeed, Goal, GoalVideo, Match, MatchDay } from "./model";
 import { percentile, type Figures } from "./rules";
 
 const STATUS = new Map<string, string>([
@@ -22,6 +22,7 @@ const STATUS = new Map<string, string>([
 ]);
 const RUNNING = new Set(["1H", "2H", "ET"]);
 const time = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const exactTime = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 const date = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -62,7 +63,7 @@ export function dayFacts({ matches, live }: Pick<MatchDay, "matches" | "live">):
   return live > 0 ? `${live} live` : `${matches} ${matches === 1 ? "match" : "matches"}`;
 }
 
-/** `12 goals · 11 with a video (91 %) · first video after 48 s, slowest 2 min`. */
+/** `12 goals · 11 with a video (91 %) · first video within 48 s for half of the goals, within 2 min for 95 %`. */
 export function figureWords({ goals, covered, firstVideoSeconds }: Figures): string {
   if (goals === 0) return "No goals yet";
   const words = [plural(goals, "goal"), `${covered} with a video (${percentOf(covered, goals)} %)`];
@@ -74,8 +75,8 @@ export function figureWords({ goals, covered, firstVideoSeconds }: Figures): str
 
 /** The half of the goals had theirs within the first time, 95 of 100 within the second. */
 function firstVideoWords(half: number, most: number): string {
-  const said = `first video after ${formatSpan(half)}`;
-  return formatSpan(half) === formatSpan(most) ? said : `${said}, p95 ${formatSpan(most)}`;
+  if (formatSpan(half) === formatSpan(most)) return `first video within ${formatSpan(most)}`;
+  return `first video within ${formatSpan(half)} for half of the goals, within ${formatSpan(most)} for 95 %`;
 }
 
 /** What is worth saying of a match as a whole. */
@@ -84,7 +85,7 @@ export function matchFacts({ telemetry }: Pick<Match, "telemetry">): readonly st
   if (goals === 0) return [];
   const words = [`${covered} of ${plural(goals, "goal")} with a video`];
   if (half !== null && most !== null) words.push(firstVideoWords(half, most));
-  if (topFailure !== null && covered < goals) words.push(`mostly ${topFailure.words}`);
+  if (topFailure !== null && covered < goals) words.push(`most common reason: ${topFailure.words}`);
   return words;
 }
 
@@ -106,6 +107,23 @@ export function videoFacts({ width, height, popularity, clock, verified }: GoalV
   if (clock !== null) words.push(`clock ${clock}`);
   if (!verified) words.push("minute not verified");
   return words;
+}
+
+export function timeWords(at: string): string {
+  return exactTime.format(new Date(at));
+}
+
+/** `The football feed cannot be reached`. */
+export function failureTitle({ failure }: Pick<FootballFeed, "failure">): string {
+  return failure === null ? "" : failure.charAt(0).toUpperCase() + failure.slice(1);
+}
+
+/** `Next try at 14:05:10. Reason: HTTP 503.` */
+export function failureWords({ why, hint, nextTryAt }: Pick<FootballFeed, "why" | "hint" | "nextTryAt">): string {
+  const words = nextTryAt === null ? [] : [`Next try at ${timeWords(nextTryAt)}.`];
+  if (why !== null) words.push(`Reason: ${why.replace(/\.$/, "")}.`);
+  if (hint !== null) words.push(hint);
+  return words.join(" ");
 }
 
 /** What comes from outside is a link only if it leads to a page. */

@@ -8,12 +8,15 @@ import {
   groupsOf,
   isOfDay,
   percentile,
+  readAgainAfter,
   toneOf,
   withoutGone,
 } from "../../src/matches/rules";
 import {
   dayFacts,
   dayWords,
+  failureTitle,
+  failureWords,
   figureWords,
   goalName,
   isAddress,
@@ -83,7 +86,9 @@ test("the figures of a day are those of its goals", () => {
     goal({ videos: [goalVideo()], telemetry: { ...goal().telemetry, firstVideoSeconds } });
   const figures = figuresOf([match({ goals: [after(90), goal()] }), match({ goals: [after(30), after(48)] })]);
   expect(figures).toEqual({ goals: 4, covered: 3, firstVideoSeconds: [30, 48, 90] });
-  expect(figureWords(figures)).toBe("4 goals · 3 with a video (75 %) · first video after 48 s, p95 2 min");
+  expect(figureWords(figures)).toBe(
+    "4 goals · 3 with a video (75 %) · first video within 48 s for half of the goals, within 2 min for 95 %",
+  );
   expect(figureWords(figuresOf([]))).toBe("No goals yet");
   expect([percentile([], 50), percentile([1], 1), percentile([1, 2, 3, 4], 50)]).toEqual([null, 1, 2]);
 });
@@ -126,8 +131,8 @@ test("a match says how many of its goals have a video, and what stood in the way
   const topFailure = { words: "not football", count: 3 };
   expect(matchFacts(match({ telemetry: { ...telemetry, topFailure } }))).toEqual([
     "1 of 2 goals with a video",
-    "first video after 30 s",
-    "mostly not football",
+    "first video within 30 s",
+    "most common reason: not football",
   ]);
   expect(matchFacts(match({ telemetry: { ...telemetry, covered: 2, topFailure } }))).toHaveLength(2);
   expect(matchFacts(match({ telemetry: { ...telemetry, goals: 0 } }))).toEqual([]);
@@ -140,4 +145,32 @@ test("only pages are linked to", () => {
     false,
     false,
   ]);
+});
+
+const FEED = { isEnabled: true, answeredAt: null, failure: null, why: null, hint: null, nextTryAt: null };
+const AWAY = { ...FEED, failure: "the football feed cannot be reached", why: "connection refused" };
+
+test.each([
+  ["nobody has said anything yet", null, [], null],
+  ["football is not watched", { ...FEED, isEnabled: false }, [], null],
+  ["matches are on their way", FEED, [], 10_000],
+  ["there are matches", FEED, days(TODAY), null],
+  [
+    "it failed, and is asked again in eight seconds",
+    { ...AWAY, nextTryAt: "2026-11-15T21:00:08Z" },
+    days(TODAY),
+    10_000,
+  ],
+  ["its next try is over", { ...AWAY, nextTryAt: "2026-11-15T20:00:00Z" }, [], 2000],
+  ["its next try is far away", { ...AWAY, nextTryAt: "2026-11-15T23:00:00Z" }, [], 60_000],
+])("when %s, it is read again after a while or not", (_, feed, known, after) => {
+  expect(readAgainAfter(feed, known, NOW)).toBe(after);
+});
+
+test("a feed that is away is told with its next try", () => {
+  const failed = { ...AWAY, nextTryAt: "2026-11-15T21:00:08Z" };
+  expect(failureTitle(failed)).toBe("The football feed cannot be reached");
+  expect(failureWords(failed)).toMatch(/^Next try at \d\d:\d\d:08\. Reason: connection refused\.$/);
+  const refused = { why: "HTTP 401", hint: "Check `feed.key`.", nextTryAt: null };
+  expect(failureWords(refused)).toBe("Reason: HTTP 401. Check `feed.key`.");
 });

@@ -51,7 +51,7 @@ def demo(open_browser: Open = True, script: Script = None, as_json: AsJson = Fal
         await _show(loaded, state, open_browser=open_browser, as_json=as_json)
 
     def roles(where: Endpoints) -> list[Role]:
-        return [_world(loaded, state, script or profile.DAY), *up.roles(loaded)]
+        return profile.after_its_world(_world(loaded, state, script or profile.DAY), up.roles(loaded))
 
     asyncio.run(run_stack(replace(up.stack(loaded, progress, show), roles=roles, on_ready=on_ready)))
 

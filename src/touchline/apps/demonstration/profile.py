@@ -7,18 +7,20 @@ that watches real football is left alone.
 from __future__ import annotations
 
 import json
-from collections.abc import MutableMapping
-from dataclasses import asdict, dataclass
+from collections.abc import MutableMapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from touchline.apps.settings import Loaded
 from touchline.kernel.errors import Misconfigured
 from touchline.platform.stack.ports import choose_ports
+from touchline.platform.stack.role import Role
 
 PORT = "world"
 DAY = Path(__file__).with_name("day.yaml")
 USER, PASSWORD, FEED_KEY, MODEL_KEY = "touchline", "offside", "world", "sk-world"  # no secrets: the world has none
+ASK_THE_WORLD = ("browser", "watch")
 INTERVALS = {
     "WATCH_MONITOR_INTERVAL": "2s",
     "WATCH_SEARCH_ATTEMPTS": "6",
@@ -80,6 +82,14 @@ def require_no_real_football(loaded: Loaded) -> None:
 def apply(environment: MutableMapping[str, str], state: State) -> None:
     for name, value in _settings(world_url(state)).items():
         environment.setdefault(f"TOUCHLINE_{name}", value)
+
+
+def after_its_world(world: Role, roles: Sequence[Role]) -> list[Role]:
+    """What asks the world starts when it answers: nothing fails for having been too early."""
+    return [
+        world,
+        *(replace(role, needs=(*role.needs, world.name)) if role.name in ASK_THE_WORLD else role for role in roles),
+    ]
 
 
 def _settings(world: str) -> dict[str, str]:

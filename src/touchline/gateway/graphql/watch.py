@@ -15,7 +15,7 @@ from touchline.watch.showing import model
 
 from .context import Info
 from .pages import Connection, PageInput, Rows, connection, window
-from .watch_types import Goal, Match, MatchDay, goal_of, match_of
+from .watch_types import FootballFeed, Goal, Match, MatchDay, feed_of, goal_of, match_of
 
 LONGEST_NUMBER = 18  # digits, well within what the database counts with
 LONGEST_EVENT = 200
@@ -32,6 +32,13 @@ class WatchQueries:
             MatchDay(day=one.day, matches=one.matches, live=one.live, goals=one.goals, covered=one.covered)
             for one in days
         ]
+
+    @strawberry.field(description="Whether the football feed answers, from which matches come.")
+    async def football_feed(self, info: Info) -> FootballFeed:
+        context = info.context
+        context.principal.require(Scope.READ)
+        reads = context.parts.sources.matches
+        return feed_of(await reads.feed(context.principal), is_enabled=reads.settings.enabled)
 
     @strawberry.field(description="The matches of a day in UTC, by kick-off.")
     async def matches_connection(self, info: Info, day: date, page: PageInput | None = None) -> Connection[Match]:

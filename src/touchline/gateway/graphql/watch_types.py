@@ -9,6 +9,7 @@ from datetime import date, datetime
 import strawberry
 
 from touchline.kernel.ids import parse_artifact_hash
+from touchline.watch.feed.store import FeedCheck
 from touchline.watch.showing import model, rules
 
 from .context import Info
@@ -25,6 +26,17 @@ class MatchDay:
     live: int = strawberry.field(description="Matches that are being played.")
     goals: int
     covered: int = strawberry.field(description="Goals with at least one video.")
+
+
+@strawberry.type(description="The feed that matches come from, when it was last asked for those of a day.")
+class FootballFeed:
+    is_enabled: bool = strawberry.field(description="Whether this installation watches football: `watch.enabled`.")
+    checked_at: datetime | None = strawberry.field(description="Null: it was never asked.")
+    answered_at: datetime | None
+    failure: str | None = strawberry.field(description="Why it did not answer. Null: it did.")
+    why: str | None
+    hint: str | None = strawberry.field(description="What to do about the failure.")
+    next_try_at: datetime | None = strawberry.field(description="When it is asked again after a failure.")
 
 
 @strawberry.type
@@ -141,6 +153,18 @@ class Match:
     @strawberry.field
     async def telemetry(self, info: Info) -> MatchTelemetry:
         return telemetry_of(await info.context.loaders.goals.load(self.number))
+
+
+def feed_of(check: FeedCheck | None, *, is_enabled: bool) -> FootballFeed:
+    return FootballFeed(
+        is_enabled=is_enabled,
+        checked_at=check and check.checked_at,
+        answered_at=check and check.answered_at,
+        failure=check and check.failure,
+        why=check and check.why,
+        hint=check and check.hint,
+        next_try_at=check and check.next_try_at,
+    )
 
 
 def match_of(match: model.Match) -> Match:

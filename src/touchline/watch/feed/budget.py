@@ -1,16 +1,19 @@
-"""The feed's budgets, shared by all processes: asked before every request, corrected by what the feed says itself."""
+"""The feed's budgets, shared by all processes: asked before every request, corrected by what the feed says itself; and
+how soon one that failed is asked again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from touchline.kernel.errors import QuotaExceeded, RateLimited
+from touchline.kernel.errors import QuotaExceeded, RateLimited, TouchlineError
 from touchline.watch.ground import Ground
 
 from . import metrics
 from .settings import FeedSettings
 from .store import BudgetStore, Spent, minute_of
+
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=2), timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,13 @@ def day_is_spent(why: str) -> QuotaExceeded:
 def minute_is_spent(now: datetime, why: str) -> RateLimited:
     wait = minute_of(now) + timedelta(minutes=1) - now
     return RateLimited("the feed's budget of the minute is spent", retry_after=wait, why=why)
+
+
+def next_try_after(attempt: int, error: TouchlineError) -> timedelta:
+    """Seconds at first, a minute at most, unless the feed itself says how long it wants to be left alone."""
+    if isinstance(error, RateLimited) and error.retry_after is not None:
+        return max(error.retry_after, FIRST_PAUSE)
+    return min(FIRST_PAUSE * 2 ** min(attempt - 1, 10), LONGEST_PAUSE)
 
 
 @dataclass(frozen=True, slots=True)

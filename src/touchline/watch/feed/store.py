@@ -1,4 +1,4 @@
-"""All SQL of the feed's budget: how often it was asked in this day and in this minute, by all of us.
+"""All SQL of the feed: how often it was asked in this day and in this minute, by all of us, and whether it answers.
 
 Invariant: a request is counted before it is sent, and one beyond a budget is neither counted nor sent.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import LiteralString
+from typing import Any, LiteralString
 
+from touchline.kernel import TouchlineError
 from touchline.platform.postgres.database import Transaction
 from touchline.platform.postgres.rows import fetch_all, fetch_one
 
@@ -38,6 +39,36 @@ DELETE FROM watch.feed_requests
  WHERE tenant_id = %(tenant_id)s
    AND ((span = 'minute' AND began_at < %(minutes_before)s) OR (span = 'day' AND began_at < %(days_before)s))
 """
+
+KEEP_CHECK: LiteralString = """
+INSERT INTO watch.feed_checks AS c (tenant_id, checked_at, failure, why, hint, next_try_at, answered_at, failures)
+VALUES (%(tenant_id)s, %(now)s, %(failure)s, %(why)s, %(hint)s, %(next_try_at)s,
+        CASE WHEN %(failure)s::text IS NULL THEN %(now)s::timestamptz END,
+        CASE WHEN %(failure)s::text IS NULL THEN 0 ELSE 1 END)
+    ON CONFLICT (tenant_id) DO UPDATE
+   SET checked_at = excluded.checked_at, failure = excluded.failure, why = excluded.why, hint = excluded.hint,
+       next_try_at = excluded.next_try_at,
+       answered_at = coalesce(excluded.answered_at, c.answered_at),
+       failures = CASE WHEN excluded.failure IS NULL THEN 0 ELSE c.failures + 1 END
+"""
+CHECK: LiteralString = """
+SELECT checked_at, failure, why, hint, next_try_at, answered_at, failures
+  FROM watch.feed_checks
+ WHERE tenant_id = %(tenant_id)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedCheck:
+    """The last time that the feed was asked for the matches of a day."""
+
+    checked_at: datetime
+    failure: str | None  # None: it answered
+    why: str | None
+    hint: str | None
+    next_try_at: datetime | None
+    answered_at: datetime | None
+    failures: int  # in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +118,23 @@ class BudgetStore:
     async def forget(self, now: datetime) -> None:
         values = {"minutes_before": now - KEEP_MINUTES, "days_before": now - KEEP_DAYS}
         await self._connection.execute(FORGET, {"tenant_id": self._tenant_id, **values})
+
+
+class FeedCheckStore:
+    def __init__(self, transaction: Transaction) -> None:
+        self._connection = transaction.connection
+        self._tenant_id = transaction.tenant_id
+
+    async def answered(self, now: datetime) -> None:
+        await self._keep(now, failure=None, why=None, hint=None, next_try_at=None)
+
+    async def failed(self, now: datetime, error: TouchlineError, next_try_at: datetime) -> None:
+        hint = None if error.retryable else error.hint  # what passes by itself leaves nobody anything to do
+        await self._keep(now, failure=error.what, why=error.why or None, hint=hint, next_try_at=next_try_at)
+
+    async def last(self) -> FeedCheck | None:
+        """None: nobody has asked yet."""
+        return await fetch_one(self._connection, FeedCheck, CHECK, tenant_id=self._tenant_id)
+
+    async def _keep(self, now: datetime, **values: Any) -> None:
+        await self._connection.execute(KEEP_CHECK, {"tenant_id": self._tenant_id, "now": now, **values})

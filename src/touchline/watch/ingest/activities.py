@@ -9,12 +9,15 @@ from datetime import date, timedelta
 from typing import Any
 
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
-from touchline.watch.failures import told_to_temporal
+from touchline.kernel import TouchlineError
+from touchline.watch.failures import told_to_temporal, translated
+from touchline.watch.feed.budget import next_try_after
 from touchline.watch.feed.client import FeedClient
 from touchline.watch.feed.documents import Unreadable, read_fixture
 from touchline.watch.feed.model import FeedFixture
-from touchline.watch.feed.store import BudgetStore
+from touchline.watch.feed.store import BudgetStore, FeedCheckStore
 from touchline.watch.fixtures import rules, service
 from touchline.watch.fixtures.clubs.service import TrackedTeams
 from touchline.watch.fixtures.settings import FixtureSettings
@@ -46,9 +49,13 @@ class IngestActivities:
     @activity.defn(name="fetch_todays_fixtures")
     async def fetch_todays_fixtures(self, wanted: Wanted) -> Fetched:
         with told_to_temporal():
-            if wanted.day is None:
-                return await self._by_ids(wanted.fixture_ids)
-            return await self._of_day(date.fromisoformat(wanted.day))
+            try:
+                fetched = await self._fetch(wanted)
+            except TouchlineError as error:
+                raise await self._failed(wanted, error) from error
+            async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+                await FeedCheckStore(transaction).answered(self.ground.clock.now())
+            return fetched
 
     @activity.defn(name="categorize_and_store_fixtures")
     async def categorize_and_store_fixtures(self, fetched: Fetched) -> Stored:
@@ -71,6 +78,22 @@ class IngestActivities:
             async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
                 await BudgetStore(transaction).forget(now)
                 return len(await service.remove_old(transaction, now, self.retention))
+
+    async def _fetch(self, wanted: Wanted) -> Fetched:
+        if wanted.day is None:
+            return await self._by_ids(wanted.fixture_ids)
+        return await self._of_day(date.fromisoformat(wanted.day))
+
+    async def _failed(self, wanted: Wanted, error: TouchlineError) -> ApplicationError:
+        """A run that nobody waits for is called again at the time that is kept and shown, also after what does not pass
+        by itself: somebody may correct it meanwhile. Whoever started one by hand sees the error."""
+        logger.warning("[INGEST] The feed was not read", extra={"reason": str(error), "next": error.hint})
+        if not wanted.until_answered:
+            return translated(error)
+        now, wait = self.ground.clock.now(), next_try_after(activity.info().attempt, error)
+        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            await FeedCheckStore(transaction).failed(now, error, now + wait)
+        return ApplicationError(f"{error} {error.hint}", type=error.code, next_retry_delay=wait)
 
     async def _of_day(self, day: date) -> Fetched:
         found, teams = await self.feed.of_day(day), await self.teams.ids()

@@ -13,7 +13,7 @@ from touchline.watch.feed.values import field, identity, members, names, whole
 
 from .messages import IngestInput
 
-NAMES = ("target_date", "fixture_ids", "look_ahead_days", "aliases_at_once")
+NAMES = ("target_date", "fixture_ids", "look_ahead_days", "aliases_at_once", "until_answered")
 MOST_IDS_BY_HAND = 1000
 HINT = 'Write {}, {"target_date": "2025-12-26"} or {"fixture_ids": [1379142]}.'
 
@@ -32,6 +32,7 @@ def read_input(given: Any) -> IngestInput:
         fixture_ids=_ids(field(given, "fixture_ids")),
         look_ahead_days=_number(given, "look_ahead_days", 60) or IngestInput().look_ahead_days,
         aliases_at_once=_number(given, "aliases_at_once", 50) or IngestInput().aliases_at_once,
+        until_answered=_flag(given, "until_answered"),
     )
 
 
@@ -60,6 +61,13 @@ def _number(given: Any, name: str, most: int) -> int | None:
     if value is not None and whole(value, 1, most) is None:
         raise _refused(name, f"it is no number from 1 to {most}")
     return whole(value, 1, most)
+
+
+def _flag(given: Any, name: str) -> bool:
+    value = field(given, name)
+    if value is not None and not isinstance(value, bool):
+        raise _refused(name, "it is neither true nor false")
+    return bool(value)
 
 
 def _refused(name: str, why: str) -> InvalidInput:

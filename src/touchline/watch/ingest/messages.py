@@ -16,6 +16,7 @@ class IngestInput:
     fixture_ids: list[int] | None = None
     look_ahead_days: int = 30
     aliases_at_once: int = 4
+    until_answered: bool = False  # nobody waits for it: the feed is asked until it answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Wanted:
 
     day: str | None = None
     fixture_ids: list[int] = field(default_factory=list[int])
+    until_answered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

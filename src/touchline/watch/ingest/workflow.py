@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -30,11 +31,13 @@ class IngestWorkflow:
     def __init__(self) -> None:
         self._days: list[str] = []
         self._stored: list[Stored] = []
+        self._until_answered = False
 
     @workflow.run
     async def run(self, document: Any = None) -> IngestResult:
         with told_to_temporal():
             given = read_input(document)
+        self._until_answered = given.until_answered
         if given.fixture_ids:
             await self._ingest_ids(given.fixture_ids)
         elif given.target_date:
@@ -47,7 +50,7 @@ class IngestWorkflow:
 
     async def _ingest_ids(self, fixture_ids: Sequence[int]) -> None:
         for some in chunks(fixture_ids):
-            await self._store(await calls.FETCH_TODAYS_FIXTURES(Wanted(fixture_ids=some)))
+            await self._store(await self._fetch(Wanted(fixture_ids=some)))
 
     async def _ingest_next(self, look_ahead_days: int) -> None:
         today = workflow.now().date()
@@ -60,11 +63,16 @@ class IngestWorkflow:
 
     async def _ingest_day(self, day: str) -> bool:
         """Whether somebody whom we follow plays."""
-        fetched = await calls.FETCH_TODAYS_FIXTURES(Wanted(day=day))
+        fetched = await self._fetch(Wanted(day=day))
         if fetched.documents:
             self._days.append(day)
         await self._store(fetched)
         return bool(fetched.documents)
+
+    async def _fetch(self, wanted: Wanted) -> Fetched:
+        if self._until_answered:
+            return await calls.FETCH_UNTIL_ANSWERED(replace(wanted, until_answered=True))
+        return await calls.FETCH_TODAYS_FIXTURES(wanted)
 
     async def _store(self, fetched: Fetched) -> None:
         documents = fetched.documents

@@ -9,6 +9,8 @@ from datetime import date
 from touchline.kernel import Principal, TenantId
 from touchline.platform.postgres.database import Database
 from touchline.watch import queries
+from touchline.watch.feed.queries import last_check
+from touchline.watch.feed.store import FeedCheck
 from touchline.watch.queries import MatchPage, MatchWindow
 from touchline.watch.settings import WatchSettings
 
@@ -28,6 +30,11 @@ class MatchReads:
     async def days(self, caller: Principal) -> Sequence[MatchDay]:
         async with self.database.transaction(caller) as transaction:
             return await queries.match_days(transaction)
+
+    async def feed(self, caller: Principal) -> FeedCheck | None:
+        """The last time that the feed was asked for matches; None: never."""
+        async with self.database.transaction(caller) as transaction:
+            return await last_check(transaction)
 
     async def page(self, caller: Principal, day: date, window: MatchWindow) -> MatchPage:
         async with self.database.transaction(caller) as transaction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,13 +11,16 @@ from tests.support import matches
 from tests.support.matches import COMPLETE, SEARCHING, Statement, event_id, fixture_changed, goal_changed
 from touchline.contracts.events.watch import GoalVideoDropped
 from touchline.kernel import Role
+from touchline.kernel.errors import Unavailable
 from touchline.serve.registry.model import Upload
+from touchline.watch.feed.store import FeedCheckStore
 
 from .documents import PLAYBACK
 from .listening import listening, opened
 from .site import Person, Site
 from .test_calls import cost_of
 
+FEED = "{ footballFeed { isEnabled answeredAt failure why hint nextTryAt } }"
 DAYS = "{ matchDays { day matches live goals covered } }"
 VIDEOS = "videos { artifactHash rank verified popularity vod { title playbackId status posterUrl } }"
 GOAL_FIELDS = f"""
@@ -92,6 +96,21 @@ async def test_a_goal_is_shown_with_its_videos_and_how_it_went(site: Site) -> No
     assert (await site.data(ada, DAYS))["matchDays"] == [
         {"day": TODAY, "matches": 1, "live": 1, "goals": 1, "covered": 1}
     ]
+
+
+async def test_whether_the_feed_answers_is_told(site: Site) -> None:
+    ada, eve = await site.person(Role.VIEWER), await site.person(Role.ADMIN, site.world.theirs)
+    never = {"isEnabled": False, "answeredAt": None, "failure": None, "why": None, "hint": None, "nextTryAt": None}
+    assert (await site.data(ada, FEED))["footballFeed"] == never
+    at = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    async with site.needs.world.database.transaction(ada.principal.tenant_id) as transaction:
+        store, away = FeedCheckStore(transaction), Unavailable("the football feed cannot be reached", why="refused")
+        await store.answered(at)
+        await store.failed(at + timedelta(hours=1), away, at + timedelta(hours=1, seconds=8))
+    failed = never | {"failure": away.what, "why": "refused", "answeredAt": "2026-11-15T12:00:00+00:00"}
+    told = (await site.data(ada, FEED))["footballFeed"]
+    assert told == failed | {"nextTryAt": "2026-11-15T13:00:08+00:00"}
+    assert (await site.data(eve, FEED))["footballFeed"] == never  # another tenant's
 
 
 async def test_a_goal_without_a_video_says_why(site: Site) -> None:
