@@ -8,9 +8,11 @@ import pytest
 
 from tests.support.events import new_tenant
 from touchline.kernel.errors import Conflict, InvalidInput, LeaseLost, NotFound
+from touchline.kernel.ids import artifact_hash
 from touchline.process.queue.administration import JobAdministration
 from touchline.process.queue.model import JobStatus
 from touchline.process.queue.payloads import TranscodePayload
+from touchline.process.search.service import forget, remember
 
 from .conftest import World, original_path
 from .test_queue import NOT_A_VIDEO, TRANSCODE, claim_one, no_effects
@@ -61,6 +63,30 @@ async def test_a_dead_letter_starts_again_with_all_its_retries_and_its_original_
     [(payload,)] = await world.execute("SELECT payload FROM process.jobs")
     assert set(payload) == {"error", "original_payload"}
     assert payload["original_payload"] == job.payload, "wrapped once, however often it fails"
+
+
+async def test_a_retry_says_which_video_is_processed_again_and_by_which_run(world: World) -> None:
+    job = await world.enqueue()
+    await world.queue().fail(await claim_one(world.queue()), NOT_A_VIDEO)
+    await JobAdministration(world.database).retry(world.tenant_id, job.id, "anna")
+    [(_, revision, told)] = await world.events("video.retried")
+    assert told["artifact_hash"] == artifact_hash(job.video_id)
+    assert (told["job_id"], told["attempt"], told["job_type"]) == (str(job.id), 2, "transcode")
+    assert await world.execute("SELECT status, revision FROM process.videos") == [("uploaded", revision)]
+    assert (await claim_one(world.queue())).attempt == told["attempt"]
+
+
+async def test_what_belongs_to_a_deleted_video_is_not_retried(world: World) -> None:
+    job = await world.enqueue()
+    await world.queue().fail(await claim_one(world.queue()), NOT_A_VIDEO)
+    async with world.database.transaction(world.tenant_id) as transaction:
+        await forget(transaction, job.video_id)
+    with pytest.raises(Conflict, match="its video was deleted"):
+        await JobAdministration(world.database).retry(world.tenant_id, job.id, "anna")
+    assert await world.events("video.retried") == []
+    async with world.database.transaction(world.tenant_id) as transaction:
+        await remember(transaction, job.video_id)
+    assert (await JobAdministration(world.database).retry(world.tenant_id, job.id, "anna")).status is JobStatus.QUEUED
 
 
 async def test_only_a_dead_letter_is_retried_and_not_while_one_like_it_is_active(world: World) -> None:

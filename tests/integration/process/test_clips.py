@@ -25,6 +25,7 @@ from touchline.platform.postgres.database import Database
 from touchline.platform.scratch import Scratch, open_scratch
 from touchline.process.clips.worker import ClipCutter
 from touchline.process.intake.consumer import Intake, take
+from touchline.process.queue.administration import JobAdministration
 from touchline.process.queue.handler import Finished
 from touchline.process.queue.model import Job, JobStatus, JobType
 from touchline.process.queue.payloads import parse_payload
@@ -35,7 +36,7 @@ from touchline.process.transcode.publishing import Publisher
 from touchline.process.transcode.worker import Transcoder
 from touchline.serve.artifacts import changes
 from touchline.serve.artifacts.consumer import VideoEvents
-from touchline.serve.artifacts.model import Artifact, NewArtifact, Rendition, Status
+from touchline.serve.artifacts.model import Artifact, JobRun, NewArtifact, Reason, Rendition, Status
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.clips.model import CreatedClip, NewClip, Span
 from touchline.serve.clips.service import ClipService
@@ -173,8 +174,10 @@ async def registered(cutting: Cutting) -> None:
         new = NewArtifact(source, kind, identity.internal_name, user_id, key, "video/mp4", 1000)
         await ArtifactStore(transaction).add(new, now)
         await ArtifactStore(transaction).move(source, Status.COMPLETING, (Status.REQUESTED,))
-        await ArtifactStore(transaction).store_original(source)
-        await changes.finish(transaction, source, Rendition("proxy/index.m3u8", "poster.jpg", 6000, *SIZE), now)
+        found = await ArtifactStore(transaction).store_original(source)
+        assert found
+        rendition = Rendition("proxy/index.m3u8", "poster.jpg", 6000, *SIZE)
+        await changes.finish(transaction, found, JobRun(uuid4(), 1), rendition, now)
     await cutting.deliver()
 
 
@@ -284,6 +287,40 @@ async def test_a_source_that_was_deleted_meanwhile_ends_it_for_good(cutting: Cut
     assert "deleted" in artifact.reason.message
     assert await cutting.clips() == []
     assert await cutting.world.events("video.failed") == [], "a clip says nothing about its source"
+
+
+async def test_from_the_dead_letters_to_a_clip_that_plays(cutting: Cutting) -> None:
+    """Retried while the cause is still there, then when it is gone; cancelled once, and retried after that as well."""
+    by_hand, tenant_id = JobAdministration(cutting.world.database), cutting.world.tenant_id
+    clip = (await cutting.request(1000, 2000)).clip.artifact_hash
+    await cutting.objects.delete(original_path(cutting.video_id))
+    dead = await cutting.fails(await cutting.claim())
+    await cutting.deliver()
+    for _ in range(2):
+        await by_hand.retry(tenant_id, dead.id, "anna")
+        await cutting.deliver()
+        assert (await cutting.artifact(clip)).status is Status.PROCESSING, "at once, before any worker has it"
+        dead = await cutting.fails(await cutting.claim())
+        await cutting.deliver()
+        assert (await cutting.artifact(clip)).status is Status.FAILED
+
+    await cutting.objects.put_new(original_path(cutting.video_id), cutting.original)
+    await by_hand.retry(tenant_id, dead.id, "anna")
+    held = await cutting.claim()
+    await cutting.complete(held, await cutting.work(held))
+    await cutting.deliver()
+    [(transcode,)] = await cutting.world.execute("SELECT id FROM process.jobs WHERE job_type = 'transcode'")
+    await by_hand.cancel(tenant_id, transcode, "anna")
+    await cutting.deliver()
+    artifact = await cutting.artifact(clip)
+    assert artifact.reason
+    assert (artifact.status, artifact.reason) == (Status.FAILED, Reason("Cancelled", "cancelled by anna"))
+    await by_hand.retry(tenant_id, transcode, "anna")
+    await cutting.transcode()
+    cutting.seen = 0
+    await cutting.deliver()  # the log tells everything once more
+    artifact = await cutting.artifact(clip)
+    assert (artifact.status, artifact.reason, artifact.progress_percent) == (Status.READY, None, 100)
 
 
 async def test_an_original_that_is_gone_fails_the_clip_and_it_may_be_asked_for_again(cutting: Cutting) -> None:

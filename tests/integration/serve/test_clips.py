@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from touchline.contracts.events.clips import ClipFailed, ClipMade
-from touchline.contracts.events.videos import VideoProgressed
+from touchline.contracts.events.videos import VideoProgressed, VideoRetried
 from touchline.kernel import Role
 from touchline.kernel.errors import Forbidden, InvalidInput, NotFound, QuotaExceeded
 from touchline.kernel.ids import ArtifactHash, video_id
@@ -23,7 +23,9 @@ from touchline.serve.registry.model import RowKey, Upload, Window
 
 from .conftest import World, another_process, principal
 from .test_lifecycle import failed as transcode_failed
-from .test_lifecycle import progressed, transcoded
+from .test_lifecycle import progressed, retried, transcoded
+
+CUT_JOB = uuid4()
 
 MINUTE_MS = 60_000
 
@@ -45,7 +47,7 @@ def wanted(source: Upload, start_ms: int = 10_000, end_ms: int = 12_000, **more:
 async def made(world: World, clip: Clip, attempt: int = 1) -> None:
     event = ClipMade(
         artifact_hash=clip.artifact_hash,
-        job_id=uuid4(),
+        job_id=CUT_JOB,
         attempt=attempt,
         clip_key="as agreed",
         size_bytes=5000,
@@ -60,7 +62,7 @@ async def made(world: World, clip: Clip, attempt: int = 1) -> None:
 
 async def broken(world: World, clip: Clip) -> None:
     reason = {"error_code": "OriginalMissing", "error_message": "the original is missing"}
-    await world.consume(ClipFailed(artifact_hash=clip.artifact_hash, job_id=uuid4(), attempt=4, **reason))
+    await world.consume(ClipFailed(artifact_hash=clip.artifact_hash, job_id=CUT_JOB, attempt=4, **reason))
 
 
 async def artifact_of(world: World, clip: Clip) -> Artifact:
@@ -167,6 +169,45 @@ async def test_a_clip_that_failed_says_why_and_may_be_asked_for_again(world: Wor
     again = await world.registry.create_clip(world.ours, wanted(source))
     assert again.clip.artifact_hash != clip.artifact_hash
     assert again.status is Status.REQUESTED
+    assert (await world.registry.listed_clips(world.ours)).total_count == 2
+
+
+def cut_again(clip: Clip) -> VideoRetried:
+    return VideoRetried(artifact_hash=clip.artifact_hash, job_id=CUT_JOB, attempt=5, job_type="clip_generate")
+
+
+async def test_a_retry_brings_a_clip_back_that_could_not_be_cut_or_converted(world: World) -> None:
+    source = await playable(world)
+    clip = (await world.registry.create_clip(world.ours, wanted(source))).clip
+    await broken(world, clip)
+    await world.consume(cut_again(clip))
+    assert (await artifact_of(world, clip)).status is Status.PROCESSING
+    same = await world.registry.create_clip(world.ours, wanted(source))
+    assert same.clip.artifact_hash == clip.artifact_hash, "it holds its range again"
+    await made(world, clip, 5)
+    await world.consume(transcode_failed(clip))
+    await world.consume(retried(clip))
+    await world.consume(transcoded(clip, 4))
+    artifact = await artifact_of(world, clip)
+    assert (artifact.status, artifact.reason) == (Status.READY, None)
+    [listed] = (await world.registry.listed_clips(world.ours)).clips
+    assert listed.expires_at == artifact.retention_until
+    assert (await world.artifacts.resolve_viewer_endpoint(clip.playback_id)).artifact_hash == clip.artifact_hash
+
+
+async def test_a_clip_that_comes_back_lives_beside_the_same_one_made_meanwhile(world: World) -> None:
+    source = await playable(world)
+    first = (await world.registry.create_clip(world.ours, wanted(source))).clip
+    await broken(world, first)
+    second = (await world.registry.create_clip(world.ours, wanted(source))).clip
+    await world.consume(cut_again(first))
+    await made(world, first, 5)
+    await world.consume(transcoded(first))
+    assert (await artifact_of(world, first)).status is Status.READY
+    asked = await world.registry.create_clip(world.ours, wanted(source))
+    assert asked.clip.artifact_hash == second.artifact_hash, "that one keeps the range"
+    await world.registry.delete_clip(world.ours, first.artifact_hash)
+    await world.artifacts.undelete_artifact(world.ours, first.artifact_hash)
     assert (await world.registry.listed_clips(world.ours)).total_count == 2
 
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoTranscoded
+from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoRetried, VideoTranscoded
 from touchline.kernel.errors import Conflict, NotFound
 from touchline.serve.artifacts.model import Status
 from touchline.serve.clips.model import Clip
@@ -30,15 +30,19 @@ def transcoded(upload: Upload | Clip, attempt: int = 1) -> VideoTranscoded:
     )
 
 
-def failed(upload: Upload | Clip) -> VideoFailed:
+def failed(upload: Upload | Clip, attempt: int = 3) -> VideoFailed:
     return VideoFailed(
         artifact_hash=upload.artifact_hash,
         job_id=JOB,
-        attempt=3,
+        attempt=attempt,
         job_type="transcode",
         error_code="damaged_video",
         error_message="it broke off",
     )
+
+
+def retried(upload: Upload | Clip, attempt: int = 4) -> VideoRetried:
+    return VideoRetried(artifact_hash=upload.artifact_hash, job_id=JOB, attempt=attempt, job_type="transcode")
 
 
 def progressed(upload: Upload | Clip, percent: int, attempt: int = 1) -> VideoProgressed:
@@ -120,6 +124,45 @@ async def test_a_video_that_cannot_be_processed_fails(world: World) -> None:
     assert (last["status"], last["error_code"], last["synced"]) == ("failed", "damaged_video", True)
     with pytest.raises(Conflict, match="cannot be played"):
         await world.artifacts.resolve_viewer_endpoint(upload.playback_id)
+
+
+async def test_a_retry_brings_a_failed_video_back(world: World) -> None:
+    """It is kept as long as something new, and word of its failure that comes again does not end it."""
+    upload = await world.processing()
+    await world.consume(failed(upload))
+    world.later(days=29)
+    await world.consume(retried(upload))
+    artifact = await world.artifact(upload)
+    assert (artifact.status, artifact.reason, artifact.progress_percent) == (Status.PROCESSING, None, 0)
+    before = artifact
+    for late in (failed(upload), progressed(upload, 90, 3), retried(upload)):
+        await world.consume(late)
+    assert await world.artifact(upload) == before
+    await world.consume(progressed(upload, 10, 4))
+    await world.consume(transcoded(upload, 4))
+    artifact = await world.artifact(upload)
+    kept_until = world.clock.now() + world.environment.settings.retention
+    assert (artifact.status, artifact.retention_until) == (Status.READY, kept_until)
+    assert (await world.record(upload)).upload.expires_at == kept_until
+    assert (await world.told(upload))[-4:] == ["failed", "processing", "processing", "ready"]
+    last = (await world.events(upload))[-1]
+    assert (last["error_code"], last["progress_percent"]) == (None, 100)
+    assert (await world.artifacts.resolve_viewer_endpoint(upload.playback_id)).manifest_key == artifact.manifest_key
+
+
+async def test_a_retry_that_fails_again_says_why_and_can_be_retried_again(world: World) -> None:
+    upload = await world.processing()
+    await world.consume(failed(upload))
+    await world.consume(retried(upload))
+    again = failed(upload, 7).model_copy(update={"error_code": "Cancelled", "error_message": "cancelled by anna"})
+    await world.consume(again)
+    artifact = await world.artifact(upload)
+    assert artifact.reason
+    assert (artifact.status, artifact.reason.code) == (Status.FAILED, "Cancelled")
+    await world.consume(transcoded(upload, 8))  # the word of the retry is late
+    assert await world.status(upload) is Status.READY
+    await world.consume(retried(upload, 8))
+    assert await world.status(upload) is Status.READY
 
 
 async def test_progress_is_told_once_and_never_goes_back(world: World) -> None:

@@ -13,7 +13,7 @@ from touchline.serve.registry.model import Upload
 from touchline.serve.retention.service import Expiry, PurgeCaller
 
 from .conftest import World, another_process
-from .test_lifecycle import JOB, failed, transcoded
+from .test_lifecycle import JOB, failed, retried, transcoded
 
 
 async def ready(world: World) -> Upload:
@@ -80,8 +80,7 @@ async def stays_deleted(world: World, upload: Upload) -> None:
 
 
 async def test_what_never_played_or_is_being_purged_stays_deleted(world: World) -> None:
-    halves = [await world.create(), await world.processing(), await world.processing()]
-    await world.consume(failed(halves[2]))
+    halves = [await world.create(), await world.processing()]
     purged = await ready(world)
     for upload in (*halves, purged):
         await world.registry.delete_upload(world.ours, upload.artifact_hash)
@@ -92,6 +91,21 @@ async def test_what_never_played_or_is_being_purged_stays_deleted(world: World) 
     await stays_deleted(world, purged)
     with pytest.raises(NotFound):
         await world.artifacts.undelete_artifact(world.ours, "0" * 32)
+
+
+async def test_what_had_failed_comes_back_as_failed_and_can_be_retried(world: World) -> None:
+    upload = await world.processing()
+    await world.consume(failed(upload))
+    before = await world.artifact(upload)
+    await world.registry.delete_upload(world.ours, upload.artifact_hash)
+    await world.consume(retried(upload))
+    assert await world.status(upload) is Status.DELETED, "no report changes what is deleted"
+    await world.artifacts.undelete_artifact(world.ours, upload.artifact_hash)
+    artifact = await world.artifact(upload)
+    assert (artifact.status, artifact.reason) == (Status.FAILED, before.reason)
+    await world.consume(retried(upload, 5))
+    await world.consume(transcoded(upload, 5))
+    assert await world.status(upload) is Status.READY
 
 
 async def test_a_clip_comes_back_unless_the_same_one_was_made_again(world: World) -> None:

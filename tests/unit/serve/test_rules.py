@@ -13,7 +13,7 @@ from touchline.kernel.errors import Conflict, Defect, InvalidInput, LimitExceede
 from touchline.kernel.ids import new_artifact_hash, new_internal_name
 from touchline.media import errors as media
 from touchline.platform.objects.model import PartPlan
-from touchline.serve.artifacts.model import Artifact, Reason, Status
+from touchline.serve.artifacts.model import NO_RUN, Artifact, Reason, Status
 from touchline.serve.artifacts.rules import existing, lifecycle
 from touchline.serve.registry import rules as registry
 from touchline.serve.registry.model import NewUpload, Usage
@@ -35,6 +35,7 @@ ARTIFACT = Artifact(
     content_type="video/mp4",
     size_bytes=1000,
     synced=False,
+    run=NO_RUN,
     progress_percent=None,
     manifest_key=None,
     poster_key=None,

@@ -56,6 +56,16 @@ class VideoFailed(VideoPayload):
     error_message: str
 
 
+class VideoRetried(VideoPayload):
+    """Somebody retries a job that had failed for good: what failed with it is processed again.
+
+    `attempt` is the run that is to come: newer than the one that failed.
+    """
+
+    event_type: ClassVar[str] = "video.retried"
+    job_type: str
+
+
 class VideoPurged(Payload):
     """Nothing of it is left in this plane: no rows, no objects but the original, which is not its own."""
 
@@ -106,6 +116,7 @@ PAYLOADS: tuple[type[Payload], ...] = (
     VideoTranscoded,
     VideoIndexed,
     VideoFailed,
+    VideoRetried,
     VideoPurged,
     JobChanged,
     JobAlert,

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from touchline.contracts.events import PAYLOADS, Event, Payload
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, OriginalStored
-from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoTranscoded
+from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoRetried, VideoTranscoded
 from touchline.kernel.errors import InvalidInput
 from touchline.kernel.ids import parse_artifact_hash
 from touchline.measure.lifecycle.model import CONTEXT_NAMES, FACT_NAMES, ArtifactEvent, Context, Facts
@@ -23,6 +23,7 @@ READ: tuple[type[Payload], ...] = (
     VideoProgressed,
     VideoTranscoded,
     VideoFailed,
+    VideoRetried,
 )
 TYPES = frozenset(payload.event_type for payload in READ)
 

@@ -16,9 +16,10 @@ from touchline.kernel import Principal, TenantId, TouchlineError
 from touchline.kernel.errors import Conflict, InvalidInput, NotFound
 from touchline.kernel.trace import tracing
 from touchline.platform.postgres.database import Database, Transaction
+from touchline.process.videos.store import VideoStore
 
 from .model import HIGHEST_PRIORITY, LOWEST_PRIORITY, Job, JobStatus
-from .service import announce_change, settle_failures
+from .service import announce_change, announce_retries, settle_failures
 from .store import JobStore
 
 RETRIED = "retried by hand"
@@ -54,7 +55,8 @@ class JobAdministration:
                 jobs = await JobStore(transaction.connection).retry(job_id, actor, _because(RETRIED, why))
                 if not jobs:
                     await _refuse_retry(transaction, job_id)
-                _announce(transaction, jobs)
+                await _require_video(transaction, jobs[0])
+                await announce_retries(transaction, jobs)
         except UniqueViolation as error:
             hint = "Cancel that one first, or let it finish."
             raise Conflict(f"job {job_id} cannot be retried", why="one like it waits or runs", hint=hint) from error
@@ -93,6 +95,12 @@ def _announce(transaction: Transaction, jobs: Sequence[Job]) -> None:
     for job in jobs:
         with tracing(job.trace):
             announce_change(transaction, job)
+
+
+async def _require_video(transaction: Transaction, job: Job) -> None:
+    if await VideoStore(transaction.connection).is_deleted(job.video_id):
+        hint = "Undelete the video first, then retry."
+        raise Conflict(f"job {job.id} cannot be retried", why="its video was deleted", hint=hint)
 
 
 async def _refuse_retry(transaction: Transaction, job_id: UUID) -> Never:

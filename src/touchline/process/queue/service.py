@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from touchline.contracts.events.clips import ClipFailed
-from touchline.contracts.events.videos import JobChanged, VideoFailed, VideoProgressed
+from touchline.contracts.events.videos import JobChanged, VideoFailed, VideoProgressed, VideoRetried
 from touchline.kernel import uuid7
 from touchline.kernel.clock import Clock, SystemClock
 from touchline.kernel.errors import LeaseLost
@@ -96,6 +96,23 @@ async def settle_failures(transaction: Transaction, jobs: Sequence[Job]) -> None
             error_message=job.error.message if job.error else "",
         )
         transaction.announce(failed, revision=revision)
+
+
+async def announce_retries(transaction: Transaction, jobs: Sequence[Job]) -> None:
+    """Announces a job that somebody retries, and whatever comes back with it."""
+    for job in jobs:
+        with tracing(job.trace):
+            announce_change(transaction, job)
+    causes = {subject(job): job for job in reversed(jobs)}  # the first of each video is the one that had failed
+    for about, job in causes.items():
+        # A clip that is cut once more says nothing about the video it is cut from.
+        videos = VideoStore(transaction.connection)
+        is_clip = job.job_type is JobType.CLIP_GENERATE
+        revision = await (videos.raise_revision if is_clip else videos.retried)(job.video_id)
+        if about is not None:
+            retried = VideoRetried(artifact_hash=about, job_id=job.id, attempt=job.attempt + 1, job_type=job.job_type)
+            with tracing(job.trace):
+                transaction.announce(retried, revision=revision)
 
 
 def _tell_clip_failed(transaction: Transaction, job: Job) -> None:

@@ -52,6 +52,18 @@ UPDATE process.videos
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
 RETURNING revision
 """
+RETRIED: LiteralString = """
+-- Back to what it was before it failed.
+UPDATE process.videos
+   SET status = CASE WHEN status <> 'failed' THEN status WHEN s3_proxy_path IS NULL THEN 'uploaded' ELSE 'playable' END,
+       updated_at = now(), revision = revision + 1
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
+RETURNING revision
+"""
+IS_DELETED: LiteralString = """
+SELECT deleted_at IS NOT NULL FROM process.videos
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
+"""
 ORIGINAL_DIGEST: LiteralString = """
 SELECT original_digest FROM process.videos
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
@@ -101,6 +113,13 @@ class VideoStore:
 
     async def failed(self, video_id: UUID) -> int:
         return await self._revision(FAILED, video_id=video_id)
+
+    async def retried(self, video_id: UUID) -> int:
+        return await self._revision(RETRIED, video_id=video_id)
+
+    async def is_deleted(self, video_id: UUID) -> bool:
+        row = await (await self._connection.execute(IS_DELETED, {"video_id": video_id})).fetchone()
+        return bool(row and row[0])
 
     async def original_digest(self, video_id: UUID) -> str | None:
         """None when nobody knows what it was made of."""

@@ -16,7 +16,7 @@ from touchline.serve.clips.store import ClipStore
 from touchline.serve.registry.store import RegistryStore
 
 from . import rules
-from .model import Artifact, Reason, Rendition, Status
+from .model import Artifact, JobRun, Reason, Rendition, Status
 from .store import ArtifactStore
 
 
@@ -42,49 +42,57 @@ async def store_original(transaction: Transaction, artifact_hash: ArtifactHash) 
     return changed and _tell_stored(transaction, changed)
 
 
-async def store_clip(transaction: Transaction, artifact_hash: ArtifactHash, made: MadeClip) -> Artifact | None:
+async def store_clip(transaction: Transaction, found: Artifact, made: MadeClip, until: datetime) -> Artifact | None:
     """A clip that was cut has an original from here on, as an upload has."""
-    changed = await ArtifactStore(transaction).store_clip(artifact_hash, made.size_bytes)
+    changed = await ArtifactStore(transaction).store_clip(found, made.size_bytes, until)
     if changed is None:
         return None
-    await ClipStore(transaction).cut(artifact_hash, made.shown)
+    await ClipStore(transaction).cut(found.artifact_hash, made.shown)
+    await _keep_record(transaction, found, changed)
     return _tell_stored(transaction, changed)
 
 
 async def finish(
-    transaction: Transaction, artifact_hash: ArtifactHash, made: Rendition, until: datetime
+    transaction: Transaction, found: Artifact, run: JobRun, made: Rendition, until: datetime
 ) -> Artifact | None:
-    changed = await ArtifactStore(transaction).finish(artifact_hash, made, until)
+    changed = await ArtifactStore(transaction).finish(found, run, made, until)
     if changed is None:
         return None
-    if not _is_clip(changed):  # its time counts from when it was asked for
-        await RegistryStore(transaction).keep_until(artifact_hash, changed.retention_until or until)
+    await _keep_record(transaction, found, changed)
     return tell(transaction, changed)
 
 
-async def republish(transaction: Transaction, artifact_hash: ArtifactHash, made: Rendition) -> Artifact | None:
-    changed = await ArtifactStore(transaction).republish(artifact_hash, made)
+async def republish(transaction: Transaction, found: Artifact, run: JobRun, made: Rendition) -> Artifact | None:
+    changed = await ArtifactStore(transaction).republish(found, run, made)
     return changed and tell(transaction, changed)
 
 
 async def fail(
-    transaction: Transaction, artifact_hash: ArtifactHash, reason: Reason, leaving: Sequence[Status], until: datetime
+    transaction: Transaction,
+    artifact_hash: ArtifactHash,
+    reason: Reason,
+    leaving: Sequence[Status],
+    until: datetime,
+    run: JobRun | None = None,
 ) -> Artifact | None:
-    changed = await ArtifactStore(transaction).fail(artifact_hash, reason, leaving, until)
+    changed = await ArtifactStore(transaction).fail(artifact_hash, reason, leaving, until, run)
     if changed is None:
         return None
     if _is_clip(changed):
-        await ClipStore(transaction).fail(artifact_hash, until)
+        await ClipStore(transaction).release_range(artifact_hash, until)
     else:
         await RegistryStore(transaction).keep_until(artifact_hash, changed.retention_until or until)
     return tell(transaction, changed)
 
 
 async def progress(
-    transaction: Transaction, artifact_hash: ArtifactHash, attempt: int, percent: int
+    transaction: Transaction, found: Artifact, run: JobRun, percent: int, until: datetime
 ) -> Artifact | None:
-    changed = await ArtifactStore(transaction).progress(artifact_hash, attempt, percent)
-    return changed and tell(transaction, changed)
+    changed = await ArtifactStore(transaction).progress(found, run, percent, until)
+    if changed is None:
+        return None
+    await _keep_record(transaction, found, changed)
+    return tell(transaction, changed)
 
 
 async def delete(transaction: Transaction, artifact_hash: ArtifactHash, now: datetime) -> Artifact | None:
@@ -116,6 +124,17 @@ async def undelete(
 def _tell_stored(transaction: Transaction, artifact: Artifact) -> Artifact:
     transaction.announce(rules.original_stored(artifact), revision=artifact.revision)
     return tell(transaction, artifact)
+
+
+async def _keep_record(transaction: Transaction, found: Artifact, changed: Artifact) -> None:
+    """The registry says the same about how long it is kept; a clip that is back claims its range again."""
+    came_back = found.status is Status.FAILED
+    if changed.retention_until is None or (changed.retention_until == found.retention_until and not came_back):
+        return
+    if not _is_clip(changed):
+        await RegistryStore(transaction).keep_until(changed.artifact_hash, changed.retention_until)
+    elif came_back:
+        await ClipStore(transaction).reclaim_range(changed.artifact_hash, changed.retention_until)
 
 
 def _is_clip(artifact: Artifact) -> bool:

@@ -1,34 +1,35 @@
 """What processing says about videos and clips, applied to their artifacts.
 
-Invariant: only `processing` is left, and `requested` by clips. What is ready can only get better: a later stage that
-fails takes nothing from it. What comes late or twice changes nothing and tells nothing.
+Invariant: `rules.is_news` decides, with the row locked. What is ready can only get better: a later stage that fails
+takes nothing from it. What has failed comes back by a newer run of its job, and by nothing else. What comes late or
+twice changes nothing and tells nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from touchline.contracts.events import Event
 from touchline.contracts.events.clips import ClipFailed, ClipMade
-from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoTranscoded
+from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoRetried, VideoTranscoded
 from touchline.kernel import Clock
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.postgres.database import Transaction
 from touchline.serve.clips.model import MadeClip, Span
 
 from . import changes
-from .model import Reason, Rendition, Status
-from .rules import LONGEST_REASON
+from .model import NO_RUN, Artifact, JobRun, Reason, Rendition, Status
+from .rules import LONGEST_REASON, Report, is_news
+from .store import ArtifactStore
 
-CUTTING = (Status.REQUESTED, Status.PROCESSING)
+PAYLOADS = (VideoProgressed, VideoTranscoded, VideoFailed, VideoRetried, ClipMade, ClipFailed)
 
 
 class VideoEvents:
     name = "serve-artifacts"
-    types = frozenset(
-        payload.event_type for payload in (VideoProgressed, VideoTranscoded, VideoFailed, ClipMade, ClipFailed)
-    )
+    types = frozenset(payload.event_type for payload in PAYLOADS)
 
     def __init__(self, retention: timedelta, clock: Clock) -> None:
         self._retention = retention
@@ -39,37 +40,64 @@ class VideoEvents:
             await self._apply(transaction, event)
 
     async def _apply(self, transaction: Transaction, event: Event) -> None:
-        until = self._clock.now() + self._retention
+        artifact = await ArtifactStore(transaction).find_locked(ArtifactHash(event.data["artifact_hash"]))
+        if artifact is None:
+            return
+        target = _Target(transaction, artifact, self._clock.now() + self._retention)
         match event.type:
             case VideoProgressed.event_type:
                 progressed = VideoProgressed.model_validate(event.data)
-                artifact_hash = ArtifactHash(progressed.artifact_hash)
-                await changes.progress(transaction, artifact_hash, progressed.attempt, progressed.progress_percent)
+                await target.progress(_run(progressed), progressed.progress_percent)
+            case VideoRetried.event_type:
+                await target.progress(_run(VideoRetried.model_validate(event.data)), 0)
             case VideoTranscoded.event_type:
-                done = VideoTranscoded.model_validate(event.data)
-                await _publish(transaction, done, until)
+                await target.publish(VideoTranscoded.model_validate(event.data))
             case ClipMade.event_type:
-                made = ClipMade.model_validate(event.data)
-                clip = MadeClip(made.size_bytes, Span(made.cut_start_ms, made.cut_end_ms))
-                await changes.store_clip(transaction, ArtifactHash(made.artifact_hash), clip)
+                await target.cut(ClipMade.model_validate(event.data))
             case ClipFailed.event_type:
-                await _fail(transaction, ClipFailed.model_validate(event.data), CUTTING, until)
+                await target.fail(ClipFailed.model_validate(event.data))
             case _:
-                await _fail(transaction, VideoFailed.model_validate(event.data), (Status.PROCESSING,), until)
+                await target.fail(VideoFailed.model_validate(event.data))
 
 
-async def _fail(
-    transaction: Transaction, failed: VideoFailed | ClipFailed, leaving: Sequence[Status], until: datetime
-) -> None:
-    reason = Reason(failed.error_code, failed.error_message[:LONGEST_REASON])
-    await changes.fail(transaction, ArtifactHash(failed.artifact_hash), reason, leaving, until)
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The artifact that a report is about, as it was found."""
+
+    transaction: Transaction
+    artifact: Artifact
+    until: datetime  # how long something new is kept
+
+    async def progress(self, run: JobRun, percent: int) -> None:
+        if is_news(self.artifact, Report.PROGRESSED, run, percent):
+            await changes.progress(self.transaction, self.artifact, run, percent, self.until)
+
+    async def cut(self, made: ClipMade) -> None:
+        if is_news(self.artifact, Report.CUT, _run(made)):
+            clip = MadeClip(made.size_bytes, Span(made.cut_start_ms, made.cut_end_ms))
+            await changes.store_clip(self.transaction, self.artifact, clip, self.until)
+
+    async def publish(self, done: VideoTranscoded) -> None:
+        """The first rendition ends the processing, the others come to what is ready."""
+        run, made = _run(done), _rendition(done)
+        if not is_news(self.artifact, Report.PUBLISHED, run):
+            return
+        if self.artifact.status is Status.READY:
+            await changes.republish(self.transaction, self.artifact, run, made)
+        else:
+            await changes.finish(self.transaction, self.artifact, run, made, self.until)
+
+    async def fail(self, failed: VideoFailed | ClipFailed) -> None:
+        run = _run(failed)
+        if is_news(self.artifact, Report.FAILED, run):
+            reason = Reason(failed.error_code, failed.error_message[:LONGEST_REASON])
+            leaving = (self.artifact.status,)
+            await changes.fail(self.transaction, self.artifact.artifact_hash, reason, leaving, self.until, run)
 
 
-async def _publish(transaction: Transaction, done: VideoTranscoded, until: datetime) -> None:
-    """The first rendition ends the processing, the others come to what is ready."""
-    artifact_hash, made = ArtifactHash(done.artifact_hash), _rendition(done)
-    if await changes.finish(transaction, artifact_hash, made, until) is None:
-        await changes.republish(transaction, artifact_hash, made)
+def _run(report: VideoProgressed | VideoRetried | VideoTranscoded | VideoFailed | ClipMade | ClipFailed) -> JobRun:
+    """A clip that was refused before it had a job has no run."""
+    return JobRun(report.job_id, report.attempt) if report.job_id else NO_RUN
 
 
 def _rendition(done: VideoTranscoded) -> Rendition:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
 from touchline.contracts.events.artifacts import ArtifactType
 from touchline.kernel import TenantId, UserId
@@ -23,6 +24,17 @@ class Status(StrEnum):
     READY = "ready"
     FAILED = "failed"
     DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class JobRun:
+    """One attempt at one job. Job ids rise with time, so that the runs of an artifact have an order across its jobs."""
+
+    job_id: UUID
+    attempt: int
+
+
+NO_RUN = JobRun(UUID(int=0), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,7 @@ class Artifact:
     content_type: str
     size_bytes: int | None  # None: a clip that is not cut yet
     synced: bool
+    run: JobRun  # the latest one that reported
     progress_percent: int | None
     manifest_key: str | None
     poster_key: str | None

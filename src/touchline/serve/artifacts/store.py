@@ -18,12 +18,16 @@ from touchline.kernel.ids import ArtifactHash
 from touchline.platform.postgres.database import Transaction
 from touchline.platform.postgres.rows import fetch_one
 
-from .model import Artifact, NewArtifact, Reason, Rendition, Status
+from .model import Artifact, JobRun, NewArtifact, Reason, Rendition, Status
 
 COLUMNS: LiteralString = """tenant_id, artifact_hash, artifact_type, internal_name, user_id, status, original_key,
-       content_type, size_bytes, synced, progress_percent, manifest_key, poster_key, duration_ms, width, height,
-       error_code, error_message, created_at, retention_until, revision"""
+       content_type, size_bytes, synced, job_id, job_attempt, progress_percent, manifest_key, poster_key, duration_ms,
+       width, height, error_code, error_message, created_at, retention_until, revision"""
 THIS: LiteralString = "tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s"
+# What comes back from a failure is kept as long as something new: its time may be almost over.
+KEEP_LONGER: LiteralString = (
+    "retention_until = CASE status WHEN 'failed' THEN greatest(retention_until, %(until)s) ELSE retention_until END"
+)
 
 ADD: LiteralString = f"""
 INSERT INTO serve.artifacts (tenant_id, artifact_hash, artifact_type, internal_name, user_id, status, original_key,
@@ -47,42 +51,45 @@ UPDATE serve.artifacts SET status = 'processing', synced = true, revision = revi
 RETURNING {COLUMNS}
 """
 STORE_CLIP: LiteralString = f"""
--- The clip is cut; now it is processed as any original is, and the progress of that begins anew.
+-- The clip is cut; now it is processed as any original is, and the runs of that begin anew.
 UPDATE serve.artifacts
-   SET status = 'processing', synced = true, size_bytes = %(size_bytes)s, job_attempt = 0, progress_percent = NULL,
-       revision = revision + 1
- WHERE {THIS} AND artifact_type = 'clip' AND NOT synced AND status IN ('requested', 'processing')
+   SET status = 'processing', synced = true, size_bytes = %(size_bytes)s, job_id = DEFAULT, job_attempt = 0,
+       progress_percent = CASE status WHEN 'failed' THEN 0 END, error_code = NULL, error_message = NULL,
+       {KEEP_LONGER}, revision = revision + 1
+ WHERE {THIS} AND status = %(leaving)s AND artifact_type = 'clip' AND NOT synced
 RETURNING {COLUMNS}
 """
 FAIL: LiteralString = f"""
 UPDATE serve.artifacts
    SET status = 'failed', error_code = %(code)s, error_message = %(message)s, revision = revision + 1,
+       job_id = coalesce(%(job_id)s, job_id), job_attempt = coalesce(%(attempt)s, job_attempt),
        retention_until = CASE WHEN artifact_type = 'upload' THEN coalesce(retention_until, %(until)s) ELSE %(until)s END
  WHERE {THIS} AND status = ANY (%(leaving)s)
 RETURNING {COLUMNS}
 """
 PROGRESS: LiteralString = f"""
--- Later attempts begin anew; within one attempt nothing goes back, and the same report twice is one. A clip that was
--- only requested is processed from the first report on.
 UPDATE serve.artifacts
-   SET status = 'processing', job_attempt = %(attempt)s, progress_percent = %(percent)s, revision = revision + 1
- WHERE {THIS} AND (status = 'processing' OR (status = 'requested' AND artifact_type = 'clip'))
-   AND (job_attempt, coalesce(progress_percent, -1)) < (%(attempt)s, %(percent)s)
+   SET status = 'processing', job_id = %(job_id)s, job_attempt = %(attempt)s, progress_percent = %(percent)s,
+       error_code = NULL, error_message = NULL, {KEEP_LONGER}, revision = revision + 1
+ WHERE {THIS} AND status = %(leaving)s
 RETURNING {COLUMNS}
 """
 FINISH: LiteralString = f"""
 UPDATE serve.artifacts
-   SET status = 'ready', progress_percent = 100, manifest_key = %(manifest_key)s, poster_key = %(poster_key)s,
-       duration_ms = %(duration_ms)s, width = %(width)s, height = %(height)s,
-       retention_until = coalesce(retention_until, %(until)s), revision = revision + 1
- WHERE {THIS} AND status = 'processing'
+   SET status = 'ready', job_id = %(job_id)s, job_attempt = %(attempt)s, progress_percent = 100,
+       manifest_key = %(manifest_key)s, poster_key = %(poster_key)s, duration_ms = %(duration_ms)s, width = %(width)s,
+       height = %(height)s, error_code = NULL, error_message = NULL,
+       retention_until = CASE status WHEN 'failed' THEN greatest(retention_until, %(until)s)
+                                     ELSE coalesce(retention_until, %(until)s) END,
+       revision = revision + 1
+ WHERE {THIS} AND status = %(leaving)s
 RETURNING {COLUMNS}
 """
 REPUBLISH: LiteralString = f"""
 -- What can be played already gets better; how long it is kept does not change.
 UPDATE serve.artifacts
    SET manifest_key = %(manifest_key)s, poster_key = %(poster_key)s, duration_ms = %(duration_ms)s,
-       width = %(width)s, height = %(height)s, revision = revision + 1
+       width = %(width)s, height = %(height)s, job_id = %(job_id)s, job_attempt = %(attempt)s, revision = revision + 1
  WHERE {THIS} AND status = 'ready'
    AND (manifest_key, poster_key, duration_ms, width, height)
        IS DISTINCT FROM (%(manifest_key)s, %(poster_key)s, %(duration_ms)s, %(width)s, %(height)s)
@@ -94,12 +101,13 @@ UPDATE serve.artifacts SET status = 'deleted', deleted_at = %(now)s, revision = 
 RETURNING {COLUMNS}
 """
 UNDELETE: LiteralString = f"""
--- Only what could be played, and only as long as nobody was asked to purge it: everything of it is still there. What
--- was over its time gets as much of it as something new.
+-- As it was: playable, or failed with an original that a retry can still make playable. Only as long as nobody was
+-- asked to purge it: everything of it is still there. What was over its time gets as much of it as something new.
 UPDATE serve.artifacts
-   SET status = 'ready', deleted_at = NULL, revision = revision + 1,
+   SET status = CASE WHEN manifest_key IS NULL THEN 'failed' ELSE 'ready' END, deleted_at = NULL,
+       revision = revision + 1,
        retention_until = CASE WHEN retention_until <= %(now)s THEN %(until)s ELSE retention_until END
- WHERE {THIS} AND status = 'deleted' AND synced AND manifest_key IS NOT NULL
+ WHERE {THIS} AND status = 'deleted' AND synced AND (manifest_key IS NOT NULL OR error_code IS NOT NULL)
    AND purge_due_at IS NULL AND NOT is_final
 RETURNING {COLUMNS}
 """
@@ -145,22 +153,28 @@ class ArtifactStore:
     async def store_original(self, artifact_hash: ArtifactHash) -> Artifact | None:
         return await self._one(STORE_ORIGINAL, artifact_hash)
 
-    async def store_clip(self, artifact_hash: ArtifactHash, size_bytes: int) -> Artifact | None:
-        return await self._one(STORE_CLIP, artifact_hash, size_bytes=size_bytes)
+    async def store_clip(self, found: Artifact, size_bytes: int, until: datetime) -> Artifact | None:
+        return await self._report(STORE_CLIP, found, size_bytes=size_bytes, until=until)
 
     async def fail(
-        self, artifact_hash: ArtifactHash, reason: Reason, leaving: Sequence[Status], until: datetime
+        self,
+        artifact_hash: ArtifactHash,
+        reason: Reason,
+        leaving: Sequence[Status],
+        until: datetime,
+        run: JobRun | None = None,
     ) -> Artifact | None:
-        return await self._one(FAIL, artifact_hash, leaving=list(leaving), until=until, **_reason(reason))
+        ran = asdict(run) if run else {"job_id": None, "attempt": None}
+        return await self._one(FAIL, artifact_hash, leaving=list(leaving), until=until, **_reason(reason), **ran)
 
-    async def progress(self, artifact_hash: ArtifactHash, attempt: int, percent: int) -> Artifact | None:
-        return await self._one(PROGRESS, artifact_hash, attempt=attempt, percent=percent)
+    async def progress(self, found: Artifact, run: JobRun, percent: int, until: datetime) -> Artifact | None:
+        return await self._report(PROGRESS, found, percent=percent, until=until, **asdict(run))
 
-    async def finish(self, artifact_hash: ArtifactHash, made: Rendition, until: datetime) -> Artifact | None:
-        return await self._one(FINISH, artifact_hash, until=until, **asdict(made))
+    async def finish(self, found: Artifact, run: JobRun, made: Rendition, until: datetime) -> Artifact | None:
+        return await self._report(FINISH, found, until=until, **asdict(run), **asdict(made))
 
-    async def republish(self, artifact_hash: ArtifactHash, made: Rendition) -> Artifact | None:
-        return await self._one(REPUBLISH, artifact_hash, **asdict(made))
+    async def republish(self, found: Artifact, run: JobRun, made: Rendition) -> Artifact | None:
+        return await self._report(REPUBLISH, found, **asdict(run), **asdict(made))
 
     async def original_missing(self, artifact_hash: ArtifactHash, since: datetime | None) -> Artifact | None:
         """None as the time: it is there again. Refused when that is known already."""
@@ -172,6 +186,10 @@ class ArtifactStore:
     async def undelete(self, artifact_hash: ArtifactHash, now: datetime, until: datetime) -> Artifact | None:
         return await self._one(UNDELETE, artifact_hash, now=now, until=until)
 
+    async def _report(self, query: LiteralString, found: Artifact, **values: Any) -> Artifact | None:
+        """A change from the state in which the artifact was found."""
+        return await self._one(query, found.artifact_hash, leaving=found.status, **values)
+
     async def _one(self, query: LiteralString, artifact_hash: ArtifactHash, **values: Any) -> Artifact | None:
         named = {"tenant_id": self._tenant_id, "hash": artifact_hash, **values}
         return await fetch_one(self._connection, _artifact, query, **named)
@@ -181,6 +199,7 @@ def _artifact(**columns: Any) -> Artifact:
     code, message = columns.pop("error_code"), columns.pop("error_message")
     columns["artifact_type"] = ArtifactType(columns["artifact_type"])
     columns["status"] = Status(columns["status"])
+    columns["run"] = JobRun(columns.pop("job_id"), columns.pop("job_attempt"))
     return Artifact(reason=Reason(code, message) if code else None, **columns)
 
 

@@ -1,6 +1,7 @@
 """All SQL of the business records of clips.
 
-Invariant: of the same source, range and padding there is one clip that lives, by the database's own index.
+Invariant: of the same source, range and padding one clip at most holds the range, by the database's own index. One that
+failed has given it up.
 """
 
 # ruff: noqa: S608  what is put into the statements is a constant list of columns
@@ -37,6 +38,11 @@ AFTER: LiteralString = "(coalesce(%(after_time)s, 'infinity'::timestamptz), %(af
 BEFORE: LiteralString = "(coalesce(%(before_time)s, '-infinity'::timestamptz), %(before_hash)s)"
 BETWEEN: LiteralString = f" AND {ROW} < {AFTER} AND {ROW} > {BEFORE}"
 THIS: LiteralString = "tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND deleted_at IS NULL"
+SAME_RANGE: LiteralString = """
+     SELECT FROM serve.clips AS o
+      WHERE o.tenant_id = c.tenant_id AND o.source_hash = c.source_hash
+        AND o.deleted_at IS NULL AND NOT o.range_released
+        AND (o.start_ms, o.end_ms, o.padding_ms) = (c.start_ms, c.end_ms, c.padding_ms)"""
 
 ADD: LiteralString = """
 -- In one statement: where one like it lives already, nothing is left of this one.
@@ -45,13 +51,14 @@ WITH made AS (
                            shown_start_ms, shown_end_ms, requested_params, created_at, retention_until)
   VALUES (%(tenant_id)s, %(hash)s, %(id)s, %(source_hash)s, %(title)s, %(description)s, %(start_ms)s, %(end_ms)s,
           %(padding_ms)s, %(shown_start_ms)s, %(shown_end_ms)s, %(requested_params)s, %(now)s, %(until)s)
-  ON CONFLICT (tenant_id, source_hash, start_ms, end_ms, padding_ms) WHERE deleted_at IS NULL AND NOT failed DO NOTHING
+  ON CONFLICT (tenant_id, source_hash, start_ms, end_ms, padding_ms)
+        WHERE deleted_at IS NULL AND NOT range_released DO NOTHING
   RETURNING tenant_id, artifact_hash, created_at
 )
 INSERT INTO serve.identities (tenant_id, artifact_hash, playback_id, internal_name, artifact_type, user_id, created_at)
 SELECT tenant_id, artifact_hash, %(playback_id)s, %(internal_name)s, 'clip', %(user_id)s, created_at FROM made
 """
-SAME: LiteralString = f"""{RECORDS} AND NOT c.failed AND c.source_hash = %(source_hash)s
+SAME: LiteralString = f"""{RECORDS} AND NOT c.range_released AND c.source_hash = %(source_hash)s
    AND (c.start_ms, c.end_ms, c.padding_ms) = (%(start_ms)s, %(end_ms)s, %(padding_ms)s)
 """
 BY_HASHES: LiteralString = f"{RECORDS} AND c.artifact_hash = ANY (%(hashes)s)"
@@ -66,19 +73,23 @@ UPDATE serve.clips
    SET shown_start_ms = %(shown_start_ms)s, shown_end_ms = %(shown_end_ms)s, revision = revision + 1
  WHERE {THIS}
 """
-FAIL: LiteralString = f"""
-UPDATE serve.clips SET failed = true, retention_until = %(until)s, revision = revision + 1 WHERE {THIS}
+RELEASE_RANGE: LiteralString = f"""
+UPDATE serve.clips SET range_released = true, retention_until = %(until)s, revision = revision + 1 WHERE {THIS}
+"""
+RECLAIM_RANGE: LiteralString = f"""
+-- Unless the same one was made meanwhile: then that one keeps the range, and this one lives beside it.
+UPDATE serve.clips AS c
+   SET retention_until = %(until)s, revision = revision + 1, range_released = EXISTS ({SAME_RANGE})
+ WHERE {THIS}
 """
 DELETE: LiteralString = f"UPDATE serve.clips SET deleted_at = %(now)s, revision = revision + 1 WHERE {THIS}"
 
-UNDELETE: LiteralString = """
--- Refused where the same clip lives: it was asked for again meanwhile.
+UNDELETE: LiteralString = f"""
+-- Refused where the same clip lives: it was asked for again meanwhile. One that had given up its range may live beside
+-- it.
 UPDATE serve.clips AS c SET deleted_at = NULL, retention_until = %(until)s, revision = revision + 1
  WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND deleted_at IS NOT NULL
-   AND NOT EXISTS (
-     SELECT FROM serve.clips AS o
-      WHERE o.tenant_id = c.tenant_id AND o.source_hash = c.source_hash AND o.deleted_at IS NULL AND NOT o.failed
-        AND (o.start_ms, o.end_ms, o.padding_ms) = (c.start_ms, c.end_ms, c.padding_ms))
+   AND (range_released OR NOT EXISTS ({SAME_RANGE}))
 """
 
 # --- across tenants
@@ -148,9 +159,17 @@ class ClipStore:
     async def cut(self, artifact_hash: ArtifactHash, shown: Span) -> None:
         await self._execute(CUT, hash=artifact_hash, **_shown(shown))
 
-    async def fail(self, artifact_hash: ArtifactHash, until: datetime) -> None:
-        """From now on the same may be asked for again."""
-        await self._execute(FAIL, hash=artifact_hash, until=until)
+    async def release_range(self, artifact_hash: ArtifactHash, until: datetime) -> None:
+        """It failed: from now on the same may be asked for again."""
+        await self._execute(RELEASE_RANGE, hash=artifact_hash, until=until)
+
+    async def reclaim_range(self, artifact_hash: ArtifactHash, until: datetime) -> None:
+        """A retry brought it back."""
+        try:
+            async with self._connection.transaction():
+                await self._execute(RECLAIM_RANGE, hash=artifact_hash, until=until)
+        except UniqueViolation:  # the same one is made at this very moment
+            await self._execute(RELEASE_RANGE, hash=artifact_hash, until=until)
 
     async def delete(self, artifact_hash: ArtifactHash, now: datetime) -> None:
         await self._execute(DELETE, hash=artifact_hash, now=now)
