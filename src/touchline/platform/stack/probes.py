@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,15 +31,23 @@ class Answer:
     body: bytes
 
 
-async def ask(method: str, url: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Answer:
-    """One plain HTTP request, past any proxy."""
-    return await asyncio.to_thread(_ask, method, url, body, headers or {})
+async def ask(
+    method: str,
+    url: str,
+    body: bytes = b"",
+    headers: Mapping[str, str] | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> Answer:
+    """One plain HTTP request, past any proxy. `tls` is for a server that only knows certificates of its own."""
+    return await asyncio.to_thread(_ask, method, url, body, headers or {}, tls)
 
 
-def _ask(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-    target = urlsplit(url)
-    kind = http.client.HTTPSConnection if target.scheme == "https" else http.client.HTTPConnection
-    connection = kind(target.netloc, timeout=LIMIT.total_seconds())
+def _ask(method: str, url: str, body: bytes, headers: Mapping[str, str], tls: ssl.SSLContext | None) -> Answer:
+    target, limit = urlsplit(url), LIMIT.total_seconds()
+    if target.scheme == "https":
+        connection = http.client.HTTPSConnection(target.netloc, timeout=limit, context=tls)
+    else:
+        connection = http.client.HTTPConnection(target.netloc, timeout=limit)
     try:
         path = f"{target.path or '/'}?{target.query}" if target.query else target.path or "/"
         connection.request(method, path, body, dict(headers))
@@ -48,9 +57,9 @@ def _ask(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> Answ
         connection.close()
 
 
-def http_probe(url: str) -> Probe:
+def http_probe(url: str, headers: Mapping[str, str] | None = None) -> Probe:
     async def probe() -> None:
-        answer = await ask("GET", url)
+        answer = await ask("GET", url, headers=headers)
         if answer.status != http.HTTPStatus.OK:
             raise Unavailable(f"{url} answers {answer.status}")
 

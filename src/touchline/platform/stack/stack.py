@@ -73,10 +73,13 @@ async def run_stack(stack: Stack) -> None:
         hint = "Run it on Linux, or set the addresses of servers that run elsewhere."
         raise SetupError("the embedded stack needs Linux", why=f"this is {sys.platform}", hint=hint)
     stack.folder.create(service_user(stack.settings.service_user))
+    if objects.NAME in embedded(stack):
+        objects.require_space(stack.folder, stack.settings)
     with hold(stack.folder):
         await asyncio.to_thread(end_leftovers, stack.folder)
+        objects.remove_sockets(read_ports(stack.folder.ports))
         installation = install(stack)
-        with warded(stack.folder):
+        with warded(stack.folder, objects.sockets(installation.ports)):
             await Supervisor(stack.folder, stack.settings, plan(stack, installation)).run()
 
 
@@ -89,7 +92,8 @@ def install(stack: Stack) -> Installation:
             why="the databases in this folder were locked with the secrets in it",
             hint="Restore the file from a backup, or start with a new data folder.",
         )
-    return _installation(stack, choose_ports(folder.ports, PORTS), ensure_secrets(folder.secrets, SECRETS))
+    ports = choose_ports(folder.ports, PORTS, avoid=objects.usurped(read_ports(folder.ports)))
+    return _installation(stack, ports, ensure_secrets(folder.secrets, SECRETS))
 
 
 def installed(stack: Stack) -> Installation | None:
@@ -116,8 +120,12 @@ def plan(stack: Stack, installation: Installation) -> Plan:
 
 
 def server_parts(stack: Stack, installation: Installation) -> list[Part]:
-    elsewhere = stack.outside.addresses()
-    return [describe(installation) for name, describe in SERVERS.items() if name in stack.only - elsewhere.keys()]
+    return [describe(installation) for name, describe in SERVERS.items() if name in embedded(stack)]
+
+
+def embedded(stack: Stack) -> frozenset[str]:
+    """The servers that are ours to start."""
+    return stack.only - stack.outside.addresses().keys()
 
 
 def outside_statuses(outside: Outside) -> list[PartStatus]:

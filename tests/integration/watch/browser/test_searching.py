@@ -83,6 +83,9 @@ class Role:
         return (await self.client.get("/status")).json()
 
 
+PROOF = {"Authorization": "Bearer open sesame"}
+
+
 @asynccontextmanager
 async def role(
     folder: Path, posts: Sequence[Post], faults: Sequence[Fault] = (), **settings: Any
@@ -92,12 +95,12 @@ async def role(
         url = await stack.enter_async_context(served(Recovering(build_world(world), wall)))
         network = f"{url}/social"
         quick = {"quiet": timedelta(milliseconds=100), "asset_hosts": ()}
-        account = {"user": ACCOUNT.user, "password": SecretStr(ACCOUNT.password)}
+        account = {"user": ACCOUNT.user, "password": SecretStr(ACCOUNT.password), "token": SecretStr("open sesame")}
         given = BrowserSettings(**{"network_url": network, "query_filter": "", **quick, **account, **settings})
         app = build_app(given, folder / "session", wall)
         await stack.enter_async_context(app.router.lifespan_context(app))
         own = await stack.enter_async_context(served(app))
-        client = await stack.enter_async_context(httpx.AsyncClient(base_url=own, timeout=60))
+        client = await stack.enter_async_context(httpx.AsyncClient(base_url=own, timeout=60, headers=PROOF))
         yield Role(client, wall, network, folder / "session")
 
 
