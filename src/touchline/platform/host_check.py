@@ -59,7 +59,7 @@ class HostCheck:
             await receive()  # its beginning, without which nothing may be sent
             await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": refusal.what})
         else:
-            await _refuse(send, refusal)
+            await _refuse(send, refusal, scope.get("state", {}).get("request_id", ""))
 
     def _refusal(self, scope: Scope) -> Forbidden | None:
         pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
@@ -72,10 +72,19 @@ class HostCheck:
         return None
 
 
-async def _refuse(send: Send, error: Forbidden) -> None:
-    status, kind = surface(error).http, f"urn:touchline:problem:{error.code}"
-    document = {"type": kind, "code": error.code, "title": error.what, "detail": error.why, "status": status}
-    body = json.dumps({**document, "next": error.hint}).encode()
+async def _refuse(send: Send, error: Forbidden, request_id: str) -> None:
+    status = surface(error).http
+    document = {
+        "type": f"urn:touchline:problem:{error.code}",
+        "code": error.code,
+        "title": error.what,
+        "detail": error.why,
+        "status": status,
+        "next": error.hint,
+        "retryable": error.retryable,
+        "request_id": request_id,
+    }
+    body = json.dumps(document).encode()
     headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -150,6 +150,13 @@ async def test_an_outside_server_is_used_and_not_started(stack: RunningStack, ro
         assert [process.name() for process in find_leftovers(other.folder)] == ["postgres"]
 
 
+def test_temporary_files_of_the_parts_lie_in_the_data_folder(stack: RunningStack) -> None:
+    started = [process for process in find_leftovers(stack.folder) if process.name() != "postgres"]
+    found = {process.environ().get("TMPDIR") for process in started}
+    assert found == {str(stack.folder.temporary)}
+    assert stack.folder.temporary.is_dir()
+
+
 async def test_data_and_ports_survive_a_kill_of_everything_and_a_clean_stop_leaves_nothing(root: Path) -> None:
     outside = {*root.parents, *installed_files()}
     plan, before = StackPlan(root), modes(outside)
@@ -167,8 +174,10 @@ async def test_data_and_ports_survive_a_kill_of_everything_and_a_clean_stop_leav
         await check_all(again)
         await check_kept(where)
         assert all(path.exists() for path in sockets)
+        (again.folder.temporary / "left").touch()
         assert again.stop() == 0
         assert not find_leftovers(again.folder)
+        assert not again.folder.temporary.exists()
     assert modes(outside) == before
     assert not any(path.exists() for path in sockets)
 

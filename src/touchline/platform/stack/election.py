@@ -36,7 +36,7 @@ async def hold_first_election(weed: Path, launch: Launch, where: Master) -> None
     if (launch.folder / "data" / f"m{port}").exists():
         return
     arguments = [f"-port={port}", f"-port.grpc={grpc_port}", f"-ip={LOOPBACK}", f"-ip.bind={LOOPBACK}", "-mdir=data"]
-    command: Sequence[str] = [str(weed), "master", *arguments, *OPTIONS]
+    command: Sequence[str] = [str(weed), "-logtostderr=true", "master", *arguments, *OPTIONS]
     master = _start(Launch(command, launch.folder, launch.environment))
     try:
         with suppress(TimeoutError):

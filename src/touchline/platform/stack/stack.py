@@ -6,8 +6,10 @@ Invariant: ports, secrets and data are touched only by the one who holds the loc
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from touchline.kernel import SystemClock
@@ -17,6 +19,7 @@ from touchline.platform.endpoints import Endpoints
 
 from . import clickhouse, objects, postgres, temporal
 from .endpoints import NOTHING_OUTSIDE, Outside, resolve
+from .files import private_folder
 from .folder import DataFolder
 from .installation import Installation
 from .leftovers import end_leftovers, warded
@@ -79,8 +82,19 @@ async def run_stack(stack: Stack) -> None:
         await asyncio.to_thread(end_leftovers, stack.folder)
         objects.remove_sockets(read_ports(stack.folder.ports))
         installation = install(stack)
-        with warded(stack.folder, objects.sockets(installation.ports)):
+        with _temporary(stack.folder), warded(stack.folder, objects.sockets(installation.ports)):
             await Supervisor(stack.folder, stack.settings, plan(stack, installation)).run()
+
+
+@contextmanager
+def _temporary(folder: DataFolder) -> Generator[None]:
+    """Empty at the start, whatever a killed one left, and gone at the end."""
+    shutil.rmtree(folder.temporary, ignore_errors=True)
+    private_folder(folder.temporary)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder.temporary, ignore_errors=True)
 
 
 def install(stack: Stack) -> Installation:
