@@ -5,6 +5,7 @@ Its leases are short enough that a death is noticed soon.
 
 from __future__ import annotations
 
+import asyncio
 import compileall
 import subprocess
 import sys
@@ -95,6 +96,10 @@ class Product:
         """Takes objects away behind the product's back."""
         async with self._store() as store:
             await store.delete_prefix(prefix)
+
+    async def delete(self, artifact_hash: str) -> None:
+        document = "mutation ($hash: String!) { deleteVod(artifactHash: $hash) { __typename } }"
+        await asyncio.to_thread(self.graphql, document, hash=artifact_hash)
 
     def _store(self) -> ObjectStore:
         return ObjectStore(read_endpoints(self.installation.folder, NOTHING_OUTSIDE).objects, ObjectsSettings())

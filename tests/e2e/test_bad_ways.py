@@ -19,7 +19,7 @@ from touchline.apps.uploading.parts import PARALLEL, TRIES, TRIES_WHEN_REFUSED
 from touchline.apps.uploading.patience import Waits
 from touchline.apps.uploading.session import SILENCE_S
 from touchline.apps.uploading.transfer import Transfer
-from touchline.apps.uploading.upload import Upload
+from touchline.apps.uploading.upload import FileChanged, Upload
 from touchline.kernel.errors import SetupError, Unavailable
 
 PART_BYTES = 20 * 1024**2
@@ -131,3 +131,28 @@ async def test_a_store_that_nobody_reaches(product: Product, token: str, tmp_pat
         transfer = Transfer(UploadApi(gateway), store, upload, lambda text: None, WAITS)
         with pytest.raises(Unavailable, match=r"cannot be reached: http://.* did not take part \d \(ConnectError\)"):
             await transfer.run(product.url)
+
+
+async def test_a_file_that_changes_on_the_way_is_refused_and_nothing_of_it_stays(
+    product: Product, token: str, tmp_path: Path
+) -> None:
+    path, sent = never_taken(tmp_path, parts=2), list[str]()
+
+    def change(request: Request) -> Answer | None:
+        if request.method == "PUT":
+            sent.append(request.url)
+            with path.open("r+b") as file:
+                file.write(b"another beginning")
+        return None
+
+    with running_proxy(change) as proxy:
+        async with way(product, token, path, proxy.url) as bad:
+            with pytest.raises(FileChanged, match="somebody wrote to it"):
+                await bad.go()
+    assert sent
+    assert not [request for request in proxy.passed if b"completeVodUpload" in request.body]
+    [left] = product.rows(
+        "SELECT a.status, a.error_code, m.upload_id FROM serve.artifacts a LEFT JOIN serve.multiparts m "
+        "USING (tenant_id, artifact_hash) ORDER BY a.created_at DESC LIMIT 1"
+    )
+    assert (left["status"], left["error_code"], left["upload_id"]) == ("failed", "upload_aborted", None)

@@ -7,12 +7,13 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from uuid import UUID
 
 import av
 import pytest
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
-from playwright.async_api import Page, expect
+from playwright.async_api import BrowserContext, Page, expect
 
 from tests.e2e.browsing import drop, open_library, row, wait_until_ready, watch
 from tests.e2e.product import Product
@@ -158,3 +159,29 @@ async def test_what_was_deleted_cannot_be_watched_until_that_is_undone(
     await expect(row(page, "Second half")).to_have_count(0)
     await page.goto(done["url"])
     await page.get_by_text("There is no such video").wait_for()
+
+
+async def test_a_video_whose_file_is_lost_says_so(product: Product, signed_in: BrowserContext, studio: Studio) -> None:
+    """To whoever watches, by `scan` and by `doctor`, every time; and nothing else breaks."""
+    code, done = await asyncio.to_thread(product.upload, str(studio.make(MP4)), "--title", "Lost")
+    assert code == 0, done
+    page = await signed_in.new_page()  # of its own: a browser complains of every answer that refuses
+    await page.goto(done["url"])
+    assert await watch(page, seconds=1, frames=10) > 100
+    for kind in ("original", "proxy"):
+        await product.lose(f"videos/{kind}/{UUID(done['artifact_hash'])}")
+    await page.reload()
+    alert = page.get_by_role("alert")
+    await expect(alert).to_contain_text("The file of this video is gone")
+    await expect(alert).to_contain_text("Tell whoever runs this server")
+    await page.close()
+
+    scans = [await asyncio.to_thread(product.installation.run, "scan") for _ in range(2)]
+    assert [done["artifact_hash"] in report["missing"] for _, report in scans] == [True, True]
+    code, findings = await asyncio.to_thread(product.installation.run, "doctor")
+    assert code == 8
+    [files] = [finding for finding in findings if finding["check"] == "files"]
+    assert (files["level"], files["what"]) == ("fail", "files of videos are gone")
+    assert "touchline scan" in files["mend"]
+    await product.delete(done["artifact_hash"])
+    assert done["artifact_hash"] not in (await asyncio.to_thread(product.installation.run, "scan"))[1]["missing"]

@@ -46,9 +46,13 @@ ALLOWED = {
     "serve/registry/service.py": {"find registered uploads without an artifact"},
     "serve/retention/originals.py": {"find originals to purge"},
     "serve/retention/service.py": {"find artifacts to purge", "find uploads that are over their time"},
-    "serve/scanner/absence.py": {"find artifacts whose original should be there"},
+    "serve/scanner/absence.py": {
+        "count missing originals",
+        "find artifacts whose original should be there",
+        "sample artifacts whose files should be there",
+    },
     "serve/scanner/service.py": {"count missing originals", "find artifacts of objects"},
-    "serve/uploads/worker.py": {"find uploads that are due"},
+    "serve/uploads/worker.py": {"find the owners of open uploads", "find uploads that are due"},
     "watch/showing/observing.py": {"observe watched goals"},
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uvicorn
+from pydantic import SecretStr
 
 from touchline.kernel import SystemClock
 from touchline.watch.browser.app import build_app
@@ -14,7 +15,8 @@ from .settings import Loaded
 
 async def run_browser(loaded: Loaded) -> None:
     settings, folder = wiring.browser_settings(loaded), wiring.data_folder(loaded).root / "browser"
-    app = build_app(settings, folder, SystemClock())
+    known = settings.model_copy(update={"token": SecretStr(wiring.browser_token(loaded))})
+    app = build_app(known, folder, SystemClock())
     server = Server(
         uvicorn.Config(
             app, host=settings.host, port=settings.port, log_config=None, access_log=False, server_header=False

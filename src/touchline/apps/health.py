@@ -18,6 +18,7 @@ import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from touchline.kernel.errors import Misconfigured
+from touchline.platform.host_check import HostCheck
 
 from .running import Server
 
@@ -31,7 +32,9 @@ logger = logging.getLogger(__name__)
 async def answering(host: str, port: int, check: Callable[[], Awaitable[object]]) -> AsyncGenerator[None]:
     """`/health/live`, `/health/ready` and `/metrics`, as long as the block runs. Ready means that the check passes."""
     with _listening(host, port) as listener:
-        server = Server(uvicorn.Config(HealthApp(check), log_config=None, access_log=False, lifespan="off"))
+        server = Server(
+            uvicorn.Config(HostCheck(HealthApp(check), [host]), log_config=None, access_log=False, lifespan="off")
+        )
         running = asyncio.create_task(server.serve([listener]))
         try:
             yield

@@ -32,7 +32,6 @@ from touchline.watch.discovery.activities import DiscoveryActivities
 from touchline.watch.discovery.canary import Canary
 from touchline.watch.discovery.client import SearchClient
 from touchline.watch.discovery.service import Discovery
-from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.downloads.activities import DownloadActivities, Means
 from touchline.watch.downloads.sources import open_sources
 from touchline.watch.feed.budget import Budget
@@ -83,7 +82,7 @@ async def run_watch(loaded: Loaded) -> None:
 
 
 async def _watch(loaded: Loaded, parts: Parts, client: Client, stop: asyncio.Event) -> None:
-    settings, discovery = loaded.settings, _discovery(loaded)
+    settings, discovery = loaded.settings, wiring.discovery_settings(loaded)
     archive = ArchiveActivities(parts.ground, settings.watch, client)
     search = SearchClient(discovery, parts.http)
     activities = activities_of(
@@ -157,11 +156,6 @@ def _aliases(parts: Parts, settings: Settings) -> AliasMaker:
 def _downloads(parts: Parts, settings: Settings, client: Client) -> DownloadActivities:
     means = Means(parts.sandbox, parts.scratch, open_sources(settings.downloads), parts.validator, client)
     return DownloadActivities(parts.ground, means, settings.downloads, settings.watch)
-
-
-def _discovery(loaded: Loaded) -> DiscoverySettings:
-    """With the browser role of this machine, unless another one is set."""
-    return loaded.settings.discovery.model_copy(update={"browser_url": wiring.browser_url(loaded)})
 
 
 def _resuming(archive: ArchiveActivities) -> Callable[[], Awaitable[bool]]:

@@ -17,6 +17,7 @@ from touchline.platform.temporal.client import connect
 from touchline.watch import operations
 from touchline.watch.browser.session import import_cookies
 from touchline.watch.discovery.queries import search_state
+from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.feed.queries import budget_left, last_check
 from touchline.watch.ingest.messages import IngestInput, IngestResult
 
@@ -87,15 +88,16 @@ async def status(loaded: Loaded) -> dict[str, Any]:
         "search works": search.works if search else None,
         "search looked at": search.checked_at if search else None,
         "search failure": search.failure if search else None,
-        **await _browser(wiring.browser_url(loaded)),
-        "Temporal's page": wiring.endpoints(loaded).temporal.ui_url,
+        **await _browser(wiring.discovery_settings(loaded)),
+        "Temporal's page": wiring.temporal_page(loaded),
     }
 
 
-async def _browser(url: str) -> dict[str, Any]:
+async def _browser(settings: DiscoverySettings) -> dict[str, Any]:
+    proof = {"Authorization": f"Bearer {settings.browser_token.get_secret_value()}"}
     try:
-        async with httpx.AsyncClient(trust_env=False, timeout=ANSWER_S) as client:
-            document = (await client.get(f"{url}/status")).raise_for_status().json()
+        async with httpx.AsyncClient(trust_env=False, timeout=ANSWER_S, headers=proof) as client:
+            document = (await client.get(f"{settings.browser_url}/status")).raise_for_status().json()
     except httpx.HTTPError as error:
         return {"browser": f"does not answer ({type(error).__name__})"}
     return {

@@ -5,6 +5,7 @@ Invariant: an address that is set is used from outside; everything else is found
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from touchline.platform.endpoints import (
     TemporalEndpoint,
 )
 from touchline.platform.postgres.database import Database
+from touchline.platform.stack import temporal
 from touchline.platform.stack.endpoints import Outside, read_endpoints
 from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.ports import read_ports
@@ -28,6 +30,7 @@ from touchline.platform.stack.secrets import read_secrets
 from touchline.platform.stack.stack import BROWSER_PORT, CLUSTER_SECRET, GATEWAY_PORT, WATCH_PORT, WORKER_PORT
 from touchline.process.queue.settings import WorkerSettings
 from touchline.watch.browser.settings import BrowserSettings
+from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.settings import WatchSettings
 
 from .settings import Loaded, Settings
@@ -91,6 +94,27 @@ def browser_url(loaded: Loaded) -> str:
     return loaded.settings.discovery.browser_url or f"http://{browser.host}:{browser.port}"
 
 
+def discovery_settings(loaded: Loaded) -> DiscoverySettings:
+    """With the browser role of this machine, unless another one is set."""
+    given = loaded.settings.discovery
+    token = given.browser_token if given.browser_token.get_secret_value() else SecretStr(browser_token(loaded))
+    return given.model_copy(update={"browser_url": browser_url(loaded), "browser_token": token})
+
+
+def browser_token(loaded: Loaded) -> str:
+    """Where `browser.token` is not set: the same on all machines that share the cluster secret."""
+    if given := loaded.settings.browser.token.get_secret_value():
+        return given
+    return hmac.digest(cluster_secret(loaded).encode(), b"touchline.browser.v1", "sha256").hex()
+
+
+def temporal_page(loaded: Loaded) -> str | None:
+    """The page of the embedded Temporal, where the settings want one."""
+    if loaded.settings.temporal.address or not loaded.settings.stack.temporal_page:
+        return None
+    return temporal.page_url(read_ports(data_folder(loaded).ports))
+
+
 def _chosen_port(loaded: Loaded, name: str) -> int:
     """For this data folder; 0 when no start has chosen one."""
     return read_ports(data_folder(loaded).ports).get(name, 0)
@@ -146,7 +170,7 @@ def _outside_objects(settings: Settings) -> ObjectsEndpoint | None:
 
 def _outside_temporal(settings: Settings) -> TemporalEndpoint | None:
     given = settings.temporal
-    return TemporalEndpoint(given.address, given.namespace, None) if given.address else None
+    return TemporalEndpoint(given.address, given.namespace) if given.address else None
 
 
 def _outside_clickhouse(settings: Settings) -> ClickHouseEndpoint | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from pydantic import field_validator
 
@@ -22,6 +23,10 @@ class GatewaySettings(Section):
 
     public_url: str = ""
     """How people reach the gateway, like `https://video.example.org`. Without it: the host and port, by http."""
+
+    hosts: tuple[str, ...] = ()
+    """Other names under which requests may come, like the one that a proxy asks for. Addresses, `localhost` and the
+    name in `public_url` are known; what comes under another name is refused, since any web page can lead one here."""
 
     max_body: ByteSize = ByteSize(1024 * 1024)
     """The largest request body that is read. Uploads do not pass here: they go to the object store."""
@@ -45,6 +50,11 @@ class GatewaySettings(Section):
     @property
     def base_url(self) -> str:
         return self.public_url or f"http://{_bracketed(self.host)}:{self.port}"
+
+    @property
+    def host_names(self) -> frozenset[str]:
+        own = urlsplit(self.base_url).hostname
+        return frozenset({*self.hosts, *([own] if own else []), self.host})
 
     @property
     def secure(self) -> bool:

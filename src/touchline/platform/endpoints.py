@@ -31,7 +31,6 @@ class ObjectsEndpoint:
 class TemporalEndpoint:
     address: str
     namespace: str
-    ui_url: str | None
 
 
 @dataclass(frozen=True, slots=True)

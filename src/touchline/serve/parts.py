@@ -27,7 +27,7 @@ from .retention.originals import OriginalPurger, PurgeConfirmations
 from .retention.service import Expiry, PurgeCaller
 from .uploads.completion import Completion
 from .uploads.service import UploadService
-from .uploads.worker import UploadOwner
+from .uploads.worker import OpenUploads, UploadOwner
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
@@ -39,6 +39,7 @@ class ServeParts:
     artifacts: ArtifactService
     uploads: UploadService
     owner: UploadOwner
+    open_uploads: OpenUploads
     playback: PlaybackService
     nodes: NodeService
     handlers: tuple[Handler, ...]
@@ -53,6 +54,7 @@ async def serve_parts(environment: Environment, client: RpcClient) -> AsyncGener
     clips, nodes = ClipService(database, settings, clock), NodeService(database, settings, clock)
     completion = Completion(environment)
     uploads, owner = UploadService(environment, completion), UploadOwner(environment, completion)
+    open_uploads = OpenUploads(environment)
     try:
         yield ServeParts(
             registry=registry,
@@ -60,11 +62,13 @@ async def serve_parts(environment: Environment, client: RpcClient) -> AsyncGener
             artifacts=ArtifactService(environment),
             uploads=uploads,
             owner=owner,
+            open_uploads=open_uploads,
             playback=PlaybackService(database),
             nodes=nodes,
             handlers=(VideoEvents(settings.retention, clock), PurgeConfirmations(clock)),
             tasks=(
                 Task("end uploads", MINUTE, owner.run_pass),
+                Task("look through open uploads", MINUTE, open_uploads.run_pass),
                 Task("end registered uploads without an artifact", MINUTE, registry.end_unplaced),
                 Task("delete expired uploads", HOUR, Expiry(database, settings, clock).run_pass),
                 Task("purge originals", HOUR, OriginalPurger(database, environment.objects, settings, clock).run_pass),

@@ -91,7 +91,7 @@ async def _history(client: Client, workflow_id: str) -> Any:
 
 def _unknown_or_away(error: RPCError, workflow_id: str) -> TouchlineError:
     if error.status is RPCStatusCode.NOT_FOUND:
-        hint = "Temporal's page lists what ran; its address is in `touchline status`."
+        hint = "Temporal's page lists what ran; the setting `stack.temporal_page` switches it on."
         return NotFound(f"there is no workflow {workflow_id}", hint=hint)
     return Unavailable("the Temporal server failed", why=error.message)
 

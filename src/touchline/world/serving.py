@@ -16,6 +16,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from touchline.kernel.errors import SetupError
+from touchline.platform.host_check import HostCheck
 
 HOST = "127.0.0.1"
 LAST_REQUESTS_S = 1
@@ -42,7 +43,7 @@ class Serving:
 
     def __init__(self, app: ASGIApp, port: int = 0) -> None:
         config = uvicorn.Config(
-            app,
+            HostCheck(app, pages=True),  # it has pages of its own, and no secrets
             log_config=None,
             log_level="critical",  # what breaks off here does so on purpose
             access_log=False,

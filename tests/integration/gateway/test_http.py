@@ -291,8 +291,10 @@ async def test_metrics_are_for_this_machine_and_for_operators(world: World) -> N
         text = (await here.client.get("/metrics")).text
         assert 'touchline_http_requests_total{method="GET",route="unmatched",status="404"}' in text
         assert "stranger" not in text
-        for headers in ({"X-Forwarded-For": "192.0.2.1"}, {"Host": "rebound.example:4000"}):
-            is_problem(await here.client.get("/metrics", headers=headers), 401, "unauthenticated")
+        is_problem(await here.client.get("/metrics", headers={"X-Forwarded-For": "192.0.2.1"}), 401, "unauthenticated")
+        rebound = await here.client.get("/metrics", headers={"Host": "rebound.example:4000"})
+        assert is_problem(rebound, 403, "forbidden")["title"] == "this name is not ours"
+        assert rebound.headers["X-Content-Type-Options"] == "nosniff"
     async with serving(world, peer="192.0.2.1") as elsewhere:
         is_problem(await elsewhere.client.get("/metrics"), 401, "unauthenticated")
         admin = await elsewhere.api_token(Role.ADMIN, Scope.READ)

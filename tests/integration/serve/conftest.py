@@ -16,6 +16,7 @@ import pytest
 from touchline.contracts.events import Event, Payload
 from touchline.contracts.settings import ByteSize
 from touchline.kernel import ManualClock, Principal, Role, TenantId, UserId, uuid7
+from touchline.kernel.ids import ArtifactHash
 from touchline.media.sandbox import Sandbox
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.objects.store import ObjectStore
@@ -33,6 +34,7 @@ from touchline.serve.registry.client import RegistryClient
 from touchline.serve.registry.model import NewUpload, Record, Upload
 from touchline.serve.registry.store import RegistryStore
 from touchline.serve.settings import ServeSettings
+from touchline.serve.uploads.store import MultipartStore
 
 from .videos import video
 
@@ -80,6 +82,13 @@ class World:
         [address] = await self.artifacts.presign_parts(caller or self.ours, artifact_hash, [number])
         async with httpx.AsyncClient(trust_env=False) as browser:
             return (await browser.put(address.url, content=data)).raise_for_status()
+
+    async def send_otherwise(self, artifact_hash: str, number: int, data: bytes) -> None:
+        """A part past its address, as the store's own keys allow."""
+        async with self.environment.database.transaction(self.ours) as transaction:
+            found = await MultipartStore(transaction).find(ArtifactHash(artifact_hash))
+        assert found
+        await self.environment.objects.uploads.send_part(found.upload, number, data)
 
     async def uploaded(self, data: bytes = b"", **request: Any) -> Upload:
         """Everything sent, nothing completed."""
@@ -141,6 +150,10 @@ class World:
 
     def later(self, **by: float) -> None:
         self.clock.advance(timedelta(**by))
+
+    def until(self, moment: datetime) -> None:
+        """For what the store says by its own clock, which is the machine's."""
+        self.clock.advance(moment - self.clock.now())
 
 
 @asynccontextmanager

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from tests.integration.platform.objects.relay import relayed
 from touchline.contracts.tenants import Owner
 from touchline.gateway.auth.model import COMMAND_LINE
 from touchline.gateway.auth.owners import TenantOwners
@@ -18,6 +19,7 @@ from touchline.kernel import SystemClock, TenantId, UserId
 from touchline.kernel.errors import Unavailable
 from touchline.kernel.ids import ArtifactHash, artifact_hash, video_id
 from touchline.platform.endpoints import PostgresEndpoint
+from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.serve.artifacts import changes
@@ -60,6 +62,10 @@ class Bucket:
     async def put(self, key: str, data: bytes = b"a video", tenant: str | None = "north") -> None:
         metadata = {"tenant": tenant} if tenant else None
         await self.objects.put_new(key, data, metadata=metadata)
+
+    async def delete(self, wanted: str) -> None:
+        async with self.database.transaction(NORTH.tenant_id) as transaction:
+            await changes.delete(transaction, ArtifactHash(wanted), SystemClock().now())
 
     async def keys(self) -> list[str]:
         return [each.key for each in (await self.objects.list("")).objects]
@@ -262,6 +268,38 @@ async def test_an_original_that_vanished_is_reported_once_and_when_it_is_back(bu
     await bucket.put(home)
     assert (await bucket.scan()).returned == 1
     assert (await bucket.told(gone))[-1][0] == "artifact.original_returned"
+
+
+async def test_what_is_gone_is_said_by_every_pass_until_it_is_back_or_deleted(bucket: Bucket) -> None:
+    homes = dict(sorted(_home() for _ in range(3)))
+    for home in homes.values():
+        await bucket.put(home)
+    await bucket.scan()
+    (first, first_home), (second, second_home), _ = homes.items()
+    for home in (first_home, second_home):
+        await bucket.objects.delete(home)
+    reports = [await bucket.scan() for _ in range(3)]
+    assert [report.vanished_count for report in reports] == [2, 0, 0], "the news is told once"
+    assert [(report.missing, report.missing_count) for report in reports] == [([first, second], 2)] * 3
+    await bucket.put(first_home)
+    assert [(await bucket.scan()).missing for _ in range(2)] == [[second]] * 2
+    await bucket.delete(second)
+    assert (await bucket.scan()).missing_count == 0
+
+
+async def test_a_file_that_is_listed_and_cannot_be_read_is_reported(bucket: Bucket) -> None:
+    """As by a store that lost its disk and kept its directory."""
+    home, endpoint = _home()[1], bucket.objects._s3._endpoint
+    await bucket.put(home)
+    assert (await bucket.scan()).unreadable == []
+    async with (
+        relayed(endpoint) as relay,
+        ObjectStore(relay.endpoint, ObjectsSettings(retries=0)) as broken,
+    ):
+        relay.refuse = f"GET /{endpoint.bucket}/{home}".encode()
+        report = await replace(bucket, objects=broken).scan()
+    assert (report.unreadable, report.missing_count, report.known) == ([home], 0, 1)
+    assert (await bucket.scan()).unreadable == []
 
 
 async def test_a_store_that_is_away_is_no_absence(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -69,7 +69,9 @@ async def test_wrong_parts_are_named_and_mended(world: World) -> None:
     with pytest.raises(InvalidInput, match="missing: 1, 2"):
         await world.artifacts.complete_upload(world.ours, artifact_hash)
     await world.send_part(artifact_hash, 2, last)
-    await world.send_part(artifact_hash, 1, first[:-1])
+    with pytest.raises(httpx.HTTPStatusError):
+        await world.send_part(artifact_hash, 1, first[:-1])
+    await world.send_otherwise(artifact_hash, 1, first[:-1])
     with pytest.raises(InvalidInput, match="wrong size: 1") as caught:
         await world.artifacts.complete_upload(world.ours, artifact_hash)
     assert caught.value.field == "parts"
@@ -218,7 +220,7 @@ async def test_a_sender_who_stops_frees_the_parts(world: World) -> None:
     assert states[0] == states[1]
     assert (await world.open_uploads(), await world.rows("multiparts")) == (0, 0)
     async with httpx.AsyncClient(trust_env=False) as browser:
-        assert (await browser.put(address.url, content=b"late")).status_code == httpx.codes.NOT_FOUND
+        assert (await browser.put(address.url, content=video())).status_code == httpx.codes.NOT_FOUND
     for call in (
         world.artifacts.presign_parts(world.ours, upload.artifact_hash, [1]),
         world.artifacts.list_parts(world.ours, upload.artifact_hash),
@@ -303,3 +305,35 @@ async def test_what_was_begun_and_not_noted_is_ended_in_the_end(world: World) ->
     assert await world.open_uploads() == 2
     await world.artifacts.complete_upload(world.ours, upload.artifact_hash)
     assert await world.open_uploads() == 0
+
+
+async def test_an_upload_that_nobody_knows_is_freed_when_its_time_is_over(world: World) -> None:
+    uploads = world.environment.objects.uploads
+    known, stray = await world.uploaded(), await uploads.begin("videos/original/of-nobody/master.mp4")
+    elsewhere = await uploads.begin("renditions/1")
+    await uploads.send_part(stray, 1, b"bytes that nobody counts")
+    world.until(datetime.now(UTC))
+    assert await world.parts.open_uploads.run_pass() is False
+    assert await world.open_uploads() == 3, "whoever began them may still note it"
+    world.later(hours=25)
+    await world.artifacts.presign_parts(world.ours, known.artifact_hash, [1])
+    assert await world.parts.open_uploads.run_pass() is False
+    assert [upload.key for upload in (await uploads.list()).uploads] == [original(known)]
+    for gone in (stray, elsewhere):
+        with pytest.raises(NotFound):
+            await uploads.parts(gone)
+
+
+async def test_a_part_that_is_sent_over_and_over_ends_its_upload_and_is_freed(world: World) -> None:
+    upload = await world.create(b"1")
+    for _ in range(13):
+        await world.send_part(upload.artifact_hash, 1, b"1")
+    await world.parts.open_uploads.run_pass()
+    assert await world.status(upload) is Status.UPLOADING, "answers get lost"
+    await world.send_part(upload.artifact_hash, 1, b"1")
+    await world.parts.open_uploads.run_pass()
+    artifact = await world.artifact(upload)
+    assert (artifact.status, artifact.reason and artifact.reason.code) == (Status.FAILED, "upload_overfilled")
+    assert (await world.open_uploads(), await world.rows("multiparts"), await world.stored_keys()) == (0, 0, [])
+    with pytest.raises(Conflict, match="has failed"):
+        await world.artifacts.complete_upload(world.ours, upload.artifact_hash)

@@ -43,8 +43,21 @@ async def test_before_the_first_start_nothing_is_wrong_and_nothing_is_made(root:
 async def test_a_running_stack_is_asked_part_by_part(running: RunningStack) -> None:
     stack = Stack(running.folder, SETTINGS)
     found = await findings(stack)
-    assert {finding.level for finding in found.values()} == {Level.OK}
+    assert {name for name, finding in found.items() if finding.level is not Level.OK} == {"temporal access"}
     assert {"postgres", "temporal"} <= found.keys()
+
+
+async def test_who_can_use_temporal_is_said_plainly(running: RunningStack) -> None:
+    found = await findings(Stack(running.folder, SETTINGS))
+    assert found["temporal access"].what == "every user of this machine can read, start and end workflows"
+    assert "temporal.address" in found["temporal access"].mend
+    elsewhere = Outside(temporal=running.endpoints.temporal)
+    assert "temporal access" not in await findings(Stack(running.folder, SETTINGS, elsewhere))
+
+
+async def test_too_little_room_for_the_object_store_is_a_failure(root: Path) -> None:
+    found = await findings(Stack(DataFolder(root), StackSettings.model_validate({"objects_free_space": "1000PB"})))
+    assert (found["disk"].level, found["disk"].what) == (Level.FAIL, "not enough disk space")
 
 
 async def test_a_part_that_hangs_is_found(running: RunningStack) -> None:
@@ -79,7 +92,7 @@ async def test_outside_parts_are_asked_as_well(running: RunningStack) -> None:
     postgres = replace(where.postgres, app_url=where.postgres.app_url.replace("touchline_app", "stranger"))
     nowhere = Outside(
         postgres=postgres,
-        temporal=TemporalEndpoint("127.0.0.1:1", "default", None),
+        temporal=TemporalEndpoint("127.0.0.1:1", "default"),
         objects=ObjectsEndpoint("http://127.0.0.1:1", "bucket", "us-east-1", "key", "secret"),
         clickhouse=ClickHouseEndpoint("http://127.0.0.1:1", "default", "user", "password"),
     )

@@ -24,9 +24,9 @@ from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEndpoint
 from touchline.platform.postgres.roles import DOOR_ROLES, LOGIN_ROLES
+from touchline.platform.stack import objects
 from touchline.platform.stack.endpoints import Outside
 from touchline.platform.stack.leftovers import find_leftovers
-from touchline.platform.stack.objects import SERVICES, SOCKET
 from touchline.platform.stack.ports import read_ports
 from touchline.platform.stack.programs import installed_postgres, program
 from touchline.platform.stack.secrets import read_secrets
@@ -150,23 +150,34 @@ async def test_an_outside_server_is_used_and_not_started(stack: RunningStack, ro
         assert [process.name() for process in find_leftovers(other.folder)] == ["postgres"]
 
 
+def test_temporary_files_of_the_parts_lie_in_the_data_folder(stack: RunningStack) -> None:
+    started = [process for process in find_leftovers(stack.folder) if process.name() != "postgres"]
+    found = {process.environ().get("TMPDIR") for process in started}
+    assert found == {str(stack.folder.temporary)}
+    assert stack.folder.temporary.is_dir()
+
+
 async def test_data_and_ports_survive_a_kill_of_everything_and_a_clean_stop_leaves_nothing(root: Path) -> None:
     outside = {*root.parents, *installed_files()}
     plan, before = StackPlan(root), modes(outside)
     with running_stack(plan) as stack:
         where, ports = stack.endpoints, read_ports(stack.folder.ports)
         await keep(where)
+        sockets = objects.sockets(ports)
+        assert all(path.exists() for path in sockets), "it talks to itself, and leaves us no choice where"
         stack.kill()
         assert not find_leftovers(stack.folder)
+        eventually(lambda: not any(path.exists() for path in sockets))
     with running_stack(plan) as again:
         assert read_ports(again.folder.ports) == ports
         assert again.endpoints == where
         await check_all(again)
         await check_kept(where)
-        sockets = [Path(SOCKET.format(service=name, port=ports[f"{key}_grpc"])) for key, name in SERVICES.items()]
-        assert any(path.exists() for path in sockets)
+        assert all(path.exists() for path in sockets)
+        (again.folder.temporary / "left").touch()
         assert again.stop() == 0
         assert not find_leftovers(again.folder)
+        assert not again.folder.temporary.exists()
     assert modes(outside) == before
     assert not any(path.exists() for path in sockets)
 

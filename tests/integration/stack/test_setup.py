@@ -69,6 +69,14 @@ def test_a_folder_with_other_things_in_it_is_refused(tmp_path: Path) -> None:
     assert complaint(StackPlan(tmp_path, only={"postgres"})).startswith("misconfigured: ")
 
 
+def test_a_disk_without_room_for_the_object_store_is_said_at_once(root: Path) -> None:
+    told = complaint(StackPlan(root, settings={"objects_free_space": "1000PB"}))
+    assert told.startswith("setup: not enough disk space")
+    assert str(root) in told
+    assert "Free some space" in told
+    assert not (root / "postgres").exists()
+
+
 if os.geteuid() == 0:
 
     def test_a_folder_that_the_service_user_cannot_reach_is_said_and_not_opened(tmp_path: Path) -> None:

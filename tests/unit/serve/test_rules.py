@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from touchline.contracts.events.artifacts import ArtifactType
 from touchline.contracts.settings import ByteSize
@@ -13,13 +15,15 @@ from touchline.kernel.errors import Conflict, Defect, InvalidInput, LimitExceede
 from touchline.kernel.ids import new_artifact_hash, new_internal_name
 from touchline.media import errors as media
 from touchline.platform.objects.model import PartPlan
+from touchline.platform.objects.rules import LARGEST_OBJECT_BYTES, part_plan
+from touchline.platform.objects.rules import MEBIBYTE as MIB
 from touchline.serve.artifacts.model import NO_RUN, Artifact, Reason, Status
 from touchline.serve.artifacts.rules import existing, lifecycle
 from touchline.serve.registry import rules as registry
 from touchline.serve.registry.model import NewUpload, Usage
 from touchline.serve.settings import ServeSettings
 from touchline.serve.uploads import rules as uploads
-from touchline.serve.uploads.rules import Step
+from touchline.serve.uploads.rules import Step, is_orphan, is_overfilled
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
 SETTINGS = ServeSettings(largest_upload=ByteSize(1000), stored_quota=ByteSize(5000), concurrent_uploads=3)
@@ -161,3 +165,23 @@ def test_deleted_is_unknown() -> None:
             existing(found, ARTIFACT.artifact_hash)
         answers.append(f"{type(caught.value)} {caught.value}")
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "stored_bytes", "overfilled"),
+    [(1, 13, False), (1, 14, True), (100, 1300, False), (100, 1301, True), (25 * MIB, 275 * MIB, False)],
+)
+def test_a_part_may_be_sent_again_but_not_for_ever(size_bytes: int, stored_bytes: int, overfilled: bool) -> None:
+    assert is_overfilled(part_plan(size_bytes), stored_bytes) is overfilled
+
+
+@given(st.integers(1, LARGEST_OBJECT_BYTES))
+def test_a_sender_who_repeats_each_part_once_is_never_stopped(size_bytes: int) -> None:
+    assert not is_overfilled(part_plan(size_bytes), 2 * size_bytes)
+
+
+def test_an_upload_is_nobodys_only_when_its_time_is_over() -> None:
+    now = datetime(2026, 3, 31, tzinfo=UTC)
+    assert not is_orphan(now - timedelta(days=1), now, timedelta(days=1))
+    assert is_orphan(now - timedelta(days=1, seconds=1), now, timedelta(days=1))
+    assert not is_orphan(now + timedelta(days=1), now, timedelta(days=1)), "a store's clock may be ahead"

@@ -2,11 +2,24 @@
 import type { Problem } from "../kernel/problem";
 import type { SourceFailure } from "./source";
 
+const GONE: Problem = {
+  code: "not_found",
+  message: "The file of this video is gone",
+  hint: "The store no longer has it. Tell whoever runs this server: it may be in a backup.",
+};
+
 export const PROBLEMS: Record<SourceFailure, Problem> = {
   expired: {
-    code: "not_found",
+    code: "forbidden",
     message: "The video does not answer any more",
-    hint: "It may have been deleted. Try again, or reload the page.",
+    hint: "Try again, or reload the page.",
+  },
+  missing: GONE, // also at a new address
+  gone: GONE,
+  unreadable: {
+    code: "unavailable",
+    message: "The file of this video cannot be read",
+    hint: "Its store fails to answer. Try again later, or tell whoever runs this server.",
   },
   network: {
     code: "unreachable",

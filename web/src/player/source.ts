@@ -3,8 +3,12 @@ import workerPath from "hls.js/dist/hls.worker.js?url";
 import type Hls from "hls.js";
 import { leadOf } from "./start";
 
-/** `expired`: the signed address does not answer any more. `unsupported`: this browser cannot play it at all. */
-export type SourceFailure = "expired" | "network" | "media" | "unsupported";
+/**
+ * `expired`: the signed address does not answer any more. `missing`: nothing is there; the video may be deleted, or
+ * replaced. `gone`: its file is lost, whatever the address. `unreadable`: the store fails to read it. `unsupported`:
+ * this browser cannot play it at all.
+ */
+export type SourceFailure = "expired" | "missing" | "gone" | "unreadable" | "network" | "media" | "unsupported";
 
 export interface Source {
   readonly manifestUrl: string;
@@ -15,8 +19,19 @@ export interface Source {
   onFailure(failure: SourceFailure): void;
 }
 
-const REFUSALS = new Set([401, 403, 404, 410]);
+const FAILURES = new Map<number, SourceFailure>([
+  [401, "expired"],
+  [403, "expired"],
+  [404, "missing"],
+  [410, "gone"],
+]);
+const SERVER_FAILURE = 500;
 const RECOVERY_PAUSE_MS = 10_000;
+
+/** What an answer says that cannot be played; null when it says nothing. */
+export function failureOf(status: number): SourceFailure | null {
+  return status >= SERVER_FAILURE ? "unreadable" : (FAILURES.get(status) ?? null);
+}
 
 export async function attachSource(element: HTMLVideoElement, source: Source, ends: AbortSignal): Promise<void> {
   // The whole of it: the light build plays neither sound from a stream of its own nor captions.
@@ -51,18 +66,20 @@ function attachHls(element: HTMLVideoElement, source: Source, ends: AbortSignal,
     player.stopLoad();
     source.onFailure(failure);
   };
-  player.on(HlsPlayer.Events.ERROR, (_name, { fatal, type, response }) => {
+  const recover = () => {
     const isRecent = performance.now() - recoveredAt < RECOVERY_PAUSE_MS;
-    if (REFUSALS.has(response?.code ?? 0)) {
-      fail("expired"); // hls.js would ask again and again, but who is refused needs another address
-    } else if (fatal && type === HlsPlayer.ErrorTypes.NETWORK_ERROR) {
-      fail("network");
-    } else if (fatal && type === HlsPlayer.ErrorTypes.MEDIA_ERROR && !isRecent) {
-      recoveredAt = performance.now();
-      player.recoverMediaError();
-    } else if (fatal) {
-      fail("media");
-    }
+    recoveredAt = performance.now();
+    if (isRecent) fail("media");
+    else player.recoverMediaError();
+  };
+  player.on(HlsPlayer.Events.ERROR, (_name, { fatal, type, response }) => {
+    const answered = failureOf(response?.code ?? 0);
+    // hls.js would ask again and again, but who is refused needs another address, or none helps.
+    if (answered !== null && answered !== "unreadable") fail(answered);
+    else if (!fatal) return;
+    else if (type === HlsPlayer.ErrorTypes.NETWORK_ERROR) fail(answered ?? "network");
+    else if (type === HlsPlayer.ErrorTypes.MEDIA_ERROR) recover();
+    else fail("media");
   });
   player.once(HlsPlayer.Events.MANIFEST_LOADED, (_name, { startTimeOffset }) => {
     const lead = startTimeOffset ?? 0;
@@ -79,10 +96,15 @@ function attachHls(element: HTMLVideoElement, source: Source, ends: AbortSignal,
 
 /** The browser begins where the playlist says, but does not tell where that is: the playlist is read here, too. */
 async function attachNatively(element: HTMLVideoElement, source: Source, ends: AbortSignal): Promise<void> {
-  const lead = await fetch(source.manifestUrl, { signal: ends })
-    .then(async (answer) => (answer.ok ? leadOf(await answer.text()) : 0))
-    .catch(() => 0); // that the stream cannot be had is the element's to say
+  const playlist = await fetch(source.manifestUrl, { signal: ends })
+    .then(async (answer) => ({ failure: failureOf(answer.status), lead: answer.ok ? leadOf(await answer.text()) : 0 }))
+    .catch(() => ({ failure: null, lead: 0 })); // that the stream cannot be had is the element's to say
   if (ends.aborted) return;
+  if (playlist.failure !== null) {
+    source.onFailure(playlist.failure);
+    return;
+  }
+  const { lead } = playlist;
   source.onLead(lead);
   startThere(element, lead + source.startAtSeconds, ends);
   const onError = () => source.onFailure(nativeFailure(element.error?.code));

@@ -19,6 +19,7 @@ export interface StreamUse {
   readonly onExpired: () => void;
 }
 
+const RENEWED = new Set<SourceFailure>(["expired", "missing"]);
 const EXPIRY_PAUSE_MS = 30_000;
 
 /** Attaches the stream, again whenever its addresses are new or somebody tries again, at the place where it was. */
@@ -32,7 +33,7 @@ export function useStream({ element, playback, startMs, lead, problem, attempt, 
     const onFailure = (failure: SourceFailure) => {
       place.current = placeOf(video, lead.peek(), place.current); // taking the stream off sets it back to the beginning
       // Fresh addresses that are refused at once will be refused again.
-      if (failure === "expired" && performance.now() - renewedAt.current > EXPIRY_PAUSE_MS) {
+      if (RENEWED.has(failure) && performance.now() - renewedAt.current > EXPIRY_PAUSE_MS) {
         renewedAt.current = performance.now();
         onExpired();
       } else {

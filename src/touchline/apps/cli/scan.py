@@ -18,7 +18,7 @@ commands = typer.Typer()
 
 @commands.command()
 def scan(as_json: AsJson = False) -> None:
-    """Take in videos that lie in the bucket and in no table, and report originals that are gone."""
+    """Take in videos that lie in the bucket and in no table, and report every original that is gone."""
     from touchline.apps.scanning import scan as one_pass
     from touchline.apps.settings import load
 
@@ -30,7 +30,8 @@ def scan(as_json: AsJson = False) -> None:
     refused = sum(report.refused.values())
     progress(
         f"{report.listed} objects: {report.taken_count} taken in, {report.known} known, {report.fresh} too fresh, "
-        f"{refused} refused; {report.vanished_count} originals are gone, {report.returned} came back"
+        f"{refused} refused; {report.missing_count} originals are gone, {report.vanished_count} of them since the last "
+        f"pass; {report.returned} came back"
     )
     if report.more:
         progress("there is more: the next pass goes on")
@@ -40,7 +41,9 @@ def _rows(report: Report) -> list[list[str]]:
     """Keys are written by strangers: what does not print is escaped."""
     taken = [["taken in", _plain(key), found] for key, found in report.taken.items()]
     refused = [[each.reason.value, _plain(each.key), each.why] for each in report.refusals]
-    return [*taken, *refused, *(["vanished", each, "its original is not in the bucket"] for each in report.vanished)]
+    missing = [["missing", each, "its original is not in the bucket"] for each in report.missing]
+    unreadable = [["unreadable", _plain(key), "it should be there, and cannot be read"] for key in report.unreadable]
+    return [*taken, *refused, *missing, *unreadable]
 
 
 def _plain(key: str) -> str:

@@ -37,6 +37,9 @@ mutation ($hash: String!) {{
   }}
 }}
 """
+_ABORT = """
+mutation ($hash: String!) { abortVodUpload(artifactHash: $hash) { ... on Problem { code message hint } } }
+"""
 _STATE = """
 query ($hash: String!) { vod(artifactHash: $hash) { status progressPercent errorCode errorMessage } }
 """
@@ -87,6 +90,9 @@ class UploadApi:
 
     async def complete(self, artifact_hash: str) -> None:
         await self._result("completeVodUpload", _COMPLETE, {"hash": artifact_hash})
+
+    async def abort(self, artifact_hash: str) -> None:
+        await self._result("abortVodUpload", _ABORT, {"hash": artifact_hash})
 
     async def state(self, artifact_hash: str) -> VodState:
         vod = (await self._data(_STATE, {"hash": artifact_hash}))["vod"]

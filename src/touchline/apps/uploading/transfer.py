@@ -12,13 +12,13 @@ from functools import partial
 
 import httpx
 
-from touchline.kernel.errors import Conflict, InvalidInput
+from touchline.kernel.errors import Conflict, InvalidInput, TouchlineError
 from touchline.platform.together import together
 
 from .api import PartLink, Ticket, UploadApi, VodState
 from .parts import PartSender
 from .patience import Patience, Tell, Waits, outlasting
-from .upload import Upload
+from .upload import FileChanged, Upload
 
 LINKS_AT_ONCE = 20
 TURNS = 1000
@@ -40,11 +40,21 @@ class Transfer:
         self._upload.check()
         ticket = await self._begin(server)
         if ticket.takes_parts:
-            await self._send_missing(ticket)
+            await self._send_unchanged(ticket)
             self._tell("checking what arrived")
             complete = partial(self._api.complete, ticket.artifact_hash)
             await self._patience.ask(partial(outlasting, complete, CHECKS))
         return ticket
+
+    async def _send_unchanged(self, ticket: Ticket) -> None:
+        """A file that changed on the way is given up there as well, with all that arrived of it."""
+        try:
+            await self._send_missing(ticket)
+            self._upload.require_unchanged()
+        except FileChanged:
+            with suppress(TouchlineError):  # then the server gives it up by itself, when its time is over
+                await self._patience.ask(partial(self._api.abort, ticket.artifact_hash))
+            raise
 
     async def _begin(self, server: str) -> Ticket:
         """What was deleted or has failed begins anew: the next turn of the same file."""

@@ -1,14 +1,16 @@
 """The file to upload, as it lies on the disk.
 
-Invariant: what cannot be sent is refused here, before the server hears of it.
+Invariant: what cannot be sent is refused here, before the server hears of it; and what is sent is one file, as it was
+when the upload began: one that changes in between is refused, since nobody wants half of the old and half of the new.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from touchline.kernel.errors import InvalidInput
@@ -19,19 +21,46 @@ FIELD = "file"
 CHUNK_BYTES = 1024 * 1024
 
 
+class FileChanged(InvalidInput):
+    """While it was sent."""
+
+
 @dataclass(frozen=True, slots=True)
+class FileState:
+    """Which file it is, and which writing of it: the last one's time cannot be set by anybody."""
+
+    device: int
+    inode: int
+    size_bytes: int
+    modified_ns: int
+    changed_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> FileState:
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+@dataclass(slots=True)
 class Upload:
     path: Path
     title: str
+    _found: FileState | None = field(default=None, init=False)
+
+    @property
+    def found(self) -> FileState:
+        """As it was when somebody first asked."""
+        if self._found is None:
+            self._found = FileState.of(self.path.stat())
+        return self._found
 
     @property
     def size_bytes(self) -> int:
-        return self.path.stat().st_size
+        return self.found.size_bytes
 
     def key(self, server: str, turn: int) -> str:
-        """The same for the same file as it is now: a changed one is another upload."""
-        status = self.path.stat()
-        what = (server, self.path.resolve(), self.title, status.st_size, status.st_mtime_ns, turn)
+        """The same for the same file: a changed one is another upload."""
+        found = self.found
+        what = (server, self.path.resolve(), self.title, found.size_bytes, found.modified_ns, turn)
         return hashlib.sha256("\0".join(map(str, what)).encode(errors="surrogateescape")).hexdigest()[:32]
 
     def check(self) -> None:
@@ -54,15 +83,36 @@ class Upload:
             why = "it is a folder" if self.path.is_dir() else "it is a device or a pipe"
             raise refused(f"{shown(self.path)} is not a file", FIELD, why)
 
+    def require_unchanged(self) -> None:
+        try:
+            self._compare(self.path.stat())
+        except OSError as error:
+            raise unreadable(self.path, FIELD, error) from error
+
     async def slice(self, offset: int, size: int) -> AsyncGenerator[bytes]:
+        """The last chunk comes only when the file is still the same: without it no part counts as sent."""
         try:
             with self.path.open("rb") as file:
                 await asyncio.to_thread(file.seek, offset)
                 while size > 0:
                     chunk = await asyncio.to_thread(file.read, min(CHUNK_BYTES, size))
+                    self._compare(os.fstat(file.fileno()))
                     if not chunk:
-                        raise refused(f"{shown(self.path)} has changed", FIELD, "it became shorter while it was sent")
+                        raise self._changed("it ends too early")
                     size -= len(chunk)
                     yield chunk
         except OSError as error:
             raise unreadable(self.path, FIELD, error) from error
+
+    def _compare(self, status: os.stat_result) -> None:
+        now = FileState.of(status)
+        if now == self.found:
+            return
+        if now.size_bytes != self.found.size_bytes:
+            raise self._changed(f"it had {self.found.size_bytes} bytes and has {now.size_bytes}")
+        same = (now.device, now.inode) == (self.found.device, self.found.inode)
+        raise self._changed("somebody wrote to it" if same else "another file took its place")
+
+    def _changed(self, why: str) -> FileChanged:
+        hint = "Wait until it is written to the end, and run the command again. Nothing of it was kept."
+        return FileChanged(f"{shown(self.path)} has changed while it was sent", field=FIELD, why=why, hint=hint)

@@ -1,10 +1,14 @@
 """The bytes of an artifact over HTTP: playlists, segments, pictures and the file of a clip, whole or in ranges.
 
-Invariant: an address is checked before anything is looked up, and names are matched as they were sent.
+Invariant: an address is checked before anything is looked up, and names are matched as they were sent. No answer begins
+before its first bytes were read: what is gone, or cannot be read, is said and not broken off. What breaks off later
+ends the connection, so that nobody takes a part for the whole.
 """
 
 from __future__ import annotations
 
+import logging
+from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
@@ -12,18 +16,34 @@ from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from touchline.gateway.rest.parts import GatewayParts, Parts
 from touchline.gateway.rest.problems import RESPONSES, problem, request_id_of
-from touchline.kernel.errors import InvalidInput, NotFound
+from touchline.kernel import TouchlineError
+from touchline.kernel.errors import InvalidInput, NotFound, Unavailable
 from touchline.platform.objects.model import ByteRange, ObjectInfo
 
 from .parts import Media
-from .rules import MANIFEST, POSTER, File, Keys, file_of, frame_of, no_such_file, wanted_bytes
+from .rules import (
+    CLIP,
+    MANIFEST,
+    POSTER,
+    File,
+    Keys,
+    file_is_gone,
+    file_is_unreadable,
+    file_of,
+    frame_of,
+    no_such_file,
+    wanted_bytes,
+)
 from .survivors import survivor
 from .tokens import Grant
 
 router = APIRouter(tags=["media"], responses=RESPONSES)
 ADDRESS = "/media/{token}/{artifact_hash}/{name:path}"
 RANGE_NOT_SATISFIABLE = 416
+GONE = 410
 REPLACED = 302
+
+logger = logging.getLogger(__name__)
 
 
 @router.get(ADDRESS, response_model=None)
@@ -43,7 +63,12 @@ async def media_file(request: Request, token: str, artifact_hash: str, name: str
         raise no_such_file()
     keys = Keys(viewable.manifest_key, viewable.poster_key, viewable.clip_key)
     file = frame_of(name, viewable.artifact_hash) or file_of(name, keys, viewable.title)
-    return await _answer(request, media, file)
+    try:
+        return await _answer(request, media, file)
+    except NotFound as error:
+        if name not in {MANIFEST, POSTER, CLIP}:
+            raise no_such_file() from error  # the store's words name its key
+        return problem(file_is_gone(), request_id_of(request), GONE)  # it should be there, and no new address helps
 
 
 async def _elsewhere(parts: GatewayParts, grant: Grant, name: str) -> Response | None:
@@ -59,10 +84,7 @@ async def _elsewhere(parts: GatewayParts, grant: Grant, name: str) -> Response |
 
 
 async def _answer(request: Request, media: Media, file: File) -> Response:
-    try:
-        info = await media.objects.head(file.key)
-    except NotFound as error:
-        raise no_such_file() from error  # the store's words name its key
+    info = await media.objects.head(file.key)
     headers = _headers(file, info)
     if _has(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
@@ -72,7 +94,7 @@ async def _answer(request: Request, media: Media, file: File) -> Response:
         refusal = problem(error, request_id_of(request), RANGE_NOT_SATISFIABLE)
         refusal.headers["Content-Range"] = f"bytes */{info.size_bytes}"
         return refusal
-    return _body(request, media, info, part, headers)
+    return await _body(request, media, info, part, headers)
 
 
 def _headers(file: File, info: ObjectInfo) -> dict[str, str]:
@@ -87,7 +109,7 @@ def _headers(file: File, info: ObjectInfo) -> dict[str, str]:
     return headers
 
 
-def _body(
+async def _body(
     request: Request, media: Media, info: ObjectInfo, part: ByteRange | None, headers: dict[str, str]
 ) -> Response:
     status, start, stop = (206, part.start, part.stop or 0) if part else (200, 0, info.size_bytes)
@@ -96,7 +118,28 @@ def _body(
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{info.size_bytes}"
     if request.method == "HEAD" or stop == start:
         return Response(status_code=status, headers=headers)
-    return StreamingResponse(media.objects.stream(info.key, part), status, headers)
+    chunks = media.objects.stream(info.key, part)
+    try:
+        first = await anext(chunks)
+    except NotFound:
+        raise
+    except TouchlineError as error:
+        logger.warning("a file that the store lists cannot be read", extra={"key": info.key, "reason": str(error)})
+        raise file_is_unreadable() from error
+    return StreamingResponse(_whole(first, chunks, stop - start), status, headers)
+
+
+async def _whole(first: bytes, rest: AsyncIterator[bytes], promised: int) -> AsyncIterator[bytes]:
+    """No more than was promised either: it may have been written again since it was looked at."""
+    promised -= len(first)
+    yield first
+    async for chunk in rest:
+        promised -= len(chunk)
+        if promised < 0:
+            break
+        yield chunk
+    if promised:
+        raise Unavailable("the file broke off", why="it is not as long as it was when the answer began")
 
 
 def _range_header(request: Request, etag: str) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from touchline.kernel.errors import InvalidInput, NotFound
+from touchline.kernel.errors import InvalidInput, NotFound, Unavailable
 from touchline.kernel.ids import ArtifactHash, video_id
 from touchline.platform.objects.model import ByteRange
 from touchline.process.sampling.queries import FrameName
@@ -86,6 +86,16 @@ def _key(name: str, keys: Keys) -> str:
 
 def no_such_file() -> NotFound:
     return NotFound("there is no such file", hint="Follow the names in the playlist.")
+
+
+def file_is_gone() -> NotFound:
+    hint = "Whoever runs this server finds out by `touchline scan` and `touchline doctor` what else is gone."
+    return NotFound("the file of this video is gone", why="the object store no longer has it", hint=hint)
+
+
+def file_is_unreadable() -> Unavailable:
+    hint = "Try again; whoever runs this server finds out by `touchline doctor` what is wrong with the object store."
+    return Unavailable("the file of this video cannot be read", why="the object store lists it and fails", hint=hint)
 
 
 def wanted_bytes(header: str | None, size_bytes: int) -> ByteRange | None:

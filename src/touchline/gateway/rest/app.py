@@ -8,6 +8,7 @@ from touchline import __version__
 from touchline.gateway.graphql import http as graphql
 from touchline.gateway.media import files as media
 from touchline.gateway.page import routes as page
+from touchline.platform.host_check import HostCheck
 
 from . import auth, clips, events, exports, goals, health, parts, problems
 from .frame import Frame
@@ -37,6 +38,7 @@ def build_app(gateway: GatewayParts) -> FastAPI:
         page.build_router(gateway.page.folder, gateway.page.upload_url, gateway.settings),
     ):
         app.include_router(router)
+    app.add_middleware(HostCheck, names=gateway.settings.host_names, pages=True)
     larger = {events.PATH: int(gateway.ingest.settings.max_body)}
     app.add_middleware(Frame, settings=gateway.settings, larger=larger)
     return app

@@ -22,6 +22,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from touchline.platform.host_check import HostCheck
+
 from .bodies import Spool, spooled
 from .engine import Answer, Engine, Statement
 from .forms import FORM_TYPE, parse_form, received
@@ -57,12 +59,12 @@ class Owner:
         self._slots = asyncio.Semaphore(limits.concurrent_statements)
         self._running: set[str] = set()
 
-    def application(self) -> Starlette:
+    def application(self) -> HostCheck:
         routes = [
             Route("/ping", self.ping, methods=["GET"]),
             Route("/", self.query, methods=["GET", "POST"]),
         ]
-        return Starlette(routes=routes)
+        return HostCheck(Starlette(routes=routes))
 
     async def ping(self, request: Request) -> Response:
         return PlainTextResponse(_OK)

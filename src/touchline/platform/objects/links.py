@@ -13,7 +13,7 @@ from touchline.kernel.clock import SystemClock
 from touchline.kernel.errors import InvalidInput
 
 from .keys import object_key
-from .model import SignedUrl
+from .model import SignedUrl, Upload
 from .rules import attachment
 from .s3 import S3
 
@@ -30,9 +30,11 @@ class Links:
         shown = {"ResponseContentDisposition": attachment(download_name)} if download_name is not None else {}
         return await self._sign("get_object", {"Key": object_key(key), **shown}, expires)
 
-    async def part(self, key: str, upload_id: str, number: int, expires: timedelta | None) -> SignedUrl:
-        """Stores this one part of this one upload. Its length is not signed: completing checks it."""
-        return await self._sign("upload_part", {"Key": key, "UploadId": upload_id, "PartNumber": number}, expires)
+    async def part(self, upload: Upload, number: int, size_bytes: int, expires: timedelta | None) -> SignedUrl:
+        """Stores this one part of this one upload, of this length: the signature covers it, so the store refuses
+        another before it reads a byte."""
+        part = {"Key": upload.key, "UploadId": upload.id, "PartNumber": number, "ContentLength": size_bytes}
+        return await self._sign("upload_part", part, expires)
 
     async def _sign(
         self, operation: Literal["get_object", "upload_part"], request: Mapping[str, Any], expires: timedelta | None

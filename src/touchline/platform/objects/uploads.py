@@ -61,8 +61,13 @@ class Uploads:
         )
         return Upload(name, answer["UploadId"], writer)
 
-    async def presign_part(self, upload: Upload, number: int, expires: timedelta | None = None) -> SignedUrl:
-        return await self._links.part(upload.key, upload.id, _part_number(number), expires)
+    async def presign_part(
+        self, upload: Upload, plan: PartPlan, number: int, expires: timedelta | None = None
+    ) -> SignedUrl:
+        """For exactly as many bytes as the plan has there. Sending it again is allowed: answers get lost."""
+        if not 1 <= number <= min(plan.count, MOST_PARTS):
+            raise InvalidInput("not a part number", field="number", why=f"parts are numbered 1 to {plan.count}")
+        return await self._links.part(upload, number, plan.part_size(number), expires)
 
     async def send_part(self, upload: Upload, number: int, data: bytes) -> None:
         """For our own files. The store compares the checksum with what arrives."""

@@ -50,7 +50,7 @@ def clickhouse_part(installation: Installation) -> Part:
         ),
         probe=http_probe(f"http://{LOOPBACK}:{port}/ping"),
         stop_grace=installation.settings.server_stop_grace,
-        alive=http_probe(f"http://{LOOPBACK}:{port}/ping", installation.settings.health_timeout),
+        alive=http_probe(f"http://{LOOPBACK}:{port}/ping", limit=installation.settings.health_timeout),
         before_start=before_start,
         address=f"http://{LOOPBACK}:{port}",
         ports={"clickhouse": port},

@@ -26,7 +26,7 @@ from .ports import is_free, read_ports
 from .probes import check, http_probe
 from .programs import installed_postgres, program
 from .secrets import read_secrets
-from .stack import Stack, installed, server_parts
+from .stack import Stack, embedded, installed, server_parts
 from .state import PartState, Phase, read_state
 from .users import closed_to, service_user
 
@@ -57,6 +57,7 @@ async def examine(stack: Stack) -> list[Finding]:
         *_safely("programs", lambda: _programs(stack)),
         *_safely("user", lambda: _user(stack)),
         *_safely("supervisor", lambda: _supervisor(stack, running)),
+        *_safely("temporal access", lambda: _temporal_access(stack)),
     ]
     if running:
         findings += await _embedded(stack)
@@ -122,6 +123,8 @@ def _disk(stack: Stack) -> Iterator[Finding]:
     there = next(path for path in (stack.folder.root, *stack.folder.root.parents) if path.exists())
     free, least = shutil.disk_usage(there).free, stack.settings.least_free_space
     what = f"{free / 1024**3:.1f} GiB are free on the disk of {there}"
+    if objects.NAME in embedded(stack):
+        objects.require_space(stack.folder, stack.settings)
     if free >= least:
         yield Finding("disk", Level.OK, what)
     else:
@@ -166,6 +169,21 @@ def _supervisor(stack: Stack, running: int | None) -> Iterator[Finding]:
     if left := find_leftovers(stack.folder):
         why = f"processes of this data folder are left: {', '.join(str(process.pid) for process in left)}"
         yield Finding("supervisor", Level.WARN, "something was left behind", why, "`touchline up` ends them first.")
+
+
+def _temporal_access(stack: Stack) -> Iterator[Finding]:
+    """The one part that asks nobody for a secret. It is said however few use the machine: we cannot know."""
+    if temporal.NAME not in embedded(stack):
+        return
+    page = " Its page is on as well: `stack.temporal_page`." if stack.settings.temporal_page else ""
+    yield Finding(
+        "temporal access",
+        Level.WARN,
+        "every user of this machine can read, start and end workflows",
+        f"the embedded Temporal is a development server, which knows neither TLS nor logins.{page}",
+        "Nothing on a machine of your own. Where others log in, run a Temporal server with TLS and set "
+        "`temporal.address`, `temporal.tls` and `temporal.api_key`.",
+    )
 
 
 def _ports(stack: Stack) -> Iterator[Finding]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from .ports import LOOPBACK
@@ -21,18 +23,25 @@ LIMIT_S = 10
 OPTIONS = ("-electionTimeout=200ms", "-heartbeatInterval=100ms", "-telemetry=false")
 
 
-async def hold_first_election(weed: Path, launch: Launch, ports: tuple[int, int]) -> None:
+@dataclass(frozen=True, slots=True)
+class Master:
+    port: int
+    grpc_port: int
+    tls: ssl.SSLContext  # it answers nobody else
+
+
+async def hold_first_election(weed: Path, launch: Launch, where: Master) -> None:
     """Quick to return when it was held. If it does not come about here, the server holds it by itself, just later."""
-    port, grpc_port = ports
+    port, grpc_port = where.port, where.grpc_port
     if (launch.folder / "data" / f"m{port}").exists():
         return
     arguments = [f"-port={port}", f"-port.grpc={grpc_port}", f"-ip={LOOPBACK}", f"-ip.bind={LOOPBACK}", "-mdir=data"]
-    command: Sequence[str] = [str(weed), "master", *arguments, *OPTIONS]
+    command: Sequence[str] = [str(weed), "-logtostderr=true", "master", *arguments, *OPTIONS]
     master = _start(Launch(command, launch.folder, launch.environment))
     try:
         with suppress(TimeoutError):
             async with asyncio.timeout(LIMIT_S):
-                await answering(lambda: _check_leader(port), lambda why: None)
+                await answering(lambda: _check_leader(port, where.tls), lambda why: None)
     finally:
         master.kill()
         master.wait()
@@ -50,7 +59,7 @@ def _start(launch: Launch) -> subprocess.Popen[bytes]:
     )
 
 
-async def _check_leader(port: int) -> None:
-    answer = await ask("GET", f"http://{LOOPBACK}:{port}/cluster/status")
+async def _check_leader(port: int, tls: ssl.SSLContext) -> None:
+    answer = await ask("GET", f"https://{LOOPBACK}:{port}/cluster/status", tls=tls)
     if not json.loads(answer.body).get("IsLeader"):
         raise LookupError("no leader yet")

@@ -1,7 +1,8 @@
 """What started programs find in their environment.
 
 Invariant: a server sees nothing of the person's own set-up, so that a stray variable or file cannot change it.
-Every program carries a mark of the supervisor and the data folder that it works for, its children too.
+Every program carries a mark of the supervisor and the data folder that it works for, its children too. Temporary files
+lie in that folder, so that nothing of a program that was killed stays in the system's.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import touchline
 from .folder import DataFolder
 
 MARK = "SUPERVISED_BY_TOUCHLINE"
+LONGEST_SOCKET_PATH = 107
+SOCKET_NAME = "/.org.chromium.Chromium.XXXXXX/SingletonSocket"  # the longest that any of our programs makes
 
 
 def mark(folder: DataFolder) -> dict[str, str]:
@@ -30,12 +33,19 @@ def is_marked(environment: Mapping[str, str], folder: DataFolder) -> bool:
 
 def server_environment(folder: DataFolder, home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
     basis = {"PATH": os.defpath, "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC"}
-    return basis | mark(folder) | dict(extra or {})
+    return basis | temporary(folder) | mark(folder) | dict(extra or {})
 
 
 def python_environment(folder: DataFolder) -> dict[str, str]:
     """For our own processes."""
-    return supervisor_environment(folder) | mark(folder)
+    return supervisor_environment(folder) | temporary(folder) | mark(folder)
+
+
+def temporary(folder: DataFolder) -> dict[str, str]:
+    """Where a socket would have too long a name, the system's folder it is."""
+    path = str(folder.temporary)
+    fits = len(os.fsencode(path + SOCKET_NAME)) <= LONGEST_SOCKET_PATH
+    return {"TMPDIR": path} if fits else {}
 
 
 def supervisor_environment(folder: DataFolder) -> dict[str, str]:

@@ -47,6 +47,11 @@ class DataFolder:
         return self.run / "state.json"
 
     @property
+    def temporary(self) -> Path:
+        """Where the parts put what nobody needs after their end; emptied at every start."""
+        return self.run / "tmp"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

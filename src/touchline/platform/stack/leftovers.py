@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -47,10 +47,11 @@ def end_leftovers(folder: DataFolder) -> int:
 
 
 @contextmanager
-def warded(folder: DataFolder) -> Generator[None]:
-    """As long as this lasts, our death is noticed by a small process that then kills what we leave."""
+def warded(folder: DataFolder, files: Sequence[Path] = ()) -> Generator[None]:
+    """As long as this lasts, our death is noticed by a small process that then ends what we leave: processes, and
+    these files, which servers make outside of our folder."""
     [text] = (f"{name}={value}" for name, value in mark(folder).items())
-    command = [sys.executable, "-I", "-S", str(WARDEN), text]
+    command = [sys.executable, "-I", "-S", str(WARDEN), text, str(folder.lock), *map(str, files)]
     nothing = subprocess.DEVNULL
     warden = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, start_new_session=True)
     try:

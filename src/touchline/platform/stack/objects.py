@@ -1,26 +1,37 @@
 """The embedded SeaweedFS: master, volumes, filer and S3 in one process, S3 with our keys.
 
-Invariant: only signed requests get at the data by HTTP: the filer's own door is shut, and the volumes ask for a
-token that only this process can make.
+Invariant: no port does anything for who has no secret. S3 wants a signature. All others speak TLS and hang up on
+whoever has no certificate of the authority that each start makes for itself; and what they would do by HTTP is
+switched off as far as it can be, or wants a token that only this process can make.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
-from datetime import timedelta
+import ssl
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
+from ipaddress import ip_address
 from pathlib import Path
 
 import obstore
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from obstore.store import S3Store
 
-from touchline.kernel.errors import Unavailable
+from touchline.kernel.errors import SetupError, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint
 
-from .election import OPTIONS, hold_first_election
+from .election import OPTIONS, Master, hold_first_election
 from .environment import server_environment
 from .files import private_folder, write_private
+from .folder import DataFolder
 from .installation import Installation
 from .part import Kind, Part
 from .ports import LOOPBACK, Ports
@@ -28,7 +39,7 @@ from .probes import ask
 from .process import Launch
 from .programs import program
 from .secrets import Secrets
-from .settings import MIB
+from .settings import MIB, StackSettings
 
 NAME = "objects"
 SERVICES = {"objects": "s3", "objects_master": "master", "objects_volume": "volume", "objects_filer": "filer"}
@@ -39,8 +50,14 @@ TOKEN_KEYS = {
     "objects_filer_write_token": "jwt.filer_signing",
     "objects_filer_read_token": "jwt.filer_signing.read",
 }
+GRPC_SIDES = ("master", "volume", "filer", "s3", "client")
+SERVERS_BY_HTTPS = ("master", "volume", "filer")
+AUTHORITY, CERTIFICATE, KEY = "authority.crt", "server.crt", "server.key"
+# A clock that is wrong at the start must not shut the store: the files are as old as this process.
+VALID_FROM, VALID_UNTIL = datetime(2000, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 SECRETS = ("objects_access_key", "objects_secret_key", *TOKEN_KEYS)
 BUCKET = "touchline"
+GIB = 1024**3
 REGION = "us-east-1"
 PROBE_KEY = ".touchline/probe"
 SIGNED_FOR = timedelta(minutes=1)
@@ -72,17 +89,14 @@ def objects_part(installation: Installation) -> Part:
     async def before_start() -> None:
         private_folder(folder)
         private_folder(folder / "data")
-        for name, text in _configuration(installation.secrets).items():
+        for name, text in (_configuration(installation.secrets) | _certificates()).items():
             write_private(folder / name, text)
-        await hold_first_election(weed, launch, (ports["objects_master"], ports["objects_master_grpc"]))
+        master = Master(ports["objects_master"], ports["objects_master_grpc"], _trust(folder))
+        await hold_first_election(weed, launch, master)
 
     async def probe() -> None:
         await ensure_bucket(where)
         await check_write(where)
-
-    def after_stop() -> None:
-        for service, name in SERVICES.items():
-            Path(SOCKET.format(service=name, port=ports[f"{service}_grpc"])).unlink(missing_ok=True)
 
     return Part(
         name=NAME,
@@ -94,10 +108,45 @@ def objects_part(installation: Installation) -> Part:
         # itself; then its filer tries for ever to write a log of changes, which nobody reads, to closed volumes.
         stop_signal=signal.SIGKILL,
         before_start=before_start,
-        after_stop=after_stop,
+        after_stop=lambda: remove_sockets(ports),
         address=where.url,
         ports={name: ports[name] for name in PORTS},
     )
+
+
+def sockets(ports: Ports) -> list[Path]:
+    """Where it makes its sockets; nowhere before its ports are chosen."""
+    return [path for _, path in _ports_with_sockets(ports)]
+
+
+def remove_sockets(ports: Ports) -> None:
+    for path in sockets(ports):
+        with suppress(OSError):  # somebody else's, who took the name: then it is not ours to remove
+            path.unlink(missing_ok=True)
+
+
+def usurped(ports: Ports) -> list[int]:
+    """Ports whose socket cannot be made, because somebody else's file is there. To be asked when ours are removed."""
+    return [port for port, path in _ports_with_sockets(ports) if os.path.lexists(path)]
+
+
+def _ports_with_sockets(ports: Ports) -> list[tuple[int, Path]]:
+    chosen = [(name, ports.get(f"{service}_grpc")) for service, name in SERVICES.items()]
+    return [(port, Path(SOCKET.format(service=name, port=port))) for name, port in chosen if port is not None]
+
+
+def require_space(folder: DataFolder, settings: StackSettings) -> None:
+    """Said before the start: with less it would never become ready, and would not say why."""
+    there = next(path for path in (folder.root, *folder.root.parents) if path.exists())
+    free, least = shutil.disk_usage(there).free, settings.objects_free_space
+    if free < least:
+        raise SetupError(
+            "not enough disk space",
+            why=f"the disk of {there} has {free / GIB:.2f} GiB left, and the object store needs {least / GIB:.2f} GiB "
+            "to write anything",
+            hint="Free some space, or move the data folder to a larger disk. A smaller `stack.objects_free_space` "
+            "uses more of this one.",
+        )
 
 
 async def ensure_bucket(where: ObjectsEndpoint) -> None:
@@ -138,14 +187,59 @@ def _signed(where: ObjectsEndpoint, method: obstore.HTTP_METHOD, key: str) -> st
 def _configuration(secrets: Secrets) -> dict[str, str]:
     key = {"accessKey": secrets["objects_access_key"], "secretKey": secrets["objects_secret_key"]}
     identity = {"name": "touchline", "credentials": [key], "actions": ["Admin", "Read", "Write", "List", "Tagging"]}
-    tokens = [f'[{section}]\nkey = "{secrets[name]}"\n' for name, section in TOKEN_KEYS.items()]
     return {
         "s3.json": json.dumps({"identities": [identity]}),
-        "security.toml": "\n".join(tokens),
+        "security.toml": _security(secrets),
         # One volume at a time, not seven: each bucket has its own, and one machine has one disk.
         "master.toml": "[master.volume_growth]\ncopy_1 = 1\n",
         "filer.toml": '[leveldb2]\nenabled = true\ndir = "./filer"\n',
     }
+
+
+def _security(secrets: Secrets) -> str:
+    tokens = [f'[{section}]\nkey = "{secrets[name]}"\n' for name, section in TOKEN_KEYS.items()]
+    pair = f'cert = "{CERTIFICATE}"\nkey = "{KEY}"\n'
+    trusted = f'ca = "{AUTHORITY}"\n'
+    grpc = [f"[grpc]\n{trusted}", *(f"[grpc.{side}]\n{pair}" for side in GRPC_SIDES)]
+    https = [f"[https.{side}]\n{pair}{trusted}" for side in SERVERS_BY_HTTPS]
+    return "\n".join([*tokens, *grpc, *https, f"[https.client]\nenabled = true\n{pair}{trusted}"])
+
+
+def _certificates() -> dict[str, str]:
+    """An authority that signs one certificate and is forgotten: nobody, we included, can get another one."""
+    authority, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key())
+    uses = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
+    itself = (
+        _certificate("touchline objects", authority.public_key())
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(authority, hashes.SHA256())
+    )
+    server = (
+        _certificate("touchline", key.public_key())
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(LOOPBACK))]), critical=False)
+        .add_extension(uses, critical=False)
+        .add_extension(signer, critical=False)
+        .sign(authority, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    plain = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    found = {AUTHORITY: itself.public_bytes(pem), CERTIFICATE: server.public_bytes(pem), KEY: plain}
+    return {file: content.decode("ascii") for file, content in found.items()}
+
+
+def _certificate(subject: str, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+    names = [x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) for name in ("touchline objects", subject)]
+    issuer, own = names
+    return x509.CertificateBuilder(
+        issuer, own, key, x509.random_serial_number(), VALID_FROM, VALID_UNTIL
+    ).add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+
+
+def _trust(folder: Path) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(folder / AUTHORITY))
+    context.load_cert_chain(folder / CERTIFICATE, folder / KEY)
+    return context
 
 
 def _arguments(installation: Installation) -> list[str]:
@@ -154,11 +248,11 @@ def _arguments(installation: Installation) -> list[str]:
     listen += [f"-{option}.port.grpc={ports[f'{service}_grpc']}" for service, option in SERVICES.items()]
     return [
         *("-logtostderr=true", "server", "-dir=data", f"-ip={LOOPBACK}", f"-ip.bind={LOOPBACK}", *listen),
-        *("-filer", "-filer.disableHttp", "-filer.localSocket=filer.sock"),
+        *("-disableHttp", "-filer", "-filer.disableHttp", "-filer.localSocket=filer.sock"),
         *("-s3", "-s3.config=s3.json", "-s3.localSocket=s3.sock", "-s3.autoCreateBucket=false"),
         *("-s3.iam=false", "-s3.port.iceberg=0", "-s3.port.lance=0"),
         # The only master need not wait for others to vote: it must be leader before the volumes report.
         *(f"-master.{option.removeprefix('-')}" for option in OPTIONS),
         *("-volume.max=0", f"-master.volumeSizeLimitMB={settings.objects_volume_size // MIB}"),
-        *("-volume.preStopSeconds=0", "-volume.minFreeSpace=1GiB"),
+        *("-volume.preStopSeconds=0", f"-volume.minFreeSpace={settings.objects_free_space // MIB}MiB"),
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -47,14 +47,14 @@ def read_ports(path: Path) -> Ports:
         return {}
 
 
-def choose_ports(path: Path, names: Iterable[str]) -> Ports:
-    """A free port for every name: the remembered one, if nobody else took it."""
+def choose_ports(path: Path, names: Iterable[str], avoid: Collection[int] = ()) -> Ports:
+    """A free port for every name: the remembered one, if nobody else took it; none that is to be avoided."""
     remembered = read_ports(path)
     chosen: dict[str, int] = {}
     candidates = _candidates()
     for name in names:
         kept = remembered.get(name)
-        if kept is not None and kept not in chosen.values() and is_free(kept):
+        if kept is not None and kept not in (*chosen.values(), *avoid) and is_free(kept):
             chosen[name] = kept
         else:
             taken = {*chosen.values(), *remembered.values()}

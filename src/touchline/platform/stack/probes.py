@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from touchline.kernel.errors import Unavailable
 
@@ -31,16 +32,28 @@ class Answer:
 
 
 async def ask(
-    method: str, url: str, body: bytes = b"", headers: Mapping[str, str] | None = None, limit: timedelta = LIMIT
+    method: str,
+    url: str,
+    body: bytes = b"",
+    headers: Mapping[str, str] | None = None,
+    tls: ssl.SSLContext | None = None,
+    limit: timedelta = LIMIT,
 ) -> Answer:
-    """One plain HTTP request, past any proxy."""
-    return await asyncio.to_thread(_ask, method, url, body, headers or {}, limit)
+    """One plain HTTP request, past any proxy. `tls` is for a server that only knows certificates of its own."""
+    connection = _connection(urlsplit(url), limit, tls)
+    return await asyncio.to_thread(_ask, connection, method, url, body, headers or {})
 
 
-def _ask(method: str, url: str, body: bytes, headers: Mapping[str, str], limit: timedelta) -> Answer:
+def _connection(target: SplitResult, limit: timedelta, tls: ssl.SSLContext | None) -> http.client.HTTPConnection:
+    if target.scheme == "https":
+        return http.client.HTTPSConnection(target.netloc, timeout=limit.total_seconds(), context=tls)
+    return http.client.HTTPConnection(target.netloc, timeout=limit.total_seconds())
+
+
+def _ask(
+    connection: http.client.HTTPConnection, method: str, url: str, body: bytes, headers: Mapping[str, str]
+) -> Answer:
     target = urlsplit(url)
-    kind = http.client.HTTPSConnection if target.scheme == "https" else http.client.HTTPConnection
-    connection = kind(target.netloc, timeout=limit.total_seconds())
     try:
         path = f"{target.path or '/'}?{target.query}" if target.query else target.path or "/"
         connection.request(method, path, body, dict(headers))
@@ -50,9 +63,9 @@ def _ask(method: str, url: str, body: bytes, headers: Mapping[str, str], limit: 
         connection.close()
 
 
-def http_probe(url: str, limit: timedelta = LIMIT) -> Probe:
+def http_probe(url: str, headers: Mapping[str, str] | None = None, limit: timedelta = LIMIT) -> Probe:
     async def probe() -> None:
-        answer = await ask("GET", url, limit=limit)
+        answer = await ask("GET", url, headers=headers, limit=limit)
         if answer.status != http.HTTPStatus.OK:
             raise Unavailable(f"{url} answers {answer.status}")
 

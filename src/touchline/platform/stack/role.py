@@ -32,7 +32,7 @@ def role_part(role: Role, folder: DataFolder, settings: StackSettings) -> Part:
         launch=Launch(command=role.command, folder=folder.root, environment=ALLOCATOR | python_environment(folder)),
         probe=http_probe(role.health_url),
         stop_grace=settings.role_stop_grace,
-        alive=http_probe(role.live_url or role.health_url, settings.health_timeout),
+        alive=http_probe(role.live_url or role.health_url, limit=settings.health_timeout),
         needs=role.needs,
         address=role.health_url,
     )

@@ -58,12 +58,18 @@ class StackSettings(Section):
     temporal_memory: ByteSize = Field(default=ByteSize(256 * MIB), ge=64 * MIB)
     """What the embedded Temporal tries to stay below."""
 
+    temporal_page: bool = False
+    """Whether the embedded Temporal has its own page, which asks nobody who they are."""
+
     clickhouse_niceness: int = Field(default=5, ge=0, le=19)
     """How far the embedded ClickHouse stands back while other processes of the machine want the processor: 0 is not at
     all, 19 the most."""
 
     objects_memory: ByteSize = Field(default=ByteSize(320 * MIB), ge=64 * MIB)
     """What the embedded SeaweedFS tries to stay below. Near its idle size it would only collect garbage."""
+
+    objects_free_space: ByteSize = Field(default=ByteSize(1024 * MIB), ge=64 * MIB)
+    """The embedded SeaweedFS stops writing when the disk has less free space; with less, nothing starts."""
 
     objects_volume_size: ByteSize = Field(default=ByteSize(1024 * MIB), ge=16 * MIB, le=30_000 * MIB)
     """How large one volume file of the embedded SeaweedFS grows."""

@@ -6,8 +6,10 @@ Invariant: ports, secrets and data are touched only by the one who holds the loc
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from touchline.kernel import SystemClock
@@ -17,6 +19,7 @@ from touchline.platform.endpoints import Endpoints
 
 from . import clickhouse, objects, postgres, temporal
 from .endpoints import NOTHING_OUTSIDE, Outside, resolve
+from .files import private_folder
 from .folder import DataFolder
 from .installation import Installation
 from .leftovers import end_leftovers, warded
@@ -73,11 +76,25 @@ async def run_stack(stack: Stack) -> None:
         hint = "Run it on Linux, or set the addresses of servers that run elsewhere."
         raise SetupError("the embedded stack needs Linux", why=f"this is {sys.platform}", hint=hint)
     stack.folder.create(service_user(stack.settings.service_user))
+    if objects.NAME in embedded(stack):
+        objects.require_space(stack.folder, stack.settings)
     with hold(stack.folder):
         await asyncio.to_thread(end_leftovers, stack.folder)
+        objects.remove_sockets(read_ports(stack.folder.ports))
         installation = install(stack)
-        with warded(stack.folder):
+        with _temporary(stack.folder), warded(stack.folder, objects.sockets(installation.ports)):
             await Supervisor(stack.folder, stack.settings, plan(stack, installation)).run()
+
+
+@contextmanager
+def _temporary(folder: DataFolder) -> Generator[None]:
+    """Empty at the start, whatever a killed one left, and gone at the end."""
+    shutil.rmtree(folder.temporary, ignore_errors=True)
+    private_folder(folder.temporary)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder.temporary, ignore_errors=True)
 
 
 def install(stack: Stack) -> Installation:
@@ -89,7 +106,8 @@ def install(stack: Stack) -> Installation:
             why="the databases in this folder were locked with the secrets in it",
             hint="Restore the file from a backup, or start with a new data folder.",
         )
-    return _installation(stack, choose_ports(folder.ports, PORTS), ensure_secrets(folder.secrets, SECRETS))
+    ports = choose_ports(folder.ports, PORTS, avoid=objects.usurped(read_ports(folder.ports)))
+    return _installation(stack, ports, ensure_secrets(folder.secrets, SECRETS))
 
 
 def installed(stack: Stack) -> Installation | None:
@@ -116,8 +134,12 @@ def plan(stack: Stack, installation: Installation) -> Plan:
 
 
 def server_parts(stack: Stack, installation: Installation) -> list[Part]:
-    elsewhere = stack.outside.addresses()
-    return [describe(installation) for name, describe in SERVERS.items() if name in stack.only - elsewhere.keys()]
+    return [describe(installation) for name, describe in SERVERS.items() if name in embedded(stack)]
+
+
+def embedded(stack: Stack) -> frozenset[str]:
+    """The servers that are ours to start."""
+    return stack.only - stack.outside.addresses().keys()
 
 
 def outside_statuses(outside: Outside) -> list[PartStatus]:

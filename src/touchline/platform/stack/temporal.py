@@ -1,4 +1,9 @@
-"""The embedded Temporal: the development server on an SQLite file, with our namespace."""
+"""The embedded Temporal: the development server on an SQLite file, with our namespace.
+
+It has neither TLS nor logins: whoever may connect on this machine may use it, which `doctor` says. No web page may: its
+HTTP API answers one name that no page can lead to this machine, and its own page, which asks nobody who they are, is
+only there when somebody wants it.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +21,23 @@ from .programs import program
 NAME = "temporal"
 PORTS = ("temporal", "temporal_http", "temporal_metrics", "temporal_ui")
 NAMESPACE = "touchline"
+# For its HTTP API. The name is no secret, but a browser sends the name of the address it was given.
+HTTP_HOST = "temporal.touchline.internal"
 
 
 def endpoint(ports: Ports) -> TemporalEndpoint:
-    return TemporalEndpoint(
-        address=f"{LOOPBACK}:{ports['temporal']}",
-        namespace=NAMESPACE,
-        ui_url=f"http://{LOOPBACK}:{ports['temporal_ui']}",
-    )
+    return TemporalEndpoint(address=f"{LOOPBACK}:{ports['temporal']}", namespace=NAMESPACE)
+
+
+def page_url(ports: Ports) -> str:
+    """Where Temporal's own page is, when it is wanted."""
+    return f"http://{LOOPBACK}:{ports['temporal_ui']}"
 
 
 def temporal_part(installation: Installation) -> Part:
-    folder = installation.folder.of(NAME)
-    ports, where = {name: installation.ports[name] for name in PORTS}, endpoint(installation.ports)
+    folder, has_page = installation.folder.of(NAME), installation.settings.temporal_page
+    wanted = [name for name in PORTS if has_page or name != "temporal_ui"]
+    ports, where = {name: installation.ports[name] for name in wanted}, endpoint(installation.ports)
 
     async def before_start() -> None:
         private_folder(folder)
@@ -42,10 +51,12 @@ def temporal_part(installation: Installation) -> Part:
             folder=installation.folder.root,
             environment=server_environment(installation.folder, folder, memory),
         ),
-        probe=http_probe(f"http://{LOOPBACK}:{ports['temporal_http']}/api/v1/namespaces/{NAMESPACE}"),
+        probe=http_probe(
+            f"http://{LOOPBACK}:{ports['temporal_http']}/api/v1/namespaces/{NAMESPACE}", {"Host": HTTP_HOST}
+        ),
         stop_grace=installation.settings.server_stop_grace,
         before_start=before_start,
-        address=f"{where.address}, its page at {where.ui_url}",
+        address=f"{where.address}, its page at {page_url(ports)}" if has_page else where.address,
         ports=ports,
     )
 
@@ -54,12 +65,19 @@ def _arguments(database: str, ports: Ports) -> list[str]:
     return [
         *("server", "start-dev", "--db-filename", database),
         *("--ip", LOOPBACK, "--port", str(ports["temporal"]), "--http-port", str(ports["temporal_http"])),
-        *("--metrics-port", str(ports["temporal_metrics"]), "--ui-port", str(ports["temporal_ui"])),
-        *("--namespace", NAMESPACE, "--ui-disable-news-fetch"),
+        *("--metrics-port", str(ports["temporal_metrics"]), *_page(ports)),
+        *("--dynamic-config-value", f'frontend.httpAllowedHosts=["{HTTP_HOST}"]'),
+        *("--dynamic-config-value", "system.enableNexus=false"),  # its doors ask for no name
+        *("--namespace", NAMESPACE),
         *_one_partition("Read"),
         *_one_partition("Write"),
         *("--log-level", "warn", "--log-format", "text", "--color", "never"),
     ]
+
+
+def _page(ports: Ports) -> list[str]:
+    port = ports.get("temporal_ui")
+    return ["--headless"] if port is None else ["--ui-port", str(port), "--ui-disable-news-fetch"]
 
 
 def _one_partition(kind: str) -> tuple[str, str]:

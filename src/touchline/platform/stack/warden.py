@@ -1,13 +1,16 @@
 """Ends what a killed supervisor left behind. Run as a script by itself: it imports nothing of ours.
 
-    python -I -S warden.py MARK      its standard input is a pipe that only the supervisor holds
+    python -I -S warden.py MARK LOCK FILE...      its standard input is a pipe that only the supervisor holds
 
-The tether ends what the supervisor started itself, at once; this is for what those had started.
-Invariant: only processes that carry exactly this mark are touched: the next supervisor's carry another.
+The tether ends what the supervisor started itself, at once; this is for what those had started, and for files of
+theirs that no folder of ours holds.
+Invariant: only processes that carry exactly this mark are touched: the next supervisor's carry another. Files are
+removed only under the supervisor's lock: the next supervisor's parts make files of the same names.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import sys
@@ -15,6 +18,7 @@ import time
 
 PATIENCE_S = 30.0
 PAUSE_S = 0.05
+LOCK_TRIES = 20
 
 
 def marked(mark: bytes) -> list[int]:
@@ -30,7 +34,34 @@ def environment(process: str) -> list[bytes]:
         return []  # gone, or another user's
 
 
-def main(mark: bytes) -> None:
+def remove(lock: bytes, files: list[bytes]) -> None:
+    """Whoever holds the lock by now, or is just looking at it for longer than we wait, removes them itself."""
+    if not locked(lock):
+        return
+    for file in files:
+        try:
+            os.unlink(file)  # noqa: PTH108 - as above
+        except OSError:
+            continue  # gone already, or another user's
+
+
+def locked(lock: bytes) -> bool:
+    """True as well when the whole data folder is gone: then nobody can start there."""
+    try:
+        descriptor = os.open(lock, os.O_RDWR)
+    except FileNotFoundError:
+        return True
+    for _ in range(LOCK_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(PAUSE_S)
+        else:
+            return True
+    return False
+
+
+def main(mark: bytes, lock: bytes, *files: bytes) -> None:
     sys.stdin.buffer.read()  # ends when the supervisor does
     deadline = time.monotonic() + PATIENCE_S
     while (left := marked(mark)) and time.monotonic() < deadline:
@@ -40,7 +71,8 @@ def main(mark: bytes) -> None:
             except ProcessLookupError:
                 continue
         time.sleep(PAUSE_S)
+    remove(lock, list(files))
 
 
 if __name__ == "__main__":
-    main(os.fsencode(sys.argv[1]))
+    main(*(os.fsencode(argument) for argument in sys.argv[1:]))

@@ -62,6 +62,24 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
+class Files:
+    """What should lie in the bucket of an artifact; the manifest stands for its rendition."""
+
+    artifact_hash: ArtifactHash
+    original_key: str
+    manifest_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Some artifacts, tried for real."""
+
+    tried: int  # files
+    gone: tuple[str, ...]  # keys
+    unreadable: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """How far a pass has come: the last key, and the last artifact whose original was looked for."""
 
@@ -82,6 +100,9 @@ class Report:
     vanished: list[str] = field(default_factory=list[str])
     vanished_count: int = 0
     returned: int = 0
+    missing: list[str] = field(default_factory=list[str])  # every original that is gone, since whenever; the first
+    missing_count: int = 0
+    unreadable: list[str] = field(default_factory=list[str])  # of those tried: listed, and yet the store fails
     more: bool = False  # the pass stopped at a limit; the next one goes on there
 
     def take(self, candidate: Candidate) -> None:

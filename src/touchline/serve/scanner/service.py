@@ -20,8 +20,8 @@ from touchline.platform.postgres.database import Database
 from touchline.serve.settings import ServeSettings
 
 from . import metrics, rules
-from .absence import Absence
-from .model import Candidate, Known, Place, Refusal, Refused, Report
+from .absence import Absence, sample
+from .model import MOST_NAMED, Candidate, Known, Place, Refusal, Refused, Report
 from .rules import FIRST_HASH, LAST_HASH, Skipped
 from .store import ScannerStore
 from .taking import OwnerUnknown, Taking
@@ -114,8 +114,12 @@ class Scanner:
         return Place(page.next_after, until) if page.next_after else Place("", FIRST_HASH)
 
     async def _count(self, report: Report) -> None:
+        """What is gone is said every time, and not only when it was noticed."""
         async with self._database.system("count missing originals") as transaction:
-            metrics.MISSING.set(await ScannerStore(transaction.connection).missing())
+            report.missing, report.missing_count = await ScannerStore(transaction.connection).missing(MOST_NAMED)
+        metrics.MISSING.set(report.missing_count)
+        tried = await sample(self._database, self._objects)
+        report.unreadable = [*tried.gone, *tried.unreadable]
         for outcome, count in _counts(report).items():
             metrics.OBJECTS.labels(outcome).inc(count)
 
@@ -127,8 +131,10 @@ def _counts(report: Report) -> dict[str, int]:
 
 def _log(report: Report) -> None:
     counts = _counts(report)
-    if report.refused or report.vanished:
+    if report.refused or report.missing_count or report.unreadable:
         shown = {"refused": [repr(each.key)[:200] for each in report.refusals[:SHOWN]]}
-        logger.warning("the bucket differs", extra={**counts, **shown, "vanished_first": report.vanished[:SHOWN]})
+        gone = {"missing": report.missing_count, "missing_first": report.missing[:SHOWN]}
+        extra = {**counts, **shown, **gone, "unreadable": report.unreadable[:SHOWN]}
+        logger.warning("the bucket differs", extra=extra)
     else:
         logger.info("the bucket was scanned", extra=counts)

@@ -9,7 +9,7 @@ from psycopg import AsyncConnection
 
 from touchline.platform.postgres.rows import fetch_all
 
-from .model import Known
+from .model import Files, Known
 
 KNOWN: LiteralString = """
 SELECT a.tenant_id, a.artifact_hash, a.original_key, a.original_missing_since
@@ -30,7 +30,23 @@ SELECT a.tenant_id, a.artifact_hash, a.original_key, a.original_missing_since
  LIMIT %(limit)s
 """
 MISSING: LiteralString = """
+-- Until it is back, or its artifact is deleted: whoever deletes it has done with it.
+SELECT artifact_hash FROM serve.artifacts
+ WHERE original_missing_since IS NOT NULL AND status <> 'deleted'
+ ORDER BY artifact_hash LIMIT %(limit)s
+"""
+COUNT_MISSING: LiteralString = """
 SELECT count(*) FROM serve.artifacts WHERE original_missing_since IS NOT NULL AND status <> 'deleted'
+"""
+FILES: LiteralString = """
+-- What should lie in the bucket of a few artifacts: a range of the index identities_hash.
+SELECT a.artifact_hash, a.original_key, a.manifest_key
+  FROM serve.identities AS i
+  JOIN serve.artifacts AS a ON a.tenant_id = i.tenant_id AND a.artifact_hash = i.artifact_hash
+ WHERE i.artifact_hash > %(after)s AND a.synced AND a.status IN ('processing', 'ready', 'failed')
+   AND a.original_missing_since IS NULL
+ ORDER BY i.artifact_hash
+ LIMIT %(limit)s
 """
 
 
@@ -47,6 +63,17 @@ class ScannerStore:
         values = {"after": after, "until": until, "prefix": prefix, "limit": limit}
         return await fetch_all(self._connection, Known, EXPECTED, **values)
 
-    async def missing(self) -> int:
-        [(count,)] = await (await self._connection.execute(MISSING)).fetchall()
-        return count
+    async def missing(self, limit: int) -> tuple[list[str], int]:
+        """The first, and how many there are."""
+        first = await (await self._connection.execute(MISSING, {"limit": limit})).fetchall()
+        [(count,)] = await (await self._connection.execute(COUNT_MISSING)).fetchall()
+        return [artifact_hash for (artifact_hash,) in first], count
+
+    async def files(self, after: str, limit: int) -> Sequence[Files]:
+        """Behind this hash, and from the beginning when there are not enough."""
+        found = list(await fetch_all(self._connection, Files, FILES, after=after, limit=limit))
+        if len(found) == limit:
+            return found
+        known = {each.artifact_hash for each in found}
+        more = await fetch_all(self._connection, Files, FILES, after="", limit=limit)
+        return [*found, *(each for each in more if each.artifact_hash not in known)][:limit]

@@ -76,3 +76,10 @@ class Multipart:
 class Due:
     tenant_id: TenantId
     artifact_hash: ArtifactHash
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    upload_id: str
+    tenant_id: TenantId
+    artifact_hash: ArtifactHash

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from enum import Enum, auto
 
 from touchline.kernel import TouchlineError
@@ -15,6 +16,11 @@ from touchline.serve.artifacts.rules import LONGEST_REASON, OPEN
 ABANDONED = Reason("upload_abandoned", "the upload was not finished in time")
 ABORTED = Reason("upload_aborted", "the upload was stopped by its sender")
 LOST = Reason("upload_lost", "the object store no longer has the parts")
+OVERFILLED = Reason("upload_overfilled", "far more bytes were sent than the upload was declared with")
+
+# A part may be sent again, since answers get lost, and then the store keeps both until the upload ends.
+TIMES_SENT = 3
+MORE_PARTS = 10
 
 ENDED = (Status.ABORTING, Status.FAILED, Status.DELETED)  # nothing of the upload is needed any more
 
@@ -64,6 +70,16 @@ def failed(artifact: Artifact) -> TouchlineError:
     if kind is not None:
         return kind(reason.message)
     return Conflict("the upload has failed", why=reason.message, hint="Begin a new upload.")
+
+
+def is_overfilled(plan: PartPlan, stored_bytes: int) -> bool:
+    """Whether this is no longer a sender with a bad line. Each part has its size, so only repeating makes it more."""
+    return stored_bytes > TIMES_SENT * plan.size_bytes + MORE_PARTS * plan.part_size(1)
+
+
+def is_orphan(started_at: datetime, now: datetime, abandon_after: timedelta) -> bool:
+    """Of an upload that nobody knows: whoever began it had the time to note it, or to finish."""
+    return started_at < now - abandon_after
 
 
 def require_uploading(artifact: Artifact) -> None:

@@ -57,7 +57,7 @@ class UploadService:
         multipart = await self._open(caller, artifact_hash)
         wanted = rules.valid_numbers(numbers, multipart.plan, self._environment.settings.parts_per_call)
         presign = self._environment.objects.uploads.presign_part
-        signed = await asyncio.gather(*(presign(multipart.upload, number) for number in wanted))
+        signed = await asyncio.gather(*(presign(multipart.upload, multipart.plan, number) for number in wanted))
         return [
             PartAddress(number, link.url, multipart.plan.part_size(number))
             for number, link in zip(wanted, signed, strict=True)

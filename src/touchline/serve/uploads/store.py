@@ -20,7 +20,7 @@ from touchline.platform.objects.model import PartPlan, Upload
 from touchline.platform.postgres.database import Transaction
 from touchline.platform.postgres.rows import fetch_all, fetch_one
 
-from .model import Due, Multipart
+from .model import Due, Multipart, Owned
 
 COLUMNS: LiteralString = """tenant_id, artifact_hash, object_key, upload_id, writer, size_bytes, part_bytes, attempt,
        due_at"""
@@ -54,6 +54,9 @@ REMOVE: LiteralString = f"DELETE FROM serve.multiparts WHERE {THIS}"
 
 OVERDUE: LiteralString = """
 SELECT tenant_id, artifact_hash FROM serve.multiparts WHERE due_at <= %(now)s ORDER BY due_at LIMIT %(limit)s
+"""
+OWNERS: LiteralString = """
+SELECT upload_id, tenant_id, artifact_hash FROM serve.multiparts WHERE upload_id = ANY(%(ids)s)
 """
 
 
@@ -102,3 +105,9 @@ class MultipartStore:
 async def overdue(connection: AsyncConnection[Any], now: datetime, limit: int) -> Sequence[Due]:
     """Longest overdue first."""
     return await fetch_all(connection, Due, OVERDUE, now=now, limit=limit)
+
+
+async def owners(connection: AsyncConnection[Any], upload_ids: Sequence[str]) -> dict[str, Due]:
+    """Whose the uploads are, by their ids; what is not there is nobody's."""
+    found = await fetch_all(connection, Owned, OWNERS, ids=list(upload_ids))
+    return {each.upload_id: Due(each.tenant_id, each.artifact_hash) for each in found}

@@ -1,4 +1,5 @@
-"""The owner of uploads: ends the abandoned, continues the half completed, frees what is left of the rest.
+"""The owner of uploads: ends the abandoned, continues the half completed, frees what is left of the rest; and looks
+through what the store holds of open uploads for those that nobody knows and those that were overfilled.
 
 Invariant: bounded, safe on two machines at once, and one upload that cannot be ended does not hold up the others.
 """
@@ -8,6 +9,8 @@ from __future__ import annotations
 import logging
 
 from touchline.kernel import TouchlineError
+from touchline.kernel.errors import LimitExceeded, NotFound
+from touchline.platform.objects.model import OpenUpload
 from touchline.serve.artifacts import changes
 from touchline.serve.artifacts.model import Status
 from touchline.serve.artifacts.rules import OPEN
@@ -18,9 +21,9 @@ from touchline.serve.metrics import UPLOADS
 from . import rules
 from .completion import Completion
 from .model import Due, Multipart
-from .release import release
+from .release import release, release_soon
 from .rules import Step
-from .store import MultipartStore, overdue
+from .store import MultipartStore, overdue, owners
 
 logger = logging.getLogger(__name__)
 
@@ -74,3 +77,60 @@ class UploadOwner:
                 await changes.move(transaction, due.artifact_hash, Status.ABORTING, OPEN, rules.ABANDONED)
                 UPLOADS.labels("abandoned").inc()
         return step, claim
+
+
+class OpenUploads:
+    """What the store lists as open, page by page."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._after: tuple[str, str] | None = None
+
+    async def run_pass(self) -> bool:
+        """True when there are more pages."""
+        uploads, most = self._environment.objects.uploads, self._environment.settings.most_per_pass
+        page = await uploads.list(after=self._after, limit=most)
+        self._after = page.next_after
+        async with self._environment.database.system("find the owners of open uploads") as transaction:
+            known = await owners(transaction.connection, [upload.id for upload in page.uploads])
+        for upload in page.uploads:
+            await self._look_at(upload, known.get(upload.id))
+        return page.next_after is not None
+
+    async def _look_at(self, upload: OpenUpload, owner: Due | None) -> None:
+        try:
+            if owner is None:
+                await self._end_orphan(upload)
+            else:
+                await self._end_overfilled(upload, owner)
+        except TouchlineError as error:
+            logger.warning("an open upload is looked at again later", extra={"key": upload.key, "reason": str(error)})
+
+    async def _end_orphan(self, upload: OpenUpload) -> None:
+        now, patience = self._environment.clock.now(), self._environment.settings.abandon_after
+        if rules.is_orphan(upload.started_at, now, patience):
+            await self._environment.objects.uploads.abort(upload)
+            UPLOADS.labels("orphaned").inc()
+            logger.warning("an upload that nobody knows was freed", extra={"key": upload.key})
+
+    async def _end_overfilled(self, upload: OpenUpload, owner: Due) -> None:
+        async with self._environment.database.transaction(owner.tenant_id) as transaction:
+            multipart = await MultipartStore(transaction).find(owner.artifact_hash)
+        if multipart is None or not await self._is_overfilled(upload, multipart):
+            return
+        async with self._environment.database.transaction(owner.tenant_id) as transaction:
+            ended = await changes.move(transaction, owner.artifact_hash, Status.ABORTING, OPEN, rules.OVERFILLED)
+            if ended is None:
+                return  # it is being completed, which frees what is too much, or has ended
+            await MultipartStore(transaction).hurry(owner.artifact_hash, self._environment.clock.now())
+        UPLOADS.labels("overfilled").inc()
+        await release_soon(self._environment, owner.tenant_id, owner.artifact_hash)
+
+    async def _is_overfilled(self, upload: OpenUpload, multipart: Multipart) -> bool:
+        try:
+            parts = await self._environment.objects.uploads.parts(upload)
+        except NotFound:
+            return False
+        except LimitExceeded:  # more parts than anybody lists
+            return True
+        return rules.is_overfilled(multipart.plan, sum(part.size_bytes for part in parts))

@@ -1,10 +1,12 @@
 """The role's HTTP surface: search, health, status.
 
-Invariant: it answers at once while searches run; a failure is problem+json that says what to do next.
+Invariant: it answers at once while searches run; a failure is problem+json that says what to do next. Whoever does not
+know the token learns only that it lives: it searches with a person's session.
 """
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -12,14 +14,15 @@ from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from touchline import __version__
 from touchline.kernel import Clock
-from touchline.kernel.errors import InvalidInput, RateLimited, TouchlineError, surface
+from touchline.kernel.errors import InvalidInput, Misconfigured, RateLimited, TouchlineError, Unauthenticated, surface
+from touchline.platform.host_check import HostCheck
 
 from . import rules
 from .model import Found, Search
@@ -38,7 +41,11 @@ class Asked(BaseModel):
 
 def build_app(settings: BrowserSettings, folder: Path, clock: Clock) -> FastAPI:
     """`folder`: where the session is kept unless the settings say where. The browser ends with the app's lifespan."""
+    if not settings.token.get_secret_value():
+        hint = "Set `browser.token`, and `discovery.browser_token` to the same, or `cluster_secret` for all."
+        raise Misconfigured("the browser role has no token", why="anybody could search with your session", hint=hint)
     searches = Searches(settings, folder, clock)
+    known = Depends(_Token(settings.token.get_secret_value()))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
@@ -49,7 +56,9 @@ def build_app(settings: BrowserSettings, folder: Path, clock: Clock) -> FastAPI:
     app.add_exception_handler(TouchlineError, _known)
     app.add_exception_handler(RequestValidationError, _malformed)
 
-    @app.post("/search")
+    app.add_middleware(HostCheck, names=[settings.host])
+
+    @app.post("/search", dependencies=[known])
     async def search(asked: Asked) -> dict[str, Any]:
         since = clock.now() - timedelta(minutes=asked.max_age_minutes)
         found = await searches.find(Search(asked.search_query, rules.post_ids(asked.exclude_urls), since))
@@ -59,12 +68,23 @@ def build_app(settings: BrowserSettings, folder: Path, clock: Clock) -> FastAPI:
     async def health() -> dict[str, str]:
         return {"status": "live"}
 
-    @app.get("/status")
+    @app.get("/status", dependencies=[known])
     async def status() -> dict[str, Any]:
         return _status(searches, settings)
 
     _ = search, health, status
     return app
+
+
+class _Token:
+    def __init__(self, token: str) -> None:
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, request: Request) -> None:
+        given = request.headers.get("authorization", "").encode()
+        if not hmac.compare_digest(given, self._expected):
+            hint = "Give both sides the same `cluster_secret`, or set `browser.token` and `discovery.browser_token`."
+            raise Unauthenticated("the browser role does not know you", why="the token is not its own", hint=hint)
 
 
 def _found(found: Found) -> dict[str, Any]:

@@ -12,10 +12,14 @@ SECOND = timedelta(seconds=1)
 
 class BrowserSettings(Section):
     host: str = "127.0.0.1"
-    """The address to listen on. Whoever reaches it searches with your session: keep it on this machine."""
+    """The address to listen on. What it answers is not encrypted: keep it on this machine or in a network of yours."""
 
     port: Port = 0
     """The port to listen on; 0 chooses a free one."""
+
+    token: SecretStr = SecretStr("")
+    """What whoever lets it search must know, since it searches with your session. Without it: made from the
+    installation's cluster secret."""
 
     network_url: WebAddress = "https://x.com"
     """The social network. No page of another origin is opened."""

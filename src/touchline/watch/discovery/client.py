@@ -54,7 +54,8 @@ class SearchClient:
             "exclude_urls": order.exclude_urls,
             "max_age_minutes": order.max_age_minutes,
         }
-        request = self.http.build_request("POST", f"{self.settings.browser_url}/search", json=body)
+        proof = {"Authorization": f"Bearer {self.settings.browser_token.get_secret_value()}"}
+        request = self.http.build_request("POST", f"{self.settings.browser_url}/search", json=body, headers=proof)
         reply = await ask(self.http, Question(SERVICE, request, self.settings.timeout))
         check(reply)
         return read_videos(_document(reply), order.query, self.settings.hosts)

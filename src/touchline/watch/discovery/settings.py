@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Literal
 
-from touchline.contracts.settings import Duration, Field, Section, WebAddress
+from touchline.contracts.settings import Duration, Field, SecretStr, Section, WebAddress
 
 
 class DiscoverySettings(Section):
     browser_url: WebAddress = ""
     """Where the browser role answers. Empty: the one of this machine."""
+
+    browser_token: SecretStr = SecretStr("")
+    """The `browser.token` of that role. Without it: made from the installation's cluster secret."""
 
     timeout: Duration = Field(default=timedelta(seconds=120), ge=timedelta(seconds=1), le=timedelta(seconds=175))
     """How long one search may take, with waiting for its turn."""

@@ -12,12 +12,16 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from tests.integration.platform.objects.relay import relayed
 from tests.support.waiting import LOOK_AGAIN_S
 from touchline.apps.redaction import redact
 from touchline.gateway.media.settings import MediaLinkSettings
 from touchline.gateway.media.tokens import Grant
 from touchline.kernel.errors import NotFound, Unavailable
 from touchline.kernel.ids import ArtifactHash, new_playback_id
+from touchline.platform.endpoints import ObjectsEndpoint
+from touchline.platform.objects.settings import ObjectsSettings
+from touchline.platform.objects.store import ObjectStore
 from touchline.serve.artifacts import changes
 from touchline.serve.registry.model import Upload
 
@@ -105,6 +109,57 @@ async def test_large_files_come_as_a_stream(site: Site) -> None:
         async for chunk in response.aiter_bytes():
             received += len(chunk)
     assert received == len(content)
+
+
+async def lose(site: Site, upload: Upload, name: str) -> None:
+    """Behind the product's back."""
+    endpoint = await site.media.places.find(upload.playback_id)
+    key = endpoint.poster_key if name == "poster.jpg" else endpoint.manifest_key.replace("index.m3u8", name)
+    await site.needs.objects.delete(key)
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("index.m3u8", httpx.codes.GONE), ("poster.jpg", httpx.codes.GONE), ("v0/segment-1.m4s", httpx.codes.NOT_FOUND)],
+)
+async def test_a_file_that_is_gone_is_said_to_be_gone(site: Site, name: str, status: int) -> None:
+    ada = await site.person()
+    upload = await site.ready(ada)
+    url = folder(site, ada, upload) + name
+    assert (await site.client.get(url)).status_code == httpx.codes.OK
+    await lose(site, upload, name)
+    is_problem(await site.client.get(url), status, "not_found")
+    is_problem(await site.client.get(url, headers={"Range": "bytes=0-1"}), status, "not_found")
+    assert (await site.client.head(url)).status_code == status
+
+
+@pytest.mark.parametrize("headers", [{}, {"Range": "bytes=1000-4000000"}], ids=["whole", "range"])
+async def test_no_length_is_promised_of_a_file_that_cannot_be_read(
+    needs: Needs, bucket: ObjectsEndpoint, headers: dict[str, str]
+) -> None:
+    """The store lists it and says how long it is, and then fails: at once, or in the middle."""
+    async with (
+        relayed(bucket) as relay,
+        ObjectStore(relay.endpoint, ObjectsSettings(retries=0)) as objects,
+        running_site(replace(needs, objects=objects)) as site,
+    ):
+        ada = await site.person()
+        upload = await site.ready(ada)
+        endpoint = await site.media.places.find(upload.playback_id)
+        await objects.put_new(endpoint.manifest_key.replace("index.m3u8", "v0/large.m4s"), bytes(5 * 1024**2))
+        url = folder(site, ada, upload) + "v0/large.m4s"
+
+        relay.cut_after = 5000
+        answer = await site.client.get(url, headers=headers)
+        is_problem(answer, httpx.codes.SERVICE_UNAVAILABLE, "unavailable")
+        assert answer.json()["title"] == "the file of this video cannot be read"
+
+        relay.cut_after = 3 * 1024**2
+        transport = httpx.ASGITransport(site.app, client=("127.0.0.1", 50000))
+        async with httpx.AsyncClient(transport=transport, base_url=site.client.base_url) as client:
+            with pytest.raises(RuntimeError, match="already started") as broken:  # which ends the connection
+                await client.get(url, headers=headers)
+        assert isinstance(broken.value.__cause__, Unavailable)
 
 
 # --- addresses

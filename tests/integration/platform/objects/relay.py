@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from touchline.platform.endpoints import ObjectsEndpoint
 
 BLOCK = 64 * 1024
+FAILURE = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 @dataclass
@@ -18,6 +19,7 @@ class Relay:
     upstream: ObjectsEndpoint
     lose_answer_to: bytes = b""  # the first answer to this method is swallowed after the server gave it
     cut_after: int | None = None  # so many bytes of an answer come through
+    refuse: bytes = b""  # requests that begin like this fail, whatever the server says
     lost: int = 0
     url: str = ""
     _connections: set[asyncio.Task[None]] = field(default_factory=set)
@@ -50,11 +52,16 @@ class Relay:
             await asyncio.gather(requests, return_exceptions=True)
 
     async def _answer(self, server: asyncio.StreamReader, client: asyncio.StreamWriter, asked: bytearray) -> None:
-        left = self.cut_after
+        left: int | None = None
         while data := await server.read(BLOCK):
+            left = self.cut_after if left is None else left  # from then on, also on a connection that was there before
             if not data.startswith(b"HTTP/1.1 100"):  # which only asks for the body
                 if self.lose_answer_to and not self.lost and asked.startswith(self.lose_answer_to):
                     self.lost += 1
+                    return
+                if self.refuse and asked.startswith(self.refuse):
+                    client.write(FAILURE)
+                    await client.drain()
                     return
                 asked.clear()
             client.write(data if left is None else data[:left])

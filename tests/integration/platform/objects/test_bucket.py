@@ -9,6 +9,7 @@ import pytest
 
 from touchline.kernel.errors import Misconfigured
 from touchline.platform.endpoints import ObjectsEndpoint
+from touchline.platform.objects.model import PartPlan
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 
@@ -34,7 +35,7 @@ async def test_browsers_may_send_parts_and_see_the_etag(
 ) -> None:
     async with ObjectStore(endpoint, ObjectsSettings(browser_origins=origins)) as store, httpx.AsyncClient() as browser:
         await store.ensure_bucket()
-        link = await store.uploads.presign_part(await store.uploads.begin("key"), 1)
+        link = await store.uploads.presign_part(await store.uploads.begin("key"), PartPlan(4, 5 * 1024**2), 1)
         asked = {"Origin": PAGE, "Access-Control-Request-Method": "PUT"}
         preflight = await browser.options(link.url, headers=asked)
         sent = await browser.put(link.url, content=b"goal", headers={"Origin": PAGE})

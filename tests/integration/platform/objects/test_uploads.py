@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -28,8 +29,8 @@ async def _send(link: SignedUrl, data: bytes) -> httpx.Response:
         return await browser.put(link.url, content=data)
 
 
-async def _sent(store: ObjectStore, upload: Upload, number: int, data: bytes) -> str:
-    response = await _send(await store.uploads.presign_part(upload, number), data)
+async def _sent(store: ObjectStore, upload: Upload, number: int, data: bytes, plan: PartPlan | None = None) -> str:
+    response = await _send(await store.uploads.presign_part(upload, plan or PLAN, number), data)
     assert response.status_code == httpx.codes.OK
     return response.headers["ETag"]
 
@@ -60,7 +61,7 @@ async def test_what_is_not_whole_is_refused_and_can_be_mended(store: ObjectStore
     with pytest.raises(InvalidInput, match="missing: 1"):
         await store.uploads.complete(upload, PLAN)
 
-    etags[1] = await _sent(store, upload, 1, FIRST[:-1])
+    await store.uploads.send_part(upload, 1, FIRST[:-1])
     with pytest.raises(InvalidInput, match="wrong size: 1"):
         await store.uploads.complete(upload, PLAN)
 
@@ -102,7 +103,7 @@ async def test_an_upload_never_replaces_an_object(store: ObjectStore) -> None:
 async def test_another_upload_of_the_key_is_refused(store: ObjectStore) -> None:
     uploads = [await store.uploads.begin("key") for _ in range(2)]
     plan = PartPlan(1000, PART_BYTES)
-    await asyncio.gather(*(_sent(store, upload, 1, LAST) for upload in uploads))
+    await asyncio.gather(*(_sent(store, upload, 1, LAST, plan) for upload in uploads))
     first = await store.uploads.complete(uploads[0], plan)
     with pytest.raises(AlreadyExists):
         await store.uploads.complete(uploads[1], plan)
@@ -111,7 +112,7 @@ async def test_another_upload_of_the_key_is_refused(store: ObjectStore) -> None:
 
 async def test_a_link_is_good_for_its_own_part_only(store: ObjectStore) -> None:
     upload = await store.uploads.begin("key")
-    link = await store.uploads.presign_part(upload, 1)
+    link = await store.uploads.presign_part(upload, PLAN, 1)
     forged = [
         link.url.replace("partNumber=1", "partNumber=2"),
         link.url.replace("/key?", "/other?"),
@@ -126,22 +127,64 @@ async def test_a_link_is_good_for_its_own_part_only(store: ObjectStore) -> None:
     assert await store.uploads.parts(upload) == ()
 
 
+async def _chunks(data: bytes) -> AsyncIterator[bytes]:
+    yield data[:1000]
+    yield data[1000:]
+
+
+async def test_a_link_is_good_for_the_declared_length_only(store: ObjectStore) -> None:
+    upload = await store.uploads.begin("key")
+    plan = PartPlan(1, PART_BYTES)
+    link = await store.uploads.presign_part(upload, plan, 1)
+    assert [(await _send(link, wrong)).status_code for wrong in (b"", b"ab", DATA)] == [httpx.codes.FORBIDDEN] * 3
+    lies: list[dict[str, str]] = [{}, {"x-amz-decoded-content-length": "1"}, {"Content-Encoding": "aws-chunked"}]
+    async with httpx.AsyncClient() as browser:
+        unsized = [await browser.put(link.url, content=_chunks(DATA), headers=lie) for lie in lies]
+    assert [answer.status_code for answer in unsized] == [httpx.codes.FORBIDDEN] * 3
+    assert await store.uploads.parts(upload) == ()
+    assert (await _send(link, b"a")).status_code == httpx.codes.OK
+    assert (await store.uploads.complete(upload, plan)).size_bytes == 1
+
+
+async def test_a_part_that_comes_while_its_upload_is_aborted_leaves_nothing(store: ObjectStore) -> None:
+    upload = await store.uploads.begin("key")
+    link = await store.uploads.presign_part(upload, PLAN, 1)
+    half_sent, aborted = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield FIRST[: PART_BYTES // 2]
+        half_sent.set()
+        await aborted.wait()
+        yield FIRST[PART_BYTES // 2 :]
+
+    async with httpx.AsyncClient() as browser:
+        headers = {"Content-Length": str(PART_BYTES)}
+        sending = asyncio.create_task(browser.put(link.url, content=slow(), headers=headers))
+        await half_sent.wait()
+        await store.uploads.abort(upload)
+        aborted.set()
+        assert (await sending).status_code == httpx.codes.NOT_FOUND
+    with pytest.raises(NotFound):
+        await store.uploads.parts(upload)
+    assert (await store.uploads.list()).uploads == ()
+
+
 async def test_a_link_expires(store: ObjectStore) -> None:
     upload = await store.uploads.begin("key")
-    link = await store.uploads.presign_part(upload, 1, timedelta(seconds=1))
+    link = await store.uploads.presign_part(upload, PLAN, 1, timedelta(seconds=1))
 
     def refused() -> bool:
-        return httpx.put(link.url, content=LAST).status_code == httpx.codes.FORBIDDEN
+        return httpx.put(link.url, content=FIRST).status_code == httpx.codes.FORBIDDEN
 
     await asyncio.to_thread(eventually, refused)
     assert datetime.now(UTC) >= link.expires_at
 
 
-@pytest.mark.parametrize("number", [0, -1, 10_001])
+@pytest.mark.parametrize("number", [0, -1, 3, 10_001])
 async def test_parts_have_numbers_within_limits(store: ObjectStore, number: int) -> None:
     upload = await store.uploads.begin("key")
     with pytest.raises(InvalidInput):
-        await store.uploads.presign_part(upload, number)
+        await store.uploads.presign_part(upload, PLAN, number)
 
 
 async def test_abandoned_uploads_are_listed_and_aborted(store: ObjectStore) -> None:
@@ -171,8 +214,8 @@ async def test_abandoned_uploads_are_listed_and_aborted(store: ObjectStore) -> N
 
 async def test_an_aborted_upload_takes_nothing_more(store: ObjectStore) -> None:
     upload = await store.uploads.begin("key")
-    link = await store.uploads.presign_part(upload, 1)
+    link = await store.uploads.presign_part(upload, PLAN, 1)
     await store.uploads.abort(upload)
-    assert (await _send(link, LAST)).status_code == httpx.codes.NOT_FOUND
+    assert (await _send(link, FIRST)).status_code == httpx.codes.NOT_FOUND
     with pytest.raises(NotFound, match="no such upload"):
         await store.uploads.complete(upload, PLAN)

@@ -106,6 +106,9 @@ class Limiting:
         await answer(scope, receive, send)
 
 
+PROOF = {"Authorization": "Bearer open sesame"}
+
+
 @asynccontextmanager
 async def role(
     folder: Path, posts: Sequence[Post], faults: Sequence[Fault] = (), limiting: list[Limiting] | None = None,
@@ -119,12 +122,12 @@ async def role(
         url = await stack.enter_async_context(served(served_world))
         network = f"{url}/social"
         quick = {"quiet": timedelta(milliseconds=100), "asset_hosts": ()}
-        account = {"user": ACCOUNT.user, "password": SecretStr(ACCOUNT.password)}
+        account = {"user": ACCOUNT.user, "password": SecretStr(ACCOUNT.password), "token": SecretStr("open sesame")}
         given = BrowserSettings(**{"network_url": network, "query_filter": "", **quick, **account, **settings})
         app = build_app(given, folder / "session", wall)
         await stack.enter_async_context(app.router.lifespan_context(app))
         own = await stack.enter_async_context(served(app))
-        client = await stack.enter_async_context(httpx.AsyncClient(base_url=own, timeout=60))
+        client = await stack.enter_async_context(httpx.AsyncClient(base_url=own, timeout=60, headers=PROOF))
         yield Role(client, wall, network, folder / "session")
 
 

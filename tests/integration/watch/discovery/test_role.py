@@ -35,6 +35,9 @@ POSTS = [
 ]
 
 
+TOKEN = SecretStr("open sesame")
+
+
 @asynccontextmanager
 async def client(folder: Path) -> AsyncGenerator[SearchClient]:
     world, wall = world_of(day_of(POSTS), folder, NOW)
@@ -42,13 +45,15 @@ async def client(folder: Path) -> AsyncGenerator[SearchClient]:
         url = await stack.enter_async_context(served(build_world(world)))
         browser = BrowserSettings(
             network_url=f"{url}/social", query_filter="", asset_hosts=(), quiet=timedelta(milliseconds=100),
-            user=ACCOUNT.user, password=SecretStr(ACCOUNT.password),
+            user=ACCOUNT.user, password=SecretStr(ACCOUNT.password), token=TOKEN,
         )  # fmt: skip
         role = build_app(browser, folder / "session", wall)
         await stack.enter_async_context(role.router.lifespan_context(role))
         own = await stack.enter_async_context(served(role))
         http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False))
-        settings = DiscoverySettings(browser_url=own, hosts=(urlsplit(url).netloc,), canary_query="Northport")
+        settings = DiscoverySettings(
+            browser_url=own, browser_token=TOKEN, hosts=(urlsplit(url).netloc,), canary_query="Northport"
+        )
         yield SearchClient(settings, http)
 
 

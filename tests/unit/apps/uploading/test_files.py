@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import pytest
 
 from touchline.apps.cli import run
 from touchline.apps.uploading.files import LONGEST_TOKEN_FILE, read_token
-from touchline.apps.uploading.upload import Upload
+from touchline.apps.uploading.upload import FileChanged, Upload
 from touchline.kernel.errors import InvalidInput
 
 NOBODY = 65534
@@ -194,13 +195,65 @@ def test_a_bad_token_file_is_said_before_anything_is_asked(
     assert str(tmp_path / "token") in json.loads(capsys.readouterr().out)["error"]["what"]
 
 
-async def test_a_file_that_becomes_shorter_or_goes_while_it_is_sent(folder: Path) -> None:
+async def read(upload: Upload, offset: int, size: int) -> bytes:
+    return b"".join([chunk async for chunk in upload.slice(offset, size)])
+
+
+def append(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"6")
+
+
+def overwrite(path: Path) -> None:
+    """As long as before, and its time set back, as some programs do."""
+    status = path.stat()
+    with path.open("r+b") as file:
+        file.write(b"x")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def take_its_place(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(b"54321")
+    shutil.copystat(path, other)
+    other.replace(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (append, "it had 5 bytes and has 6"),
+        (lambda path: os.truncate(path, 4), "it had 5 bytes and has 4"),
+        (overwrite, "somebody wrote to it"),
+        (take_its_place, "another file took its place"),
+    ],
+    ids=["longer", "shorter", "overwritten", "replaced"],
+)
+async def test_a_file_that_changes_while_it_is_sent_is_refused(
+    folder: Path, change: Callable[[Path], None], why: str
+) -> None:
     path = folder / "match.mp4"
     path.write_bytes(b"12345")
     upload = Upload(path, "A match")
-    assert b"".join([chunk async for chunk in upload.slice(1, 3)]) == b"234"
-    with pytest.raises(InvalidInput, match="became shorter"):
-        [chunk async for chunk in upload.slice(3, 3)]
+    upload.check()
+    key = upload.key("http://here", 0)
+    assert await read(upload, 1, 3) == b"234"
+    upload.require_unchanged()
+    change(path)
+    with pytest.raises(FileChanged, match=why):
+        await read(upload, 0, 2)
+    with pytest.raises(FileChanged, match=why):
+        upload.require_unchanged()
+    assert (upload.size_bytes, upload.key("http://here", 0)) == (5, key), "what was begun stays what it was"
+
+
+async def test_a_file_that_goes_while_it_is_sent_is_refused(folder: Path) -> None:
+    path = folder / "match.mp4"
+    path.write_bytes(b"12345")
+    upload = Upload(path, "A match")
+    upload.check()
     path.unlink()
     with pytest.raises(InvalidInput, match="there is no file"):
-        [chunk async for chunk in upload.slice(0, 1)]
+        await read(upload, 0, 1)
+    with pytest.raises(InvalidInput, match="there is no file"):
+        upload.require_unchanged()

@@ -1,0 +1,195 @@
+"""Every door of the running product, tried by another user of the machine who has no secret.
+
+A port that no line here is about fails the test: whoever opens a new one says here why nobody can do anything by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from tests.e2e.product import Product
+from tests.security.rpc_cases import services
+from tests.support.stranger import CLOSED, knock_as_stranger
+from touchline.platform.stack import objects
+from touchline.platform.stack.leftovers import find_leftovers
+from touchline.platform.stack.ports import read_ports
+
+Knock = dict[str, Any]
+HTTP_ERROR = 400
+SCRAM = 10
+MAPPED = "::ffff:"
+BUCKET = objects.BUCKET
+DELETE_ALL = f"<Delete><Object><Key>{objects.PROBE_KEY}</Key></Object></Delete>"
+
+# What the store's own parts would do for anybody if they let them: it erased all media, and gave out tokens to write.
+WEED_PATHS = (
+    "/", "/status", f"/col/delete?collection={BUCKET}", "/dir/assign", "/dir/lookup?volumeId=1", "/dir/status",
+    "/vol/grow?count=1", "/vol/vacuum", "/submit", "/cluster/status", "/cluster/healthz", "/ui/index.html", "/metrics",
+    "/debug/pprof/", "/buckets/", "/stats/disk",
+)  # fmt: skip
+WEED_SIDES = ("objects_master", "objects_volume", "objects_filer")
+# Temporal's development server knows no secrets: `doctor` says so. Pages of strangers it must refuse all the same.
+TEMPORAL = ("temporal", "temporal_http", "temporal_metrics")
+
+
+def get(port: int, path: str, **headers: str) -> Knock:
+    return {"way": "http", "port": port, "method": "GET", "path": path, "headers": headers, "body": ""}
+
+
+def post(port: int, path: str, body: str = "{}", **headers: str) -> Knock:
+    return {"way": "http", "port": port, "method": "POST", "path": path, "headers": headers, "body": body}
+
+
+def is_closed(answer: Any) -> bool:
+    return answer == CLOSED or (isinstance(answer, int) and answer >= HTTP_ERROR)
+
+
+@pytest.fixture(scope="module")
+def ports(product: Product) -> dict[str, int]:
+    return dict(read_ports(product.installation.folder.ports))
+
+
+def listening(product: Product) -> Iterator[tuple[psutil.Process, Any]]:
+    for process in find_leftovers(product.installation.folder):
+        for connection in process.net_connections("inet"):
+            if connection.status == psutil.CONN_LISTEN or (
+                not connection.raddr and connection.type.name == "SOCK_DGRAM"
+            ):
+                yield process, connection
+
+
+def test_nobody_listens_who_is_not_known_here(product: Product, ports: dict[str, int]) -> None:
+    doors = {"postgres", "objects", "objects_grpc", "clickhouse", "gateway", "worker", *TEMPORAL}
+    doors |= {f"{side}{kind}" for side in WEED_SIDES for kind in ("", "_grpc")}
+    known = {ports[name]: name for name in doors}
+    found = [(process, connection.laddr) for process, connection in listening(product)]
+    assert {address.ip.removeprefix(MAPPED) for _, address in found} == {"127.0.0.1"}
+    assert known.keys() <= {address.port for _, address in found}, "a line here is about nothing"
+    strangers = [
+        (process.name(), process.cmdline(), address)
+        for process, address in found
+        if address.port not in known and not is_temporal(process) and address.port != rpc_port(product)
+    ]
+    assert strangers == []
+
+
+def is_temporal(process: psutil.Process) -> bool:
+    """Its services talk to each other by ports that it chooses itself."""
+    return process.name() == "temporal"
+
+
+def rpc_port(product: Product) -> int:
+    """The one door of the control process beside the gateway's."""
+    control, gateway = product.installation.pid("control"), read_ports(product.installation.folder.ports)["gateway"]
+    heard = {connection.laddr.port for process, connection in listening(product) if process.pid == control}
+    [port] = heard - {gateway}
+    return port
+
+
+def test_the_internal_rpc_wants_proof_of_the_cluster_secret(product: Product) -> None:
+    methods = [f"/{service.full_name}/{method.name}" for service in services() for method in service.methods]
+    knocks = [{"way": "grpc", "port": rpc_port(product), "method": method} for method in methods]
+    assert {answer for _, answer in answered(knocks)} == {"UNAUTHENTICATED"}
+
+
+def test_the_parts_of_the_object_store_hang_up(ports: dict[str, int]) -> None:
+    plain = [get(ports[side], path) for side in WEED_SIDES for path in WEED_PATHS]
+    plain += [post(ports[side], path) for side in WEED_SIDES for path in WEED_PATHS]
+    every = [ports[name] for side in WEED_SIDES for name in (side, f"{side}_grpc")] + [ports["objects_grpc"]]
+    secure = [{"way": way, "port": port} for port in every for way in ("tls", "http2")]
+    assert [knock for knock, answer in answered(plain) if not is_closed(answer)] == []
+    assert [knock for knock, answer in answered(secure) if answer != CLOSED] == []
+
+
+def test_the_object_store_wants_a_signature(product: Product, ports: dict[str, int]) -> None:
+    port = ports["objects"]
+    reads = [get(port, path) for path in ("/", f"/{BUCKET}", f"/{BUCKET}/{objects.PROBE_KEY}", f"/{BUCKET}?uploads")]
+    writes = [
+        post(port, f"/{BUCKET}?delete", DELETE_ALL),
+        post(port, f"/{BUCKET}/new?uploads"),
+        post(port, "/", "Action=CreateAccessKey&Version=2010-05-08"),
+        post(port, "/", "Action=AssumeRole&Version=2011-06-15"),
+        {**get(port, f"/{BUCKET}/new"), "method": "PUT", "body": "bytes"},
+        {**get(port, f"/{BUCKET}"), "method": "DELETE"},
+        {**get(port, "/another"), "method": "PUT"},
+    ]
+    assert [knock for knock, answer in answered(reads + writes) if not is_closed(answer)] == []
+
+
+def test_the_databases_want_a_password(ports: dict[str, int]) -> None:
+    users = ("postgres", "touchline_owner", "touchline_app", "touchline_worker", "touchline_readonly", "nobody")
+    asked = [{"way": "postgres", "port": ports["postgres"], "user": user} for user in users]
+    assert [answer for _, answer in answered(asked)] == [SCRAM] * len(users)
+    queries = [
+        get(ports["clickhouse"], "/?query=SELECT+1"),
+        post(ports["clickhouse"], "/", "DROP DATABASE touchline"),
+        post(ports["clickhouse"], "/", "SELECT 1", **{"X-ClickHouse-User": "touchline", "X-ClickHouse-Key": ""}),
+    ]
+    assert [knock for knock, answer in answered(queries) if not is_closed(answer)] == []
+
+
+def test_no_route_of_the_gateway_does_anything(product: Product, ports: dict[str, int]) -> None:
+    """All that it has, by its own description. What answers says only that it lives, or lets people sign in."""
+    open_to_all = {
+        ("get", "/health/live"),
+        ("get", "/health/ready"),
+        ("get", "/metrics"),
+        ("post", "/api/auth/sign-out"),
+    }
+    described = httpx.get(f"{product.url}/api/openapi.json", timeout=60).json()["paths"]
+    routes = [(method, path) for path, methods in described.items() for method in methods]
+    assert len(routes) > len(open_to_all)
+    tried = [(method, path) for method, path in routes if (method, path) not in open_to_all]
+    knocks = [{**post(ports["gateway"], path), "method": method.upper()} for method, path in tried]
+    assert [knock for knock, answer in answered(knocks) if not is_closed(answer)] == []
+    asked = httpx.post(
+        f"{product.url}/api/graphql", json={"query": "{ vodAssets { edges { node { id } } } }"}, timeout=60
+    )
+    assert "data" not in asked.json() or asked.json()["data"] is None
+
+
+@pytest.mark.parametrize("door", ["gateway", "worker", "clickhouse", "temporal_http"])
+@pytest.mark.parametrize("path", ["/health/live", "/metrics", "/ping", "/", "/api/v1/namespaces/touchline"])
+def test_a_name_that_is_not_ours_is_refused(ports: dict[str, int], door: str, path: str) -> None:
+    """A page whose own name leads to this machine all of a sudden reads nothing."""
+    names = ("evil.example", f"evil.example:{ports[door]}", "localhost.evil.example", "127.0.0.1.evil.example")
+    knocks = [get(ports[door], path, Host=name) for name in names]
+    assert [knock for knock, answer in answered(knocks) if not is_closed(answer)] == []
+
+
+@pytest.mark.parametrize(
+    ("door", "path"),
+    [
+        ("worker", "/metrics"),
+        ("clickhouse", "/ping"),
+        ("temporal_http", "/api/v1/namespaces/touchline/workflows/any/terminate"),
+        ("gateway", "/api/graphql"),
+        ("gateway", "/api/auth/password"),
+        ("gateway", "/api/auth/sign-out"),
+    ],
+)
+def test_a_page_of_another_site_is_refused(ports: dict[str, int], door: str, path: str) -> None:
+    knock = post(ports[door], path, **{"Origin": "https://evil.example", "Content-Type": "text/plain"})
+    [(_, answer)] = answered([knock])
+    assert is_closed(answer)
+
+
+def test_no_socket_is_open_to_others(product: Product) -> None:
+    paths = {
+        connection.laddr
+        for process in find_leftovers(product.installation.folder)
+        for connection in process.net_connections("unix")
+        if connection.laddr
+    }
+    assert paths, "the store talks to itself by sockets"
+    knocks = [{"way": "socket", "path": path} for path in sorted(paths)]
+    assert [knock for knock, answer in answered(knocks) if answer != CLOSED] == []
+
+
+def answered(knocks: list[Knock]) -> list[tuple[Knock, Any]]:
+    return list(zip(knocks, knock_as_stranger(knocks), strict=True))
