@@ -120,6 +120,15 @@ class Studio:
         subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-loglevel", "error", "-y", *cut], check=True)
         return path
 
+    def sounds(self, recipe: Recipe, count: int) -> Path:
+        """Its pictures once, its sound so many times."""
+        whole = self.make(replace(recipe, name=f"{recipe.name}.mkv"))
+        path = self.folder / f"{count}-{recipe.name}"
+        maps = [option for _ in range(count) for option in ("-map", "0:a")]
+        command = ["-i", str(whole), "-map", "0:v", *maps, "-c", "copy", str(path)]
+        subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-loglevel", "error", "-y", *command], check=True)
+        return path
+
     def write(self, name: str, content: bytes | str) -> Path:
         path = self.folder / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -16,6 +16,7 @@ from touchline.gateway.auth.sessions.upkeep import upkeep
 from touchline.gateway.media.follower import Follower
 from touchline.gateway.rest.app import build_app
 from touchline.gateway.rest.parts import GatewayParts
+from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import SystemClock, TouchlineError
 from touchline.measure.answers.sums.service import DaySums
 from touchline.media.sandbox import Sandbox
@@ -24,6 +25,7 @@ from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import PostgresLog
 from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.http_server import HttpLimits
 from touchline.platform.periodic.runner import PeriodicRunner, Task
 from touchline.platform.postgres.database import Database
 from touchline.platform.retry import retried_forever
@@ -93,7 +95,19 @@ def _server(parts: GatewayParts) -> Server:
             server_header=False,
             ws_max_size=int(parts.settings.max_body),
             timeout_graceful_shutdown=int(LAST_REQUESTS.total_seconds()),
-        )
+        ),
+        _limits(parts.settings),
+    )
+
+
+def _limits(settings: GatewaySettings) -> HttpLimits:
+    return HttpLimits(
+        settings.header_timeout,
+        settings.body_timeout,
+        settings.idle_timeout,
+        settings.send_timeout,
+        settings.max_connections,
+        settings.connections_per_address,
     )
 
 

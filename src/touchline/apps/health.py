@@ -19,10 +19,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from touchline.kernel.errors import Misconfigured
 from touchline.platform.host_check import HostCheck
+from touchline.platform.http_server import HttpLimits
 
 from .running import Server
 
 CHECK_S = 3.0
+FEW_CONNECTIONS = 100
 JSON = "application/json"
 
 logger = logging.getLogger(__name__)
@@ -32,9 +34,9 @@ logger = logging.getLogger(__name__)
 async def answering(host: str, port: int, check: Callable[[], Awaitable[object]]) -> AsyncGenerator[None]:
     """`/health/live`, `/health/ready` and `/metrics`, as long as the block runs. Ready means that the check passes."""
     with _listening(host, port) as listener:
-        server = Server(
-            uvicorn.Config(HostCheck(HealthApp(check), [host]), log_config=None, access_log=False, lifespan="off")
-        )
+        app = HostCheck(HealthApp(check), [host])
+        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none")
+        server = Server(config, HttpLimits(connections=FEW_CONNECTIONS))
         running = asyncio.create_task(server.serve([listener]))
         try:
             yield

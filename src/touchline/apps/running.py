@@ -13,12 +13,12 @@ from functools import cache
 from secrets import token_hex
 from typing import Any
 
-import uvicorn
+from touchline.platform import http_server
 
 Loop = Coroutine[Any, Any, None]
 
 
-class Server(uvicorn.Server):
+class Server(http_server.Server):
     """The signals are handled by the process, which has more to stop than this."""
 
     @contextmanager

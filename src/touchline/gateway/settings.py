@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import field_validator
 
-from touchline.contracts.settings import ByteSize, Duration, Port, Section
+from touchline.contracts.settings import ByteSize, Duration, Field, Port, Section
 
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -30,6 +30,24 @@ class GatewaySettings(Section):
 
     max_body: ByteSize = ByteSize(1024 * 1024)
     """The largest request body that is read. Uploads do not pass here: they go to the object store."""
+
+    max_connections: int = Field(default=4000, ge=20)
+    """How many connections are open at once; fewer where the system allows fewer files. Idle ones make room."""
+
+    connections_per_address: int = Field(default=500, ge=1)
+    """How many of them one address may have. This machine has no such limit; a proxy elsewhere needs a higher one."""
+
+    header_timeout: Duration = timedelta(seconds=15)
+    """How long a client may take to send the head of a request."""
+
+    body_timeout: Duration = timedelta(seconds=30)
+    """How long a client may take to send a body, and longer for a large one: a second for every 2 KiB that came."""
+
+    idle_timeout: Duration = timedelta(minutes=1)
+    """How long a connection without a request is kept."""
+
+    send_timeout: Duration = timedelta(minutes=2)
+    """How long a client may leave its answer untaken before it is dropped."""
 
     check_timeout: Duration = timedelta(seconds=3)
     """How long a readiness check may take before its part counts as down."""

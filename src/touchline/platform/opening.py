@@ -1,12 +1,25 @@
-"""Local files for coroutines: opened in a thread, closed whatever happens."""
+"""Local files: opened in a thread, closed whatever happens; and how many a process may have open."""
 
 from __future__ import annotations
 
 import asyncio
+import resource
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Literal
+
+LARGEST_OPEN_FILES = 1024 * 1024  # where the system says that there is no limit
+
+
+def raise_open_files_limit() -> int:
+    """As many files as the system allows this process: its default is from the days of `select`."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = LARGEST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, LARGEST_OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):  # a system that promises more than it gives
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 @asynccontextmanager

@@ -16,13 +16,14 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from touchline.kernel.errors import SetupError
+from touchline.platform import http_server
 from touchline.platform.host_check import HostCheck
 
 HOST = "127.0.0.1"
 LAST_REQUESTS_S = 1
 
 
-class _Server(uvicorn.Server):
+class _Server(http_server.Server):
     """The signals belong to the process. Says when it answers."""
 
     def __init__(self, config: uvicorn.Config) -> None:

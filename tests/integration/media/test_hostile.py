@@ -154,6 +154,21 @@ async def test_limits(setting: dict[str, object], why: str, studio: Studio, outp
             await make_hls(limited, studio.make(large), output)
 
 
+@pytest.mark.parametrize("ending", ["mp4", "mov", "mkv", "webm", "avi", "ts", "mpg", "asf"])
+async def test_streams_are_counted_in_every_container(ending: str, studio: Studio, output: Path) -> None:
+    """Some demuxers leave out what is too much without a word, and find streams only as they read."""
+    recipes = {"webm": videos.WEBM, "ts": videos.MP4, "mpg": replace(videos.INTERLACED_MPEG2, audio="libmp3lame")}
+    recipe = replace(recipes.get(ending, videos.AVI), seconds=1.0)
+    path = studio.sounds(replace(recipe, name=f"sounds.{ending}"), 5)
+    async with Sandbox(MediaSettings(most_streams=4)) as limited:
+        for work in (probe(limited, path), make_hls(limited, path, output), make_poster(limited, path, output)):
+            with pytest.raises(MediaLimitExceeded, match="more than 4 streams"):
+                await work
+    assert files(output) == []
+    async with Sandbox(MediaSettings(most_streams=6)) as enough:
+        assert (await probe(enough, path)).duration_ms
+
+
 async def test_eternal_videos(studio: Studio, sandbox: Sandbox, output: Path) -> None:
     """Also where only a header says so, that players show to people."""
     claims = {name: content for name, content in eternal(studio.make(videos.SMALL).read_bytes()) if "tkhd" not in name}

@@ -43,7 +43,9 @@ def run(
     """Run one role in the foreground. `up` does this for you."""
     from touchline.apps import logging
     from touchline.apps.settings import load
+    from touchline.platform.opening import raise_open_files_limit
 
+    raise_open_files_limit()
     loaded = load()
     chosen = {"format": logging.Format.JSON} if as_json else {}
     logging.configure(role, loaded.settings.log.model_copy(update=chosen))

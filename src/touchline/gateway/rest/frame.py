@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from touchline.gateway.metrics import HTTP_REQUESTS, HTTP_SECONDS
@@ -58,6 +59,8 @@ class Frame:
             return
         try:
             await self._app(scope, _limited(receive, most_bytes), answer.send)
+        except ClientDisconnect:
+            return  # while its body was awaited: nobody is there to be answered
         except Exception:
             logger.exception("a request failed", extra={"request_id": request_id})
             if answer.begun:

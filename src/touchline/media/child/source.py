@@ -66,11 +66,14 @@ def identify() -> Format:
 def open_source(kind: Format, options: Options) -> Generator[Source]:
     os.lseek(INPUT, 0, os.SEEK_SET)
     with _opened(DEMUXERS[kind], options) as container:
+        if len(container.streams) > options.most_streams:
+            raise Refused(Failure.LIMIT, f"it has more than {options.most_streams} streams")
         yield Source(kind, container, _choose_video(container), _choose_audio(container))
 
 
 def _opened(demuxer: str, options: Options) -> InputContainer:
-    limits = {"max_streams": str(options.most_streams), "max_pixels": str(options.most_pixels)}
+    # One more than may be: some demuxers leave out what is too much, and then nobody would know.
+    limits = {"max_streams": str(options.most_streams + 1), "max_pixels": str(options.most_pixels)}
     safely = {"protocol_whitelist": "fd", "format_whitelist": demuxer, **limits}
     try:
         return av.open("fd:", format=demuxer, options=safely, metadata_errors="replace")

@@ -16,12 +16,15 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from datetime import timedelta
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
 from touchline.kernel.errors import Conflict, Misconfigured, TouchlineError, surface
+from touchline.platform import http_server
+from touchline.platform.opening import raise_open_files_limit
 
 from .configuration import write_configuration
 from .engine import open_engine
@@ -36,7 +39,7 @@ logger = logging.getLogger("touchline.clickhouse")
 HOST = "127.0.0.1"
 _PRIVATE = 0o700
 _CANCEL_S = 2  # how long a cancelled statement may take to end
-_KEEP_ALIVE_S = 600  # longer than clients keep idle connections, so that none is closed under a request
+KEEP_ALIVE = timedelta(minutes=10)  # longer than clients keep idle connections, so that none is closed under a request
 
 
 def parse_arguments(arguments: Sequence[str]) -> OwnerOptions:
@@ -70,11 +73,11 @@ def run_owner(options: OwnerOptions) -> int:
     return 0
 
 
-class _Server(uvicorn.Server):
+class _Server(http_server.Server):
     """Stops as uvicorn does, and has running statements wound down meanwhile."""
 
     def __init__(self, config: uvicorn.Config, owner: Owner, grace_s: float) -> None:
-        super().__init__(config)
+        super().__init__(config, http_server.HttpLimits(idle_timeout=KEEP_ALIVE))
         self._owner = owner
         self._grace_s = grace_s
 
@@ -95,7 +98,6 @@ def _serve(owner: Owner, listener: socket.socket, limits: OwnerLimits) -> None:
         access_log=False,
         lifespan="off",
         server_header=False,
-        timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=limits.stop_grace_s + _CANCEL_S,
     )
     server = _Server(config, owner, limits.stop_grace_s)
@@ -140,6 +142,7 @@ def _bound(port: int) -> Generator[socket.socket]:
 def main() -> int:
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     os.umask(0o077)
+    raise_open_files_limit()
     try:
         return run_owner(parse_arguments(sys.argv[1:]))
     except TouchlineError as error:

@@ -16,6 +16,7 @@ from touchline.kernel import SystemClock
 from touchline.kernel.errors import SetupError
 from touchline.platform.clickhouse.limits import OwnerLimits
 from touchline.platform.endpoints import Endpoints
+from touchline.platform.opening import raise_open_files_limit
 
 from . import clickhouse, objects, postgres, temporal
 from .endpoints import NOTHING_OUTSIDE, Outside, resolve
@@ -75,6 +76,7 @@ async def run_stack(stack: Stack) -> None:
     if sys.platform != "linux":
         hint = "Run it on Linux, or set the addresses of servers that run elsewhere."
         raise SetupError("the embedded stack needs Linux", why=f"this is {sys.platform}", hint=hint)
+    raise_open_files_limit()  # what it starts inherits it, the servers included
     stack.folder.create(service_user(stack.settings.service_user))
     if objects.NAME in embedded(stack):
         objects.require_space(stack.folder, stack.settings)
