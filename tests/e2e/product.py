@@ -96,6 +96,11 @@ class Product:
         async with self._store() as store:
             await store.delete_prefix(prefix)
 
+    async def bring(self, key: str, file: Path) -> None:
+        """Puts an object where the product expects it."""
+        async with self._store() as store:
+            await store.put_new(key, file)
+
     def _store(self) -> ObjectStore:
         return ObjectStore(read_endpoints(self.installation.folder, NOTHING_OUTSIDE).objects, ObjectsSettings())
 

@@ -1,4 +1,5 @@
 /** Matches and goals in words. A status that is newer than this page shows as it is. Pure. */
+import { stateView } from "../library/states";
 import { formatSpan, percentOf, plural } from "../kernel/format";
 import type { Goal, GoalVideo, Match, MatchDay } from "./model";
 import { percentile, type Figures } from "./rules";
@@ -106,6 +107,14 @@ export function videoFacts({ width, height, popularity, clock, verified }: GoalV
   if (clock !== null) words.push(`clock ${clock}`);
   if (!verified) words.push("minute not verified");
   return words;
+}
+
+/** How far a video is that cannot be played yet. Of one that is just arriving or going nothing is known for a moment. */
+export function goalVideoWords(artifact: GoalVideo["vod"]): string {
+  if ((artifact?.status ?? null) === null || artifact === null) return "On its way";
+  const { label, progress } = stateView(artifact, null);
+  const percent = progress?.percent ?? null;
+  return percent === null ? label : `${label} ${percent} %`;
 }
 
 /** What comes from outside is a link only if it leads to a page. */

@@ -16,6 +16,7 @@ import {
   dayWords,
   figureWords,
   goalName,
+  goalVideoWords,
   isAddress,
   matchFacts,
   minuteWords,
@@ -24,6 +25,7 @@ import {
   videoFacts,
 } from "../../src/matches/words";
 import { goal, goalVideo, happened, match } from "../support/matches";
+import { video } from "../support/videos";
 
 const NOW = Date.parse("2026-11-15T21:00:00Z");
 const TODAY = "2026-11-15";
@@ -140,4 +142,12 @@ test("only pages are linked to", () => {
     false,
     false,
   ]);
+});
+
+test("a video that is just arriving or going is on its way, whatever is known of it", () => {
+  expect(goalVideoWords(null)).toBe("On its way");
+  for (const lifecycleKnown of [true, false])
+    expect(goalVideoWords(video({ status: null, lifecycleKnown }))).toBe("On its way");
+  expect(goalVideoWords(video({ status: "processing", progressPercent: 40 }))).toBe("Processing 40 %");
+  expect(goalVideoWords(video({ status: "failed", errorCode: "Cancelled" }))).toBe("Cancelled");
 });
