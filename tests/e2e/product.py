@@ -101,6 +101,11 @@ class Product:
         document = "mutation ($hash: String!) { deleteVod(artifactHash: $hash) { __typename } }"
         await asyncio.to_thread(self.graphql, document, hash=artifact_hash)
 
+    async def bring(self, key: str, file: Path) -> None:
+        """Puts an object where the product expects it."""
+        async with self._store() as store:
+            await store.put_new(key, file)
+
     def _store(self) -> ObjectStore:
         return ObjectStore(read_endpoints(self.installation.folder, NOTHING_OUTSIDE).objects, ObjectsSettings())
 

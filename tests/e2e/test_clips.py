@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from tests.e2e.browsing import open_library, row, wait_until_ready, watch
 from tests.e2e.product import Product
 from tests.support.videos import MP4, Studio
 
+ORIGINAL = "SELECT original_key FROM serve.artifacts WHERE artifact_hash = %s"
 DELETE = "mutation ($hash: String!) { deleteClip(artifactHash: $hash) { __typename } }"
 
 
@@ -43,8 +45,10 @@ async def test_a_clip_is_listed_with_its_source_and_plays(product: Product, page
 
 
 async def test_clips_live_on_an_open_page(product: Product, page: Page, studio: Studio) -> None:
-    """Asked for, made, failed and deleted elsewhere: the page shows each without being loaded again."""
+    """Asked for, made, deleted and failed elsewhere: the page shows each without being loaded again. What failed is
+    retried on its own page, and plays there."""
     source = await uploaded(product, studio, "The second half")
+    [original] = await asyncio.to_thread(product.rows, ORIGINAL, source)
     await open_library(page)
     await page.evaluate("() => { window.sameDocument = true }")
     with product.locked("process.clips"):  # nobody takes it on
@@ -59,6 +63,13 @@ async def test_clips_live_on_an_open_page(product: Product, page: Page, studio: 
     await requested(product, source, "The foul", 0.0, 1.0)
     await row(page, "The foul").get_by_text("Failed", exact=True).wait_for()
     await expect(row(page, "The foul")).to_contain_text("original is missing")
+
+    await product.bring(original["original_key"], studio.make(MP4))
+    await row(page, "The foul").get_by_role("link", name="The foul").click()
+    processing = page.get_by_role("region", name="Processing")
+    await expect(processing.get_by_role("link", name="Cut clip")).to_have_attribute("href", re.compile("^/jobs/"))
+    await processing.get_by_role("button", name="Retry: Cut clip").click()
+    assert await watch(page, seconds=0.5, frames=6) > 100
     assert await page.evaluate("() => window.sameDocument")
 
 

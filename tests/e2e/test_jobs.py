@@ -51,7 +51,7 @@ async def enqueue(product: Product, job_type: str) -> Any:
 async def test_failures_are_grouped_retried_and_jobs_cancelled(product: Product, page: Page) -> None:
     waiting, failing = await enqueue(product, "clip_generate"), await enqueue(product, "sample")
     await page.goto("/jobs")
-    await page.get_by_role("link", name="Cut clip: a deleted video").wait_for()
+    await page.get_by_role("link", name="Cut clip: a deleted clip").wait_for()
     cause = page.get_by_role("link", name="Sample pictures: ToolBroke")
     await expect(cause).to_have_count(0)
     await rows(product, BEGIN, failing)
@@ -60,10 +60,10 @@ async def test_failures_are_grouped_retried_and_jobs_cancelled(product: Product,
     await page.get_by_role("button", name="Retry all: Sample pictures: ToolBroke").click()
     await expect(cause).to_have_count(0)
 
-    await page.get_by_role("button", name="Cancel Cut clip: a deleted video").click()
+    await page.get_by_role("button", name="Cancel Cut clip: a deleted clip").click()
     await page.get_by_role("dialog").get_by_role("button", name="Cancel job").click()
     await page.get_by_role("link", name="Cut clip: Cancelled").wait_for()
-    await expect(page.get_by_role("button", name="Cancel Cut clip: a deleted video")).to_have_count(0)
+    await expect(page.get_by_role("button", name="Cancel Cut clip: a deleted clip")).to_have_count(0)
     assert await rows(product, JOB, waiting) == {"status": "failed", "error": "Cancelled"}
 
     await page.goto(f"/jobs/{failing}")

@@ -3,6 +3,7 @@
     TouchlineError
     ├── InvalidInput            the request itself is wrong; names the field
     ├── Unauthenticated         nobody we know
+    │   └── SessionOver         somebody we knew
     ├── Forbidden               known, but not allowed
     ├── NotFound                unknown, or another tenant's: the same answer
     ├── Conflict                the state does not allow it
@@ -58,6 +59,11 @@ class InvalidInput(TouchlineError):
 class Unauthenticated(TouchlineError):
     code = "unauthenticated"
     next_step = "Sign in again, or use a token that is still valid."
+
+
+class SessionOver(Unauthenticated):
+    code = "session_over"
+    next_step = "Sign in again."
 
 
 class Forbidden(TouchlineError):
@@ -151,6 +157,7 @@ SURFACES: dict[str, Surface] = {
     "invalid_input": Surface("INVALID_ARGUMENT", 400, "ValidationError", 2),
     "not_found": Surface("NOT_FOUND", 404, "NotFoundError", 3),
     "unauthenticated": Surface("UNAUTHENTICATED", 401, "AuthError", 4),
+    "session_over": Surface("UNAUTHENTICATED", 401, "AuthError", 4),
     "forbidden": Surface("PERMISSION_DENIED", 403, "AuthError", 4),
     "conflict": Surface("FAILED_PRECONDITION", 409, "ConflictError", 5),
     "already_exists": Surface("ALREADY_EXISTS", 409, "ConflictError", 5),

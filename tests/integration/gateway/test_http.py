@@ -137,7 +137,7 @@ async def test_a_session_that_is_over_takes_its_cookie_along(site: Site) -> None
     await site.sign_in(await site.world.user())
     site.world.clock.advance(SETTINGS.session_idle)
     response = await site.client.post("/api/auth/refresh", headers=ORIGIN)
-    is_problem(response, 401, "unauthenticated")
+    assert "not used" in is_problem(response, 401, "session_over")["detail"]
     assert 'touchline-session=""' in response.headers["set-cookie"]
     assert not site.client.cookies
 

@@ -13,7 +13,7 @@ from touchline.gateway.auth.sessions.model import SignedIn
 from touchline.gateway.auth.sessions.service import PasswordAttempt
 from touchline.gateway.auth.sessions.upkeep import upkeep
 from touchline.kernel import Role
-from touchline.kernel.errors import Conflict, RateLimited, Unauthenticated
+from touchline.kernel.errors import Conflict, RateLimited, SessionOver, Unauthenticated
 
 from .conftest import PASSWORD, SETTINGS, World
 
@@ -124,8 +124,10 @@ async def test_a_replaced_secret_that_comes_back_ends_the_session_for_both(world
     rightful = await world.auth.sessions.refresh(stolen.session_secret)
     world.later(minutes=5)
     assert rightful.session_secret
+    assert (await world.auth.sessions.refresh(rightful.session_secret)).session_secret
+    world.later(minutes=5)
     for secret in (stolen.session_secret, rightful.session_secret):
-        with pytest.raises(Unauthenticated, match="over"):
+        with pytest.raises(SessionOver, match="used in two places"):
             await world.auth.sessions.refresh(secret)
     types = [(kind, revision) for kind, revision, _ in await world.events(f"session:{stolen.session.id}")]
     assert types == [("session.opened", 1), ("session.ended", 2)]
@@ -145,16 +147,59 @@ async def test_tabs_that_refresh_at_once_stay_signed_in(world: World) -> None:
     assert await world.auth.sessions.refresh(fresh[0])
 
 
-async def test_without_grace_the_second_of_two_at_once_is_a_thief(world: World) -> None:
-    signed_in = await world.sign_in(await world.user())
-    secret = signed_in.session_secret
-    assert secret
+async def test_a_thief_is_noticed_whoever_of_the_two_comes_first(world: World) -> None:
+    """Both showed the same secret before either showed what it was answered with."""
+    user = await world.user()
+    for thief_is_first in (True, False):
+        signed_in = await world.sign_in(user)
+        copied = signed_in.session_secret or ""
+        answers = [await world.auth.sessions.refresh(copied)]
+        world.later(minutes=1)
+        answers.append(await world.auth.sessions.refresh(copied))
+        first, second = (answer.session_secret or "" for answer in answers[:: 1 if thief_is_first else -1])
+        assert first != second
+        assert (await world.auth.sessions.refresh(first)).session_secret
+        world.later(minutes=1)
+        with pytest.raises(SessionOver, match="used in two places"):
+            await world.auth.sessions.refresh(second)
+        with pytest.raises(SessionOver):
+            await world.auth.sessions.refresh(first)
+
+
+async def test_quick_reloads_whose_answers_never_arrive_sign_nobody_out(world: World) -> None:
+    """The browser keeps the secret that it has; whenever it comes back, it is answered with one that counts."""
+    secret = (await world.sign_in(await world.user())).session_secret or ""
+    for _ in range(3):
+        await asyncio.gather(*(world.auth.sessions.refresh(secret) for _ in range(15)))  # all of them aborted
+        world.later(minutes=10)
+        answer = await world.auth.sessions.refresh(secret)  # lost as well
+        await world.auth.authentication.authenticate(answer.access_token)
+        assert answer.session_secret
+        world.later(minutes=10)
+    arrived = (await world.auth.sessions.refresh(secret)).session_secret
+    assert arrived
+    assert (await world.auth.sessions.refresh(arrived)).session_secret
+    world.later(minutes=1)
+    with pytest.raises(SessionOver, match="used in two places"):
+        await world.auth.sessions.refresh(secret)
+
+
+async def test_tabs_whose_answers_cross_keep_whichever_came_last(world: World) -> None:
+    secret = (await world.sign_in(await world.user())).session_secret or ""
+    answers = [await world.auth.sessions.refresh(secret)]
+    world.clock.advance(SETTINGS.refresh_grace)
+    answers.append(await world.auth.sessions.refresh(secret))
+    kept = answers[0].session_secret or ""  # the older answer was slower
+    assert (await world.auth.sessions.refresh(kept)).session_secret
+
+
+async def test_without_grace_an_old_secret_is_a_thief_at_once(world: World) -> None:
+    secret = (await world.sign_in(await world.user())).session_secret or ""
     strict = world.process(SETTINGS.model_copy(update={"refresh_grace": SETTINGS.refresh_grace * 0}))
-    results = await outcomes(*(strict.sessions.refresh(secret) for _ in range(2)))
-    assert sorted(type(result).__name__ for result in results) == ["SignedIn", "Unauthenticated"]
-    [winner] = [result for result in results if isinstance(result, SignedIn)]
-    with pytest.raises(Unauthenticated):
-        await strict.sessions.refresh(winner.session_secret or "")
+    fresh = (await strict.sessions.refresh(secret)).session_secret or ""
+    assert await strict.sessions.refresh(fresh)
+    with pytest.raises(SessionOver, match="used in two places"):
+        await strict.sessions.refresh(secret)
 
 
 async def test_signing_out_ends_the_session_and_can_be_said_twice(world: World) -> None:

@@ -48,6 +48,9 @@ def test_jobs_are_listed_shown_and_changed(dead: Job, terminal: Terminal) -> Non
     assert terminal.json("jobs", "retry", str(dead.id))["status"] == "queued"
     assert terminal.json("jobs", "priority", str(dead.id), "9")["priority"] == 9
     assert terminal.json("jobs", "cancel", str(dead.id))["error"]["message"] == "cancelled by cli"
+    [shown_line] = [line for line in terminal.run("jobs", "list").splitlines() if str(dead.id) in line]
+    assert " cancelled " in shown_line
+    assert " failed " not in shown_line
 
 
 def test_what_cannot_be_done_says_why(dead: Job, terminal: Terminal) -> None:

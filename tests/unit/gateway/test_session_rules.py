@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.gateway.auth.sessions import rules
-from touchline.gateway.auth.sessions.model import AccessClaims, Method, Session, SessionId, StoredKey
+from touchline.gateway.auth.sessions.model import (
+    AccessClaims,
+    Ending,
+    Method,
+    SecretState,
+    Session,
+    SessionId,
+    StoredKey,
+)
 from touchline.gateway.auth.sessions.rules import Refresh
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.kernel import Role, TenantId, UserId
@@ -24,24 +32,32 @@ SESSION = Session(TenantId(ID), SessionId(ID), UserId(ID), Method.LINK, NOW - DA
 
 
 @pytest.mark.parametrize(
-    ("case", "session", "replaced_at", "decision"),
+    ("case", "session", "secret", "decision"),
     [
-        ("the current secret", SESSION, None, Refresh.ROTATE),
-        ("replaced just now", SESSION, NOW, Refresh.REPEAT),
-        ("replaced within the grace", SESSION, NOW - GRACE + SECOND, Refresh.REPEAT),
-        ("replaced before the grace", SESSION, NOW - GRACE, Refresh.REUSED),
-        ("ended", replace(SESSION, ended_at=NOW), None, Refresh.OVER),
-        ("ended, with an old secret", replace(SESSION, ended_at=NOW), NOW - DAY, Refresh.OVER),
-        ("expired", replace(SESSION, expires_at=NOW), None, Refresh.OVER),
-        ("expired, with an old secret", replace(SESSION, expires_at=NOW), NOW - DAY, Refresh.OVER),
+        ("the current secret", SESSION, SecretState(), Refresh.ROTATE),
+        ("rotated just now, by another tab", SESSION, SecretState(rotated_at=NOW), Refresh.REPEAT),
+        ("rotated within the grace", SESSION, SecretState(rotated_at=NOW - GRACE + SECOND), Refresh.REPEAT),
+        ("the new one never arrived", SESSION, SecretState(rotated_at=NOW - DAY), Refresh.ROTATE),
+        ("the new one was shown just now", SESSION, SecretState(NOW, NOW - DAY), Refresh.REPEAT),
+        ("the new one was shown before the grace", SESSION, SecretState(NOW - GRACE, NOW - DAY), Refresh.REUSED),
+        ("another one arrived in its place", SESSION, SecretState(NOW - GRACE), Refresh.REUSED),
+        ("ended", replace(SESSION, ended_at=NOW), SecretState(), Refresh.OVER),
+        ("ended, with an old secret", replace(SESSION, ended_at=NOW), SecretState(NOW - DAY), Refresh.OVER),
+        ("expired", replace(SESSION, expires_at=NOW), SecretState(), Refresh.OVER),
+        ("expired, with an old secret", replace(SESSION, expires_at=NOW), SecretState(NOW - DAY), Refresh.OVER),
     ],
 )
-def test_refresh(case: str, session: Session, replaced_at: datetime | None, decision: Refresh) -> None:
-    assert rules.refresh(session, replaced_at, GRACE, NOW) is decision, case
+def test_refresh(case: str, session: Session, secret: SecretState, decision: Refresh) -> None:
+    assert rules.refresh(session, secret, GRACE, NOW) is decision, case
 
 
 def test_without_grace_every_old_secret_is_an_alarm() -> None:
-    assert rules.refresh(SESSION, NOW, timedelta(0), NOW) is Refresh.REUSED
+    assert rules.refresh(SESSION, SecretState(NOW), timedelta(0), NOW) is Refresh.REUSED
+
+
+@pytest.mark.parametrize("because", [*Ending, None])
+def test_whoever_is_signed_out_hears_why(because: Ending | None) -> None:
+    assert rules.session_over(because).why
 
 
 @given(st.timedeltas(min_value=timedelta(0), max_value=40 * DAY))

@@ -135,4 +135,5 @@ def test_only_what_is_about_artifacts_is_taken() -> None:
         "video.progressed",
         "video.transcoded",
         "video.failed",
+        "video.retried",
     } == TYPES

@@ -150,14 +150,24 @@ export type PlaybackQuery = { readonly playback:
     | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
    };
 
-export type ClipFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly status: string | null, readonly progressPercent: number | null, readonly durationMs: number | null, readonly posterUrl: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean, readonly source: { readonly title: string, readonly playbackId: string } | null };
+export type ArtifactQueryVariables = Exact<{
+  playbackId: string;
+}>;
+
+
+export type ArtifactQuery = { readonly artifact:
+    | { readonly __typename: 'Vod', readonly artifactHash: string, readonly title: string, readonly status: string | null, readonly progressPercent: number | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly lifecycleKnown: boolean }
+    | { readonly __typename: 'Clip', readonly artifactHash: string, readonly title: string, readonly status: string | null, readonly progressPercent: number | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly lifecycleKnown: boolean }
+   | null };
+
+export type ClipFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly status: string | null, readonly progressPercent: number | null, readonly durationMs: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean, readonly source: { readonly title: string, readonly playbackId: string } | null };
 
 export type ClipsQueryVariables = Exact<{
   first: number;
 }>;
 
 
-export type ClipsQuery = { readonly clipsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly status: string | null, readonly progressPercent: number | null, readonly durationMs: number | null, readonly posterUrl: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean, readonly source: { readonly title: string, readonly playbackId: string } | null } }> } };
+export type ClipsQuery = { readonly clipsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly status: string | null, readonly progressPercent: number | null, readonly durationMs: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean, readonly source: { readonly title: string, readonly playbackId: string } | null } }> } };
 
 export type DeleteClipMutationVariables = Exact<{
   artifactHash: string;
@@ -275,9 +285,9 @@ export type LiveClipsSubscriptionVariables = Exact<{
 }>;
 
 
-export type LiveClipsSubscription = { readonly liveClipLifecycle: { readonly cursor: string, readonly artifactHash: string, readonly stage: string, readonly progressPercent: number | null, readonly durationMs: number | null, readonly error: string | null, readonly revision: number } };
+export type LiveClipsSubscription = { readonly liveClipLifecycle: { readonly cursor: string, readonly artifactHash: string, readonly stage: string, readonly progressPercent: number | null, readonly durationMs: number | null, readonly errorCode: string | null, readonly error: string | null, readonly revision: number } };
 
-export type JobFieldsFragment = { readonly id: string, readonly jobType: string, readonly status: string, readonly artifactHash: string, readonly priority: number, readonly progressPercent: number | null, readonly etaSeconds: number | null, readonly attempt: number, readonly retryCount: number, readonly maxRetries: number, readonly createdAt: string, readonly runAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly revision: number, readonly error: { readonly type: string, readonly message: string } | null, readonly vod: { readonly title: string, readonly playbackId: string } | null };
+export type JobFieldsFragment = { readonly id: string, readonly jobType: string, readonly status: string, readonly artifactHash: string, readonly priority: number, readonly progressPercent: number | null, readonly etaSeconds: number | null, readonly attempt: number, readonly retryCount: number, readonly maxRetries: number, readonly createdAt: string, readonly runAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly revision: number, readonly error: { readonly type: string, readonly message: string } | null, readonly vod: { readonly title: string, readonly playbackId: string } | null, readonly clip: { readonly title: string, readonly playbackId: string } | null };
 
 type JobActsFields_JobActs_Fragment = { readonly __typename: 'JobActs', readonly next: string | null, readonly jobs: ReadonlyArray<{ readonly id: string }>, readonly refused: ReadonlyArray<{ readonly code: string, readonly message: string, readonly hint: string }> };
 
@@ -297,14 +307,14 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { readonly jobsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly jobType: string, readonly status: string, readonly artifactHash: string, readonly priority: number, readonly progressPercent: number | null, readonly etaSeconds: number | null, readonly attempt: number, readonly retryCount: number, readonly maxRetries: number, readonly createdAt: string, readonly runAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly revision: number, readonly error: { readonly type: string, readonly message: string } | null, readonly vod: { readonly title: string, readonly playbackId: string } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean } } };
+export type JobsQuery = { readonly jobsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly jobType: string, readonly status: string, readonly artifactHash: string, readonly priority: number, readonly progressPercent: number | null, readonly etaSeconds: number | null, readonly attempt: number, readonly retryCount: number, readonly maxRetries: number, readonly createdAt: string, readonly runAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly revision: number, readonly error: { readonly type: string, readonly message: string } | null, readonly vod: { readonly title: string, readonly playbackId: string } | null, readonly clip: { readonly title: string, readonly playbackId: string } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean } } };
 
 export type JobQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type JobQuery = { readonly job: { readonly worker: string | null, readonly dependsOn: string | null, readonly payload: unknown, readonly result: unknown, readonly id: string, readonly jobType: string, readonly status: string, readonly artifactHash: string, readonly priority: number, readonly progressPercent: number | null, readonly etaSeconds: number | null, readonly attempt: number, readonly retryCount: number, readonly maxRetries: number, readonly createdAt: string, readonly runAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly revision: number, readonly history: ReadonlyArray<{ readonly fromStatus: string | null, readonly toStatus: string, readonly attempt: number, readonly actor: string, readonly reason: string | null, readonly occurredAt: string }>, readonly error: { readonly type: string, readonly message: string } | null, readonly vod: { readonly title: string, readonly playbackId: string } | null } | null };
+export type JobQuery = { readonly job: { readonly worker: string | null, readonly dependsOn: string | null, readonly payload: unknown, readonly result: unknown, readonly id: string, readonly jobType: string, readonly status: string, readonly artifactHash: string, readonly priority: number, readonly progressPercent: number | null, readonly etaSeconds: number | null, readonly attempt: number, readonly retryCount: number, readonly maxRetries: number, readonly createdAt: string, readonly runAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly revision: number, readonly history: ReadonlyArray<{ readonly fromStatus: string | null, readonly toStatus: string, readonly attempt: number, readonly actor: string, readonly reason: string | null, readonly occurredAt: string }>, readonly error: { readonly type: string, readonly message: string } | null, readonly vod: { readonly title: string, readonly playbackId: string } | null, readonly clip: { readonly title: string, readonly playbackId: string } | null } | null };
 
 export type JobOverviewQueryVariables = Exact<{
   jobType?: string | null | undefined;
@@ -325,7 +335,7 @@ export type VideoStagesQueryVariables = Exact<{
 }>;
 
 
-export type VideoStagesQuery = { readonly video: { readonly status: string, readonly isPlayable: boolean, readonly isSearchable: boolean, readonly stages: ReadonlyArray<{ readonly jobType: string, readonly status: string | null, readonly progressPercent: number | null, readonly attempt: number, readonly errorMessage: string | null }> } | null };
+export type VideoStagesQuery = { readonly video: { readonly status: string, readonly isPlayable: boolean, readonly isSearchable: boolean, readonly stages: ReadonlyArray<{ readonly jobType: string, readonly jobId: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly attempt: number, readonly errorType: string | null, readonly errorMessage: string | null }> } | null };
 
 export type RetryJobsMutationVariables = Exact<{
   selection: JobSelection;
@@ -557,6 +567,7 @@ export const ClipFieldsFragmentDoc = new TypedDocumentString(`
   progressPercent
   durationMs
   posterUrl
+  errorCode
   errorMessage
   revision
   lifecycleKnown
@@ -588,6 +599,10 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   }
   revision
   vod {
+    title
+    playbackId
+  }
+  clip {
     title
     playbackId
   }
@@ -939,6 +954,31 @@ export const PlaybackDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<PlaybackQuery, PlaybackQueryVariables>;
+export const ArtifactDocument = new TypedDocumentString(`
+    query Artifact($playbackId: String!) {
+  artifact(playbackId: $playbackId) {
+    __typename
+    ... on Vod {
+      artifactHash
+      title
+      status
+      progressPercent
+      errorCode
+      errorMessage
+      lifecycleKnown
+    }
+    ... on Clip {
+      artifactHash
+      title
+      status
+      progressPercent
+      errorCode
+      errorMessage
+      lifecycleKnown
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ArtifactQuery, ArtifactQueryVariables>;
 export const ClipsDocument = new TypedDocumentString(`
     query Clips($first: Int!) {
   clipsConnection(page: {first: $first}) {
@@ -959,6 +999,7 @@ export const ClipsDocument = new TypedDocumentString(`
   progressPercent
   durationMs
   posterUrl
+  errorCode
   errorMessage
   revision
   lifecycleKnown
@@ -1162,6 +1203,7 @@ export const LiveClipsDocument = new TypedDocumentString(`
     stage
     progressPercent
     durationMs
+    errorCode
     error
     revision
   }
@@ -1205,6 +1247,10 @@ export const JobsDocument = new TypedDocumentString(`
     title
     playbackId
   }
+  clip {
+    title
+    playbackId
+  }
 }`) as unknown as TypedDocumentString<JobsQuery, JobsQueryVariables>;
 export const JobDocument = new TypedDocumentString(`
     query Job($id: ID!) {
@@ -1245,6 +1291,10 @@ export const JobDocument = new TypedDocumentString(`
   }
   revision
   vod {
+    title
+    playbackId
+  }
+  clip {
     title
     playbackId
   }
@@ -1312,9 +1362,11 @@ export const VideoStagesDocument = new TypedDocumentString(`
     isSearchable
     stages {
       jobType
+      jobId
       status
       progressPercent
       attempt
+      errorType
       errorMessage
     }
   }

@@ -23,8 +23,8 @@ function merge(known: Clip | undefined, read: Clip): Clip {
   if (known === undefined) return read;
   const posterUrl = known.posterUrl ?? read.posterUrl;
   if (read.lifecycleKnown && read.revision >= revisionOf(known)) return { ...read, posterUrl };
-  const { status, progressPercent, durationMs, errorMessage, revision, lifecycleKnown } = known;
-  return { ...read, posterUrl, status, progressPercent, durationMs, errorMessage, revision, lifecycleKnown };
+  const { status, progressPercent, durationMs, errorCode, errorMessage, revision, lifecycleKnown } = known;
+  return { ...read, posterUrl, status, progressPercent, durationMs, errorCode, errorMessage, revision, lifecycleKnown };
 }
 
 /** An event about a clip that is not here changes nothing: it is read first. */
@@ -37,6 +37,7 @@ export function applyEvent(page: ClipPage, event: ClipEvent): ClipPage {
     status: event.stage,
     progressPercent: event.progressPercent,
     durationMs: event.durationMs ?? known.durationMs,
+    errorCode: event.errorCode,
     errorMessage: event.error,
     revision: event.revision,
     lifecycleKnown: true,

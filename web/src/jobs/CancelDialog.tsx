@@ -3,10 +3,10 @@ import { useWorkspace } from "../app/workspace";
 import { ConfirmDialog } from "../design/ConfirmDialog";
 import { cancelJobs } from "./acts";
 import type { Job } from "./model";
-import { typeWords } from "./words";
+import { nameOf } from "./words";
 
 interface CancelDialogProps {
-  readonly job: Pick<Job, "id" | "jobType" | "status" | "vod">;
+  readonly job: Pick<Job, "id" | "jobType" | "status" | "vod" | "clip">;
   readonly onClose: () => void;
   readonly onAct: () => void;
 }
@@ -23,7 +23,7 @@ export function CancelDialog({ job, onClose, onAct }: CancelDialogProps) {
   };
   return (
     <ConfirmDialog
-      title={`Cancel “${typeWords(job.jobType)}: ${job.vod?.title ?? "a deleted video"}”?`}
+      title={`Cancel “${nameOf(job)}”?`}
       confirmLabel="Cancel job"
       closeLabel="Keep it"
       busy={busy.value}
@@ -31,7 +31,7 @@ export function CancelDialog({ job, onClose, onAct }: CancelDialogProps) {
       onClose={onClose}
     >
       {job.status === "processing" ? "Whoever works on it stops. " : ""}
-      It fails for good, and with it what waits for it. A retry brings them back.
+      It ends, and so does what waits for it. A retry brings them back.
     </ConfirmDialog>
   );
 }

@@ -10,7 +10,7 @@ export function JobHistory({ steps }: { readonly steps: JobDetail["history"] }) 
       {[...steps].reverse().map((step, index) => (
         <li key={steps.length - index} class={styles.step}>
           <p class={styles.what}>
-            <strong>{historyWords(step.fromStatus, step.toStatus)}</strong>
+            <strong>{historyWords(step.fromStatus, step.toStatus, step.reason)}</strong>
             <span class={styles.when}>
               <Age since={step.occurredAt} />
             </span>

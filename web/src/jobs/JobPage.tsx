@@ -18,7 +18,7 @@ import { PriorityChoice } from "./PriorityChoice";
 import { canCancel, canRetry } from "./rules";
 import { Section } from "./Section";
 import { useFeed } from "./useFeed";
-import { jobState, retryWords, timeLeft, typeWords } from "./words";
+import { jobState, retryWords, subjectOf, timeLeft, typeWords } from "./words";
 
 export function JobPage({ jobId }: { readonly jobId: string }) {
   const detail = useFeed((request, ends) => createDetail(request, jobId, ends), [jobId]);
@@ -72,7 +72,7 @@ function Everything({ job, detail }: { readonly job: Shown; readonly detail: Det
         <div class={styles.words}>
           <PageTitle name={typeWords(job.jobType)} class={styles.title} />
           <p class={styles.video}>
-            {job.vod ? <Link to={watchPath(job.vod.playbackId)}>{job.vod.title}</Link> : "Its video was deleted."}
+            <Subject job={job} />
           </p>
         </div>
         <Acts job={job} detail={detail} />
@@ -101,6 +101,19 @@ function Everything({ job, detail }: { readonly job: Shown; readonly detail: Det
           <Document content={job.result} />
         </Section>
       )}
+    </>
+  );
+}
+
+/** A job that cuts a clip is about the clip; that one may be gone while its video is not. */
+function Subject({ job }: { readonly job: Shown }) {
+  const subject = subjectOf(job);
+  const isWithoutClip = job.jobType === "clip_generate" && job.clip === null;
+  return (
+    <>
+      {isWithoutClip && "Its clip was deleted. "}
+      {subject !== null && <Link to={watchPath(subject.playbackId)}>{subject.title}</Link>}
+      {subject === null && !isWithoutClip && "Its video was deleted."}
     </>
   );
 }

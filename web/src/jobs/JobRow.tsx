@@ -13,7 +13,7 @@ import { retryJobs } from "./acts";
 import styles from "./JobRow.module.css";
 import type { Job } from "./model";
 import { canCancel, canRetry } from "./rules";
-import { jobState, retryWords, timeLeft, typeWords } from "./words";
+import { jobState, nameOf, retryWords, timeLeft } from "./words";
 
 interface JobRowProps {
   readonly job: Job;
@@ -26,7 +26,7 @@ export function JobRow({ job, onCancel, onAct }: JobRowProps) {
   const { request, mayChange } = useWorkspace();
   const left = timeLeft(job, Math.max(now.value, job.estimate?.at ?? 0));
   return useMemo(() => {
-    const name = `${typeWords(job.jobType)}: ${job.vod?.title ?? "a deleted video"}`;
+    const name = nameOf(job);
     const retry = () => void retryJobs(request, { ids: [job.id] }).then(onAct);
     return (
       <Row class={styles.row}>

@@ -11,6 +11,7 @@ import { applyStage } from "./rules";
 export interface Stages extends JobListener {
   readonly video: ReadonlySignal<PipelineVideo | null>;
   readonly load: () => Promise<void>;
+  readonly refresh: () => void;
 }
 
 export function createStages(request: Request, artifactHash: string, ends: AbortSignal): Stages {
@@ -24,6 +25,7 @@ export function createStages(request: Request, artifactHash: string, ends: Abort
 
   return {
     video,
+    refresh,
     load: () => read().catch(() => undefined), // beside the player it is not worth a complaint
     onEvent({ job: change }) {
       if (change?.artifactHash !== artifactHash) return;

@@ -6,6 +6,8 @@ import { leftOf } from "./rules";
 
 export const JOB_TYPES = ["transcode", "sample", "ocr", "segment_index", "clip_generate"] as const;
 
+const CANCELLED = "Cancelled";
+
 const TYPES = new Map<string, string>([
   ["transcode", "Convert"],
   ["sample", "Sample pictures"],
@@ -29,19 +31,33 @@ export function statusWords(status: string): string {
   return STATES.get(status)?.label ?? status;
 }
 
-type Shown = Pick<Stage, "status" | "progressPercent">;
+/** What a job is about: the clip that it makes or converts, or the video. */
+export function subjectOf(job: Pick<Job, "vod" | "clip">): Job["vod"] {
+  return job.clip ?? job.vod;
+}
 
-export function stateOf({ status, progressPercent }: Shown): StateView {
+export function nameOf(job: Pick<Job, "jobType" | "vod" | "clip">): string {
+  const gone = job.jobType === "clip_generate" && job.clip === null;
+  const name = gone ? clipWords(job.vod) : (subjectOf(job)?.title ?? "a deleted video");
+  return `${typeWords(job.jobType)}: ${name}`;
+}
+
+function clipWords(source: Job["vod"]): string {
+  return source === null ? "a deleted clip" : `a deleted clip of ${source.title}`;
+}
+
+type Shown = Pick<Stage, "status" | "progressPercent" | "errorType">;
+
+/** What somebody ended is no mishap. */
+export function stateOf({ status, progressPercent, errorType }: Shown): StateView {
   if (status === null) return { label: "Not begun", tone: "quiet", progress: null };
+  if (status === "failed" && errorType === CANCELLED) return { label: "Cancelled", tone: "quiet", progress: null };
   const { label, tone } = STATES.get(status) ?? { label: status, tone: "quiet" as const };
   return { label, tone, progress: status === "processing" ? { percent: progressPercent } : null };
 }
 
-/** A job that somebody ended is no mishap. */
 export function jobState(job: Pick<Job, "status" | "progressPercent" | "error">): StateView {
-  if (job.status === "failed" && job.error?.type === "Cancelled")
-    return { label: "Cancelled", tone: "quiet", progress: null };
-  return stateOf(job);
+  return stateOf({ ...job, errorType: job.error?.type ?? null });
 }
 
 export function timeLeft(job: Job, now: number): string {
@@ -68,8 +84,10 @@ export function alertWords({ kind, jobType, value, threshold }: JobAlert): strin
   }
 }
 
-export function historyWords(from: string | null, to: string): string {
+/** The reason of a job that somebody ended begins with the type of its error. */
+export function historyWords(from: string | null, to: string, reason: string | null): string {
   if (from === null) return "Enqueued";
   if (from === to) return "Reprioritised";
-  return `${statusWords(from)} → ${statusWords(to)}`;
+  const isCancelled = to === "failed" && reason?.startsWith(`${CANCELLED}:`) === true;
+  return `${statusWords(from)} → ${isCancelled ? "Cancelled" : statusWords(to)}`;
 }

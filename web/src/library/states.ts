@@ -1,5 +1,4 @@
-/** A video's status in words and colour. A status that is newer than this page shows as it is. */
-import type { Video } from "./model";
+/** An artifact's status in words and colour. A status that is newer than this page shows as it is. */
 
 export type Tone = "good" | "busy" | "bad" | "quiet";
 
@@ -21,11 +20,32 @@ const KNOWN = new Map<string, Pick<StateView, "label" | "tone">>([
   ["deleted", { label: "Deleted", tone: "quiet" }],
 ]);
 
+/** What somebody ended, or left alone, is no mishap. */
+const ENDED = new Map<string, string>([
+  ["Cancelled", "Cancelled"],
+  ["upload_aborted", "Cancelled"],
+  ["upload_abandoned", "Abandoned"],
+]);
+
+export interface Stateful {
+  readonly status: string | null;
+  readonly progressPercent: number | null;
+  readonly errorCode: string | null;
+  readonly lifecycleKnown: boolean;
+}
+
+function words({ status, errorCode, lifecycleKnown }: Stateful): Pick<StateView, "label" | "tone"> {
+  // Known and without a status: it is so new that no event has told of it yet.
+  if (status === null) return { label: lifecycleKnown ? "Requested" : "State unknown", tone: "quiet" };
+  const ended = status === "failed" ? ENDED.get(errorCode ?? "") : undefined;
+  if (ended !== undefined) return { label: ended, tone: "quiet" };
+  return KNOWN.get(status) ?? { label: status, tone: "quiet" };
+}
+
 /** `sentPercent`: this browser sends the file itself and knows better than the server how far it is. */
-export function stateView(video: Pick<Video, "status" | "progressPercent">, sentPercent: number | null): StateView {
+export function stateView(video: Stateful, sentPercent: number | null): StateView {
   const { status } = video;
-  if (status === null) return { label: "State unknown", tone: "quiet", progress: null };
-  const { label, tone } = KNOWN.get(status) ?? { label: status, tone: "quiet" as const };
+  const { label, tone } = words(video);
   if (tone !== "busy") return { label, tone, progress: null };
   if (status !== "uploading") return { label, tone, progress: { percent: video.progressPercent } };
   const percent = sentPercent ?? video.progressPercent;

@@ -3,10 +3,9 @@ import { classes } from "../design/classes";
 import { Icon } from "../design/Icon";
 import { Poster } from "../library/Poster";
 import { isPlayable } from "../library/rules";
-import { stateView } from "../library/states";
 import type { Goal, GoalVideo } from "./model";
 import styles from "./VideoStrip.module.css";
-import { goalName, videoFacts } from "./words";
+import { goalName, goalVideoWords, videoFacts } from "./words";
 
 interface VideoStripProps {
   readonly goal: Goal;
@@ -15,11 +14,13 @@ interface VideoStripProps {
   readonly onPlay: (artifactHash: string) => void;
 }
 
-/** The videos of a goal, the best one first. */
+/** The videos of a goal, the best one first. What was deleted since they were read is not shown. */
 export function VideoStrip({ goal, chosen, onPlay }: VideoStripProps) {
+  const { library } = useWorkspace();
+  const shown = goal.videos.filter(({ artifactHash }) => library.video(artifactHash)?.status !== "deleted");
   return (
     <ul class={styles.strip} aria-label={`Videos of ${goalName(goal)}`}>
-      {goal.videos.map((video) => (
+      {shown.map((video) => (
         <li key={video.artifactHash}>
           <Thumbnail video={video} isChosen={video.artifactHash === chosen} onPlay={() => onPlay(video.artifactHash)} />
         </li>
@@ -51,7 +52,7 @@ function Thumbnail({ video, isChosen, onPlay }: ThumbnailProps) {
       <Poster video={shown} onError={() => artifact && library.posterFailed(artifact)} />
       <span class={styles.facts} title={videoFacts(video).join(" · ")}>
         <span class={styles.rank}>{video.rank}</span>
-        {isReady ? <Marks video={video} /> : <span>{stateWords(artifact)}</span>}
+        {isReady ? <Marks video={video} /> : <span>{goalVideoWords(artifact)}</span>}
       </span>
     </button>
   );
@@ -69,11 +70,4 @@ function Marks({ video: { verified, height, popularity } }: { readonly video: Go
       )}
     </>
   );
-}
-
-function stateWords(artifact: GoalVideo["vod"]): string {
-  if (artifact === null) return "On its way";
-  const { label, progress } = stateView(artifact, null);
-  const percent = progress?.percent ?? null;
-  return percent === null ? label : `${label} ${percent} %`;
 }

@@ -1,4 +1,5 @@
 /** Matches and goals in words. A status that is newer than this page shows as it is. Pure. */
+import { stateView } from "../library/states";
 import { formatSpan, percentOf, plural } from "../kernel/format";
 import type { FootballFeed, Goal, GoalVideo, Match, MatchDay } from "./model";
 import { percentile, type Figures } from "./rules";
@@ -124,6 +125,14 @@ export function failureWords({ why, hint, nextTryAt }: Pick<FootballFeed, "why" 
   if (why !== null) words.push(`Reason: ${why.replace(/\.$/, "")}.`);
   if (hint !== null) words.push(hint);
   return words.join(" ");
+}
+
+/** How far a video is that cannot be played yet. Of one that is just arriving or going nothing is known for a moment. */
+export function goalVideoWords(artifact: GoalVideo["vod"]): string {
+  if ((artifact?.status ?? null) === null || artifact === null) return "On its way";
+  const { label, progress } = stateView(artifact, null);
+  const percent = progress?.percent ?? null;
+  return percent === null ? label : `${label} ${percent} %`;
 }
 
 /** What comes from outside is a link only if it leads to a page. */

@@ -5,15 +5,15 @@ import { useWorkspace } from "../app/workspace";
 import { Notice, ProblemNotice } from "../design/Notice";
 import { Phrase } from "../design/Phrase";
 import { VideoStages } from "../jobs/VideoStages";
-import type { Video } from "../library/model";
 import { StateChip } from "../library/StateChip";
 import { stateView } from "../library/states";
+import type { ClipEvent } from "../live/socket";
 import { Player } from "./Player";
 import { VideoFacts } from "./VideoFacts";
-import { createWatch, type Playback, type Watch } from "./watch";
+import { createWatch, type Artifact, type Playback, type Watch } from "./watch";
 import styles from "./WatchPage.module.css";
 
-const SETTLED = new Set(["ready", "failed"]);
+const STARTS_BY_ITSELF = "It starts here by itself as soon as it can be played.";
 
 interface WatchPageProps {
   readonly playbackId: string;
@@ -27,23 +27,26 @@ export function WatchPage({ playbackId, startMs }: WatchPageProps) {
   useEffect(() => {
     if (watch.state.peek().kind !== "playable") void watch.load();
   }, [settled]); // asked again whenever some video has become ready, because this may be the one
-  const isWaiting = watch.state.value.kind === "not-ready";
+  const state = watch.state.value;
+  const waitsFor = state.kind === "not-ready" ? state.artifact : null;
   useEffect(() => {
-    if (!isWaiting) return undefined;
+    if (state.kind !== "not-ready") return undefined;
     const load = () => void watch.load();
-    return clipFeed.listen({ onEvent: ({ stage }) => SETTLED.has(stage) && load(), onGap: load });
-  }, [isWaiting]); // the library hears of videos only, and this may be a clip
+    const isNews = ({ artifactHash, stage }: ClipEvent) =>
+      artifactHash === waitsFor?.artifactHash && stage !== waitsFor.status;
+    return clipFeed.listen({ onEvent: (event) => isNews(event) && load(), onGap: load });
+  }, [state.kind, waitsFor?.artifactHash, waitsFor?.status]); // the library hears of videos only, and this may be a clip
   return (
     <>
       <nav class={styles.path} aria-label="Where you are">
         <Link to="/">Library</Link>
       </nav>
-      <Stage watch={watch} playbackId={playbackId} startMs={startMs} />
+      <Stage watch={watch} startMs={startMs} />
     </>
   );
 }
 
-function Stage({ watch, playbackId, startMs }: WatchPageProps & { readonly watch: Watch }) {
+function Stage({ watch, startMs }: { readonly watch: Watch; readonly startMs: number }) {
   const state = watch.state.value;
   switch (state.kind) {
     case "loading":
@@ -56,7 +59,7 @@ function Stage({ watch, playbackId, startMs }: WatchPageProps & { readonly watch
     case "playable":
       return <Playable watch={watch} playback={state.playback} startMs={startMs} />;
     case "not-ready":
-      return <NotReady playbackId={playbackId} message={state.problem.message} />;
+      return <NotReady artifact={state.artifact} message={state.problem.message} />;
     case "missing":
       return (
         <>
@@ -105,29 +108,44 @@ function Playable({ watch, playback, startMs }: PlayableProps) {
   );
 }
 
-function NotReady({ playbackId, message }: { readonly playbackId: string; readonly message: string }) {
-  const { library } = useWorkspace();
-  const video = library.videos.value.find((known) => known.playbackId === playbackId);
-  const isFailed = video?.status === "failed";
+interface NotReadyProps {
+  readonly artifact: Artifact | null;
+  readonly message: string;
+}
+
+function NotReady({ artifact, message }: NotReadyProps) {
+  if (artifact !== null) return <Unplayable artifact={artifact} message={message} />;
   return (
     <>
-      <PageTitle name={video?.title ?? "Not ready"} hidden />
-      <Notice icon="film" title={video?.title ?? "This video is not ready yet"}>
-        {video && (
-          <div class={styles.state}>
-            <StateChip state={stateView(video, null)} />
-          </div>
-        )}
-        <p>
-          <Phrase text={(isFailed ? video.errorMessage : null) ?? message} />
-          {!isFailed && " It starts here by itself as soon as it can be played."}
-        </p>
+      <PageTitle name="Not ready" hidden />
+      <Notice icon="film" title="This video is not ready yet">
+        <Phrase text={message} /> {STARTS_BY_ITSELF}
       </Notice>
-      <KnownStages video={video} />
     </>
   );
 }
 
-function KnownStages({ video }: { readonly video: Video | undefined }) {
-  return video ? <VideoStages artifactHash={video.artifactHash} /> : null;
+function Unplayable({ artifact, message }: NotReadyProps & { readonly artifact: Artifact }) {
+  const { library } = useWorkspace();
+  const listed = library.video(artifact.artifactHash);
+  const isUnlisted = artifact.__typename === "Vod" && listed === undefined;
+  useEffect(() => {
+    if (isUnlisted) library.refresh(artifact.artifactHash); // from then on events keep it current
+  }, [isUnlisted]);
+  const { artifactHash, title, status, errorMessage } = listed ?? artifact;
+  const isFailed = status === "failed";
+  return (
+    <>
+      <PageTitle name={title} hidden />
+      <Notice icon="film" title={title}>
+        <div class={styles.state}>
+          <StateChip state={stateView(listed ?? artifact, null)} />
+        </div>
+        <p>
+          <Phrase text={(isFailed ? errorMessage : null) ?? message} /> {!isFailed && STARTS_BY_ITSELF}
+        </p>
+      </Notice>
+      <VideoStages artifactHash={artifactHash} status={status} />
+    </>
+  );
 }

@@ -2,16 +2,20 @@
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { expectAnswer } from "../api/answers";
 import type { Request } from "../api/client";
-import { PlaybackDocument, type PlaybackQuery } from "../api/generated";
+import { ArtifactDocument, PlaybackDocument, type ArtifactQuery, type PlaybackQuery } from "../api/generated";
 import { problemOf, type Problem } from "../kernel/problem";
 
 export type Playback = Extract<PlaybackQuery["playback"], { readonly __typename: "Playback" }>;
+
+/** A video or clip that cannot be played, or not yet. */
+export type Artifact = NonNullable<ArtifactQuery["artifact"]>;
 
 export type WatchState =
   | { readonly kind: "loading" }
   | { readonly kind: "playable"; readonly playback: Playback }
   | { readonly kind: "missing"; readonly problem: Problem }
-  | { readonly kind: "not-ready"; readonly problem: Problem } // it may become playable while somebody waits
+  // It may become playable while somebody waits. Null: what it is could not be read.
+  | { readonly kind: "not-ready"; readonly problem: Problem; readonly artifact: Artifact | null }
   | { readonly kind: "failed"; readonly problem: Problem };
 
 export interface Watch {
@@ -39,12 +43,24 @@ async function ask(request: Request, playbackId: string): Promise<WatchState> {
     const answer = (await request(PlaybackDocument, { playbackId })).playback;
     return { kind: "playable", playback: expectAnswer(answer, "Playback") };
   } catch (error) {
-    return stateOf(problemOf(error));
+    const problem = problemOf(error);
+    const isNotReady = problem.code === "conflict";
+    const artifact = isNotReady ? await readArtifact(request, playbackId) : null;
+    return stateOf(problem, artifact);
   }
 }
 
-export function stateOf(problem: Problem): WatchState {
+/** Why it does not play is worth showing, but not worth a second complaint. */
+async function readArtifact(request: Request, playbackId: string): Promise<Artifact | null> {
+  try {
+    return (await request(ArtifactDocument, { playbackId })).artifact;
+  } catch {
+    return null;
+  }
+}
+
+export function stateOf(problem: Problem, artifact: Artifact | null): WatchState {
   if (problem.code === "not_found") return { kind: "missing", problem };
-  if (problem.code === "conflict") return { kind: "not-ready", problem };
+  if (problem.code === "conflict") return { kind: "not-ready", problem, artifact };
   return { kind: "failed", problem };
 }

@@ -6,7 +6,7 @@ import { ThemeToggle } from "../app/ThemeToggle";
 import { Button } from "../design/Button";
 import { ProblemText } from "../design/Phrase";
 import { Wordmark } from "../design/Wordmark";
-import { problemOf, type Problem } from "../kernel/problem";
+import { problemOf, sentence, type Problem } from "../kernel/problem";
 import { linkProblem } from "./entry";
 import { PitchLines } from "./PitchLines";
 import type { Session } from "./session";
@@ -14,7 +14,8 @@ import styles from "./SignInPage.module.css";
 
 interface SignInPageProps {
   readonly session: Session;
-  readonly ended: boolean;
+  /** Why the last session is over; null: there was none. */
+  readonly ended: string | null;
 }
 
 export function SignInPage({ session, ended }: SignInPageProps) {
@@ -32,7 +33,7 @@ export function SignInPage({ session, ended }: SignInPageProps) {
         </div>
         <div class={styles.form}>
           <PageTitle name="Sign in" class={styles.title} />
-          <p class={styles.intro}>{ended ? "Your session has ended. Sign in to go on." : "Welcome back."}</p>
+          <p class={styles.intro}>{ended === null ? "Welcome back." : `${sentence(ended)} Sign in to go on.`}</p>
           <SignInForm session={session} />
           <p class={styles.note}>
             No password? Whoever runs this installation makes a sign-in link with <code>touchline users link</code>.

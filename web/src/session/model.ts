@@ -17,7 +17,7 @@ export interface SignedIn extends Identity {
 export type SessionState =
   | { readonly kind: "starting" }
   | { readonly kind: "unreachable"; readonly problem: Problem } // says nothing about whether somebody is signed in
-  | { readonly kind: "signed-out"; readonly ended: boolean } // `ended`: somebody was signed in until just now
+  | { readonly kind: "signed-out"; readonly ended: string | null } // `ended`: why the session is over; null: there was none
   | { readonly kind: "signed-in"; readonly identity: Identity };
 
 export function sameIdentity(one: Identity, other: Identity): boolean {

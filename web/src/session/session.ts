@@ -10,6 +10,7 @@ import type { AuthDoor } from "./door";
 import { sameIdentity, type SessionState, type SignedIn } from "./model";
 
 const RENEW_BEFORE_END_MS = 30_000;
+const OVER = "session_over";
 
 export interface Session extends Tokens {
   readonly state: ReadonlySignal<SessionState>;
@@ -50,7 +51,7 @@ export function createSession(parts: SessionParts): Session {
     return text;
   }
 
-  function leave(ended: boolean): void {
+  function leave(ended: string | null): void {
     epoch += 1;
     held = null;
     state.value = { kind: "signed-out", ended };
@@ -62,7 +63,7 @@ export function createSession(parts: SessionParts): Session {
       const signedIn = await parts.exclusive(() => parts.door.refresh());
       if (begun === epoch) return enter(signedIn);
     } catch (error) {
-      if (begun === epoch && hasCode(error, "unauthenticated")) leave(state.peek().kind === "signed-in");
+      if (begun === epoch && isRefused(error)) leave(whyEnded(error, state.peek()));
       throw error;
     }
     if (held !== null) return held.text;
@@ -98,12 +99,21 @@ export function createSession(parts: SessionParts): Session {
     signInByPassword: (email, password) => signIn(parts.door.byPassword(email, password)),
     async signOut() {
       await parts.door.signOut();
-      leave(false);
+      leave(null);
     },
     signedOutElsewhere() {
-      if (state.peek().kind === "signed-in") leave(true);
+      if (state.peek().kind === "signed-in") leave("You signed out in another tab");
     },
   };
+}
+
+function isRefused(error: unknown): boolean {
+  return hasCode(error, "unauthenticated") || hasCode(error, OVER);
+}
+
+/** The gateway says why a session that it knew is over; whoever was here until just now is told in any case. */
+function whyEnded(error: unknown, state: SessionState): string | null {
+  return hasCode(error, OVER) || state.kind === "signed-in" ? problemOf(error).message : null;
 }
 
 /** Half of a short life, all but the last seconds of a long one. */

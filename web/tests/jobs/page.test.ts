@@ -6,7 +6,16 @@ import { choicesFor } from "../../src/jobs/priorities";
 import { formatSpan } from "../../src/kernel/format";
 import { createRefresh } from "../../src/kernel/refresh";
 import { chartOf, isQuiet } from "../../src/jobs/series";
-import { alertWords, historyWords, jobState, retryWords, timeLeft, typeWords } from "../../src/jobs/words";
+import {
+  alertWords,
+  historyWords,
+  jobState,
+  nameOf,
+  retryWords,
+  stateOf,
+  timeLeft,
+  typeWords,
+} from "../../src/jobs/words";
 import { ProblemError } from "../../src/kernel/problem";
 import { depth, job } from "../support/jobs";
 import { FakeTime, settle } from "../support/time";
@@ -99,6 +108,23 @@ test("states and times left", () => {
   expect(retryWords(job())).toBe("");
 });
 
+const CLIP = { title: "A goal", playbackId: "clipclipclipclip" };
+
+test.each([
+  ["a video", {}, "Convert: A match"],
+  ["a clip that is converted", { vod: null, clip: CLIP }, "Convert: A goal"],
+  ["a clip that is cut", { jobType: "clip_generate", clip: CLIP }, "Cut clip: A goal"],
+  ["a clip that was deleted", { jobType: "clip_generate" }, "Cut clip: a deleted clip of A match"],
+  ["a clip and its video, both deleted", { jobType: "clip_generate", vod: null }, "Cut clip: a deleted clip"],
+  ["a video that was deleted", { vod: null }, "Convert: a deleted video"],
+])("a job of %s is named for it", (_, given, name) => expect(nameOf(job(given))).toBe(name));
+
+test("a stage that somebody ended did not fail", () => {
+  const stage = { status: "failed", progressPercent: null, errorType: "Cancelled" };
+  expect(stateOf(stage).label).toBe("Cancelled");
+  expect(stateOf({ ...stage, errorType: "NotAVideo" }).label).toBe("Failed");
+});
+
 test.each([
   ["failure_rate", 0.5, 0.25, "Read text: 50 % of the last hour's jobs failed (limit 25 %)"],
   ["queue_age", 5400, 1800, "Read text: the oldest job has waited for 1:30 h (limit 30 min)"],
@@ -110,9 +136,11 @@ test.each([
 
 test("spans and steps", () => {
   expect([0, 59, 90, 3600].map(formatSpan)).toEqual(["0 s", "59 s", "2 min", "1:00 h"]);
-  expect(historyWords(null, "queued")).toBe("Enqueued");
-  expect(historyWords("queued", "queued")).toBe("Reprioritised");
-  expect(historyWords("failed", "queued")).toBe("Failed → Waiting");
+  expect(historyWords(null, "queued", null)).toBe("Enqueued");
+  expect(historyWords("queued", "queued", "priority 5, was 0")).toBe("Reprioritised");
+  expect(historyWords("failed", "queued", "retried by hand")).toBe("Failed → Waiting");
+  expect(historyWords("processing", "failed", "NotAVideo: no")).toBe("Running → Failed");
+  expect(historyWords("processing", "failed", "Cancelled: cancelled by anna")).toBe("Running → Cancelled");
 });
 
 // --- priorities

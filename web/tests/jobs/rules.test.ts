@@ -82,7 +82,8 @@ test.each([
 });
 
 test("a stage of a video moves at once, though not back to an older attempt", () => {
-  const stage = { jobType: "ocr", status: "queued", progressPercent: null, attempt: 2, errorMessage: null };
+  const none = { progressPercent: null, errorType: null, errorMessage: null };
+  const stage = { jobType: "ocr", jobId: "j", status: "queued", attempt: 2, ...none };
   const video = { status: "playable", isPlayable: true, isSearchable: false, stages: [stage] };
   const moved = applyStage(video, progress(30, { jobType: "ocr", attempt: 3 }));
   expect(moved.stages).toEqual([{ ...stage, status: "processing", progressPercent: 30, attempt: 3 }]);

@@ -19,6 +19,7 @@ import {
   failureWords,
   figureWords,
   goalName,
+  goalVideoWords,
   isAddress,
   matchFacts,
   minuteWords,
@@ -27,6 +28,7 @@ import {
   videoFacts,
 } from "../../src/matches/words";
 import { goal, goalVideo, happened, match } from "../support/matches";
+import { video } from "../support/videos";
 
 const NOW = Date.parse("2026-11-15T21:00:00Z");
 const TODAY = "2026-11-15";
@@ -173,4 +175,12 @@ test("a feed that is away is told with its next try", () => {
   expect(failureWords(failed)).toMatch(/^Next try at \d\d:\d\d:08\. Reason: connection refused\.$/);
   const refused = { why: "HTTP 401", hint: "Check `feed.key`.", nextTryAt: null };
   expect(failureWords(refused)).toBe("Reason: HTTP 401. Check `feed.key`.");
+});
+
+test("a video that is just arriving or going is on its way, whatever is known of it", () => {
+  expect(goalVideoWords(null)).toBe("On its way");
+  for (const lifecycleKnown of [true, false])
+    expect(goalVideoWords(video({ status: null, lifecycleKnown }))).toBe("On its way");
+  expect(goalVideoWords(video({ status: "processing", progressPercent: 40 }))).toBe("Processing 40 %");
+  expect(goalVideoWords(video({ status: "failed", errorCode: "Cancelled" }))).toBe("Cancelled");
 });

@@ -34,4 +34,4 @@ test.each([
   ["not_found", "missing"],
   ["conflict", "not-ready"],
   ["unavailable", "failed"],
-])("%s shows as %s", (code, kind) => expect(stateOf({ code, message: "", hint: "" }).kind).toBe(kind));
+])("%s shows as %s", (code, kind) => expect(stateOf({ code, message: "", hint: "" }, null).kind).toBe(kind));

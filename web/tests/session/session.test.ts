@@ -85,7 +85,7 @@ test("the end of a session is told to all who asked, and shows", async () => {
   refreshes[1]?.reject(unauthenticated);
   const outcomes = await Promise.allSettled(asked);
   expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  expect(session.state.value).toEqual({ kind: "signed-out", ended: true });
+  expect(session.state.value).toEqual({ kind: "signed-out", ended: unauthenticated.problem.message });
 });
 
 test("no answer is not the same as signed out", async () => {
@@ -101,7 +101,7 @@ test("nobody was here: signed out, and nothing has ended", async () => {
   const started = session.start();
   refreshes[0]?.reject(unauthenticated);
   await started;
-  expect(session.state.value).toEqual({ kind: "signed-out", ended: false });
+  expect(session.state.value).toEqual({ kind: "signed-out", ended: null });
 });
 
 test("a network failure in mid-session keeps the session", async () => {
@@ -115,6 +115,15 @@ test("a network failure in mid-session keeps the session", async () => {
   expect(session.state.value.kind).toBe("signed-in");
 });
 
+test("a session that ended while the page was closed says why", async () => {
+  const { session, refreshes } = byHand();
+  const started = session.start();
+  const message = "your session is over: your password was changed";
+  refreshes[0]?.reject(new ProblemError({ code: "session_over", message, hint: "Sign in again." }));
+  await started;
+  expect(session.state.value).toEqual({ kind: "signed-out", ended: message });
+});
+
 test("an answer that comes after signing out changes nothing", async () => {
   const { session, refreshes } = byHand();
   void session.start();
@@ -124,7 +133,7 @@ test("an answer that comes after signing out changes nothing", async () => {
   await session.signOut();
   refreshes[1]?.resolve(signedIn("two"));
   await expect(asked).rejects.toThrow("signed out");
-  expect(session.state.value).toEqual({ kind: "signed-out", ended: false });
+  expect(session.state.value).toEqual({ kind: "signed-out", ended: null });
 });
 
 test("an answer for the person before does not replace the one who signed in since", async () => {
@@ -157,5 +166,5 @@ test("signed out in another tab means signed out here", async () => {
   const { session } = byHand();
   await session.signInByLink("link");
   session.signedOutElsewhere();
-  expect(session.state.value).toEqual({ kind: "signed-out", ended: true });
+  expect(session.state.value).toEqual({ kind: "signed-out", ended: "You signed out in another tab" });
 });

@@ -12,6 +12,7 @@ export function clip(artifactHash: string, changes: Partial<Clip> = {}): Clip {
     progressPercent: null,
     durationMs: null,
     posterUrl: "/poster.jpg",
+    errorCode: null,
     errorMessage: null,
     revision: 2,
     lifecycleKnown: true,
@@ -21,6 +22,13 @@ export function clip(artifactHash: string, changes: Partial<Clip> = {}): Clip {
 }
 
 export function clipEvent(artifactHash: string, changes: Partial<ClipEvent> = {}): ClipEvent {
-  const said = { stage: "processing", progressPercent: null, durationMs: null, error: null, revision: 3 };
+  const said = {
+    stage: "processing",
+    progressPercent: null,
+    durationMs: null,
+    errorCode: null,
+    error: null,
+    revision: 3,
+  };
   return { cursor: "c", artifactHash, ...said, ...changes };
 }

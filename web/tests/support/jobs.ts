@@ -21,6 +21,7 @@ export function job(given: Partial<Job> = {}): Job {
     error: null,
     revision: 2,
     vod: { title: "A match", playbackId: "playbackplayback" },
+    clip: null,
     estimate: null,
     ...given,
   };

@@ -129,7 +129,7 @@ def _act(job_id: str, change: Callable[[JobAdministration, TenantId, UUID], Awai
     if as_json:
         show_json(asdict(job))
     else:
-        show(f"{job.id}  {job.job_type}  {job.status}  priority {job.priority}")
+        show(f"{job.id}  {job.job_type}  {_state(job)}  priority {job.priority}")
 
 
 async def _found(database: Database, job_id: UUID) -> tuple[Job, Sequence[Transition]]:
@@ -143,5 +143,19 @@ async def _found(database: Database, job_id: UUID) -> tuple[Job, Sequence[Transi
 
 def _row(job: Job) -> list[str]:
     error = f"{job.error.type}: {job.error.message}"[:LONGEST_ERROR] if job.error else "-"
-    state = f"{job.status} {job.progress_percent or 0}%" if job.status == "processing" else job.status
-    return [str(job.id), job.job_type, state, str(job.priority), str(job.attempt), f"{job.created_at:%F %T}", error]
+    return [
+        str(job.id),
+        job.job_type,
+        _state(job),
+        str(job.priority),
+        str(job.attempt),
+        f"{job.created_at:%F %T}",
+        error,
+    ]
+
+
+def _state(job: Job) -> str:
+    """For people: a job that somebody ended did not fail. Programs find its error beside the status."""
+    if job.status == "failed" and job.error and job.error.type == "Cancelled":
+        return "cancelled"
+    return f"{job.status} {job.progress_percent or 0}%" if job.status == "processing" else job.status

@@ -49,7 +49,7 @@ class AuthSettings(Section):
     """When a session ends that is not used."""
 
     refresh_grace: Tolerance = timedelta(seconds=10)
-    """How long a replaced session secret still answers, for two tabs that refresh at once. 0s allows none."""
+    """How long a session secret still answers after a newer one was used, for two tabs at once. 0s allows none."""
 
     key_lifetime: Lifetime = 30 * DAY
     """How long one key signs access tokens before the next one takes over."""

@@ -13,10 +13,11 @@ from uuid import UUID
 
 import strawberry
 
+from touchline.contracts.events.artifacts import ArtifactType
 from touchline.gateway.clips import naming
 from touchline.gateway.media.links import MediaLinks
 from touchline.kernel import Scope, TenantId
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.kernel.ids import parse_artifact_hash
 from touchline.serve.clips.model import Clip as Record
 from touchline.serve.clips.model import ClipFilter, NewClip
@@ -108,6 +109,7 @@ class CreateClipInput:
 CreateClipResult = Annotated[
     Clip | ValidationError | NotFoundError | AuthError | RateLimitError, strawberry.union("CreateClipResult")
 ]
+Artifact = Annotated[Vod | Clip, strawberry.union("Artifact")]
 DeleteClipResult = Annotated[
     DeletedClip | NotFoundError | AuthError | ConflictError | UnavailableError, strawberry.union("DeleteClipResult")
 ]
@@ -119,6 +121,17 @@ class ClipQueries:
     async def clip(self, info: Info, artifact_hash: str) -> Clip | None:
         info.context.principal.require(Scope.READ)
         return await find_clip(info, parse_artifact_hash(artifact_hash))
+
+    @strawberry.field(description="The video or clip with this playback id, also when it cannot be played.")
+    async def artifact(self, info: Info, playback_id: str) -> Artifact | None:
+        context = info.context
+        context.principal.require(Scope.READ)
+        try:
+            found = await context.parts.sources.registry.resolve_playback_id(playback_id, context.principal)
+        except NotFound:
+            return None
+        is_clip = found.artifact_type is ArtifactType.CLIP
+        return await (find_clip if is_clip else find_vod)(info, found.artifact_hash)
 
     @strawberry.field
     async def clips_connection(

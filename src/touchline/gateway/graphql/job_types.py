@@ -16,7 +16,9 @@ from touchline.kernel.ids import artifact_hash, parse_artifact_hash
 from touchline.process.queue import model, rules
 from touchline.process.queue.alerts.queries import RaisedAlert, Sample, step_s
 from touchline.process.queue.failures.queries import FailureGroup
+from touchline.process.queue.service import subject
 
+from .clips import Clip, find_clip
 from .context import Info
 from .results import AuthError, ValidationError
 from .serve import Vod
@@ -67,10 +69,18 @@ class Job:
     result: JSON | None
     error: JobError | None = strawberry.field(description="The last one; a job that runs or is done may have one, too.")
     revision: int
+    about: strawberry.Private[str | None]  # the artifact, which may be a clip of the video
 
-    @strawberry.field(description="Null when it was deleted.")
+    @strawberry.field(
+        description="The video that it works on, also for a job that cuts a clip of it. Null when it was deleted, or "
+        "is a clip itself."
+    )
     async def vod(self, info: Info) -> Vod | None:
         return await find_vod(info, parse_artifact_hash(self.artifact_hash))
+
+    @strawberry.field(description="The clip that it makes or works on. Null when it was deleted, or is no clip.")
+    async def clip(self, info: Info) -> Clip | None:
+        return None if self.about is None else await find_clip(info, self.about)
 
     @strawberry.field(description="Oldest first.")
     async def history(self, info: Info) -> list[JobTransition]:
@@ -186,6 +196,7 @@ def job_of(job: model.Job, now: datetime | None = None) -> Job:
         result=JSON(job.result) if job.result is not None else None,
         error=JobError(**asdict(job.error)) if job.error else None,
         revision=job.revision,
+        about=subject(job),
     )
 
 

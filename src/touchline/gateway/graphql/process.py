@@ -24,7 +24,8 @@ from .frames import BoundingBox, frame_url
 from .pages import Connection, PageInput, Rows, connection, window
 
 STAGES = (JobType.TRANSCODE, JobType.SAMPLE, JobType.OCR, JobType.SEGMENT_INDEX)
-READY = "ready"
+STAGES_OF_CLIPS = (JobType.CLIP_GENERATE, JobType.TRANSCODE)  # its text is found in the video that it was cut from
+READY, REQUESTED = "ready", "requested"
 Row = TypeVar("Row", SegmentRow, EntityRow)
 
 
@@ -60,10 +61,11 @@ class Entity:
 @strawberry.type(description="One stage of the pipeline; without a status it has not begun.")
 class Stage:
     job_type: str
+    job_id: strawberry.ID | None = strawberry.field(description="The job that `job` shows and `retryJobs` takes.")
     status: str | None
     progress_percent: int | None
     attempt: int
-    error_type: str | None
+    error_type: str | None = strawberry.field(description="Cancelled: somebody ended it.")
     error_message: str | None
     started_at: datetime | None
     finished_at: datetime | None
@@ -72,7 +74,9 @@ class Stage:
 @strawberry.type(description="A video in the pipeline. A later stage that fails takes nothing from what can be played.")
 class Video:
     artifact_hash: str
-    status: str = strawberry.field(description="uploaded, playable, ready or failed.")
+    status: str = strawberry.field(
+        description="requested (a clip that is not cut yet), uploaded, playable, ready or failed."
+    )
     is_playable: bool
     is_searchable: bool
     duration_ms: float | None
@@ -107,25 +111,27 @@ class ProcessQueries:
         context = info.context
         context.principal.require(Scope.READ)
         wanted = parse_artifact_hash(artifact_hash)
-        if await context.loaders.uploads.load(wanted) is None and await context.loaders.clips.load(wanted) is None:
+        upload, clip = await context.loaders.uploads.load(wanted), await context.loaders.clips.load(wanted)
+        if upload is None and clip is None:
             return None
-        found = await context.parts.sources.process.video(context.principal, video_id(wanted))
-        return found and video_of(wanted, *found)
+        state, jobs = await context.parts.sources.process.video(context.principal, video_id(wanted))
+        return video_of(wanted, state, jobs) if state or jobs else None
 
 
-def video_of(artifact_hash: str, state: VideoState, jobs: Sequence[Job]) -> Video:
+def video_of(artifact_hash: str, state: VideoState | None, jobs: Sequence[Job]) -> Video:
     newest = {job.job_type: job for job in jobs}  # they come oldest first
+    stages = STAGES_OF_CLIPS if JobType.CLIP_GENERATE in newest else STAGES
     return Video(
         artifact_hash=artifact_hash,
-        status=state.status,
-        is_playable=state.is_playable,
-        is_searchable=state.status == READY,
-        duration_ms=state.duration_ms,
-        frame_width=state.frame_width,
-        frame_height=state.frame_height,
-        revision=state.revision,
-        original_missing_since=state.original_missing_since,
-        stages=[_stage(job_type, newest.get(job_type)) for job_type in STAGES],
+        status=state.status if state else REQUESTED,
+        is_playable=state is not None and state.is_playable,
+        is_searchable=state is not None and state.status == READY,
+        duration_ms=state and state.duration_ms,
+        frame_width=state and state.frame_width,
+        frame_height=state and state.frame_height,
+        revision=state.revision if state else 0,
+        original_missing_since=state and state.original_missing_since,
+        stages=[_stage(job_type, newest.get(job_type)) for job_type in stages],
     )
 
 
@@ -134,6 +140,7 @@ def _stage(job_type: JobType, job: Job | None) -> Stage:
     error = job.error if job and job.status in (JobStatus.QUEUED, JobStatus.FAILED) else None
     return Stage(
         job_type=job_type,
+        job_id=strawberry.ID(str(job.id)) if job else None,
         status=job and job.status,
         progress_percent=job and job.progress_percent,
         attempt=job.attempt if job else 0,

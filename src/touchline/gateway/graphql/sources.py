@@ -15,6 +15,7 @@ from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.lifecycle.rpc import SERVICE
 from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.client import RpcClient, Stub
+from touchline.process.clips.store import job_of_clip
 from touchline.process.queue.administration import JobAdministration
 from touchline.process.queue.listing.service import JobReads
 from touchline.process.queue.model import Job
@@ -62,12 +63,13 @@ class ProcessReads:
 
     database: Database
 
-    async def video(self, caller: Principal, video_id: UUID) -> tuple[VideoState, Sequence[Job]] | None:
-        """With its jobs, oldest first."""
+    async def video(self, caller: Principal, video_id: UUID) -> tuple[VideoState | None, Sequence[Job]]:
+        """With its jobs, oldest first. A clip that is not cut yet has a job, and no state."""
         async with self.database.transaction(caller) as transaction:
             state = await find_video(transaction, video_id)
             jobs = await jobs_of_videos(transaction, [video_id])
-        return (state, jobs.get(video_id, ())) if state else None
+            cut = await job_of_clip(transaction, video_id)
+        return state, [*([cut] if cut else ()), *jobs.get(video_id, ())]
 
     async def segments(self, caller: Principal, video_id: UUID, window: Window) -> Found[SegmentRow]:
         async with self.database.transaction(caller) as transaction:

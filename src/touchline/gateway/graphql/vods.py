@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 
 import strawberry
 
-from touchline.gateway.media.survivors import survivor_of
+from touchline.gateway.media.survivors import survivor
 from touchline.kernel import Scope
-from touchline.kernel.errors import Conflict, DeadlineExceeded, InvalidInput, NotFound
+from touchline.kernel.errors import Conflict, DeadlineExceeded, InvalidInput, NotFound, Unavailable
 from touchline.kernel.ids import PlaybackId, parse_artifact_hash, parse_playback_id, video_id
 from touchline.media.model import STORYBOARD
 from touchline.serve.artifacts.model import Status
@@ -127,8 +127,8 @@ async def _playback(info: Info, playback_id: str) -> Playback:
     endpoint = await _endpoint(context, parse_playback_id(playback_id))
     ids = endpoint.tenant_id, endpoint.playback_id, endpoint.artifact_hash
     manifest = media.links.manifest(*ids)
-    processed = await context.parts.sources.process.video(context.principal, video_id(endpoint.artifact_hash))
-    has_storyboard = processed is not None and processed[0].has_storyboard
+    state, _ = await context.parts.sources.process.video(context.principal, video_id(endpoint.artifact_hash))
+    has_storyboard = state is not None and state.has_storyboard
     return Playback(
         artifact_hash=endpoint.artifact_hash,
         playback_id=endpoint.playback_id,
@@ -143,24 +143,24 @@ async def _playback(info: Info, playback_id: str) -> Playback:
 
 
 async def _endpoint(context: Context, playback_id: PlaybackId) -> ViewerEndpoint:
-    """Playback ids are public among the services; here another tenant's is one that does not exist."""
+    """Playback ids are public among the services. Here another tenant's is one that does not exist: it is looked for
+    inside of the caller's tenant, so that both cost the same."""
     places, tenant_id = context.parts.media.places, context.principal.tenant_id
+    if known := places.remembered(playback_id, tenant_id):
+        return known
     try:
-        endpoint = await places.find(playback_id)
-        owner = endpoint.tenant_id
+        identity = await context.parts.sources.registry.resolve_playback_id(playback_id, context.principal)
+    except Unavailable:  # playback outlives a restart of the registry
+        if known := places.remembered(playback_id, tenant_id, trusted=False):
+            return known
+        raise
+    try:
+        return await places.find(playback_id)
     except NotFound:
-        kept = await survivor_of(context.parts.sources, tenant_id, playback_id)
+        kept = await survivor(context.parts.sources, tenant_id, identity.artifact_hash)
         if kept is None:
             raise
-        endpoint, owner = await places.find(kept.playback_id), tenant_id
-    except Conflict:
-        identity = await context.parts.sources.registry.resolve_playback_id(playback_id)
-        if identity.tenant_id == tenant_id:
-            raise
-        endpoint, owner = None, identity.tenant_id
-    if endpoint is None or owner != tenant_id:
-        raise NotFound("there is nothing at this address")
-    return endpoint
+        return await places.find(kept.playback_id)
 
 
 async def _create(info: Info, new: CreateVodUploadInput) -> UploadTicket:

@@ -50,9 +50,9 @@ logger = logging.getLogger(__name__)
 @router.head(ADDRESS, response_model=None, include_in_schema=False)
 async def media_file(request: Request, token: str, artifact_hash: str, name: str, parts: Parts) -> Response:
     media = parts.media
+    grant = media.tokens.read(token, artifact_hash, media.clock.now())
     if b"%" in request.scope.get("raw_path", b""):
         raise no_such_file()  # none of our names needs it, and a slash or a dot could hide behind it
-    grant = media.tokens.read(token, artifact_hash, media.clock.now())
     try:
         viewable = await media.places.find(grant.playback_id)
     except NotFound:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
 
-from touchline.kernel import Clock, TouchlineError
+from touchline.kernel import Clock, TenantId, TouchlineError
 from touchline.kernel.errors import Unavailable
 from touchline.kernel.ids import PlaybackId
 from touchline.serve.artifacts.client import ArtifactClient
@@ -34,6 +34,13 @@ class Places:
         self._playback_ids: dict[str, PlaybackId] = {}
         self._forgotten = 0
         self._followed_at: datetime | None = None
+
+    def remembered(
+        self, playback_id: PlaybackId, tenant_id: TenantId, *, trusted: bool = True
+    ) -> ViewerEndpoint | None:
+        """What is known without asking, of this tenant only. Untrusted: it may have changed meanwhile."""
+        found = self._recall(playback_id) if self._is_trusted() or not trusted else None
+        return found if found is not None and found.tenant_id == tenant_id else None
 
     async def find(self, playback_id: PlaybackId) -> ViewerEndpoint:
         """NotFound and Conflict as the service says; Unavailable says nothing about the artifact."""

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from touchline.gateway.graphql.sources import Sources
 from touchline.kernel import Principal, Role, Scope, TenantId, UserId
-from touchline.kernel.ids import PlaybackId
 from touchline.serve.registry.model import Upload
 
 NOBODY = UserId(UUID(int=0))  # an address speaks for its tenant, not for a person
@@ -22,11 +21,3 @@ async def survivor(sources: Sources, tenant_id: TenantId, artifact_hash: str) ->
         return None
     reader = Principal(tenant_id, NOBODY, Role.VIEWER, frozenset({Scope.READ}))
     return next(iter(await sources.registry.uploads(reader, [kept])), None)
-
-
-async def survivor_of(sources: Sources, tenant_id: TenantId, playback_id: PlaybackId) -> Upload | None:
-    """The same by the public id of what was replaced, which nobody else gets."""
-    identity = await sources.registry.resolve_playback_id(playback_id)
-    if identity.tenant_id != tenant_id:
-        return None
-    return await survivor(sources, tenant_id, identity.artifact_hash)

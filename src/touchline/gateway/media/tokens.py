@@ -1,7 +1,7 @@
 """The right to see one artifact for a while, as a segment of the address. Pure but for the key.
 
-Invariant: hash, tenant, playback id and end are all under the signature; what was changed and what is over are refused
-in the same words.
+Invariant: hash, tenant, playback id and end are all under the signature, and one grant has one spelling; what was
+changed, spelled otherwise, or is over is refused in the same words.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class MediaTokens:
     def sign(self, grant: Grant) -> str:
         end = int(grant.expires_at.timestamp())
         body = _BODY.pack(VERSION, end, grant.tenant_id.bytes, grant.playback_id.encode("ascii"))
-        return urlsafe_b64encode(body + self._signature(body, grant.artifact_hash)).decode().rstrip("=")
+        return _spelled(body + self._signature(body, grant.artifact_hash))
 
     def read(self, token: str, artifact_hash: str, now: datetime) -> Grant:
         body, signature = _halves(token)
@@ -58,12 +58,22 @@ class MediaTokens:
         return hmac.digest(self._key, body + artifact_hash.encode("utf-8", "replace"), "sha256")
 
 
+def _spelled(raw: bytes) -> str:
+    return urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+_LENGTH = len(_spelled(bytes(_BODY.size + _SIGNATURE_BYTES)))
+
+
 def _halves(token: str) -> tuple[bytes, bytes]:
+    """Decoders forgive strange letters, loose bits and what follows the end: only our own spelling counts."""
+    if len(token) != _LENGTH or not token.isascii():
+        raise _refused()
     try:
-        raw = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
+        raw = urlsafe_b64decode(token + "=" * (-len(token) % 4))
     except ValueError as error:
         raise _refused() from error
-    if len(raw) != _BODY.size + _SIGNATURE_BYTES:
+    if _spelled(raw) != token:
         raise _refused()
     return raw[: _BODY.size], raw[_BODY.size :]
 

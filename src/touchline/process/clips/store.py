@@ -7,6 +7,10 @@ from uuid import UUID
 
 from psycopg import AsyncConnection
 
+from touchline.platform.postgres.database import Transaction
+from touchline.process.queue.model import Job
+from touchline.process.queue.store import JobStore
+
 from .model import MadeClip
 
 ADD: LiteralString = """
@@ -68,3 +72,9 @@ class ClipStore:
 
     async def _column(self, query: LiteralString, **values: Any) -> list[Any]:
         return [row[0] for row in await (await self._connection.execute(query, values)).fetchall()]
+
+
+async def job_of_clip(transaction: Transaction, clip_id: UUID) -> Job | None:
+    """The one that cuts it; None of what is no clip."""
+    job_id = await ClipStore(transaction.connection).job_of(clip_id)
+    return await JobStore(transaction.connection).find(job_id) if job_id else None

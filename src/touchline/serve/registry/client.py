@@ -71,9 +71,10 @@ class RegistryClient:
         request = pb.DeleteClipRequest(artifact_hash=artifact_hash)
         await self._stub.call("DeleteClip", request, pb.DeleteClipResponse, caller)
 
-    async def resolve_playback_id(self, playback_id: str) -> Identity:
+    async def resolve_playback_id(self, playback_id: str, caller: Principal | None = None) -> Identity:
+        """For a caller, inside of its tenant; for nobody in particular, wherever it is."""
         request = pb.ResolveArtifactPlaybackIDRequest(playback_id=playback_id)
-        answer = await self._stub.call("ResolveArtifactPlaybackID", request, pb.ResolveArtifactResponse, None)
+        answer = await self._stub.call("ResolveArtifactPlaybackID", request, pb.ResolveArtifactResponse, caller)
         return messages.from_identity(answer)
 
     async def resolve_internal_name(self, internal_name: str) -> Identity:

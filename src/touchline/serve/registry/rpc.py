@@ -68,7 +68,7 @@ class RegistryServicer:
     async def resolve_artifact_playback_id(
         self, request: pb.ResolveArtifactPlaybackIDRequest, call: Call
     ) -> pb.ResolveArtifactResponse:
-        return messages.to_identity(await self._service.resolve_playback_id(request.playback_id))
+        return messages.to_identity(await self._service.resolve_playback_id(request.playback_id, call.caller))
 
     async def resolve_artifact_internal_name(
         self, request: pb.ResolveArtifactInternalNameRequest, call: Call

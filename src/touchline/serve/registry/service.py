@@ -94,11 +94,18 @@ class RegistryService:
         except NotFound:
             await self._delete_alone(caller, record)
 
-    async def resolve_playback_id(self, playback_id: str) -> Identity:
+    async def resolve_playback_id(self, playback_id: str, caller: Principal | None = None) -> Identity:
+        """For a caller, inside of its tenant: an id of another one costs the same statement as one that never was."""
         try:
             wanted = parse_playback_id(playback_id)
         except InvalidInput as error:
             raise _nothing_behind(error.why) from error
+        if caller is not None:
+            async with self._database.transaction(caller) as transaction:
+                identity = await RegistryStore(transaction).by_playback_id(wanted)
+            if identity is None:
+                raise _nothing_behind()
+            return identity
         async with self._database.transaction(NOBODY) as transaction:
             return await self._identity(transaction, await find_playback_id(transaction.connection, wanted))
 

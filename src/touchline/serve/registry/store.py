@@ -17,7 +17,7 @@ from psycopg import AsyncConnection
 
 from touchline.contracts.events.artifacts import ArtifactType
 from touchline.kernel import TenantId
-from touchline.kernel.ids import ArtifactHash
+from touchline.kernel.ids import ArtifactHash, PlaybackId
 from touchline.platform.postgres.database import Transaction
 from touchline.platform.postgres.rows import fetch_all, fetch_one
 from touchline.serve.artifacts.model import Reason
@@ -109,6 +109,11 @@ IDENTITY: LiteralString = """
 SELECT tenant_id, artifact_hash, playback_id, internal_name, artifact_type, user_id
   FROM serve.identities
  WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s
+"""
+BY_PLAYBACK_ID: LiteralString = """
+SELECT tenant_id, artifact_hash, playback_id, internal_name, artifact_type, user_id
+  FROM serve.identities
+ WHERE tenant_id = %(tenant_id)s AND playback_id = %(playback_id)s
 """
 
 # --- across tenants
@@ -223,6 +228,10 @@ class RegistryStore:
 
     async def identity(self, artifact_hash: ArtifactHash) -> Identity | None:
         return await fetch_one(self._connection, _identity, IDENTITY, tenant_id=self._tenant_id, hash=artifact_hash)
+
+    async def by_playback_id(self, playback_id: PlaybackId) -> Identity | None:
+        values = {"tenant_id": self._tenant_id, "playback_id": playback_id}
+        return await fetch_one(self._connection, _identity, BY_PLAYBACK_ID, **values)
 
     async def _execute(self, query: LiteralString, **values: Any) -> int:
         cursor = await self._connection.execute(query, {"tenant_id": self._tenant_id, **values})

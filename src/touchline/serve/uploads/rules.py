@@ -13,9 +13,11 @@ from touchline.platform.objects.model import PartPlan
 from touchline.serve.artifacts.model import Artifact, Reason, Status
 from touchline.serve.artifacts.rules import LONGEST_REASON, OPEN
 
-ABANDONED = Reason("upload_abandoned", "the upload was not finished in time")
-ABORTED = Reason("upload_aborted", "the upload was stopped by its sender")
-LOST = Reason("upload_lost", "the object store no longer has the parts")
+ABANDONED = Reason(
+    "upload_abandoned", "the upload was not finished in time, and its parts were deleted; upload it again"
+)
+ABORTED = Reason("upload_aborted", "the sender cancelled the upload")
+LOST = Reason("upload_lost", "the object store no longer has the parts that were sent; upload the file again")
 OVERFILLED = Reason("upload_overfilled", "far more bytes were sent than the upload was declared with")
 
 # A part may be sent again, since answers get lost, and then the store keeps both until the upload ends.

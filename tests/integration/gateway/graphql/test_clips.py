@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -11,10 +12,15 @@ from uuid import UUID, uuid4
 import pytest
 
 from touchline.apps import cli
-from touchline.contracts.events.clips import ClipFailed, ClipMade
+from touchline.contracts.events.clips import ClipFailed, ClipMade, ClipRequested
 from touchline.contracts.events.videos import VideoTranscoded
 from touchline.kernel import Role, Scope
 from touchline.kernel.ids import ArtifactHash, video_id
+from touchline.process.clips.service import request
+from touchline.process.queue.model import Failure, JobType
+from touchline.process.queue.service import Queue
+from touchline.process.videos.model import NewVideo
+from touchline.process.videos.store import VideoStore
 from touchline.serve.registry.model import Upload
 
 from .listening import listening, opened
@@ -102,6 +108,54 @@ async def test_both_doors_make_one_clip(site: Site) -> None:
         assert answer.json() == {"clip_id": str(UUID(clip["clipHash"])), "status": "requested"}
     other = (await site.client.post("/clips", json=body | {"padding_ms": 0}, headers=ada.headers)).json()
     assert other["clip_id"] != str(UUID(clip["clipHash"]))
+
+
+STAGES = """query ($hash: String!, $playback: String!) {
+  video(artifactHash: $hash) { status isPlayable stages { jobType jobId status errorType errorMessage } }
+  artifact(playbackId: $playback) { __typename ... on Clip { title status errorCode errorMessage } }
+}"""
+JOB = "query ($id: ID!) { job(id: $id) { jobType status vod { title } clip { title } } }"
+
+
+async def test_a_clip_that_could_not_be_cut_leads_to_its_job(site: Site) -> None:
+    ada = await site.person()
+    source = await site.ready(ada, "The final")
+    clip = await created(site, ada, source, title="The goal")
+    original = f"videos/original/{UUID(source.artifact_hash)}/a"
+    new = NewVideo(video_id(source.artifact_hash), None, original, 1, "video/mp4")
+    asked = ClipRequested(
+        artifact_hash=clip["artifactHash"],
+        source_hash=source.artifact_hash,
+        original_key=new.s3_original_path,
+        start_ms=1500,
+        end_ms=3000,
+        padding_ms=2000,
+    )
+    async with site.world.database.transaction(ada.principal) as transaction:
+        await VideoStore(transaction.connection).add(new)
+        await request(transaction, asked)
+    queue = Queue(site.world.database, "worker", timedelta(minutes=1))
+    [held] = await queue.claim([JobType.CLIP_GENERATE], 1)
+    await queue.fail(held, Failure("OriginalMissing", "the original is missing", retryable=False))
+    await site.settle()
+    found = await site.data(ada, STAGES, hash=clip["artifactHash"], playback=clip["playbackId"])
+    cut, convert = found["video"]["stages"]
+    assert (found["video"]["status"], found["video"]["isPlayable"]) == ("requested", False)
+    assert (cut["jobType"], cut["jobId"], cut["status"]) == ("clip_generate", str(held.id), "failed")
+    assert (convert["jobType"], convert["jobId"], convert["status"]) == ("transcode", None, None)
+    assert found["artifact"] == {
+        "__typename": "Clip",
+        "title": "The goal",
+        "status": "failed",
+        "errorCode": "OriginalMissing",
+        "errorMessage": "the original is missing",
+    }
+    shown = (await site.data(ada, JOB, id=cut["jobId"]))["job"]
+    assert (shown["clip"], shown["vod"]) == ({"title": "The goal"}, {"title": "The final"})
+    await site.data(ada, "mutation ($id: ID!) { retryJobs(selection: {ids: [$id]}) { __typename } }", id=cut["jobId"])
+    await site.settle()
+    found = await site.data(ada, STAGES, hash=clip["artifactHash"], playback=clip["playbackId"])
+    assert (found["artifact"]["status"], found["artifact"]["errorCode"]) == ("processing", None)
 
 
 async def test_a_clip_plays_and_can_be_taken_away(site: Site) -> None:

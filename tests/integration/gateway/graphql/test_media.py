@@ -175,6 +175,12 @@ async def test_addresses_end_and_cannot_be_changed(site: Site) -> None:
         address.replace(token, token[:-2] + "AA"),
         address.replace(token, "A" * len(token)),
         address.replace(token, "x"),
+        address.replace(token, token + "="),
+        address.replace(token, token + "%3DAAAA"),
+        address.replace(token, token[:9] + "%0A" + token[9:]),
+        address.replace(token, "%00%FF%F0%9F%8E%AC"),
+        address.replace(token, "%ED%A0%80" * 20),
+        address.replace(token, token.swapcase()),
         address.replace(upload.artifact_hash, other.artifact_hash),
         address.replace(upload.artifact_hash, "nonsense"),
     ]

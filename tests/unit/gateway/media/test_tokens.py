@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from base64 import b64encode, urlsafe_b64decode
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -53,12 +54,52 @@ def test_what_is_refused_is_refused_in_the_same_words(case: str, token: str, art
 
 @given(st.integers(min_value=0, max_value=len(TOKEN) - 1), st.sampled_from("ABCabc019-_"))
 def test_no_changed_token_passes(where: int, letter: str) -> None:
-    changed = TOKEN[:where] + letter + TOKEN[where + 1 :]
-    try:
-        assert TOKENS.read(changed, HASH, NOW) == GRANT  # the last letter has bits that mean nothing
-        assert changed[:-1] == TOKEN[:-1]
-    except Forbidden:
-        assert changed != TOKEN
+    _reads_only_its_own_spelling(TOKEN[:where] + letter + TOKEN[where + 1 :])
+
+
+RAW = urlsafe_b64decode(TOKEN + "=" * (-len(TOKEN) % 4))
+STRAY = st.one_of(st.characters(), st.sampled_from(list("=+/ \n\r\t\x00.~%\u200b\ud800ä🎬")))
+
+
+@given(st.lists(st.tuples(st.integers(0, len(TOKEN)), st.text(STRAY, min_size=1, max_size=3)), min_size=1, max_size=4))
+def test_junk_inside_a_token_is_a_wrong_signature_like_any_other(inserted: list[tuple[int, str]]) -> None:
+    """Decoders skip letters that they do not know, and stop at the first padding."""
+    changed = TOKEN
+    for where, junk in inserted:
+        changed = changed[:where] + junk + changed[where:]
+    _reads_only_its_own_spelling(changed)
+
+
+@given(st.text(STRAY | st.sampled_from(TOKEN), max_size=2 * len(TOKEN)))
+def test_what_is_no_token_at_all_is_refused(text: str) -> None:
+    _reads_only_its_own_spelling(text)
+
+
+@pytest.mark.parametrize(
+    ("case", "spelling"),
+    [
+        ("padded", TOKEN + "="),
+        ("padded twice", TOKEN + "=="),
+        ("the other alphabet", b64encode(RAW).decode().rstrip("=")),
+        ("loose bits", TOKEN[:-1] + chr(ord(TOKEN[-1]) + 1)),
+        ("behind the end", TOKEN + "=AAAA"),
+        ("a line break", TOKEN[:40] + "\n" + TOKEN[40:]),
+        ("full-width letters", TOKEN.translate({ord("A") + n: 0xFF21 + n for n in range(26)})),
+    ],
+)
+def test_one_grant_has_one_spelling(case: str, spelling: str) -> None:
+    if spelling != TOKEN:
+        with pytest.raises(Forbidden):
+            TOKENS.read(spelling, HASH, NOW)
+
+
+def _reads_only_its_own_spelling(text: str) -> None:
+    if text == TOKEN:
+        assert TOKENS.read(text, HASH, NOW) == GRANT
+        return
+    with pytest.raises(Forbidden) as refused:
+        TOKENS.read(text, HASH, NOW)
+    assert str(refused.value) == "the media address is not valid: it has expired, or was changed"
 
 
 def test_an_end_before_the_start_of_time_is_over() -> None:

@@ -44,6 +44,16 @@ class Session:
     expires_at: datetime
     ended_at: datetime | None
     revision: int
+    ended_because: Ending | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SecretState:
+    """What is known of one of a session's secrets."""
+
+    superseded_at: datetime | None = None  # a newer one was shown
+    rotated_at: datetime | None = None  # it was answered with a newer one
+    seen_at: datetime | None = None  # it was shown for the first time
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from ipaddress import IPv6Address, ip_address, ip_network
 
 from touchline.gateway.auth.model import Tenant, User
 from touchline.gateway.auth.settings import AuthSettings
-from touchline.kernel.errors import InvalidInput, RateLimited, Unauthenticated
+from touchline.kernel.errors import InvalidInput, RateLimited, SessionOver, Unauthenticated
 
-from .model import AccessClaims, Session, StoredKey
+from .model import AccessClaims, Ending, SecretState, Session, StoredKey
 
 SHORTEST_PASSWORD = 12
 LONGEST_PASSWORD = 1024
@@ -22,18 +22,34 @@ SUBSCRIBER_PREFIX = 64  # one IPv6 customer has at least this network to take ad
 class Refresh(StrEnum):
     """What becomes of a session whose secret was presented."""
 
-    ROTATE = "rotate"  # the current secret: replace it
-    REPEAT = "repeat"  # just replaced, by another tab: no new secret, but no alarm
-    REUSED = "reused"  # replaced long ago: two people hold this session, so it ends
+    ROTATE = "rotate"  # the current secret, or one whose successor never arrived: answer with a new one
+    REPEAT = "repeat"  # just answered with a new one, which another tab may have: no new secret, but no alarm
+    REUSED = "reused"  # a newer one was shown long ago: two people hold this session, so it ends
     OVER = "over"
 
 
-def refresh(session: Session, replaced_at: datetime | None, grace: timedelta, now: datetime) -> Refresh:
+WHY_OVER: dict[Ending | None, str] = {
+    Ending.SIGNED_OUT: "you signed out",
+    Ending.SECRET_REUSED: "its cookie was used in two places, so it was ended to protect your account",
+    Ending.USER_DISABLED: "your account was disabled",
+    Ending.PASSWORD_CHANGED: "your password was changed",
+    None: "it was not used for a long time, or lasted as long as a session may",
+}
+
+
+def refresh(session: Session, secret: SecretState, grace: timedelta, now: datetime) -> Refresh:
+    """A secret stays good until its successor was shown, and a little longer: the answer that brought the successor may
+    have got lost on its way. Once a successor was shown, nobody has a reason to show this one."""
     if session.ended_at is not None or session.expires_at <= now:
         return Refresh.OVER
-    if replaced_at is None:
-        return Refresh.ROTATE
-    return Refresh.REPEAT if now - replaced_at < grace else Refresh.REUSED
+    if secret.superseded_at is not None:
+        return Refresh.REPEAT if now - secret.superseded_at < grace else Refresh.REUSED
+    is_repeated = secret.rotated_at is not None and now - secret.rotated_at < grace
+    return Refresh.REPEAT if is_repeated else Refresh.ROTATE
+
+
+def session_over(because: Ending | None) -> SessionOver:
+    return SessionOver("your session is over", why=WHY_OVER[because])
 
 
 def session_expiry(opened_at: datetime, settings: AuthSettings, now: datetime) -> datetime:

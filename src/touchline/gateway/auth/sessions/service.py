@@ -1,7 +1,7 @@
 """Signing in, staying and leaving: by link, by password, by session secret.
 
-Invariant: a link opens one session, once; a session secret that comes back after it was replaced ends its session.
-A wrong password says the same whether the user exists or not.
+Invariant: a link opens one session, once; a session secret that comes back after a newer one was shown ends its
+session. A wrong password says the same whether the user exists or not.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from touchline.gateway.auth.rules import is_email
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.gateway.auth.store import AccessStore
 from touchline.gateway.metrics import SIGN_INS
-from touchline.kernel import Clock, Principal, TenantId, UserId, uuid7
-from touchline.kernel.errors import RateLimited, Unauthenticated
+from touchline.kernel import Clock, Principal, TenantId, TouchlineError, UserId, uuid7
+from touchline.kernel.errors import RateLimited, SessionOver, Unauthenticated
 from touchline.platform.postgres.database import Database, Transaction
 
 from . import claims, rules
@@ -87,12 +87,12 @@ class SessionService:
             return self._signed_in(opened, key)
 
     async def refresh(self, secret: str) -> SignedIn:
-        """A new access token, and a new session secret in the place of the one presented."""
+        """A new access token, and a new session secret to be used from then on."""
         key = await self._keys.signing()
         async with self._database.transaction(NOBODY) as transaction:
             opened = await self._refresh(transaction, secret)
-        if opened is None:
-            raise Unauthenticated("the session is over", why="it was ended, has expired or was never there")
+        if isinstance(opened, TouchlineError):  # raised here, so that the end of a session stays written
+            raise opened
         return self._signed_in(opened, key)
 
     async def sign_out(self, secret: str) -> None:
@@ -167,26 +167,29 @@ class SessionService:
         await transaction.enter_tenant(tenant_id)
         return await store.session_locked(session_id)
 
-    async def _refresh(self, transaction: Transaction, secret: str) -> _Open | None:
+    async def _refresh(self, transaction: Transaction, secret: str) -> _Open | SessionOver:
         access, store = AccessStore(transaction.connection), SessionStore(transaction.connection)
         session = await self._lock(transaction, secret)
         if session is None:
-            return None
-        now = self._clock.now()
-        replaced_at = await store.replaced_at(session.id, tokens.fingerprint(secret))
-        decision = rules.refresh(session, replaced_at, self._settings.refresh_grace, now)
+            return SessionOver("your session is over", why="it is not known here")
+        now, shown = self._clock.now(), tokens.fingerprint(secret)
+        known = await store.secret(session.id, shown)
+        decision = rules.refresh(session, known, self._settings.refresh_grace, now)
         if decision is Refresh.REUSED:
-            logger.warning("a replaced session secret came back", extra={"session_id": session.id})
+            logger.warning("a superseded session secret came back", extra={"session_id": session.id})
             await end_session(transaction, session.id, Ending.SECRET_REUSED, INSTALLATION.name, now)
-        if decision in {Refresh.REUSED, Refresh.OVER}:
-            return None
+            return rules.session_over(Ending.SECRET_REUSED)
+        if decision is Refresh.OVER:
+            return rules.session_over(session.ended_because)
         tenant = await access.tenant(session.tenant_id)
         user, tenant = rules.require_admission(await access.user(session.user_id), tenant)
+        if known.seen_at is None and known.superseded_at is None:
+            await store.secret_seen(session.id, shown, now)
         if decision is Refresh.REPEAT:
             return _Open(user, tenant, session, secret=None)
         fresh = tokens.new_session_secret()
         session = replace(session, expires_at=rules.session_expiry(session.opened_at, self._settings, now))
-        await store.replace_secret(session, tokens.fingerprint(fresh), now)
+        await store.rotate_secret(session, shown, tokens.fingerprint(fresh), now)
         return _Open(user, tenant, session, fresh)
 
     def _signed_in(self, opened: _Open, key: SigningKey) -> SignedIn:

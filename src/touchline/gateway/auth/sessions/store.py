@@ -1,6 +1,6 @@
 """All SQL of sign-in links, sessions, signing keys and attempts.
 
-Invariant: a link is used once and a secret replaced once, whoever comes at the same time: each is a guarded update.
+Invariant: a link is used once, whoever comes at the same time. A session is locked before its secrets change.
 """
 
 # ruff: noqa: S105, S608  statements, not secrets; what is put into them is a constant list of columns
@@ -19,9 +19,9 @@ from touchline.gateway.auth.model import IssuedLink
 from touchline.kernel import TenantId, UserId
 from touchline.platform.postgres.rows import fetch_all, fetch_one
 
-from .model import Ending, LinkId, Method, Session, SessionId, StoredKey
+from .model import Ending, LinkId, Method, SecretState, Session, SessionId, StoredKey
 
-_SESSION: LiteralString = "tenant_id, id, user_id, method, opened_at, expires_at, ended_at, revision"
+_SESSION: LiteralString = "tenant_id, id, user_id, method, opened_at, expires_at, ended_at, revision, ended_because"
 
 # --- links
 
@@ -47,11 +47,19 @@ INSERT INTO access.session_secrets (tenant_id, session_id, secret_hash) VALUES (
 """
 FIND_SESSION: LiteralString = "SELECT tenant_id, id FROM access.find_session(%(hash)s)"
 SESSION_LOCKED: LiteralString = f"SELECT {_SESSION} FROM access.sessions WHERE id = %(id)s FOR UPDATE"
-REPLACED_AT: LiteralString = """
-SELECT replaced_at AS value FROM access.session_secrets WHERE session_id = %(id)s AND secret_hash = %(hash)s
+SECRET: LiteralString = """
+SELECT superseded_at, rotated_at, seen_at FROM access.session_secrets
+ WHERE session_id = %(id)s AND secret_hash = %(hash)s
 """
-REPLACE_SECRET: LiteralString = """
-UPDATE access.session_secrets SET replaced_at = %(now)s WHERE session_id = %(id)s AND replaced_at IS NULL
+SECRET_SEEN: LiteralString = """
+-- The first time: it has arrived, so nobody needs the others any more.
+UPDATE access.session_secrets
+   SET seen_at = CASE WHEN secret_hash = %(hash)s THEN %(now)s ELSE seen_at END,
+       superseded_at = CASE WHEN secret_hash = %(hash)s THEN superseded_at ELSE %(now)s END
+ WHERE session_id = %(id)s AND (secret_hash = %(hash)s OR superseded_at IS NULL)
+"""
+ROTATED: LiteralString = """
+UPDATE access.session_secrets SET rotated_at = %(now)s WHERE session_id = %(id)s AND secret_hash = %(hash)s
 """
 EXTEND_SESSION: LiteralString = "UPDATE access.sessions SET expires_at = %(expires_at)s WHERE id = %(id)s"
 END_SESSION: LiteralString = f"""
@@ -138,13 +146,17 @@ class SessionStore:
         """Two that refresh at once take turns, and the second one sees what the first one did."""
         return await fetch_one(self._connection, _session, SESSION_LOCKED, id=session_id)
 
-    async def replaced_at(self, session_id: SessionId, secret_hash: bytes) -> datetime | None:
-        return await fetch_one(self._connection, _value, REPLACED_AT, id=session_id, hash=secret_hash)
+    async def secret(self, session_id: SessionId, secret_hash: bytes) -> SecretState:
+        found = await fetch_one(self._connection, SecretState, SECRET, id=session_id, hash=secret_hash)
+        return found or SecretState()
 
-    async def replace_secret(self, session: Session, secret_hash: bytes, now: datetime) -> None:
-        """The next secret of a locked session, and its new end."""
-        await self._connection.execute(REPLACE_SECRET, {"id": session.id, "now": now})
-        await self.add_secret(session, secret_hash)
+    async def secret_seen(self, session_id: SessionId, secret_hash: bytes, now: datetime) -> None:
+        await self._connection.execute(SECRET_SEEN, {"id": session_id, "hash": secret_hash, "now": now})
+
+    async def rotate_secret(self, session: Session, shown: bytes, fresh: bytes, now: datetime) -> None:
+        """One more secret of a locked session, and its new end. The one that was shown stays good for now."""
+        await self._connection.execute(ROTATED, {"id": session.id, "hash": shown, "now": now})
+        await self.add_secret(session, fresh)
         await self._connection.execute(EXTEND_SESSION, {"id": session.id, "expires_at": session.expires_at})
 
     async def end_session(self, session_id: SessionId, because: Ending, now: datetime) -> Session | None:
@@ -173,8 +185,8 @@ class SessionStore:
         return cursor.rowcount
 
 
-def _session(*, method: str, **columns: Any) -> Session:
-    return Session(method=Method(method), **columns)
+def _session(*, method: str, ended_because: str | None, **columns: Any) -> Session:
+    return Session(method=Method(method), ended_because=Ending(ended_because) if ended_because else None, **columns)
 
 
 def _link_place(*, tenant_id: UUID, id: UUID) -> tuple[TenantId, LinkId]:  # noqa: A002  the column's name
