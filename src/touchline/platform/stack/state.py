@@ -23,6 +23,7 @@ class PartState(StrEnum):
     STARTING = "starting"
     READY = "ready"
     RESTARTING = "restarting"  # it ended, and starts again after a delay
+    DISK_FULL = "disk full"  # it answers, and refuses what it would have to keep
     STOPPING = "stopping"
     STOPPED = "stopped"
     OUTSIDE = "outside"  # runs elsewhere; we only use it
