@@ -39,6 +39,7 @@ class Measuring:
         self, database: Database, analytics: Analytics, tenant_id: TenantId, settings: IngestSettings | None = None
     ) -> None:
         self.tenant_id = tenant_id
+        self.database = database
         self.settings = settings or IngestSettings()
         self.rules = RULES
         self.analytics = analytics

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,25 +57,65 @@ def owner_options(folder: Path, limits: OwnerLimits | None = None) -> OwnerOptio
     return OwnerOptions(data, free_port(), secret_file, USER, DATABASE, limits or OwnerLimits())
 
 
-async def launch_owner(options: OwnerOptions) -> RunningOwner:
+async def launch_owner(options: OwnerOptions, before: Sequence[str] = ()) -> RunningOwner:
     """Starts the process and does not wait for anything."""
+    command = [*before, *owner_command(options)]
     log = options.secret_file.with_name("clickhouse.log")
     with log.open("ab") as output:
         process = await asyncio.create_subprocess_exec(
-            *owner_command(options), stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output, env=environment()
+            *command, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output, env=environment()
         )
     return RunningOwner(process, options, options.secret_file.read_text(), log)
 
 
-async def start_owner(options: OwnerOptions) -> RunningOwner:
+async def start_owner(options: OwnerOptions, before: Sequence[str] = ()) -> RunningOwner:
     """Starts the process and waits until it answers."""
-    owner = await launch_owner(options)
+    owner = await launch_owner(options, before)
     try:
         await until(lambda: _answers(owner), START_S)
     except BaseException:
         await owner.kill()
         raise
     return owner
+
+
+@dataclass(frozen=True, slots=True)
+class SmallDisk:
+    """The data folder of an owner as a file system of its own, which ends with the process."""
+
+    folder: Path  # as the process sees it, reached through its mount namespace
+
+    def fill(self, leave_bytes: int = 0) -> None:
+        """Until no more than so much is free."""
+        free = os.statvfs(self.folder)
+        size = max(0, free.f_bavail * free.f_frsize - leave_bytes)
+        with self._ballast.open("wb", buffering=0) as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+
+    def free(self) -> None:
+        self._ballast.unlink()
+
+    @property
+    def _ballast(self) -> Path:
+        return self.folder / "ballast"
+
+
+@asynccontextmanager
+async def owner_on_small_disk(folder: Path, size_mib: int) -> AsyncGenerator[tuple[RunningOwner, SmallDisk]]:
+    options = owner_options(folder)
+    options.data.mkdir()
+    owner = await start_owner(options, _mounted(options.data, size_mib))
+    try:
+        yield owner, SmallDisk(Path(f"/proc/{owner.process.pid}/root{options.data}"))
+    finally:
+        await owner.stop()
+
+
+def _mounted(path: Path, size_mib: int) -> list[str]:
+    """What a command begins with that shall see a small file system there. It needs no more than a user namespace."""
+    unshare = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    mount = 'mount -t tmpfs -o "size=$1m" tmpfs "$2" && shift 2 && exec "$@"'
+    return [*unshare, "sh", "-c", mount, "sh", str(size_mib), str(path)]
 
 
 @asynccontextmanager

@@ -10,13 +10,18 @@ from touchline.gateway.auth.model import COMMAND_LINE
 from touchline.gateway.auth.parts import build_administration
 from touchline.kernel import SystemClock, TenantId
 from touchline.measure.facts.service import FoldService
+from touchline.measure.facts.validation.repair import Repair
 from touchline.measure.facts.validation.service import Validation
 from touchline.measure.ingest.replaying import Replay
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.journal.store import JournalStore
 from touchline.measure.sessions.rules import Rules
 from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.events.archive import Archive
+from touchline.platform.events.log import PostgresLog
+from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+from touchline.platform.postgres.wakeups import Wakeups
 
 from . import wiring
 from .settings import Loaded
@@ -31,6 +36,7 @@ class Measuring:
     replay: Replay
     folds: FoldService
     validation: Validation
+    repair: Repair
     journal: JournalStore
 
 
@@ -40,14 +46,19 @@ async def open_measuring(loaded: Loaded, slug: str) -> AsyncGenerator[Measuring]
     async with (
         Database(where.postgres.app_url, settings.postgres) as database,
         Analytics(where.clickhouse, settings.clickhouse) as analytics,
+        ObjectStore(where.objects, settings.objects) as objects,
     ):
         administration = build_administration(database, settings.auth, SystemClock())
         tenant = await administration.tenants.by_slug(COMMAND_LINE, slug)
+        folds = FoldService(database, analytics, Rules.of(settings.sessions), settings.ingest)
+        archive = Archive(database, objects, settings.events, SystemClock())
+        log = PostgresLog(database, Wakeups(database.url, []), archive)
         yield Measuring(
             tenant_id=tenant.id,
             ingest=IngestService(database, analytics, settings.ingest),
             replay=Replay(database, analytics),
-            folds=FoldService(database, analytics, Rules.of(settings.sessions), settings.ingest),
+            folds=folds,
             validation=Validation(database, analytics),
+            repair=Repair(database, analytics, log, folds),
             journal=JournalStore(analytics, tenant.id),
         )

@@ -13,7 +13,8 @@
     │   ├── RateLimited
     │   └── QuotaExceeded
     ├── Unavailable             a part did not answer: says nothing about the data
-    │   └── DeadlineExceeded
+    │   ├── DeadlineExceeded
+    │   └── StorageFull         a disk has no space left; nothing was acknowledged
     ├── SetupError              this installation needs a hand
     │   ├── Misconfigured
     │   └── HistoryDiffers      the database was migrated by other files
@@ -24,6 +25,7 @@ Invariant: `code` is the contract; wording may change, codes may not.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -121,6 +123,13 @@ class DeadlineExceeded(Unavailable):
     code = "deadline_exceeded"
 
 
+class StorageFull(Unavailable):
+    """Retryable: the same request succeeds once somebody has freed space. Whoever consumes waits, and loses nothing."""
+
+    code = "storage_full"
+    next_step = "Free disk space, then send it again; `touchline status` shows whose disk is full."
+
+
 class SetupError(TouchlineError):
     code = "setup"
     next_step = "Run `touchline doctor`: it says how to mend it."
@@ -167,10 +176,19 @@ SURFACES: dict[str, Surface] = {
     "quota_exceeded": Surface("RESOURCE_EXHAUSTED", 403, "RateLimitError", 6),
     "unavailable": Surface("UNAVAILABLE", 503, "UnavailableError", 7),
     "deadline_exceeded": Surface("DEADLINE_EXCEEDED", 504, "UnavailableError", 7),
+    "storage_full": Surface("RESOURCE_EXHAUSTED", 507, "UnavailableError", 7),
     "setup": Surface("FAILED_PRECONDITION", 500, "InternalError", 8),
     "misconfigured": Surface("FAILED_PRECONDITION", 500, "InternalError", 8),
     "history_differs": Surface("FAILED_PRECONDITION", 500, "InternalError", 8),
 }
+
+
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def is_storage_full(error: BaseException) -> bool:
+    """Whether the operating system says that there is no space for a write, or no more of it for this user."""
+    return isinstance(error, OSError) and error.errno in _NO_SPACE
 
 
 def surface(error: TouchlineError) -> Surface:

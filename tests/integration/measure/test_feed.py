@@ -31,6 +31,7 @@ from touchline.platform.events import queries, service
 from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import PostgresLog
+from touchline.platform.events.port import Handler
 from touchline.platform.events.sequencer import Sequencer
 from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
@@ -61,7 +62,7 @@ class Log:
                 transaction.announce(lifecycle_payload(artifact, status), revision=revision)
         await Sequencer(self.database, Wakeups(self.database.url, []), SETTINGS).step()
 
-    def consumer(self, feed: LifecycleFeed) -> Consumer:
+    def consumer(self, feed: Handler) -> Consumer:
         return Consumer(self.database, self.source, feed, SETTINGS)
 
 

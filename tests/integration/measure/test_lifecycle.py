@@ -23,7 +23,7 @@ from touchline.kernel.ids import ArtifactHash, new_artifact_hash
 from touchline.measure.lifecycle.model import ArtifactEvent, Context, Facts
 from touchline.measure.lifecycle.rules import conclude, fold
 from touchline.measure.lifecycle.service import LifecycleService
-from touchline.measure.lifecycle.store import SCHEMA, STATES, LifecycleStore, ensure_tables, rows_of
+from touchline.measure.lifecycle.store import SCHEMA, STATES, LifecycleStore, ensure_tables
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.endpoints import Endpoints
 
@@ -49,7 +49,7 @@ def lifecycle_event(artifact_hash: ArtifactHash, position: int, facts: Facts) ->
 
 
 async def store(analytics: Analytics, tenant: TenantId, *events: ArtifactEvent) -> None:
-    await LifecycleStore(analytics).add(rows_of(tenant, events))
+    await LifecycleStore(analytics).add(tenant, events)
 
 
 @settings(max_examples=20, phases=NO_SHRINKING)

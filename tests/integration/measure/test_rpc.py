@@ -16,7 +16,7 @@ from touchline.kernel.ids import ArtifactHash, new_artifact_hash
 from touchline.measure.lifecycle.model import ArtifactEvent, Facts
 from touchline.measure.lifecycle.rpc import SERVICE, LifecycleServicer
 from touchline.measure.lifecycle.service import LifecycleService
-from touchline.measure.lifecycle.store import LifecycleStore, rows_of
+from touchline.measure.lifecycle.store import LifecycleStore
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.platform.rpc.server import RpcServer
@@ -48,7 +48,7 @@ async def ask(stub: Stub, caller: Principal | None, *hashes: str) -> list[pb.Art
 async def known(analytics: Analytics, tenant: TenantId, facts: Facts) -> ArtifactHash:
     artifact = new_artifact_hash()
     event = ArtifactEvent(uuid4(), 7, artifact, "artifact.lifecycle", 3, NOW, facts, "broken", "no frames")
-    await LifecycleStore(analytics).add(rows_of(tenant, [event]))
+    await LifecycleStore(analytics).add(tenant, [event])
     return artifact
 
 

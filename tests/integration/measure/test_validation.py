@@ -32,6 +32,7 @@ RECORDS = [
     happened("c", NOON + 20, "params_update", params={"prompt": "x"}),
     trace("d", NOON + 30, "gateway_receive_few_processed_segments"),
 ]
+FORGET_PLACES = "DELETE FROM event_places WHERE tenant_id = {tenant_id:UUID}"
 Change = Callable[[SessionFacts], SessionFacts]
 
 
@@ -101,7 +102,9 @@ async def test_each_question_finds_what_breaks_its_promise(
             assert not (await validation.check(measuring.tenant_id, name)).wrong, name
     await store.write(number + 3, [], [place_of(good)])
     assert (await validation.check(measuring.tenant_id, "events_have_rows")).examples[0].found == "4 events"
-    assert {*WRONG, "events_have_rows"} == {*CHECKS}
+    await analytics.within(measuring.tenant_id).command(FORGET_PLACES)
+    assert (await validation.check(measuring.tenant_id, "places_known")).examples[0].found == "4 events without a place"
+    assert {*WRONG, "events_have_rows", "places_known"} == {*CHECKS}
 
 
 @pytest.mark.parametrize("most", [Most(sessions=2), Most(events=3), Most(sessions=1, events=1)])

@@ -82,6 +82,18 @@ def test_every_error_has_its_exit_code(monkeypatch: pytest.MonkeyPatch, error: T
     assert run(["version"]) == errors.surface(error).exit
 
 
+def test_a_full_disk_is_no_defect(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As Python says it, wherever a command writes a file."""
+
+    def fail(text: str) -> None:
+        with Path("/dev/full").open("w") as file:
+            file.write(text)
+
+    monkeypatch.setattr(cli, "show", fail)
+    assert run(["version"]) == errors.SURFACES["storage_full"].exit
+    assert "the disk is full" in capsys.readouterr().err
+
+
 def test_an_error_says_what_why_and_what_next(capsys: pytest.CaptureFixture[str]) -> None:
     output.show_error(NotFound("no such clip", why="it was deleted\nyesterday"), as_json=False)
     captured = capsys.readouterr()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import re
 
 import pytest
@@ -44,7 +45,16 @@ def test_the_drawing_shows_the_tree() -> None:
 
 
 def test_a_retryable_error_is_one_that_may_pass_by_itself() -> None:
-    assert {error.code for error in CLASSES if error.retryable} == {"rate_limited", "unavailable", "deadline_exceeded"}
+    retryable = {"rate_limited", "unavailable", "deadline_exceeded", "storage_full"}
+    assert {error.code for error in CLASSES if error.retryable} == retryable
+
+
+@pytest.mark.parametrize(
+    ("number", "full"), [(errno.ENOSPC, True), (errno.EDQUOT, True), (errno.EIO, False), (errno.EACCES, False)]
+)
+def test_a_full_disk_is_told_from_other_failures_of_a_write(number: int, full: bool) -> None:
+    assert errors.is_storage_full(OSError(number, "")) is full
+    assert not errors.is_storage_full(ValueError())
 
 
 def test_an_error_says_what_and_why() -> None:

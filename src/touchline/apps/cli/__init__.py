@@ -17,7 +17,7 @@ import typer
 
 from touchline import __version__
 from touchline.apps.redaction import redact
-from touchline.kernel.errors import Defect, InvalidInput, TouchlineError, surface
+from touchline.kernel.errors import Defect, InvalidInput, StorageFull, TouchlineError, is_storage_full, surface
 
 from . import (
     access,
@@ -127,5 +127,7 @@ def _known(error: Exception) -> TouchlineError:
             return error
         case typer.TyperException():
             return InvalidInput(error.format_message(), hint="`--help` after any command lists what it takes.")
+        case OSError() if is_storage_full(error):
+            return StorageFull("the disk is full", why=f"{error.filename or 'a file'} could not be written")
         case _:
             return Defect("something went wrong that should not", why=f"{type(error).__name__}: {error}")

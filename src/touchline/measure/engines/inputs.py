@@ -14,7 +14,7 @@ from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import IO
 
-from touchline.kernel.errors import InvalidInput, LimitExceeded, NotFound
+from touchline.kernel.errors import InvalidInput, LimitExceeded, NotFound, StorageFull, is_storage_full
 
 from .pieces import BLANK, BOM
 
@@ -52,6 +52,8 @@ def _plain(name: str, target: Path) -> Path:
             path = _unpacked(path, name, target.with_suffix(".unpacked"))
         return _listed(path, name, target.with_suffix(".lines")) if _first_letter(path) == b"[" else path
     except OSError as error:
+        if is_storage_full(error):
+            raise StorageFull(f"{name} cannot be unpacked", why=f"{target.parent} has no space left") from error
         raise NotFound(
             f"{name} cannot be read", why=error.strerror or str(error), hint="Check who may read it."
         ) from error

@@ -37,6 +37,10 @@ class FoldService:
         self._rules = rules
         self._settings = settings
 
+    @property
+    def settings(self) -> IngestSettings:
+        return self._settings
+
     async def waiting(self) -> list[TenantId]:
         async with self._database.system("find deliveries to fold") as transaction:
             return [TenantId(tenant) for tenant in await BatchStore(transaction.connection).waiting()]
@@ -75,6 +79,18 @@ class FoldService:
                 await folding.fold(hold, sessions, None)
             after, total = sessions[-1], total + len(sessions)
             tell(total)
+
+    async def fold_again(self, tenant_id: TenantId, session_ids: Collection[str]) -> None:
+        """These, from what is stored of them. Rows of a session without events go, wherever they lie."""
+        folding, left = self._folding(tenant_id), sorted(session_ids)
+        while left:
+            async with self._held(tenant_id) as hold:
+                if not hold:
+                    await asyncio.sleep(self._settings.fold_interval.total_seconds())
+                    continue
+                await folding.facts.note(await folding.facts.rows_of(left[:MOST_NAMED]))
+                await folding.fold(hold, left[:MOST_NAMED], None)
+                left = left[MOST_NAMED:]
 
     async def _next(self, folding: Folding, after: str) -> list[str]:
         """In order: those that have events, and those that were ever written and may have none any more."""

@@ -242,6 +242,12 @@ WHERE tenant_id = {tenant_id:UUID} AND workflow_session_id IN {session_ids:Array
 GROUP BY workflow_session_id
 """
 
+ROWS_OF = """
+-- Whether they were noted or not.
+SELECT DISTINCT workflow_session_id, start_day FROM session_rows FINAL
+WHERE tenant_id = {tenant_id:UUID} AND workflow_session_id IN {session_ids:Array(String)}
+"""
+
 CONCERNED = """
 -- Sessions that saw one of these, at any time or near a snapshot.
 SELECT DISTINCT workflow_session_id FROM session_rows FINAL
@@ -315,6 +321,11 @@ class FactStore:
     async def places(self, session_ids: Sequence[str]) -> set[Placed]:
         rows = await self._rows(PLACES, session_ids=session_ids)
         return {Placed(row["workflow_session_id"], _date(day)) for row in rows for day in row["days"]}
+
+    async def rows_of(self, session_ids: Sequence[str]) -> set[Placed]:
+        """Where rows of these sessions lie that can be seen."""
+        rows = await self._rows(ROWS_OF, session_ids=session_ids)
+        return {Placed(row["workflow_session_id"], _date(row["start_day"])) for row in rows}
 
     async def note(self, placed: Iterable[Placed]) -> None:
         rows = [{"tenant_id": str(self._tenant_id), **place._asdict()} for place in sorted(placed)]

@@ -1,7 +1,8 @@
 """Feeds ClickHouse with what happens to artifacts.
 
 Invariant: ClickHouse is outside the transaction that moves the cursor, so an event may be written twice; readers do
-not notice. Only an event that cannot be read is refused: when ClickHouse takes nothing, the feed waits.
+not notice. The cursor moves only past rows that were read back. Only an event that cannot be read is refused: when
+ClickHouse takes nothing, because it is away or its disk is full, the feed waits.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from touchline.contracts.events import Event
-from touchline.kernel.errors import TouchlineError, Unavailable
-from touchline.measure.lifecycle.store import LifecycleStore, rows_of
-from touchline.platform.clickhouse.client import Analytics, ArrowTable
+from touchline.kernel import TenantId
+from touchline.kernel.errors import StorageFull, TouchlineError, Unavailable
+from touchline.measure.lifecycle.model import ArtifactEvent
+from touchline.measure.lifecycle.store import LifecycleStore
+from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Transaction
 
 from .metrics import INSERT_SECONDS, INSERTS_FAILED, STORED
@@ -27,15 +30,19 @@ class LifecycleFeed:
 
     async def handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
         """One insert for all. Everything is read before anything is written."""
-        await self._add(rows_of(transaction.tenant_id, [artifact_event(event) for event in events]))
+        await self._add(transaction.tenant_id, [artifact_event(event) for event in events])
         for event in events:
             STORED.labels(event.type).inc()
 
-    async def _add(self, rows: ArrowTable) -> None:
+    async def _add(self, tenant_id: TenantId, events: Sequence[ArtifactEvent]) -> None:
         """The rows fit their columns: whatever ClickHouse complains of is no event's fault, and none is set aside."""
         try:
             with INSERT_SECONDS.time():
-                await self._store.add(rows)
+                await self._store.add(tenant_id, events)
         except TouchlineError as error:
             INSERTS_FAILED.inc()
-            raise Unavailable("ClickHouse takes no artifact events", why=str(error), hint=error.hint) from error
+            if isinstance(error, StorageFull):
+                raise
+            raise Unavailable(
+                "ClickHouse does not take artifact events now", why=str(error), hint=error.hint
+            ) from error

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import file_digest
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, gettempdir
 from typing import IO, TypeVar
 
 from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput, NotFound
+from touchline.kernel.errors import InvalidInput, NotFound, StorageFull, is_storage_full
 from touchline.measure.journal.model import Counted
 from touchline.platform.retry import delay_seconds, passes_by_itself
 
@@ -88,6 +88,8 @@ def _opened(path: Path, stack: ExitStack) -> tuple[str, IO[bytes], int]:
         file.seek(0)
         file = _unpacked(path, file, stack) if packed else file
     except OSError as error:
+        if is_storage_full(error):  # of the file that it is unpacked into
+            raise StorageFull(f"{path} cannot be unpacked", why=f"{gettempdir()} has no space left") from error
         hint = "Check the name, and who may read it."
         raise NotFound(f"{path} cannot be read", why=error.strerror or str(error), hint=hint) from error
     size = file.seek(0, 2)
@@ -101,6 +103,7 @@ def _unpacked(path: Path, file: IO[bytes], stack: ExitStack) -> IO[bytes]:
         with gzip.open(file) as packed:
             while piece := packed.read(_COPY):
                 plain.write(piece)
+        plain.flush()
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InvalidInput(f"{path} is packed, but damaged", why=str(error), hint="Fetch it again.") from error
     return plain

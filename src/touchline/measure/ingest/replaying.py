@@ -53,7 +53,7 @@ class Replay:
         if received is None:  # its rows were left by a delivery that never was finished, and is forgotten
             return
         gone = {Place("", "", record.ordinal) for record in records} - {record.place for record in records}
-        await journal.add(Batch(batch_id, received.received_at, received.reading), records, gone)
+        await journal.keep(Batch(batch_id, received.received_at, received.reading), records, gone)
         async with self._database.transaction(tenant_id) as transaction:
             await BatchStore(transaction.connection).stored(batch_id)
 

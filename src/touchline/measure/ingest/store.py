@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -51,13 +51,13 @@ RETURNING batch_id, content, records, received_at, reading, state, false AS firs
 """
 
 KNOWN: LiteralString = """
-SELECT batch_id FROM measure.batches
+SELECT batch_id, records FROM measure.batches
  WHERE tenant_id = platform.current_tenant() AND starts_with(batch_id, %(prefix)s)
    AND state IN ('stored', 'folded')
 """
 
 LISTED: LiteralString = """
-SELECT batch_id, records, state FROM measure.batches
+SELECT batch_id, source, records, received_at, state FROM measure.batches
  WHERE tenant_id = platform.current_tenant() AND batch_id > %(after)s ORDER BY batch_id LIMIT %(most)s
 """
 
@@ -113,7 +113,9 @@ class Overdue:
 @dataclass(frozen=True, slots=True)
 class Listed:
     batch_id: str
+    source: str
     records: int
+    received_at: datetime
     state: str
 
 
@@ -158,10 +160,10 @@ class BatchStore:
     async def read_again(self, batch_id: str) -> Received | None:
         return await fetch_one(self._connection, Received, READ_AGAIN, batch_id=batch_id)
 
-    async def known(self, prefix: str) -> frozenset[str]:
-        """Those that are stored, of all whose names begin so."""
+    async def known(self, prefix: str) -> dict[str, int]:
+        """Those that are stored, of all whose names begin so, each with the number of its records."""
         cursor = await self._connection.execute(KNOWN, {"prefix": prefix})
-        return frozenset(batch_id for (batch_id,) in await cursor.fetchall())
+        return dict(await cursor.fetchall())
 
     async def listed(self, after: str, most: int) -> Sequence[Listed]:
         return await fetch_all(self._connection, Listed, LISTED, after=after, most=most)

@@ -96,6 +96,11 @@ SELECT {ARRIVAL} FROM raw_events
 WHERE tenant_id = {{tenant_id:UUID}} AND is_deleted = 0 AND {BEHIND}
   AND ({{last:Bool}} OR {KEY} <= ({{to_session:String}}, {{to_uid:String}}, {{to_batch:String}}, {{to_ordinal:Int64}}))
 """
+RESTORE = f"""
+INSERT INTO event_arrivals
+SELECT {ARRIVAL} FROM raw_events FINAL
+WHERE tenant_id = {{tenant_id:UUID}} AND batch_id IN {{batch_ids:Array(String)}}
+"""
 BEFORE_ALL: dict[str, object] = {"session": "", "uid": "", "batch": "", "ordinal": -1}
 
 

@@ -50,6 +50,19 @@ class Batch:
     reading: int
 
 
+class Stored(NamedTuple):
+    """How many records of a delivery can be read back: by session, and in the order in which they came."""
+
+    records: int
+    arrivals: int
+
+    def is_whole(self, listed: int) -> bool:
+        return self == (listed, listed)
+
+
+NOT_STORED = Stored(0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Counters:
     """raw = accepted + duplicate + ignored + quarantined, always."""

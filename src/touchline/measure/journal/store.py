@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import Any, cast
 
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from touchline.kernel import TenantId
+from touchline.kernel.errors import Unavailable
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
 from touchline.platform.clickhouse.store import ensure_once, ensure_schema
 
+from .arrivals_store import RESTORE as RESTORE_ARRIVALS
 from .arrivals_store import SCHEMA as ARRIVALS
 from .arrivals_store import carry_over
-from .model import Batch, Copy, Counted, Counters, Delivered, Latest, Place, Seen, SetAside, Verdict
+from .model import Batch, Copy, Counted, Counters, Delivered, Latest, Place, Seen, SetAside, Stored, Verdict
 
 MODULE = "journal"
+MILLISECOND = timedelta(milliseconds=1)
 
 CREATE_EVENTS = """
 -- A session's events lie together; a batch is found by the filter. `reading` is the number of the reading: a row that
@@ -138,6 +141,44 @@ WHERE tenant_id = {tenant_id:UUID} AND session_id = '' AND uid = '' AND verdict 
   AND ({batch_id:String} = '' OR batch_id = {batch_id:String})
           AND startsWith(batch_id, {prefix:String})
 GROUP BY reason ORDER BY reason
+"""
+
+READ_BACK = """
+-- What one reading wrote. An older one does not count, and a newer one speaks for itself: no need to put them together.
+SELECT
+    (SELECT uniqExact(ordinal) FROM raw_events
+      WHERE tenant_id = {tenant_id:UUID} AND batch_id = {batch_id:String} AND reading >= {reading:UInt64}
+        AND is_deleted = 0) AS records,
+    (SELECT uniqExact(ordinal) FROM event_arrivals
+      WHERE tenant_id = {tenant_id:UUID} AND batch_id = {batch_id:String} AND reading >= {reading:UInt64}
+        AND received_at BETWEEN {from:DateTime64(3, 'UTC')} AND {to:DateTime64(3, 'UTC')}) AS arrivals
+"""
+
+STORED = """
+SELECT batch_id, countIf(by_session) AS records, countIf(NOT by_session) AS arrivals
+FROM (
+    SELECT batch_id, 1 AS by_session FROM raw_events FINAL
+    WHERE tenant_id = {tenant_id:UUID} AND batch_id > {after:String} AND batch_id <= {to:String}
+    UNION ALL
+    SELECT batch_id, 0 AS by_session FROM event_arrivals FINAL
+    WHERE tenant_id = {tenant_id:UUID} AND batch_id > {after:String} AND batch_id <= {to:String}
+)
+GROUP BY batch_id
+"""
+
+STORED_OF = """
+SELECT
+    (SELECT count() FROM raw_events FINAL
+      WHERE tenant_id = {tenant_id:UUID} AND batch_id = {batch_id:String}) AS records,
+    (SELECT count() FROM event_arrivals FINAL
+      WHERE tenant_id = {tenant_id:UUID} AND batch_id = {batch_id:String}) AS arrivals
+"""
+
+RESTORE_PLACES = """
+INSERT INTO event_places
+SELECT DISTINCT tenant_id, uid, session_id FROM raw_events FINAL
+WHERE tenant_id = {tenant_id:UUID} AND session_id > {after:String}
+  AND ({to:String} = '' OR session_id <= {to:String}) AND verdict = 'accepted'
 """
 
 SET_ASIDE = """
@@ -265,9 +306,42 @@ class JournalStore:
         await self._analytics.insert_arrow("event_places", places)
         await self._analytics.insert_arrow("raw_events", events)
 
+    async def keep(self, batch: Batch, records: Sequence[Delivered], gone: Iterable[Place] = ()) -> None:
+        """Added and read back: only then may anybody be told that they are stored."""
+        await self.add(batch, records, gone)
+        await self._require_readable(batch, len(records))
+
     async def places(self, batch_id: str) -> set[Place]:
         rows = await self._rows(ROWS_OF_BATCH, batch_id=batch_id)
         return {Place(row["session_id"], row["uid"], row["ordinal"]) for row in rows}
+
+    async def _require_readable(self, batch: Batch, records: int) -> None:
+        """What cannot be read back was not stored, whatever the insert answered."""
+        received = batch.received_at.replace(microsecond=batch.received_at.microsecond // 1000 * 1000)
+        wanted = {"batch_id": batch.batch_id, "reading": batch.reading}
+        wanted |= {"from": received - MILLISECOND, "to": received + MILLISECOND}
+        [row] = await self._rows(READ_BACK, **wanted)
+        found = Stored(**row)
+        if not found.is_whole(records):
+            why = f"{min(found)} of {records} can be read back"
+            raise Unavailable("ClickHouse did not keep all events of a delivery", why=why)
+
+    async def stored(self, batch_id: str) -> Stored:
+        [row] = await self._rows(STORED_OF, batch_id=batch_id)
+        return Stored(**row)
+
+    async def stored_between(self, after: str, to: str) -> dict[str, Stored]:
+        """Of the deliveries whose names are behind the one, up to the other."""
+        rows = await self._rows(STORED, after=after, to=to)
+        return {row["batch_id"]: Stored(row["records"], row["arrivals"]) for row in rows}
+
+    async def restore_arrivals(self, batch_ids: Sequence[str]) -> None:
+        """From the records themselves."""
+        await self._own.command(RESTORE_ARRIVALS, {"batch_ids": batch_ids})
+
+    async def restore_places(self, after: str, to: str) -> None:
+        """Of the sessions behind the one id, up to the other; blank is no end."""
+        await self._own.command(RESTORE_PLACES, {"after": after, "to": to})
 
     async def count(self, batch_id: str = "", prefix: str = "") -> Counted:
         """Of one batch on its own, of those whose names begin alike, or of everything."""

@@ -15,6 +15,7 @@ from uuid import UUID
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from touchline.kernel import TenantId
+from touchline.kernel.errors import Unavailable
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
 from touchline.platform.clickhouse.store import ensure_schema
 
@@ -138,6 +139,15 @@ ORDER BY position
 LIMIT {limit:UInt32}
 """
 
+MISSING = """
+SELECT arrayJoin({positions:Array(UInt64)}) AS position
+WHERE position NOT IN (
+    SELECT position FROM artifact_events
+    WHERE tenant_id = {tenant_id:UUID} AND artifact_hash IN {hashes:Array(String)}
+      AND position IN {positions:Array(UInt64)}
+)
+"""
+
 _arrow = cast("Any", pa)  # it declares no types
 _INT32, _INT64, _UINT64 = _arrow.int32(), _arrow.int64(), _arrow.uint64()
 _NOT_TEXT = {
@@ -166,9 +176,20 @@ class LifecycleStore:
     def __init__(self, analytics: Analytics) -> None:
         self._analytics = analytics
 
-    async def add(self, rows: ArrowTable) -> int:
-        """One insert, all or nothing; adding the same again changes no answer."""
-        return await self._analytics.insert_arrow(TABLE, rows)
+    async def add(self, tenant_id: TenantId, events: Sequence[ArtifactEvent]) -> None:
+        """One insert, all or nothing, and read back; adding the same again changes no answer."""
+        await self._analytics.insert_arrow(TABLE, rows_of(tenant_id, events))
+        if missing := await self.missing(tenant_id, events):
+            why = f"{len(missing)} of {len(events)} cannot be read back"
+            raise Unavailable("ClickHouse did not keep all artifact events", why=why)
+
+    async def missing(self, tenant_id: TenantId, events: Sequence[ArtifactEvent]) -> list[ArtifactEvent]:
+        """Those of which there is no row."""
+        hashes = sorted({event.artifact_hash for event in events})
+        wanted = {"hashes": hashes, "positions": [event.position for event in events]}
+        rows = (await self._analytics.within(tenant_id).query_arrow(MISSING, wanted)).to_pylist()
+        gone = {row["position"] for row in rows}
+        return [event for event in events if event.position in gone]
 
     async def states(self, tenant_id: TenantId, hashes: Sequence[str]) -> list[Knowledge]:
         table = await self._analytics.within(tenant_id).query_arrow(STATES, {"hashes": hashes})

@@ -6,7 +6,7 @@ same records; cut otherwise, it has the same records under the same ids, and the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -26,6 +26,10 @@ class Sink(Protocol):
     async def deliver(self, tenant_id: TenantId, batch_id: str, records: Sequence[bytes], /) -> object: ...
 
 
+def encoded(events: Iterable[Event]) -> list[bytes]:
+    return [_encode(record) for event in events for record in records_of(event)]
+
+
 class OwnSessions:
     name = "own_sessions"
     types: frozenset[str] | None = TYPES
@@ -35,7 +39,6 @@ class OwnSessions:
 
     async def handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
         """One delivery for all. Everything is read before anything is delivered."""
-        records = [_encode(record) for event in events for record in records_of(event)]
-        if records:
+        if records := encoded(events):
             batch_id = f"log-{events[0].position}-{events[-1].position}"
             await self._sink.deliver(transaction.tenant_id, batch_id, records)

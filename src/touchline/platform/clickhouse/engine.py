@@ -14,6 +14,7 @@ from typing import BinaryIO
 from touchline.kernel.errors import Misconfigured, SetupError
 
 from . import queries
+from .inserts import InsertHead
 from .library import Connection, Library, Result
 from .limits import MIB, OwnerLimits
 from .protocol import Code, ServerException, from_engine, refusal
@@ -62,20 +63,18 @@ class Engine:
                 raise refusal(Code.TOO_MANY_ROWS_OR_BYTES, f"The answer has {len(body)} bytes, more than is allowed")
             return Answer(body, returns_rows, _summary(result))
 
-    def insert(self, statement: Statement, source: BinaryIO) -> Answer:
-        """Everything that the source still holds, in the statement's format, or nothing."""
+    def insert(self, statement: Statement, head: InsertHead, source: BinaryIO) -> Answer:
+        """Everything that the source still holds, in the statement's format, or nothing.
+
+        By way of a temporary table: the library does not report what goes wrong when a streamed insert is written to
+        its table (a full disk, a view that fails), and answers as if all rows were there. An INSERT SELECT reports it.
+        """
         with self._connection() as connection:
             review(connection, f"{statement.sql} FORMAT {statement.format}")
             _prepare(connection, statement, ONE_BLOCK)
-            stream = connection.send_insert(statement.sql, statement.format)
-            try:
-                while chunk := source.read(MIB):
-                    connection.insert_append(stream, chunk)
-                result = connection.insert_done(stream)
-            except BaseException:
-                with suppress(RuntimeError):
-                    connection.insert_cancel(stream)
-                raise
+            connection.query(queries.create_stage(head.table))
+            _stage(connection, head, source)
+            result = connection.query(queries.insert_staged(head.table))
             return Answer(b"", returns_rows=False, summary=_summary(result))
 
     def cancel(self, query_id: str) -> None:
@@ -139,6 +138,22 @@ def _prepare(connection: Connection, statement: Statement, more: Mapping[str, st
     connection.query(queries.use(statement.database))
     settings = {**(more or {}), **statement.settings, "log_comment": statement.query_id}
     connection.query(queries.set_all(settings))
+
+
+def _stage(connection: Connection, head: InsertHead, source: BinaryIO) -> None:
+    stream = connection.send_insert(queries.insert_into(queries.STAGE, head.columns), head.format)
+    try:
+        while chunk := source.read(MIB):
+            connection.insert_append(stream, chunk)
+        staged = connection.insert_done(stream).rows_written()
+    except BaseException:
+        with suppress(RuntimeError):
+            connection.insert_cancel(stream)
+        raise
+    found = int(connection.query(queries.COUNT_STAGED).bytes())
+    if found != staged:
+        message = f"Only {found} of {staged} rows of the insert could be held in memory"
+        raise refusal(Code.MEMORY_LIMIT_EXCEEDED, message)
 
 
 def _summary(result: Result) -> dict[str, str]:

@@ -17,6 +17,7 @@ from touchline.kernel.errors import (
     LimitExceeded,
     Misconfigured,
     RateLimited,
+    StorageFull,
     TouchlineError,
     Unavailable,
 )
@@ -26,6 +27,7 @@ Make: TypeAlias = Callable[[str], TouchlineError]
 _LONGEST_WHY = 300
 _PREFIX = "DB::Exception: "
 _NOT_CLICKHOUSE = "received HTTP status"  # without a code of ClickHouse: a proxy, or a server that is going away
+_NO_SPACE = ("No space left on device", "Disk quota exceeded")
 _CREDENTIALS_HINT = "Check `user`, `password` and the user's rights in the settings of ClickHouse."
 
 
@@ -35,6 +37,10 @@ def _late(why: str) -> TouchlineError:
 
 def _too_much(why: str) -> TouchlineError:
     return LimitExceeded("ClickHouse would need more than it may use", why=why)
+
+
+def _full(why: str) -> TouchlineError:
+    return StorageFull("the disk of ClickHouse is full", why=why)
 
 
 def _busy(why: str) -> TouchlineError:
@@ -62,7 +68,7 @@ _BY_CODE: dict[int, Make] = {
     229: _too_much,  # QUERY_IS_TOO_LARGE
     236: _away,  # ABORTED
     241: _too_much,  # MEMORY_LIMIT_EXCEEDED
-    243: _too_much,  # NOT_ENOUGH_SPACE
+    243: _full,  # NOT_ENOUGH_SPACE
     252: _busy,  # TOO_MANY_PARTS
     307: _too_much,  # TOO_MANY_BYTES
     394: _away,  # QUERY_WAS_CANCELLED
@@ -76,7 +82,7 @@ _BY_CODE: dict[int, Make] = {
 def from_client(error: ClickHouseError | HTTPError) -> TouchlineError:
     """An answer that says no is told by its code; without one, nothing but the way there has failed."""
     if isinstance(error, Error) and error.code is not None:
-        make = _BY_CODE.get(error.code, _mistake)
+        make = _full if _says_full(error) else _BY_CODE.get(error.code, _mistake)
         return make(f"{error.name or error.code}: {_first_words(error)}")
     if any(isinstance(cause, ReadTimeoutError) for cause in _causes(error)):
         return _late("the connection stayed silent")
@@ -85,6 +91,11 @@ def from_client(error: ClickHouseError | HTTPError) -> TouchlineError:
     if _NOT_CLICKHOUSE in str(error):
         return _away(_first_words(error))
     return _mistake(_first_words(error))
+
+
+def _says_full(error: Exception) -> bool:
+    """A write that fails half-way has one of many codes, and the words of the operating system."""
+    return any(words in str(error) for words in _NO_SPACE)
 
 
 def _mistake(why: str) -> TouchlineError:

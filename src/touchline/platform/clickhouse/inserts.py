@@ -23,7 +23,7 @@ _NAME = rb"(?:[A-Za-z_][A-Za-z0-9_]*|`(?:[^`\\]|\\.)+`|\"(?:[^\"\\]|\\.)+\")"
 _PATH = rb"%b(?:\s*\.\s*%b)*" % (_NAME, _NAME)
 _COLUMNS = rb"\(\s*%b(?:\s*,\s*%b)*\s*\)" % (_PATH, _PATH)
 _HEAD = re.compile(
-    rb"\s*(?P<statement>INSERT\s+INTO\s+(?:TABLE\s+)?%b(?:\s*%b)?)" % (_PATH, _COLUMNS)
+    rb"\s*INSERT\s+INTO\s+(?:TABLE\s+)?(?P<table>%b)(?:\s*(?P<columns>%b))?" % (_PATH, _COLUMNS)
     + rb"\s*\bFORMAT\s+(?P<format>\w+)(?:[ \t]*\r?\n|[ \t]+|\Z)",
     re.IGNORECASE,
 )
@@ -31,7 +31,8 @@ _HEAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class InsertHead:
-    statement: str
+    table: str
+    columns: str  # with their brackets; blank when none are named
     format: str
     data_offset: int
 
@@ -41,10 +42,10 @@ def find_insert(head: bytes) -> InsertHead | None:
     if not match or match["format"].lower() == b"values":
         return None
     try:
-        statement, name = match["statement"].decode(), match["format"].decode()
+        table, columns, name = ((match[part] or b"").decode() for part in ("table", "columns", "format"))
     except UnicodeDecodeError:
         raise refusal(Code.SYNTAX_ERROR, "The statement is not UTF-8") from None
     if name.casefold() not in FORMATS:
         known = ", ".join(FORMATS.values())
         raise refusal(Code.UNKNOWN_FORMAT, f"This server takes no inserts in format {name}; it takes {known}")
-    return InsertHead(statement, FORMATS[name.casefold()], match.end())
+    return InsertHead(table, columns, FORMATS[name.casefold()], match.end())

@@ -22,6 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from touchline.kernel.errors import is_storage_full
 from touchline.platform.host_check import HostCheck
 
 from .bodies import Spool, spooled
@@ -30,6 +31,7 @@ from .forms import FORM_TYPE, parse_form, received
 from .inserts import HEAD_BYTES, find_insert
 from .limits import OwnerLimits
 from .protocol import Code, ServerException, refusal
+from .queries import insert_into
 from .requests import Credentials, QueryRequest, parse_request
 
 logger = logging.getLogger(__name__)
@@ -77,7 +79,9 @@ class Owner:
             return _failure(error)
         except ClientDisconnect:
             return _GONE
-        except Exception:
+        except Exception as error:
+            if is_storage_full(error):  # of the file that a large request waits in
+                return _failure(refusal(Code.NOT_ENOUGH_SPACE, "No space left on device for the request"))
             logger.exception("a request failed")
             return _failure(refusal(Code.UNKNOWN_EXCEPTION, "The server made a mistake; its log says more"))
 
@@ -114,8 +118,8 @@ class Owner:
         if asked.parameters:
             raise refusal(Code.NOT_IMPLEMENTED, "This server takes no parameters with the data of an insert")
         file.seek(insert.data_offset)
-        statement = _statement(asked, insert.statement, insert.format)
-        return statement, lambda: self._engine.insert(statement, cast("BinaryIO", file))
+        statement = _statement(asked, insert_into(insert.table, insert.columns), insert.format)
+        return statement, lambda: self._engine.insert(statement, insert, cast("BinaryIO", file))
 
     def _text(self, file: SpooledTemporaryFile[bytes]) -> str:
         file.seek(0)

@@ -34,6 +34,23 @@ PARSE = "SELECT parseQueryToJSON({sql:String})"
 CANCEL = "KILL QUERY WHERE Settings['log_comment'] = {query_id:String} ASYNC"
 
 
+# Holds the rows of one insert, in memory, for as long as its connection is open.
+STAGE = "_touchline_insert"
+COUNT_STAGED = "SELECT count() FROM _touchline_insert"
+
+
+def create_stage(table: str) -> str:
+    return f"CREATE TEMPORARY TABLE {STAGE} AS {table} ENGINE = Memory"
+
+
+def insert_into(table: str, columns: str) -> str:
+    return f"INSERT INTO {table} {columns}"
+
+
+def insert_staged(table: str) -> str:
+    return f"INSERT INTO {table} SELECT * FROM {STAGE}"  # noqa: S608  the table was read as a name, and reviewed
+
+
 def create_database(name: str) -> str:
     return f"CREATE DATABASE IF NOT EXISTS {quoted_name(name)}"
 

@@ -19,7 +19,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from touchline.contracts.events import Envelope, Payload
 from touchline.kernel import Clock, Principal, SystemClock, TenantId, uuid7
-from touchline.kernel.errors import DeadlineExceeded, Defect, Unavailable
+from touchline.kernel.errors import DeadlineExceeded, Defect, StorageFull, Unavailable
 from touchline.kernel.trace import current_trace
 
 from . import outbox
@@ -145,6 +145,8 @@ class Database:
             raise Unavailable("the database did not answer", why="no connection became free in time") from error
         except psycopg.errors.QueryCanceled as error:
             raise DeadlineExceeded("a statement took too long", why="it was cancelled; nothing was changed") from error
+        except psycopg.errors.DiskFull as error:
+            raise StorageFull("the disk of PostgreSQL is full", why="nothing was changed") from error
         except psycopg.OperationalError as error:
             if not is_connection_lost(error):
                 raise

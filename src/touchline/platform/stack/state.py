@@ -24,6 +24,7 @@ class PartState(StrEnum):
     READY = "ready"
     UNHEALTHY = "unhealthy"  # it runs, but gives no answer, or the wrong one; it is restarted when that goes on
     RESTARTING = "restarting"  # it ended, and starts again after a delay
+    DISK_FULL = "disk full"  # it answers, and refuses what it would have to keep
     STOPPING = "stopping"
     STOPPED = "stopped"
     OUTSIDE = "outside"  # runs elsewhere; we only use it

@@ -1,4 +1,4 @@
-"""What `touchline status` shows: the supervisor's own account, checked against the processes that are there.
+"""What `touchline status` shows: the supervisor's own account, checked against the processes and disks there are.
 
 Invariant: a role counts as ready only when it says so itself, at the moment of the question.
 """
@@ -6,8 +6,10 @@ Invariant: a role counts as ready only when it says so itself, at the moment of 
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 import psutil
 
@@ -17,6 +19,7 @@ from .part import Kind
 from .probes import check, http_probe
 from .state import PartState, PartStatus, Phase, StackState, read_state
 
+LEAST_FREE = 32 * 1024**2  # PostgreSQL writes its log in files of 16 MiB, and ClickHouse reserves before it writes
 DONE = frozenset({PartState.READY, PartState.OUTSIDE})
 
 
@@ -63,9 +66,31 @@ async def _asked(part: PartReport) -> PartReport:
 
 
 def _running(folder: DataFolder, state: StackState) -> StackReport:
-    parts = tuple(PartReport(part, memory_of(part.pid, children=True)) for part in state.parts)
+    parts = tuple(PartReport(_checked(folder, part), memory_of(part.pid, children=True)) for part in state.parts)
     memory = memory_of(state.pid, children=False)
     return StackReport(str(folder.root), state.phase, "", state.pid, state.started_at, memory, parts)
+
+
+def _checked(folder: DataFolder, part: PartStatus) -> PartStatus:
+    """A server that runs on a full disk answers as if all were well until it has something to write."""
+    if part.kind != Kind.SERVER or part.state is not PartState.READY:
+        return part
+    why = full_disk(folder.of(part.name))
+    return replace(part, state=PartState.DISK_FULL, detail=why) if why else part
+
+
+def full_disk(path: Path) -> str:
+    """Why nothing more can be written there; blank when it can."""
+    try:
+        disk = os.statvfs(path)
+    except OSError:
+        return ""  # not ours to see: the part runs as another user
+    free = disk.f_bavail * disk.f_frsize
+    if disk.f_files and not disk.f_favail:
+        return f"the disk of {path} has no free inodes; delete files to make room"
+    if free < LEAST_FREE:
+        return f"only {free / 1024**2:.1f} MiB are free on the disk of {path}; free some space"
+    return ""
 
 
 def _ended(folder: DataFolder, state: StackState) -> StackReport:

@@ -187,19 +187,20 @@ WHERE uid NOT IN (
 GROUP BY session_id
 """
 
-DELIVERED = """
--- How many records of each delivery there are, in the order of sessions and in the order in which they came.
-SELECT batch_id, countIf(by_session) AS records, countIf(NOT by_session) AS arrivals
-FROM (
-    SELECT batch_id, 1 AS by_session FROM raw_events FINAL
-    WHERE tenant_id = {tenant_id:UUID} AND batch_id > {after:String} AND batch_id <= {to:String}
-    UNION ALL
-    SELECT batch_id, 0 AS by_session FROM event_arrivals FINAL
-    WHERE tenant_id = {tenant_id:UUID} AND batch_id > {after:String} AND batch_id <= {to:String}
+PLACES = f"""
+-- Where an id was seen is noted, so that one that two sessions claim counts in one of them.
+SELECT session_id AS id, concat(toString(count()), ' events without a place') AS found
+FROM (SELECT DISTINCT session_id, uid FROM raw_events FINAL WHERE {_EVENTS})
+WHERE (uid, session_id) NOT IN (
+    SELECT uid, session_id FROM event_places
+    WHERE tenant_id = {{tenant_id:UUID}} AND session_id > {{after:String}}
+      AND ({{to:String}} = '' OR session_id <= {{to:String}})
 )
-GROUP BY batch_id
+GROUP BY session_id
 """
 
+ROWS_HAVE_EVENTS = "rows_have_events"
+PLACES_KNOWN = "places_known"
 CHECKS: dict[str, tuple[str, str]] = {
     "unique_sessions": ("one row a session", UNIQUE_SESSIONS),
     "unique_segments": ("one row a segment", UNIQUE_SEGMENTS),
@@ -213,8 +214,9 @@ CHECKS: dict[str, tuple[str, str]] = {
     "updates_in_segments": ("updates of parameters lie in segments that there are", UPDATES),
     "one_version": ("all rows of a session have its version", VERSIONS),
     "attribution": ("methods have their confidence, and a weak one names nothing", ATTRIBUTION),
-    "rows_have_events": ("no session is without events", NO_ROW_WITHOUT_EVENTS),
+    ROWS_HAVE_EVENTS: ("no session is without events", NO_ROW_WITHOUT_EVENTS),
     "events_have_rows": ("no folded event is without a session", NO_EVENTS_WITHOUT_ROW),
+    PLACES_KNOWN: ("every accepted event has a place", PLACES),
 }
 
 

@@ -15,10 +15,12 @@ from touchline.measure.answers.sums.rules import EVERY_DAY, weeks
 from touchline.measure.answers.sums.store import SumStore
 from touchline.measure.ingest.model import State
 from touchline.measure.ingest.store import BatchStore, Listed
+from touchline.measure.journal.model import NOT_STORED, Stored
+from touchline.measure.journal.store import JournalStore
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 
-from .queries import CHECKS, DELIVERED, PORTION, bounded
+from .queries import CHECKS, PORTION, bounded
 
 MOST_EXAMPLES = 5
 PAGE = 1000
@@ -50,20 +52,6 @@ class Finding:
         return replace(self, wrong=self.wrong + more.wrong, examples=examples)
 
 
-class There(NamedTuple):
-    """How many records of a delivery there are, by session and in the order in which they came."""
-
-    records: int
-    arrivals: int
-
-    def beside(self, listed: int) -> str:
-        found = self.records if self.records != listed else self.arrivals
-        return f"{found} of {listed} records"
-
-
-NOTHING = There(0, 0)
-
-
 @dataclass(frozen=True, slots=True)
 class Most:
     """What a portion holds, unless one session has more."""
@@ -88,7 +76,7 @@ class Validation:
     async def run(self, tenant_id: TenantId) -> list[Finding]:
         listed, unfolded = await self._listed(tenant_id)
         findings = {name: _nothing(name) for name in CHECKS}
-        async for portion in self._portions(tenant_id):
+        async for portion in self.portions(tenant_id):
             for name in CHECKS:
                 findings[name] = findings[name].with_(await self._asked(tenant_id, name, portion, unfolded))
         return [listed, *findings.values(), await self._summed(tenant_id)]
@@ -96,18 +84,17 @@ class Validation:
     async def check(self, tenant_id: TenantId, name: str, unfolded: Sequence[str] = ()) -> Finding:
         """One promise. What is not folded yet may be without rows."""
         finding = _nothing(name)
-        async for portion in self._portions(tenant_id):
+        async for portion in self.portions(tenant_id):
             finding = finding.with_(await self._asked(tenant_id, name, portion, unfolded))
         return finding
 
     async def _listed(self, tenant_id: TenantId) -> tuple[Finding, list[str]]:
         """Whether every delivery is whole, and those that are not folded."""
         finding, unfolded = Finding(LISTED, LISTED_WHAT, 0, ()), list[str]()
-        async for page, after in self._pages(tenant_id):
+        async for page, after in pages(self._database, tenant_id):
             unfolded += [one.batch_id for one in page if one.state in (State.RECEIVING, State.STORED)]
-            wanted = {"after": after, "to": page[-1].batch_id if page else BEHIND_ALL}
-            rows = (await self._analytics.within(tenant_id).query_arrow(DELIVERED, wanted)).to_pylist()
-            there = {row["batch_id"]: There(row["records"], row["arrivals"]) for row in rows}
+            to = page[-1].batch_id if page else BEHIND_ALL
+            there = await JournalStore(self._analytics, tenant_id).stored_between(after, to)
             incomplete = _incomplete(page, there)
             finding = finding.with_(replace(finding, wrong=len(incomplete), examples=tuple(incomplete)))
         return finding, unfolded
@@ -125,14 +112,23 @@ class Validation:
         return finding
 
     async def _asked(self, tenant_id: TenantId, name: str, portion: Portion, unfolded: Sequence[str]) -> Finding:
-        promise, sql = CHECKS[name]
-        values: dict[str, Any] = {"unfolded": list(unfolded)} if "{unfolded:" in sql else {}
-        values |= {"after": portion.after, "to": portion.to, "most": MOST_EXAMPLES}
-        rows = (await self._analytics.within(tenant_id).query_arrow(bounded(sql), values)).to_pylist()
+        rows = await self._wrong(tenant_id, name, portion, unfolded, MOST_EXAMPLES)
         examples = tuple(Example(row["id"], row["found"]) for row in rows)
-        return Finding(name, promise, rows[0]["wrong"] if rows else 0, examples)
+        return Finding(name, CHECKS[name][0], rows[0]["wrong"] if rows else 0, examples)
 
-    async def _portions(self, tenant_id: TenantId) -> AsyncIterator[Portion]:
+    async def broken(self, tenant_id: TenantId, name: str, portion: Portion, most: int) -> set[str]:
+        """Sessions of a portion that break a promise, at most so many."""
+        return {row["id"] for row in await self._wrong(tenant_id, name, portion, (), most)}
+
+    async def _wrong(
+        self, tenant_id: TenantId, name: str, portion: Portion, unfolded: Sequence[str], most: int
+    ) -> list[dict[str, Any]]:
+        sql = CHECKS[name][1]
+        values: dict[str, Any] = {"unfolded": list(unfolded)} if "{unfolded:" in sql else {}
+        values |= {"after": portion.after, "to": portion.to, "most": most}
+        return (await self._analytics.within(tenant_id).query_arrow(bounded(sql), values)).to_pylist()
+
+    async def portions(self, tenant_id: TenantId) -> AsyncIterator[Portion]:
         """From the first id to behind the last one."""
         door, after = self._analytics.within(tenant_id), ""
         while True:
@@ -143,29 +139,36 @@ class Validation:
                 return
             after = min(ends)
 
-    async def _pages(self, tenant_id: TenantId) -> AsyncIterator[tuple[Sequence[Listed], str]]:
-        after = ""
-        while True:
-            async with self._database.transaction(tenant_id) as transaction:
-                page = await BatchStore(transaction.connection).listed(after, PAGE)
-            yield page, after
-            if not page:
-                return
-            after = page[-1].batch_id
+
+async def pages(database: Database, tenant_id: TenantId) -> AsyncIterator[tuple[Sequence[Listed], str]]:
+    """All deliveries in the order of their names, each page with the name that it is behind. The last one is empty."""
+    after = ""
+    while True:
+        async with database.transaction(tenant_id) as transaction:
+            page = await BatchStore(transaction.connection).listed(after, PAGE)
+        yield page, after
+        if not page:
+            return
+        after = page[-1].batch_id
 
 
-def _incomplete(page: Sequence[Listed], there: Mapping[str, There]) -> list[Example]:
-    """One that is on its way may be there or not. One that is forgotten is not, unless its insert has landed since."""
-    listed = {one.batch_id for one in page if one.state != State.FORGOTTEN}
+def not_whole(page: Sequence[Listed], there: Mapping[str, Stored]) -> list[tuple[Listed, Stored]]:
+    """Deliveries that were finished and lack rows. One that is on its way may be there or not."""
     finished = (State.STORED, State.FOLDED)
-    settled = [(one, there.get(one.batch_id, NOTHING)) for one in page if one.state in finished]
-    wrong = [
-        Example(one.batch_id, found.beside(one.records))
-        for one, found in settled
-        if found != (one.records, one.records)
-    ]
+    settled = [(one, there.get(one.batch_id, NOT_STORED)) for one in page if one.state in finished]
+    return [(one, found) for one, found in settled if not found.is_whole(one.records)]
+
+
+def _incomplete(page: Sequence[Listed], there: Mapping[str, Stored]) -> list[Example]:
+    """One that is forgotten is not there, unless its insert has landed since."""
+    listed = {one.batch_id for one in page if one.state != State.FORGOTTEN}
+    wrong = [Example(one.batch_id, _beside(found, one.records)) for one, found in not_whole(page, there)]
     unknown = sorted(there.keys() - listed)
     return wrong + [Example(one, f"{max(there[one])} records of no delivery") for one in unknown]
+
+
+def _beside(found: Stored, listed: int) -> str:
+    return f"{found.records if found.records != listed else found.arrivals} of {listed} records"
 
 
 def _of_sum(day: date, wrong: Sequence[str]) -> Finding:

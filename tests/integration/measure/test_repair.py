@@ -1,0 +1,129 @@
+"""Rows that are gone from ClickHouse: a repeat writes them again, and a validation restores what is kept elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.integration.measure.test_feed import Log, drain
+from tests.support.events import new_tenant
+from tests.support.measuring import Measuring, as_lines, expected
+from tests.support.sessions import NOON, trace
+from touchline.contracts.events.videos import JobChanged
+from touchline.kernel import SystemClock
+from touchline.kernel.ids import new_artifact_hash
+from touchline.measure.facts.validation.repair import Repair
+from touchline.measure.facts.validation.service import Validation
+from touchline.measure.ingest.consumer import LifecycleFeed
+from touchline.measure.ingest.importing import import_file
+from touchline.measure.lifecycle.service import LifecycleService
+from touchline.measure.own.consumer import OwnSessions
+from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.events.archive import Archive
+from touchline.platform.events.log import PostgresLog
+from touchline.platform.events.settings import EventSettings
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database
+from touchline.platform.postgres.wakeups import Wakeups
+
+RECORDS = [
+    trace(f"event-{number}", NOON + number, "gateway_receive_stream_request", session=(f"s{number % 3}", "r"))
+    for number in range(9)
+]
+TABLES = ("raw_events", "event_arrivals", "event_places", "session_rows", "artifact_events")
+
+
+@pytest.fixture
+def measuring(database: Database, analytics: Analytics) -> Measuring:
+    return Measuring(database, analytics, new_tenant())
+
+
+@pytest.fixture
+def log(database: Database, objects: ObjectStore) -> Log:
+    archive = Archive(database, objects, EventSettings(), SystemClock())
+    return Log(database, PostgresLog(database, Wakeups(database.url, []), archive))
+
+
+async def lose(measuring: Measuring, *tables: str) -> None:
+    """Every row of the tenant, as if a disk or an old backup had taken them."""
+    for table in tables:
+        sql = f"DELETE FROM {table} WHERE tenant_id = {{tenant_id:UUID}}"  # noqa: S608  a constant name
+        await measuring.analytics.within(measuring.tenant_id).command(sql)
+
+
+async def wrong(measuring: Measuring) -> dict[str, list[str]]:
+    findings = await Validation(measuring.database, measuring.analytics).run(measuring.tenant_id)
+    return {finding.name: [one.id for one in finding.examples] for finding in findings if finding.wrong}
+
+
+@pytest.mark.parametrize("table", ["raw_events", "event_arrivals"])
+async def test_a_repeat_of_a_delivery_whose_rows_are_gone_is_stored_again(measuring: Measuring, table: str) -> None:
+    await measuring.deliver("once", RECORDS)
+    await measuring.fold()
+    facts = await measuring.facts()
+    await lose(measuring, table)
+    again = await measuring.deliver("once", RECORDS)
+    assert (again.repeated, again.counted.counters.accepted) == (False, len(RECORDS))
+    assert (await measuring.deliver("once", RECORDS)).repeated
+    assert await measuring.fold() == 1
+    assert (await measuring.facts(), await wrong(measuring)) == (facts, {})
+
+
+async def test_an_import_stores_again_what_is_gone_of_a_file(measuring: Measuring, tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"\n".join(as_lines(RECORDS)))
+
+    async def imported() -> tuple[int, int]:
+        done = await import_file(measuring.ingest, measuring.tenant_id, path, lambda _: None)
+        return done.repeated, done.counted.counters.accepted
+
+    assert await imported() == (0, len(RECORDS))
+    assert await imported() == (1, len(RECORDS))
+    await lose(measuring, "raw_events")
+    assert await imported() == (0, len(RECORDS))
+    assert await wrong(measuring) == {}
+
+
+@pytest.mark.parametrize("tables", [*((table,) for table in TABLES), TABLES])
+async def test_what_the_log_and_the_stored_events_hold_is_restored(
+    measuring: Measuring, log: Log, tables: tuple[str, ...]
+) -> None:
+    artifact = new_artifact_hash()
+    job = JobChanged(job_id=uuid4(), job_type="ocr", video_id=uuid4(), status="queued", attempt=1, retry_count=0)
+    await log.write(new_tenant(), job)  # another tenant's lies between
+    await log.change(measuring.tenant_id, artifact, "uploading", "ready")
+    await log.write(measuring.tenant_id, job, job.model_copy(update={"status": "done"}))
+    await drain(log.consumer(OwnSessions(measuring.ingest)))
+    await drain(log.consumer(LifecycleFeed(measuring.analytics)))
+    await measuring.fold()
+    lifecycle = LifecycleService(measuring.analytics)
+    facts, events = await measuring.facts(), await lifecycle.events(measuring.tenant_id, artifact)
+    assert (len(facts), len(events), await wrong(measuring)) == (2, 2, {})
+    await lose(measuring, *tables)
+    repair = Repair(measuring.database, measuring.analytics, log.source, measuring.folds)
+    assert not (await repair.run(measuring.tenant_id)).lost
+    assert await measuring.facts() == facts
+    assert await lifecycle.events(measuring.tenant_id, artifact) == events
+    assert await wrong(measuring) == {}
+
+
+async def test_what_only_its_sender_has_is_named_and_its_sessions_are_left_alone(
+    measuring: Measuring, log: Log
+) -> None:
+    await measuring.ingest.deliver(measuring.tenant_id, "key:sent", as_lines(RECORDS), "http")
+    await measuring.fold()
+    facts = await measuring.facts()
+    await lose(measuring, "raw_events")
+    repair = Repair(measuring.database, measuring.analytics, log.source, measuring.folds)
+    [lost] = (await repair.run(measuring.tenant_id)).lost
+    assert lost.id == "key:sent"
+    assert lost.found.startswith(f"{len(RECORDS)} of {len(RECORDS)} events are gone; send it again (came by http at ")
+    assert (await wrong(measuring))["counters_add_up"] == ["key:sent"]
+    assert await measuring.facts() == facts
+    await measuring.ingest.deliver(measuring.tenant_id, "key:sent", as_lines(RECORDS), "http")
+    await measuring.fold()
+    assert (await measuring.facts(), await wrong(measuring)) == (facts, {})
+    assert set(facts) == set(expected(json.loads(line) for line in as_lines(RECORDS)))
