@@ -1,4 +1,8 @@
-"""Search attributes that make Temporal's own page useful: which team, player, match, goal and look a run is about."""
+"""Search attributes that make Temporal's own page useful: which team, player, match, goal and look a run is about.
+
+Invariant: they are optional. A workflow never sets one unless whoever started it knows that the server has them: one
+that it does not know fails each of the workflow's tasks, for ever.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +26,12 @@ KINDS = {
 SCHEDULED_START = SearchAttributeKey.for_datetime("TemporalScheduledStartTime")  # the server's own
 
 
-def of_search(given: TwitterInput, run_id: str) -> TypedSearchAttributes:
-    return TypedSearchAttributes(
-        [
-            SearchAttributePair(TEAM, given.team_name),
-            SearchAttributePair(PLAYER, given.player_name),
-            SearchAttributePair(FIXTURE, given.goal.fixture_id),
-            SearchAttributePair(EVENT_ID, given.goal.name),
-            SearchAttributePair(MONITOR_ID, run_id),
-        ]
-    )
+def of_search(given: TwitterInput, run_id: str | None = None) -> TypedSearchAttributes:
+    """`run_id`: of the look at its match that started it; one that a person starts has none."""
+    pairs = [
+        SearchAttributePair(TEAM, given.team_name),
+        SearchAttributePair(PLAYER, given.player_name),
+        SearchAttributePair(FIXTURE, given.goal.fixture_id),
+        SearchAttributePair(EVENT_ID, given.goal.name),
+    ]
+    return TypedSearchAttributes([*pairs, *([SearchAttributePair(MONITOR_ID, run_id)] if run_id else [])])

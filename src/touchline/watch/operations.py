@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from temporalio.client import Client, WorkflowFailureError
+from temporalio.common import TypedSearchAttributes
 from temporalio.exceptions import FailureError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Replayer
@@ -14,12 +15,13 @@ from touchline.kernel import TenantId
 from touchline.kernel.errors import Conflict, NotFound, TouchlineError, Unavailable
 from touchline.platform.postgres.database import Database
 
-from . import queries
+from . import attributes, queries
 from .archive.service import pin as pin_video
 from .goals.service import search_again
 from .ingest.messages import IngestInput, IngestResult
 from .model import TASK_QUEUE, GoalRef
 from .monitor.events import search_for
+from .monitor.messages import Search
 from .monitor.store import search_facts
 from .settings import WatchSettings
 from .worker import BUILD, WORKFLOWS, workflow_runner
@@ -49,18 +51,28 @@ async def retry(client: Client, database: Database, tenant: TenantId, event_id: 
         facts = await search_facts(transaction, [again.goal])
     search = search_for(again, facts[again.goal], settings)
     try:
+        await _start(client, search, attributes.of_search(search.given))
+    except WorkflowAlreadyStartedError:
+        pass  # the next look at its match was quicker
+    except RPCError as error:
+        raise Unavailable("the Temporal server failed", why=error.message) from error
+    return search.workflow_id
+
+
+async def _start(client: Client, search: Search, named: TypedSearchAttributes | None) -> None:
+    try:
         await client.start_workflow(
             "TwitterWorkflow",
             search.given,
             id=search.workflow_id,
             task_queue=TASK_QUEUE,
             static_summary=f"{search.given.player_name}, {search.given.team_name}, by hand",
+            search_attributes=named,
         )
-    except WorkflowAlreadyStartedError:
-        pass  # the next look at its match was quicker
     except RPCError as error:
-        raise Unavailable("the Temporal server failed", why=error.message) from error
-    return search.workflow_id
+        if named is None or error.status is not RPCStatusCode.INVALID_ARGUMENT:
+            raise
+        await _start(client, search, None)  # the server does not know our search attributes
 
 
 async def pin(database: Database, tenant: TenantId, artifact_hash: str, *, pinned: bool) -> bool:

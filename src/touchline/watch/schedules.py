@@ -44,7 +44,8 @@ MISSED_LOOKS = timedelta(seconds=10)  # an old look tells nothing; the server ta
 MISSED_INGESTS = timedelta(hours=23)
 # The feed is asked until it answers; this is for what fails beside it. A match may begin any minute.
 INGEST_AGAIN = RetryPolicy(initial_interval=timedelta(seconds=5), maximum_interval=timedelta(minutes=1))
-_REFUSED = frozenset({RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNAUTHENTICATED, RPCStatusCode.UNIMPLEMENTED})
+# Failures of the server or the way to it, and no answer: whoever asks again gets one.
+_PASSING = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
 
 
 def wanted(watch: WatchSettings, fixtures: FixtureSettings) -> Mapping[str, Schedule]:
@@ -71,19 +72,27 @@ async def remove(client: Client) -> None:
 
 
 async def register_attributes(client: Client) -> bool:
-    """Whether runs may carry our search attributes: some servers leave that to their operators."""
+    """Whether runs may carry our search attributes. Some servers leave that to their operators, have no room for more,
+    or use the names for something else: then runs go without."""
     try:
-        request = ListSearchAttributesRequest(namespace=client.namespace)
-        known = (await client.operator_service.list_search_attributes(request)).custom_attributes
+        known = await _known(client)
         missing = {name: kind for name, kind in attributes.KINDS.items() if name not in known}
         if missing:
             await _add(client, missing)
     except RPCError as error:
-        if error.status not in _REFUSED:
+        if error.status in _PASSING:
             raise
         logger.warning("search attributes are left out", extra={"reason": error.message})
         return False
-    return True
+    others = sorted(name for name, kind in attributes.KINDS.items() if known.get(name, kind) != kind)
+    if others:
+        logger.warning("search attributes are left out", extra={"reason": f"of another type: {', '.join(others)}"})
+    return not others
+
+
+async def _known(client: Client) -> Mapping[str, IndexedValueType.ValueType]:
+    request = ListSearchAttributesRequest(namespace=client.namespace)
+    return dict((await client.operator_service.list_search_attributes(request)).custom_attributes)
 
 
 async def _add(client: Client, missing: Mapping[str, IndexedValueType.ValueType]) -> None:

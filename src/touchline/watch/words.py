@@ -16,6 +16,10 @@ WHOLE = {
 _PLAIN = str.maketrans(WHOLE | {letter.upper(): plain.title() for letter, plain in WHOLE.items() if letter != "ß"})
 _SHARP_S = "\u1e9e"  # the capital one, which lower() knows and upper() does not make
 _WORD = re.compile(r"\w+")
+_JOINERS = "-'\u2010\u2011\u2019\u02bc"  # hyphens and apostrophes
+_COMPOUND = re.compile(rf"[^\W_]+(?:[{_JOINERS}][^\W_]+)*")
+_PIECE = re.compile(r"[^\W_]+")
+SHORT = 3  # letters: a piece of a name that joins several tells nobody from another, as `In` of `Kang-In`
 
 
 def fold(text: str) -> str:
@@ -28,6 +32,16 @@ def fold(text: str) -> str:
 def tokens(text: str) -> tuple[str, ...]:
     """The words of a text, folded and without case."""
     return tuple(_WORD.findall(fold(text).casefold()))
+
+
+def compounds(text: str) -> list[tuple[str, ...]]:
+    """The words of a name, each as the pieces that hyphens and apostrophes join: `Lee`, and `Kang` with `In`."""
+    return [tuple(_PIECE.findall(each)) for each in _COMPOUND.findall(text)]
+
+
+def is_short(piece: str) -> bool:
+    """In our script: a syllable of another is a word."""
+    return len(piece) <= SHORT and piece.isascii()
 
 
 def _bare(letter: str) -> str:

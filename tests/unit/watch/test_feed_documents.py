@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.feed_documents import GOALS, broken, document, entry
-from touchline.watch.feed.documents import Reason, read
+from touchline.watch.feed.documents import Reason, is_tracked, read
 from touchline.watch.feed.model import FeedFixture, Team
 from touchline.watch.feed.values import LARGEST_ID, LONGEST_NAME, moment, parsed, storable, whole, words
 
@@ -49,6 +50,23 @@ def test_a_match_as_it_should_be() -> None:
 )
 def test_which_entries_are_goals(case: str, entries: list[Any], kept: list[int]) -> None:
     assert [goal.minute for goal in one(document(5000, *entries)).goals or ()] == kept, case
+
+
+@given(
+    st.sampled_from(["penalty ", "Penalties ", "in the penalty-", "", "Scored in the "]),
+    st.sampled_from(["shoot", "SHOOT", "Shoot", "ｓｈｏｏｔ"]),  # noqa: RUF001
+    st.sampled_from(["", " ", "-", "  ", "\u2011", "\u2013", "_", "\u00a0", ". "]),
+    st.sampled_from(["out", "OUT", "Out", "outs"]),
+    st.sampled_from(["", ".", " (4-3)", ", 5th kick"]),
+)
+def test_a_shoot_out_in_any_spelling_has_no_goals(before: str, shoot: str, between: str, out: str, after: str) -> None:
+    comments = f"{before}{shoot}{between}{out}{after}"
+    assert not is_tracked(entry(120, detail="Penalty", comments=comments), GOALS), comments
+
+
+@pytest.mark.parametrize("comments", ["Shoots outside the box", "shoot outside", "Penalty", "Outstanding shot", None])
+def test_other_comments_change_nothing(comments: str | None) -> None:
+    assert is_tracked(entry(5, comments=comments), GOALS)
 
 
 @pytest.mark.parametrize(

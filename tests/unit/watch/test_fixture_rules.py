@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.watch.fixtures import rules
-from touchline.watch.fixtures.model import Failed, Followed, GoalFacts, Stage
+from touchline.watch.fixtures.model import Failed, Fixture, Followed, GoalFacts, HeldUp, Stage
 from touchline.watch.fixtures.rules import Completion
 from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.monitor.names import name_of_run
@@ -19,8 +19,13 @@ STATUSES = st.sampled_from([*sorted(rules.KNOWN), "WAT"])
 MOMENTS = st.datetimes(datetime(2026, 3, 1), datetime(2026, 4, 1), timezones=st.just(UTC))  # noqa: DTZ001
 
 
-def followed(status: str, stage: Stage = Stage.STAGING) -> Followed:
-    return Followed(1, stage, status, KICK_OFF)
+def followed(status: str, stage: Stage = Stage.STAGING, held_up: HeldUp | None = None) -> Followed:
+    return Followed(1, stage, status, KICK_OFF, held_up)
+
+
+def postponed(after_kick_off: timedelta, before: timedelta = 0 * HOUR) -> HeldUp:
+    """When it was, counted from the kick-off that it has now, and how much earlier the kick-off was then."""
+    return HeldUp(KICK_OFF + after_kick_off, KICK_OFF - before)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +75,54 @@ def test_where_an_active_match_goes(case: str, status: str, after_kick_off: time
     assert rules.next_stage(followed(status, Stage.ACTIVE), KICK_OFF + after_kick_off, SETTINGS) is stage, case
 
 
+@pytest.mark.parametrize(
+    ("case", "held_up", "after_kick_off", "stage"),
+    [
+        ("a new date, days away", postponed(-5 * DAY, 5 * DAY), -5 * DAY, Stage.STAGING),
+        ("just told", postponed(-5 * DAY, 5 * DAY), -5 * DAY + MINUTE, Stage.STAGING),
+        ("a new date, the day after", postponed(-DAY, DAY), -DAY + MINUTE, Stage.ACTIVE),
+        ("postponed a day before, on its old date", postponed(-DAY), 23 * HOUR, Stage.ACTIVE),
+        ("two days after it was", postponed(-DAY), 24 * HOUR, Stage.STAGING),
+        ("broken off, and two days are not over", HeldUp(KICK_OFF + HOUR, KICK_OFF), 48 * HOUR, Stage.ACTIVE),
+        ("broken off, and they are", HeldUp(KICK_OFF + HOUR, KICK_OFF), 49 * HOUR, Stage.STAGING),
+        ("the new date has come", postponed(-5 * DAY, 5 * DAY), -30 * MINUTE, Stage.ACTIVE),
+        ("and nobody plays", postponed(-5 * DAY, 5 * DAY), 47 * HOUR, Stage.ACTIVE),
+        ("not for two days", postponed(-5 * DAY, 5 * DAY), 48 * HOUR, Stage.STAGING),
+        ("two days between the telling and the new date", postponed(-72 * HOUR, DAY), -24 * HOUR, Stage.STAGING),
+    ],
+)
+def test_where_a_postponed_match_goes(case: str, held_up: HeldUp, after_kick_off: timedelta, stage: Stage) -> None:
+    """From either stage to the same one: it is not sent back and forth."""
+    now = KICK_OFF + after_kick_off
+    assert rules.next_stage(followed("PST", Stage.ACTIVE, held_up), now, SETTINGS) is stage, case
+    has_come = now >= KICK_OFF - SETTINGS.activation_lead
+    if has_come or stage is Stage.STAGING:
+        assert rules.next_stage(followed("PST", Stage.STAGING, held_up), now, SETTINGS) is stage, case
+
+
+@pytest.mark.parametrize(
+    ("after_kick_off", "stage"),
+    [(-5 * DAY, Stage.STAGING), (-47 * HOUR, Stage.ACTIVE), (HOUR, Stage.ACTIVE), (48 * HOUR, Stage.STAGING)],
+)
+def test_a_match_that_is_first_heard_of_when_it_is_postponed(after_kick_off: timedelta, stage: Stage) -> None:
+    assert rules.first_stage("PST", KICK_OFF, KICK_OFF + after_kick_off, SETTINGS) is stage
+
+
+@given(MOMENTS, MOMENTS, MOMENTS)
+def test_a_postponed_match_is_not_polled_closely_for_longer_than_it_may(
+    since: datetime, old_kick_off: datetime, now: datetime
+) -> None:
+    """Two days from the postponement, or around its new date; far from both it waits."""
+    held_up = HeldUp(since, old_kick_off)
+    match = followed("PST", Stage.ACTIVE, held_up)
+    is_active = rules.next_stage(match, now, SETTINGS) is Stage.ACTIVE
+    if is_active:
+        assert now < since + 2 * DAY or KICK_OFF - 30 * MINUTE <= now < KICK_OFF + 2 * DAY
+        assert now + 2 * DAY >= KICK_OFF
+    moved = rules.next_stage(followed("PST", Stage.STAGING, held_up), now, SETTINGS)
+    assert is_active or moved is Stage.STAGING, "else it would go back and forth"
+
+
 def test_a_called_off_match_with_another_date_comes_back() -> None:
     again = followed("NS", Stage.COMPLETED)
     assert rules.next_stage(again, KICK_OFF - DAY, SETTINGS) is Stage.STAGING
@@ -112,10 +165,17 @@ def test_home_or_away_is_enough() -> None:
     assert not rules.is_tracked(1, 2, {3})
 
 
-def goal(*, complete: bool = True, absences: int = 0, wait_s: float | None = 60, outcome: str = "found") -> GoalFacts:
+def goal(
+    *,
+    team_id: int = 40,
+    complete: bool = True,
+    absences: int = 0,
+    wait_s: float | None = 60,
+    outcome: str = "found",
+) -> GoalFacts:
     seen = KICK_OFF + 20 * MINUTE
     first = seen + timedelta(seconds=wait_s) if wait_s is not None else None
-    return GoalFacts("1_2_3_Goal_1", complete, absences, seen, first, int(wait_s is not None), outcome)
+    return GoalFacts("1_2_3_Goal_1", team_id, complete, absences, seen, first, int(wait_s is not None), outcome)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +193,42 @@ def goal(*, complete: bool = True, absences: int = 0, wait_s: float | None = 60,
 )
 def test_completion(case: str, status: str, goals: list[GoalFacts], verdict: Completion) -> None:
     is_over = rules.is_over(status, KICK_OFF, KICK_OFF + 2 * HOUR, SETTINGS)
-    assert rules.completion(is_over, goals, 3) is verdict, case
+    assert rules.completion(is_over, goals, 3, is_goal_unlisted=False) is verdict, case
+    if verdict is Completion.COUNTS:
+        assert rules.completion(is_over, goals, 3, is_goal_unlisted=True) is Completion.WAITS, case
+
+
+@pytest.mark.parametrize(
+    ("case", "status", "totals", "goals", "over_for", "waits"),
+    [
+        ("all are listed", "FT", (1, 1), [goal(), goal(team_id=41)], MINUTE, False),
+        ("one is not", "FT", (2, 1), [goal(), goal(team_id=41)], MINUTE, True),
+        ("one of the other side", "FT", (1, 2), [goal(), goal(team_id=41)], MINUTE, True),
+        ("more are listed than counted", "FT", (0, 1), [goal(), goal(team_id=41)], MINUTE, False),
+        ("none is", "AET", (1, 0), [], 29 * MINUTE, True),
+        ("nobody waits for ever", "FT", (2, 1), [goal()], 30 * MINUTE, False),
+        ("the totals are not told", "FT", (None, None), [], MINUTE, False),
+        ("decided at a desk", "AWD", (3, 0), [], MINUTE, False),
+        ("nobody came", "WO", (3, 0), [], MINUTE, False),
+        ("still played", "2H", (1, 0), [], None, False),
+    ],
+)
+def test_a_finished_match_waits_for_a_goal_that_is_not_listed(
+    case: str,
+    status: str,
+    totals: tuple[int | None, int | None],
+    goals: list[GoalFacts],
+    over_for: timedelta | None,
+    waits: bool,
+) -> None:
+    now = KICK_OFF + 2 * HOUR
+    fixture = Fixture(
+        id=1, stage="active", status=status, kick_off=KICK_OFF, home_id=40, home_name="", away_id=41, away_name="",
+        home_goals=totals[0], away_goals=totals[1], winner_id=None, last_monitor=None, activated_at=None,
+        completion_runs=[], failure=None, revision=1, held_up_since=None, held_up_kick_off=None,
+        over_since=now - over_for if over_for else None,
+    )  # fmt: skip
+    assert rules.is_goal_unlisted(fixture, goals, now, SETTINGS) is waits, case
 
 
 @pytest.mark.parametrize(

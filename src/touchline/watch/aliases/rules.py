@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from touchline.watch.words import fold, tokens
+from touchline.watch.words import SHORT, compounds, fold, is_short, tokens
 
 from .junk import AFFIXES, JUNK
 from .model import Team
@@ -26,12 +26,22 @@ def words_of_names(names: Iterable[str]) -> list[str]:
     spelt = dict[str, str]()
     counted = Counter[str]()
     for name in names:
-        pieces = _PIECES.findall(name)
+        pieces = _pieces(name)
         for word in pieces:
             if is_usable(word, alone=len(pieces) == 1):
                 spelt.setdefault(_key(word), word)
                 counted[_key(word)] += 1
     return [spelt[key] for key, _ in counted.most_common(MOST_OFFERED)]
+
+
+def _pieces(name: str) -> list[str]:
+    """Without what only completes a longer word, as `Al` in `Al-Nassr` or `In` in `Kang-In`. Codes are in capitals."""
+    return [
+        piece
+        for compound in compounds(name)
+        for piece in compound
+        if len(compound) == 1 or not is_short(fold(piece)) or (piece.isupper() and len(piece) == SHORT)
+    ]
 
 
 def is_usable(word: str, *, alone: bool = False) -> bool:
@@ -43,7 +53,7 @@ def is_usable(word: str, *, alone: bool = False) -> bool:
 
 def own_words(team: Team) -> list[str]:
     """What the name itself gives: never nothing."""
-    words = [word for word in _PIECES.findall(team.name) if is_usable(word)]
+    words = [word for word in _pieces(team.name) if is_usable(word)]
     return list({_key(word): word for word in words or _PIECES.findall(team.name) or [team.name]}.values())
 
 

@@ -56,15 +56,20 @@ def _cluster(group: Sequence[Copy]) -> Cluster:
 
 
 def best_copy(group: Sequence[Copy]) -> Copy | None:
-    """As good as the longest ever seen, then the largest file. What gave way once does not come back."""
+    """As good as the longest ever seen, then the largest file; among equals the one that is kept, so that nobody's link
+    changes for nothing. What gave way once does not come back."""
     known = {copy.md5 for copy in group if copy.standing is not Standing.FRESH}
     at_hand = [copy for copy in group if copy.standing is Standing.KEPT or _is_new(copy, known)]
     scoped = [copy for copy in at_hand if copy.verified] or at_hand
     longest = max(copy.duration_ms for copy in group)
     long_enough = [copy for copy in scoped if are_same_length(copy.duration_ms, longest)]
     if long_enough:
-        return min(long_enough, key=lambda copy: (-copy.size_bytes, -copy.duration_ms, copy.md5, copy.name))
-    return min(scoped, key=lambda copy: (-copy.duration_ms, -copy.size_bytes, copy.md5, copy.name), default=None)
+        return min(long_enough, key=lambda copy: (-copy.size_bytes, -copy.duration_ms, *_among_equals(copy)))
+    return min(scoped, key=lambda copy: (-copy.duration_ms, -copy.size_bytes, *_among_equals(copy)), default=None)
+
+
+def _among_equals(copy: Copy) -> tuple[bool, str, str]:
+    return copy.standing is not Standing.KEPT, copy.md5, copy.name
 
 
 def _is_new(copy: Copy, known: Collection[str]) -> bool:

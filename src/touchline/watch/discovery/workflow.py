@@ -15,7 +15,6 @@ from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflow
 from temporalio.workflow import ParentClosePolicy
 
 with workflow.unsafe.imports_passed_through():
-    from touchline.watch import attributes
     from touchline.watch.aliases.calls import GET_CACHED_TEAM_ALIASES, GET_TEAM_ALIASES
     from touchline.watch.aliases.messages import RAGInput
     from touchline.watch.discovery import calls
@@ -58,8 +57,6 @@ class TwitterWorkflow:
     @workflow.run
     async def run(self, given: TwitterInput) -> TwitterResult:
         self._at_once = asyncio.Semaphore(given.downloads_at_once)
-        if not workflow.info().typed_search_attributes:
-            _name_yourself(given)
         begun = await surely(calls.SET_MONITOR_COMPLETE, given.goal)
         lives = begun.lives
         if lives:
@@ -140,7 +137,7 @@ class TwitterWorkflow:
                     download,
                     id=download.workflow_id,
                     parent_close_policy=ParentClosePolicy.ABANDON,
-                    search_attributes=workflow.info().typed_search_attributes,
+                    search_attributes=workflow.info().typed_search_attributes,  # none where the server knows none
                 )
             except ChildWorkflowError as error:
                 workflow.logger.error("[TWITTER] Download broke off", extra={"reason": _reason(error)})
@@ -163,18 +160,6 @@ class TwitterWorkflow:
             workflow.logger.warning("[TWITTER] No words for a team", extra={"team": name, "reason": _reason(error)})
             words = []
         return words or [name]
-
-
-def _name_yourself(given: TwitterInput) -> None:
-    """A run that was started by hand is found on Temporal's page like any other."""
-    workflow.upsert_search_attributes(  # pyright: ignore[reportUnknownMemberType] - the library's own types
-        [
-            attributes.TEAM.value_set(given.team_name),
-            attributes.PLAYER.value_set(given.player_name),
-            attributes.FIXTURE.value_set(given.goal.fixture_id),
-            attributes.EVENT_ID.value_set(given.goal.name),
-        ]
-    )
 
 
 def _reason(error: BaseException) -> str:

@@ -6,6 +6,8 @@ out and the reason is told.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -15,7 +17,7 @@ from .model import FeedFixture, FeedGoal, Team
 from .values import field, identity, members, moment, storable, whole, words
 
 UNREAD = frozenset({"lineups", "statistics", "players"})  # large, never looked at: not worth storing every half minute
-SHOOT_OUT = "penalty shootout"
+SHOOT_OUT = re.compile(r"shoot[\W_]*(?:outs?|offs?)(?![^\W_])|penalt(?:y|ies)[\W_]*shoot(?![^\W_])")
 LONGEST_STATUS = 12
 LATEST_MINUTE = 200
 
@@ -148,12 +150,16 @@ def _goals(entries: Sequence[Any], fixture: FeedFixture, tracked: Tracked) -> It
 
 def is_tracked(entry: Mapping[str, Any], tracked: Tracked) -> bool:
     """Penalties of a shoot-out are no goals, whatever their type."""
-    comments = words(entry.get("comments")) or ""
     return (
         words(entry.get("type")) in tracked.types
         and words(entry.get("detail")) in tracked.details
-        and SHOOT_OUT not in comments.casefold().replace("-", "")
+        and not _is_shoot_out(words(entry.get("comments")) or "")
     )
+
+
+def _is_shoot_out(comments: str) -> bool:
+    """However it is written: `Penalty Shootout`, `shoot-out`, `PENALTY SHOOT OUT`."""
+    return SHOOT_OUT.search(unicodedata.normalize("NFKC", comments).casefold()) is not None
 
 
 def _goal(entry: Mapping[str, Any], fixture: FeedFixture) -> FeedGoal | Reason:

@@ -172,11 +172,13 @@ def _stopped(line: Line) -> Clock | None:
     announced = f"+{line.announced}" if line.announced else ""
     if counting is not None:
         shown = f"{announced} {counting.text}" if announced else f"+{counting.text}"
-        meant = periods.added(counting.minute, where)
         besides = frozenset[Reading]()
         if not periods.stopped_in(frozen.minute, line.mark):  # it may have been a clock that runs
             besides = periods.running(frozen.minute, line.mark)[0]
-        return Clock(_joined(line.mark.text, frozen.text, shown), meant, besides)
+        if counting.second == 0 and not announced:  # `+4:00` may be what was announced
+            besides |= periods.any_added(where)
+        meant = periods.added(counting.minute, where)
+        return Clock(_joined(line.mark.text, frozen.text, shown), meant, besides - meant)
     text, any_added = _joined(line.mark.text, frozen.text, announced), periods.any_added(where)
     began_anew = line.mark.is_written and frozen.minute not in {each.end for each in where}
     if announced or began_anew:

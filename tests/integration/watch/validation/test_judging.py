@@ -29,14 +29,16 @@ from touchline.media.survey_model import SurveyOptions
 from touchline.watch.language_model.client import ModelClient
 from touchline.watch.language_model.settings import ModelSettings
 from touchline.watch.model import FeedMinute, GoalMinutes
+from touchline.watch.validation import rules
 from touchline.watch.validation.engines import LocalEngine
-from touchline.watch.validation.model import Frame, Verdict
+from touchline.watch.validation.model import Frame, Standing, Verdict
 from touchline.watch.validation.service import Validator
 from touchline.watch.validation.settings import Choice, ValidationSettings
 from touchline.world.application import Access, build_app
 from touchline.world.clock import DayClock
 from touchline.world.context import World
 from touchline.world.days.model import Clip, Delivery, Fault, Relation, Service, Trouble
+from touchline.world.scenes.canvas import write
 from touchline.world.videos.library import Library
 from touchline.world.videos.model import Copy, Kind, Recipe, Take
 
@@ -156,6 +158,32 @@ async def test_the_clock_is_read_wherever_it_stands(
     async with Engine(sandbox, ReaderName.RAPIDOCR) as engine:
         sight = await LocalEngine(sandbox, engine).look(Frame(tmp_path / "1.jpg", 2_000, "video"))
     assert sight.clock == clock
+
+
+@pytest.mark.parametrize(
+    ("clock", "parts"),
+    [
+        ("90:00", [("+4", (262, 24)), ("02:17", (312, 24))]),
+        ("90:00", [("+4", (262, 24)), ("02:17", (182, 66))]),
+        ("90:00", [("+02:17", (262, 24))]),
+        ("02:17", [("+4", (262, 24))]),
+    ],
+    ids=["in a row", "below", "with a plus", "stoppage time alone"],
+)
+async def test_stoppage_time_is_read_from_its_parts(
+    clock: str, parts: list[tuple[str, tuple[int, int]]], sandbox: Sandbox, tmp_path: Path
+) -> None:
+    """Each on a plate of its own, as a broadcast shows it for a goal of 90+3."""
+    pixels = broadcast_picture(replace(BUG, clock=clock), None)
+    for text, (x, y) in parts:
+        pixels[y : y + 37, x : x + 14 * len(text) + 14] = (30, 30, 160)
+        write(pixels, text, (x + 8, y + 9), 22, (245, 245, 245))
+    Image.fromarray(pixels[:, :, ::-1]).save(tmp_path / "1.jpg", quality=95)
+    async with Engine(sandbox, ReaderName.RAPIDOCR) as engine:
+        sight = await LocalEngine(sandbox, engine).look(Frame(tmp_path / "1.jpg", 2_000, "video"))
+    right, wrong = (GoalMinutes(FeedMinute(*each)) for each in ((90, 3), (90, 9)))
+    assert rules.standing(sight.clock, right, 1) is Standing.VERIFIED, sight.clock
+    assert rules.standing(sight.clock, wrong, 1) is Standing.REJECTED, sight.clock
 
 
 async def test_an_engine_that_was_prepared_is_there_before_it_is_asked(sandbox: Sandbox) -> None:

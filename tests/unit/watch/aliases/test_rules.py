@@ -27,6 +27,8 @@ FOUND = ["Atlético", "Ribera", "Atleti", "Ribereños", "ATR"]
         (["Зенит", "Zenit", "ゼニト"], ["Zenit"]),
         (["Atlético", "ATLETICO", "Atletico Madrid"], ["Atlético", "Madrid"]),
         (["Deportivo de La Coruña"], ["Deportivo", "Coruña"]),
+        (["Amigos de Kang-In", "Min-jae XI"], ["Amigos", "Kang", "XI"]),
+        (["Al-Nassr", "Bir-el-Sol", "PSG-Fans"], ["Nassr", "PSG", "Fans"]),
         ([], []),
     ],
 )
@@ -40,6 +42,8 @@ def test_words_of_names(names: list[str], words: list[str]) -> None:
         ("AC Valdoro", ["Valdoro"]),
         ("Kingsfold City", ["Kingsfold", "City"]),
         ("FC", ["FC"]),
+        ("Al-Nassr", ["Nassr"]),
+        ("Ham-Kam", ["Ham", "Kam"]),
         ("1860", ["1860"]),
         ("???", ["???"]),
     ],

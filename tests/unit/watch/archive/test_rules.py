@@ -105,6 +105,21 @@ def test_better_copy(first: tuple[float, int], second: tuple[float, int], better
     assert best(archived, other) == better
 
 
+@pytest.mark.parametrize(("md5", "fresh_md5"), [("a", "b"), ("b", "a")])
+@pytest.mark.parametrize("verified", [True, False])
+def test_of_equal_length_and_size_the_kept_copy_stays(md5: str, fresh_md5: str, verified: bool) -> None:
+    [cluster] = clusters(kept("z", md5=md5, verified=verified), copy("a", md5=fresh_md5, verified=verified))
+    assert (named(cluster.best), cluster.replaced, cluster.popularity) == ("z", (), 2)
+
+
+@given(st.text("0123456789abcdef", min_size=4, max_size=4), st.integers(1, 9), st.integers(1, 9))
+def test_equal_copies_never_replace_each_other(md5: str, size: int, seconds: int) -> None:
+    archived = kept("archived", md5="8000", size=size, seconds=seconds)
+    longest = past("longest", "a", "archived", size=size, seconds=2 * seconds)  # nobody at hand is as long
+    for known in ((archived,), (archived, longest)):
+        assert best(*known, copy("fresh", md5=md5, size=size, seconds=seconds)) == "archived"
+
+
 def test_larger_files_do_not_make_it_shorter_step_by_step() -> None:
     """Each is within 15 % of the one before; the last is not of the longest that was there."""
     known = (kept("9 s", seconds=9, size=200), past("10 s", "a", "9 s", seconds=10))

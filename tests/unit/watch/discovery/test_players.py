@@ -27,7 +27,20 @@ from touchline.watch.words import fold, tokens
         ("A. Ad", "Ad"),
         ("Zezinho", "Zezinho"),
         ("Ñandú", "Nandu"),
-        ("S. Min-jae", "jae"),
+        # A given name behind the family name: its end is no word to search for.
+        ("Lee Kang-In", "Lee"),
+        ("Kang-In Lee", "Lee"),
+        ("Son Heung-Min", "Son"),
+        ("Son Heung\u2011min", "Son"),
+        ("Kim Min-Jae", "Kim"),
+        ("Lee Kang In", "Lee"),
+        ("S. Heung-Min", "Heung"),
+        ("L. Kang-In", "Kang"),
+        ("S. Min-jae", "Min-jae"),
+        ("Hwang In-Beom", "Beom"),
+        ("Salem Al-Dawsari", "Dawsari"),
+        ("T. Alexander-Arnold", "Arnold"),
+        ("Li Ke", "Ke"),
         ("손흥민", "손흥민"),
         ("J. P.", "P"),
         ("Junior", "Junior"),
@@ -43,6 +56,21 @@ def test_a_word_is_one_word_without_accents(name: str) -> None:
     word = player_word(name)
     assert word == fold(word).strip()
     assert len(word.split()) <= 1
+
+
+LETTERS = st.text("abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=7).map(str.capitalize)
+
+
+@given(LETTERS, st.lists(LETTERS, min_size=2, max_size=3), st.booleans())
+def test_a_hyphenated_name_leaves_no_two_letters(family: str, given_name: list[str], is_initial: bool) -> None:
+    """Whichever way round it stands, and whether the family name is written or only its initial."""
+    joined = "-".join(given_name)
+    before = f"{family[0]}." if is_initial else family
+    word = player_word(f"{before} {joined}")
+    assert len(word) > 2 or word == family
+    assert word in {*given_name, family, joined}
+    if not is_initial and len(family) > 2:
+        assert len(word) > 2
 
 
 @pytest.mark.parametrize(

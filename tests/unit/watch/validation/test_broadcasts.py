@@ -234,5 +234,5 @@ def test_a_clock_that_tells_its_minute_verifies_its_goal_and_rejects_others(
     assert judged(text, told, []) is Standing.VERIFIED, text
     if told.minute > 45:
         assert judged(text, FeedMinute(told.minute + (told.extra or 0)), []) is Standing.VERIFIED, text
-    if are_far(other.feed, told):
+    if are_far(other.feed, told) and shown.second:  # `+4:00` may be what was announced
         assert judged(text, other.feed, []) is Standing.REJECTED, text

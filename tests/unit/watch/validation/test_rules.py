@@ -49,6 +49,9 @@ VERIFIED, UNVERIFIED, REJECTED = Standing.VERIFIED, Standing.UNVERIFIED, Standin
         ("45:00 +2 02:17", "48", UNVERIFIED),  # not in the second half, if the feed is right
         ("45:00 +2 02:17", "90+3", REJECTED),
         ("45+2:30", "45+3", VERIFIED),
+        ("90:00 +4:00", "90+5", VERIFIED),
+        ("90:00 +4:00", "90+2", UNVERIFIED),  # it may be what was announced
+        ("90:00 +4:00", "62", REJECTED),
         # A clock that stands still alone: somewhere in stoppage time.
         ("90:00", "90+6", UNVERIFIED),
         ("90:00", "90", VERIFIED),
