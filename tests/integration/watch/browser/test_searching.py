@@ -23,7 +23,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tests.support.world import PAPER, SHOP, clip, day_of, post, promoted, quoting, served, world_of
-from touchline.kernel.clock import ManualClock
+from touchline.kernel.clock import ManualClock, SystemClock
+from touchline.kernel.errors import Misconfigured
 from touchline.watch.browser.app import build_app
 from touchline.watch.browser.session import import_cookies
 from touchline.watch.browser.settings import BrowserSettings
@@ -135,6 +136,32 @@ async def role(
 async def small(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Role]:
     async with role(tmp_path_factory.mktemp("searched"), list(written().values())) as small:
         yield small
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Authorization": ""}, 401),
+        ({"Authorization": "Bearer"}, 401),
+        ({"Authorization": "Bearer open sesam"}, 401),
+        ({"Authorization": "Basic b3BlbiBzZXNhbWU="}, 401),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Host": "evil.example"}, 403),
+    ],
+)
+async def test_nobody_searches_with_the_session_without_the_token(
+    small: Role, headers: dict[str, str], status: int
+) -> None:
+    searched = await small.client.post("/search", json={"search_query": "anything"}, headers=headers)
+    told = await small.client.get("/status", headers=headers)
+    assert (searched.status_code, told.status_code) == (status, status)
+    assert "login" not in told.json()
+
+
+async def test_without_a_token_the_role_does_not_begin(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured, match="has no token"):
+        build_app(BrowserSettings(), tmp_path, SystemClock())
 
 
 def places(answer: httpx.Response) -> list[tuple[str, int, int]]:
