@@ -10,7 +10,7 @@ from touchline.gateway.media import files as media
 from touchline.gateway.page import routes as page
 
 from . import auth, clips, events, exports, goals, health, parts, problems
-from .frame import Frame
+from .frame import Compressed, Frame
 from .parts import GatewayParts
 
 
@@ -24,7 +24,8 @@ def build_app(gateway: GatewayParts) -> FastAPI:
         redirect_slashes=False,
     )
     parts.install(app, gateway)
-    problems.install(app)
+    web = page.build_page(gateway.page.folder, gateway.page.upload_url, gateway.settings)
+    problems.install(app, web.missing)
     for router in (
         auth.router,
         clips.router,
@@ -34,9 +35,10 @@ def build_app(gateway: GatewayParts) -> FastAPI:
         health.router,
         media.router,
         graphql.build_router(gateway.graphql, gateway.settings.origins),
-        page.build_router(gateway.page.folder, gateway.page.upload_url, gateway.settings),
+        web.router,
     ):
         app.include_router(router)
     larger = {events.PATH: int(gateway.ingest.settings.max_body)}
+    app.add_middleware(Compressed)
     app.add_middleware(Frame, settings=gateway.settings, larger=larger)
     return app
