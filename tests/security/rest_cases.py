@@ -22,7 +22,7 @@ def rest_cases(document: Mapping[str, Any], client: httpx.AsyncClient, headers: 
     for path, methods in document["paths"].items():
         for method, route in methods.items():
             name = f"{method.upper()} {path}"
-            for variation, leaves in variations(list(_leaves(name, route, document))):
+            for variation, leaves in variations(list(leaves_of(name, route, document))):
                 run = _Run(client, method.upper(), path, headers, leaves)
                 yield Case(f"{name}{variation}", any(leaf.id_kind for leaf in leaves), run)
 
@@ -56,7 +56,7 @@ def _body(response: httpx.Response) -> Any:
     )
 
 
-def _leaves(owner: str, route: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[Leaf]:
+def leaves_of(owner: str, route: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[Leaf]:
     for parameter in route.get("parameters", ()):
         assert parameter["in"] in PLACES, (
             f"{owner}: teach the matrix to send `{parameter['name']}` in {parameter['in']}"

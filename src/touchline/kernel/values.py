@@ -1,9 +1,12 @@
-"""Small values that people write by hand: `90s`, `5m`, `2h`, `30d`."""
+"""Small values that people write by hand: `90s`, `5m`, `2h`, `30d`. And what no text or number of ours may be."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import timedelta
+from math import isfinite
+from typing import Any, cast
 
 from .errors import InvalidInput
 
@@ -14,6 +17,7 @@ _UNITS = {
     "h": timedelta(hours=1),
     "d": timedelta(days=1),
 }
+_HALF = re.compile("[\ud800-\udfff]")
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 
 
@@ -34,3 +38,37 @@ def format_duration(duration: timedelta) -> str:
         if duration and duration % _UNITS[unit] == timedelta(0):
             return f"{duration // _UNITS[unit]}{unit}"
     return f"{duration // _UNITS['ms']}ms"
+
+
+def is_text(text: str) -> bool:
+    """Half a character is no Unicode, and no store takes the character zero."""
+    return "\0" not in text and _HALF.search(text) is None
+
+
+def is_plain(document: object) -> bool:
+    """Whether a document from outside holds texts and numbers alone that can be kept and written again as JSON."""
+    return all(_is_plain(value) for value in _values(document))
+
+
+def _is_plain(value: object) -> bool:
+    match value:
+        case str():
+            return is_text(value)
+        case float():
+            return isfinite(value)
+        case _:
+            return True
+
+
+def _values(document: object) -> Iterator[object]:
+    """Every value and every name in it. Not by recursion: strangers choose how deep it is."""
+    waiting = [document]
+    while waiting:
+        value = waiting.pop()
+        match value:
+            case dict():
+                waiting += [*cast("dict[Any, Any]", value), *cast("dict[Any, Any]", value).values()]
+            case list():
+                waiting += cast("list[Any]", value)
+            case _:
+                yield value

@@ -12,7 +12,7 @@ from touchline import __version__
 from touchline.apps import cli
 from touchline.apps.cli import config, output, run
 from touchline.kernel import errors
-from touchline.kernel.errors import NotFound, TouchlineError
+from touchline.kernel.errors import InvalidInput, NotFound, TouchlineError, surface
 
 # What help may load: typer and what it needs. Anything else makes every command slow to start.
 LIGHT = {"annotated_doc", "shellingham", "touchline", "typer", "typing_extensions"}
@@ -172,3 +172,13 @@ def test_threads_of_temporal_never_meet_an_interpreter_that_is_taken_apart() -> 
     """They would abort the process, or hang it: now and then, so that the cause is what is looked at."""
     result = subprocess.run([sys.executable, "-c", LEAVE_WITH_TEMPORAL], check=True, capture_output=True, text=True)
     assert (result.stdout, result.stderr) == (f"{__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["search", "\udcff"], ["upload", "m\udce4tch.mp4"], ["jobs", "show", "\ud800", "--json"], ["\udc80"]]
+)
+def test_bytes_that_are_no_text_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """As the shell hands on what is not UTF-8."""
+    assert run(arguments) == surface(InvalidInput("")).exit
+    said = capsys.readouterr()
+    assert "an argument is not text" in said.out + said.err

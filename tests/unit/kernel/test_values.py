@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.kernel.errors import InvalidInput
-from touchline.kernel.values import format_duration, parse_duration
+from touchline.kernel.values import format_duration, is_plain, parse_duration
 
 WHOLE_MILLISECONDS = st.integers(0, 10**14).map(lambda count: timedelta(milliseconds=count))
 
@@ -60,3 +60,28 @@ def test_what_is_written_reads_back(duration: timedelta) -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(InvalidInput):
         assert parse_duration(text) >= timedelta(0)
+
+
+@pytest.mark.parametrize(
+    ("document", "plain"),
+    [
+        ({"a": ["text", 1, 1.5, None, True, {"ünï": "\U0001f600"}]}, True),
+        (1e300, True),
+        (10**4000, True),
+        ("\ud800", False),
+        ("a\0b", False),
+        ({"a": [{"\udfff": 1}]}, False),
+        ([[[float("nan")]]], False),
+        ({"a": float("inf")}, False),
+        ("", True),
+    ],
+)
+def test_what_can_be_kept_and_written_again(document: object, plain: bool) -> None:
+    assert is_plain(document) is plain
+
+
+def test_depth_is_no_matter() -> None:
+    document: list[object] = ["\ud800"]
+    for _ in range(100_000):
+        document = [document]
+    assert not is_plain(document)

@@ -18,6 +18,7 @@ import typer
 from touchline import __version__
 from touchline.apps.redaction import redact
 from touchline.kernel.errors import Defect, InvalidInput, StorageFull, TouchlineError, is_storage_full, surface
+from touchline.kernel.values import is_text
 
 from . import (
     access,
@@ -104,12 +105,22 @@ def _leave_at_once(code: int) -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     try:
+        _require_texts(arguments)
         result: Any = application(list(arguments) or ["--help"], prog_name="touchline", standalone_mode=False)
     except typer.Abort:
         return 130
     except Exception as error:
         return _fail(error, arguments)
     return result if isinstance(result, int) else 0
+
+
+def _require_texts(arguments: Sequence[str]) -> None:
+    """Bytes that are no UTF-8 come as halves of characters, which neither a database nor a request can carry."""
+    for argument in arguments:
+        if not is_text(argument):
+            why = f"{argument[:100]!r} holds bytes that are no UTF-8"
+            hint = "Write it in UTF-8; rename a file whose name is not."
+            raise InvalidInput("an argument is not text", why=why, hint=hint)
 
 
 def _fail(error: Exception, arguments: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import cast
 
-from graphql import GraphQLError, validate
+from graphql import DocumentNode, GraphQLError, TokenKind, validate
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
@@ -18,10 +18,12 @@ from strawberry.types.execution import ParseOptions
 
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import InvalidInput
+from touchline.kernel.values import is_text
 
 from .context import Context
 from .limits import MOST_ERRORS, Limits, measure
 
+TEXTS = (TokenKind.STRING, TokenKind.BLOCK_STRING)
 OWN_RULES = (MaybeNullValidationRule, OneOfInputValidationRule)  # strawberry's, beside those of the specification
 
 
@@ -59,8 +61,19 @@ class Guard(SchemaExtension):
             why = "subscriptions go over graphql-transport-ws, queries and mutations over POST"
             raise InvalidInput("this operation does not pass here", why=why)
         if execution.graphql_document is not None:
+            _require_texts(execution.graphql_document)
             limits = Limits(settings.max_depth, settings.max_cost, settings.max_aliases)
             measure(execution.graphql_document, execution.variables or {}, limits)
+
+
+def _require_texts(document: DocumentNode) -> None:
+    """Of the literals; variables were looked at when they came in."""
+    token = document.loc.start_token if document.loc else None
+    while token is not None:
+        if token.kind in TEXTS and not is_text(token.value or ""):
+            why = "it holds half a character, or the character zero"
+            raise InvalidInput("a text of the document is not text", why=why)
+        token = token.next
 
 
 def _about_the_document(error: GraphQLError) -> GraphQLError:

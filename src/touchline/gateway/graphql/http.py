@@ -16,7 +16,7 @@ from strawberry.exceptions import MissingQueryError
 from strawberry.schema.exceptions import CannotGetOperationTypeError
 
 from touchline.gateway.rest.principals import CurrentPrincipal
-from touchline.gateway.rest.problems import RESPONSES, request_id_of
+from touchline.gateway.rest.problems import RESPONSES, RequestBody, request_id_of
 from touchline.kernel.errors import DeadlineExceeded, InvalidInput
 from touchline.kernel.trace import tracing
 from touchline.platform.rpc.deadlines import ending_in
@@ -26,7 +26,7 @@ from .live.sockets import Sockets
 from .schema import Schema, build_schema
 
 
-class Operation(BaseModel):
+class Operation(RequestBody):
     model_config = ConfigDict(populate_by_name=True)
 
     query: str

@@ -47,6 +47,7 @@ from .serve import (
 )
 
 VODS = "vods"
+LARGEST_WHOLE = 2**53  # as far as a float counts
 COMPLETE_WITHIN = timedelta(seconds=10)
 FIRST_PARTS = 50  # addresses that come with a new upload; the rest are asked for when they are needed
 
@@ -258,6 +259,6 @@ def row_key(place: bytes | None) -> RowKey | None:
 
 def _whole(size_bytes: float) -> int:
     """GraphQL's integers end at two gibibytes, so sizes come as numbers that could be anything."""
-    if not size_bytes.is_integer():
-        raise InvalidInput("not a size", field="size_bytes", why="it is a whole number of bytes")
+    if not size_bytes.is_integer() or abs(size_bytes) > LARGEST_WHOLE:
+        raise InvalidInput("not a size", field="size_bytes", why="it is a whole number of bytes, below 2 to the 53rd")
     return int(size_bytes)

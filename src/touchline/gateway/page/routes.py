@@ -6,7 +6,8 @@ for a year.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -38,18 +39,28 @@ The API is there all the same: /api/openapi.json describes it.
 """
 
 
-def build_router(folder: Path | None, upload_url: str, settings: GatewaySettings) -> APIRouter:
+@dataclass(frozen=True, slots=True)
+class BuiltPage:
+    router: APIRouter
+    missing: Callable[[Request], Response] | None  # for people at an address that there is not: the page says so
+
+
+def build_page(folder: Path | None, upload_url: str, settings: GatewaySettings) -> BuiltPage:
     """`upload_url` is where browsers send the parts of an upload: the object store as they reach it."""
     router = APIRouter(include_in_schema=False)
     if folder is None:
         for view in VIEWS:
             router.add_api_route(view, _not_built, methods=["GET", "HEAD"])
-        return router
+        return BuiltPage(router, None)
     files = read_page(folder)
     policy = content_policy(upload_url, settings)
 
     async def document(request: Request) -> Response:
         return _answer(request, files[INDEX], {"Cache-Control": ASK_AGAIN, "Content-Security-Policy": policy})
+
+    def missing(request: Request) -> Response:
+        headers = {"Content-Type": files[INDEX].content_type, "Content-Security-Policy": policy}
+        return Response(files[INDEX].content, 404, headers)
 
     async def file(request: Request) -> Response:
         return _file(request, files)
@@ -60,7 +71,7 @@ def build_router(folder: Path | None, upload_url: str, settings: GatewaySettings
     for name in files:
         if "/" not in name and name != INDEX:
             router.add_api_route(f"/{name}", file, methods=["GET", "HEAD"])
-    return router
+    return BuiltPage(router, missing)
 
 
 def content_policy(upload_url: str, settings: GatewaySettings) -> str:

@@ -11,7 +11,7 @@ from touchline.gateway.page import routes as page
 from touchline.platform.host_check import HostCheck
 
 from . import auth, clips, events, exports, goals, health, parts, problems
-from .frame import Frame
+from .frame import Compressed, Frame
 from .parts import GatewayParts
 
 
@@ -25,7 +25,8 @@ def build_app(gateway: GatewayParts) -> FastAPI:
         redirect_slashes=False,
     )
     parts.install(app, gateway)
-    problems.install(app)
+    web = page.build_page(gateway.page.folder, gateway.page.upload_url, gateway.settings)
+    problems.install(app, web.missing)
     for router in (
         auth.router,
         clips.router,
@@ -35,10 +36,11 @@ def build_app(gateway: GatewayParts) -> FastAPI:
         health.router,
         media.router,
         graphql.build_router(gateway.graphql, gateway.settings.origins),
-        page.build_router(gateway.page.folder, gateway.page.upload_url, gateway.settings),
+        web.router,
     ):
         app.include_router(router)
     app.add_middleware(HostCheck, names=gateway.settings.host_names, pages=True)
     larger = {events.PATH: int(gateway.ingest.settings.max_body)}
+    app.add_middleware(Compressed)
     app.add_middleware(Frame, settings=gateway.settings, larger=larger)
     return app

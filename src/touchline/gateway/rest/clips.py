@@ -15,7 +15,7 @@ from touchline.serve.clips.model import NewClip
 
 from .parts import Parts
 from .principals import CurrentPrincipal
-from .problems import RESPONSES
+from .problems import RESPONSES, RequestBody
 
 router = APIRouter(tags=["clips"], responses=RESPONSES)
 FIELDS = {"source_hash": "video_id", "artifact_hash": "video_id", "start_ms": "t_start", "end_ms": "t_end"}
@@ -23,7 +23,7 @@ LARGEST = 2**53
 Milliseconds = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 
 
-class ClipBody(BaseModel):
+class ClipBody(RequestBody):
     model_config = ConfigDict(extra="forbid")
 
     video_id: UUID

@@ -1,4 +1,4 @@
-"""What every request passes: an id, a limit on its body, headers on its answer, a count, and a last catch.
+"""What every request passes: an id, a limit on its body, headers on its answer, compression, a count, a last catch.
 
 Invariant: nothing leaves without the security headers, and no traceback leaves at all.
 """
@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -32,6 +33,10 @@ SAFE_HEADERS = {
 }
 HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+UNCOMPRESSED = ("/api/auth/", "/media/")
+AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/octet-stream", "application/vnd.apache.parquet")
+SMALLEST_COMPRESSED = 1000  # bytes; less fits into a packet
+COMPRESSION = 5
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}", re.ASCII)
 
 logger = logging.getLogger(__name__)
@@ -66,6 +71,23 @@ class Frame:
             if answer.begun:
                 raise  # half an answer must not look like a whole one
             await problem(Defect("unexpected"), request_id)(scope, receive, answer.send)
+
+
+class Compressed(GZipMiddleware):
+    """Answers as gzip where the client takes it: JSON, texts, scripts; no media, no streams of events.
+
+    Nothing is compressed that carries a secret which another site could have asked for with text of its own beside it
+    (BREACH): that is signing in, which goes by a cookie. The rest goes by a bearer token, which no other site has.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(app, SMALLEST_COMPRESSED, COMPRESSION, exclude_content_types=AS_THEY_ARE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith(UNCOMPRESSED):
+            await self.app(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 class _Answer:

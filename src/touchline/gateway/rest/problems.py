@@ -6,15 +6,15 @@ Invariant: `code` is the contract; what went wrong inside (status 500) is logged
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from math import ceil
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, model_validator
 from starlette.exceptions import HTTPException
 
 from touchline.kernel.errors import (
@@ -30,9 +30,12 @@ from touchline.kernel.errors import (
     Unavailable,
     surface,
 )
+from touchline.kernel.values import is_plain
 
 MEDIA_TYPE = "application/problem+json"
 INTERNAL = 500
+NOWHERE = 404
+OF_PROGRAMS = ("/api/", "/media/", "/assets/", "/health/")
 COME_BACK = timedelta(seconds=5)  # about as long as a part needs to start again
 logger = logging.getLogger(__name__)
 
@@ -46,6 +49,17 @@ _BY_STATUS: dict[int, TouchlineError] = {
     ),
     413: LimitExceeded("the request is too large"),
 }
+
+
+class RequestBody(BaseModel):
+    """What a client sends as JSON, refused as a whole when it holds what nobody can keep."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, document: object) -> object:
+        if not is_plain(document):
+            raise ValueError("it holds half a character, the character zero, or a number that is not one")
+        return document
 
 
 class ProblemBody(BaseModel):
@@ -102,10 +116,24 @@ def request_id_of(request: Request) -> str:
     return getattr(request.state, "request_id", "")
 
 
-def install(app: FastAPI) -> None:
+def install(app: FastAPI, missing: Callable[[Request], Response] | None = None) -> None:
+    """`missing` answers people who came to an address that there is not; programs get a problem."""
+
+    async def framework(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101
+        if missing is not None and error.status_code == NOWHERE and _is_a_visit(request):
+            return missing(request)
+        return _framework(request, error)
+
     app.add_exception_handler(TouchlineError, _known)
     app.add_exception_handler(RequestValidationError, _malformed)
-    app.add_exception_handler(HTTPException, _framework)
+    app.add_exception_handler(HTTPException, framework)
+
+
+def _is_a_visit(request: Request) -> bool:
+    """Of a browser that opens an address, and not one of the API."""
+    wants_a_page = "text/html" in request.headers.get("accept", "")
+    return wants_a_page and request.method in {"GET", "HEAD"} and not request.url.path.startswith(OF_PROGRAMS)
 
 
 async def _known(request: Request, error: Exception) -> JSONResponse:
@@ -127,8 +155,7 @@ async def _malformed(request: Request, error: Exception) -> JSONResponse:
     return problem(first, request_id_of(request), extra={"errors": fields})
 
 
-async def _framework(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)  # noqa: S101
+def _framework(request: Request, error: HTTPException) -> JSONResponse:
     fallback = InvalidInput("the request cannot be served", why=str(error.detail))
     response = problem(_BY_STATUS.get(error.status_code, fallback), request_id_of(request), error.status_code)
     response.headers.update(error.headers or {})

@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from touchline.gateway.page.files import read_page
-from touchline.gateway.page.routes import build_router, content_policy
+from touchline.gateway.page.routes import build_page, content_policy
 from touchline.gateway.rest import problems
 from touchline.gateway.settings import GatewaySettings
 
@@ -27,9 +27,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def client(folder: Path | None) -> httpx.AsyncClient:
-    app = FastAPI()
-    problems.install(app)
-    app.include_router(build_router(folder, STORE, SETTINGS))
+    app, page = FastAPI(redirect_slashes=False), build_page(folder, STORE, SETTINGS)
+    problems.install(app, page.missing)
+    app.include_router(page.router)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:4000")
 
 
@@ -77,6 +77,30 @@ async def test_files_with_a_hash_are_kept_for_a_year_and_come_compressed(folder:
 async def test_only_what_was_built_can_be_asked_for(folder: Path, path: str) -> None:
     async with client(folder) as browser:
         response = await browser.get(path)
+        assert (response.status_code, response.json()["code"]) == (404, "not_found")
+
+
+VISIT = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/matches/", "/clip/1", "/index.html", "/%00", "/watch"])
+async def test_who_visits_an_address_that_there_is_not_gets_the_page_that_says_so(folder: Path, path: str) -> None:
+    async with client(folder) as browser:
+        response = await browser.get(path, headers=VISIT)
+        assert (response.status_code, response.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "script-src 'self'" in response.headers["content-security-policy"]
+        assert "<title>Touchline</title>" in response.text
+        assert (await browser.head(path, headers=VISIT)).status_code == 404
+        for headers in ({"Accept": "application/json"}, {"Accept": "*/*"}):
+            program = await browser.get(path, headers=headers)
+            assert (program.status_code, program.json()["code"]) == (404, "not_found")
+        assert (await browser.post(path, headers=VISIT)).headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("path", ["/api/nowhere", "/assets/missing.js", "/media/nowhere", "/health/nowhere"])
+async def test_the_addresses_of_programs_stay_theirs(folder: Path, path: str) -> None:
+    async with client(folder) as browser:
+        response = await browser.get(path, headers=VISIT)
         assert (response.status_code, response.json()["code"]) == (404, "not_found")
 
 

@@ -23,6 +23,7 @@ from touchline.gateway.graphql.context import LIVE, Context, GraphqlParts
 from touchline.gateway.graphql.schema import Schema
 from touchline.kernel import Principal, Scope
 from touchline.kernel.errors import Forbidden, LimitExceeded, TouchlineError, Unauthenticated
+from touchline.kernel.values import is_plain
 
 from .closing import Closing
 from .connections import LiveConnection
@@ -86,9 +87,12 @@ class Sockets(GraphQL[Context, None]):
 
     def decode_json(self, data: str | bytes) -> object:
         try:
-            return json.loads(data)
+            document = json.loads(data)
         except (RecursionError, ValueError) as error:  # too deep; more digits than Python reads
             raise json.JSONDecodeError("not readable", "", 0) from error
+        if not is_plain(document):
+            raise json.JSONDecodeError("not plain", "", 0)
+        return document
 
     async def _admit(self, context: Context) -> None:
         token = context.connection_params.get(TOKEN)
