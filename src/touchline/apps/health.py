@@ -31,7 +31,9 @@ logger = logging.getLogger(__name__)
 async def answering(host: str, port: int, check: Callable[[], Awaitable[object]]) -> AsyncGenerator[None]:
     """`/health/live`, `/health/ready` and `/metrics`, as long as the block runs. Ready means that the check passes."""
     with _listening(host, port) as listener:
-        server = Server(uvicorn.Config(HealthApp(check), log_config=None, access_log=False, lifespan="off"))
+        server = Server(
+            uvicorn.Config(HealthApp(check), log_config=None, access_log=False, lifespan="off", proxy_headers=False)
+        )
         running = asyncio.create_task(server.serve([listener]))
         try:
             yield
