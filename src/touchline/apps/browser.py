@@ -19,7 +19,13 @@ async def run_browser(loaded: Loaded) -> None:
     app = build_app(known, folder, SystemClock())
     server = Server(
         uvicorn.Config(
-            app, host=settings.host, port=settings.port, log_config=None, access_log=False, server_header=False
+            app,
+            host=settings.host,
+            port=settings.port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
         )
     )
     on_stop_signal(server.stop)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from datetime import timedelta
+from typing import Any
 
 import uvicorn
 
@@ -84,6 +85,15 @@ def _tasks(database: Database, archive: Archive, settings: Settings) -> list[Tas
     return [Task("archive events", HOUR, archive_events), Task("tidy access", DAY, tidy_access)]
 
 
+def believed_proxies(settings: GatewaySettings) -> dict[str, Any]:
+    """Who may say where a request comes from. Left alone, the server believes everybody on this machine, and attempts
+    to sign in are counted by address."""
+    return {
+        "proxy_headers": bool(settings.trusted_proxies),
+        "forwarded_allow_ips": list(settings.trusted_proxies),
+    }
+
+
 def _server(parts: GatewayParts) -> Server:
     return Server(
         uvicorn.Config(
@@ -93,6 +103,7 @@ def _server(parts: GatewayParts) -> Server:
             log_config=None,
             access_log=False,
             server_header=False,
+            **believed_proxies(parts.settings),
             ws_max_size=int(parts.settings.max_body),
             timeout_graceful_shutdown=int(LAST_REQUESTS.total_seconds()),
         ),

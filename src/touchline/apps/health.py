@@ -35,7 +35,7 @@ async def answering(host: str, port: int, check: Callable[[], Awaitable[object]]
     """`/health/live`, `/health/ready` and `/metrics`, as long as the block runs. Ready means that the check passes."""
     with _listening(host, port) as listener:
         app = HostCheck(HealthApp(check), [host])
-        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none")
+        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False)
         server = Server(config, HttpLimits(connections=FEW_CONNECTIONS))
         running = asyncio.create_task(server.serve([listener]))
         try:

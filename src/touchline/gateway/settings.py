@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from ipaddress import ip_network
 from urllib.parse import urlsplit
 
 from pydantic import field_validator
@@ -27,6 +28,10 @@ class GatewaySettings(Section):
     hosts: tuple[str, ...] = ()
     """Other names under which requests may come, like the one that a proxy asks for. Addresses, `localhost` and the
     name in `public_url` are known; what comes under another name is refused, since any web page can lead one here."""
+
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks of proxies in front of the gateway, like `10.0.0.5` or `10.0.0.0/8`. Only what these say
+    in X-Forwarded-For and X-Forwarded-Proto is believed; without any, nobody is."""
 
     max_body: ByteSize = ByteSize(1024 * 1024)
     """The largest request body that is read. Uploads do not pass here: they go to the object store."""
@@ -64,6 +69,16 @@ class GatewaySettings(Section):
         if value and (scheme not in DEFAULT_PORTS or not re.fullmatch(r"[a-z0-9.:\[\]-]+", host)):
             raise ValueError("write the scheme and the host, like https://video.example.org, and no path")
         return value.removesuffix(DEFAULT_PORTS.get(scheme, ""))
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for proxy in value:
+            try:
+                ip_network(proxy, strict=False)
+            except ValueError as error:
+                raise ValueError(f"`{proxy}` is neither an address nor a network, like 10.0.0.0/8") from error
+        return value
 
     @property
     def base_url(self) -> str:

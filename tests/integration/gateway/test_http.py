@@ -106,7 +106,8 @@ async def test_a_link_signs_in_and_the_token_says_who(site: Site) -> None:
 
 async def test_the_session_secret_is_in_a_cookie_that_no_script_reads(site: Site) -> None:
     response = await site.sign_in(await site.world.user())
-    cookie = response.headers["set-cookie"]
+    cookie, device = response.headers.get_list("set-cookie")
+    assert re.match(r"touchline-device=[\w-]{107}; HttpOnly; Max-Age=31536000; Path=/; SameSite=strict$", device)
     assert re.match(r"touchline-session=tls_[\w-]{43}; HttpOnly; Max-Age=604800; Path=/; SameSite=strict$", cookie)
     assert "tls_" not in response.text
     assert response.headers["cache-control"] == "no-store"
@@ -139,7 +140,7 @@ async def test_a_session_that_is_over_takes_its_cookie_along(site: Site) -> None
     response = await site.client.post("/api/auth/refresh", headers=ORIGIN)
     assert "not used" in is_problem(response, 401, "session_over")["detail"]
     assert 'touchline-session=""' in response.headers["set-cookie"]
-    assert not site.client.cookies
+    assert list(site.client.cookies) == ["touchline-device"], "by which this browser is known the next time"
 
 
 async def test_a_password_signs_in_and_too_many_do_not(site: Site) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from psycopg import AsyncCursor
 
 from touchline.gateway.auth.model import COMMAND_LINE
 from touchline.gateway.auth.sessions.model import SignedIn
@@ -235,25 +237,85 @@ async def test_a_wrong_password_and_a_wrong_user_say_the_same(world: World) -> N
     }
 
 
-async def test_attempts_are_limited_by_email_even_with_the_right_password(world: World) -> None:
+async def guessed(world: World, times: int, email: str = "ada@example.org") -> None:
+    """By strangers from many places."""
+    for number in range(times):
+        with pytest.raises(Unauthenticated):
+            await world.auth.sessions.sign_in_by_password(attempt(email.upper(), "wrong", f"192.0.2.{number}"))
+
+
+async def test_guesses_at_an_account_slow_down_and_lock_nobody_out(world: World) -> None:
     user = await world.user(email="ada@example.org")
     await world.auth.administration.users.set_password(COMMAND_LINE, user.tenant_id, user.id, PASSWORD)
-    for number in range(SETTINGS.attempts_per_email):
+    await guessed(world, SETTINGS.attempts_per_email)
+    for wait in (1, 2, 4):
+        for _ in range(3):  # what comes too early does not make it worse
+            with pytest.raises(RateLimited, match=f"wait {wait} s"):
+                await world.auth.sessions.sign_in_by_password(attempt("ada@example.org", address="192.0.2.99"))
+        world.later(seconds=wait)
         with pytest.raises(Unauthenticated):
-            await world.auth.sessions.sign_in_by_password(attempt("ADA@example.org", "wrong", f"192.0.2.{number}"))
-    with pytest.raises(RateLimited, match="15 min"):
-        await world.auth.sessions.sign_in_by_password(attempt("ada@example.org", address="192.0.2.99"))
-    world.clock.advance(SETTINGS.attempt_window)
-    await world.auth.sessions.sign_in_by_password(attempt("ada@example.org"))
+            await world.auth.sessions.sign_in_by_password(attempt("ada@example.org", "wrong", address="192.0.2.99"))
+    world.clock.advance(SETTINGS.longest_wait)
+    assert await world.auth.sessions.sign_in_by_password(attempt("ada@example.org"))
 
 
-async def test_attempts_are_limited_by_address(world: World) -> None:
+async def test_a_browser_that_somebody_signed_in_from_does_not_wait_for_strangers(world: World) -> None:
+    user = await world.user(email="ada@example.org")
+    await world.auth.administration.users.set_password(COMMAND_LINE, user.tenant_id, user.id, PASSWORD)
+    by_link = await world.sign_in(user)
+    by_password = await world.auth.sessions.sign_in_by_password(attempt("ada@example.org"))
+    await guessed(world, SETTINGS.attempts_per_email)
+    for device in (by_link.device, by_password.device):
+        known = replace(attempt("ada@example.org"), device=device or "")
+        assert (await world.auth.sessions.sign_in_by_password(known)).user.id == user.id
+    with pytest.raises(RateLimited):
+        await world.auth.sessions.sign_in_by_password(attempt("ada@example.org", address="192.0.2.98"))
+    with pytest.raises(RateLimited):
+        unknown = replace(attempt("ada@example.org"), device="A" * 107)
+        await world.auth.sessions.sign_in_by_password(unknown)
+
+
+async def test_a_known_browser_has_a_limit_of_its_own(world: World) -> None:
+    """Whoever has taken it over guesses no faster than others."""
+    user = await world.user(email="ada@example.org")
+    device = (await world.sign_in(user)).device or ""
+    wrong = replace(attempt("ada@example.org", "wrong"), device=device)
+    for _ in range(SETTINGS.attempts_per_email):
+        with pytest.raises(Unauthenticated):
+            await world.auth.sessions.sign_in_by_password(wrong)
+    with pytest.raises(RateLimited):
+        await world.auth.sessions.sign_in_by_password(wrong)
+    with pytest.raises(Unauthenticated):
+        await world.auth.sessions.sign_in_by_password(attempt("ada@example.org", "wrong"))
+
+
+async def test_guesses_from_one_address_slow_down(world: World) -> None:
     limit = SETTINGS.attempts_per_address
     tries = [attempt(f"user{number}@example.org", "wrong") for number in range(limit)]
     results = await outcomes(*(world.auth.sessions.sign_in_by_password(one) for one in tries))
     assert {type(result) for result in results} == {Unauthenticated}
     with pytest.raises(RateLimited):
         await world.auth.sessions.sign_in_by_password(attempt("another@example.org"))
+
+
+async def test_an_unknown_e_mail_costs_the_statements_of_a_known_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = await world.user(email="known@example.org")
+    await world.auth.administration.users.set_password(COMMAND_LINE, user.tenant_id, user.id, PASSWORD)
+    seen: dict[str, list[str]] = {}
+    execute = AsyncCursor.execute
+    for email in ("known@example.org", "unknown@example.org"):
+        statements = seen.setdefault(email, [])
+
+        async def noted(self: Any, query: Any, *rest: Any, to: list[str] = statements, **named: Any) -> Any:
+            to.append(str(query))
+            return await execute(self, query, *rest, **named)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(AsyncCursor, "execute", noted)
+            await outcomes(world.auth.sessions.sign_in_by_password(attempt(email, "wrong")))
+    assert seen["known@example.org"] == seen["unknown@example.org"]
 
 
 async def test_success_forgets_the_failures(world: World) -> None:

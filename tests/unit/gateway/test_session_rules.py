@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.gateway.auth.sessions import rules
+from touchline.gateway.auth.sessions.devices import DeviceTokens
 from touchline.gateway.auth.sessions.model import (
     AccessClaims,
     Ending,
@@ -18,7 +19,7 @@ from touchline.gateway.auth.sessions.model import (
     SessionId,
     StoredKey,
 )
-from touchline.gateway.auth.sessions.rules import Refresh
+from touchline.gateway.auth.sessions.rules import Attempts, Refresh
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.kernel import Role, TenantId, UserId
 from touchline.kernel.errors import InvalidInput, RateLimited, Unauthenticated
@@ -86,11 +87,56 @@ def test_times_of_an_access_token(issued: datetime, expires: datetime, why: str)
         rules.require_current(claims, SETTINGS.leeway, NOW)
 
 
-def test_attempts_up_to_the_limit() -> None:
-    rules.require_attempt_left((10, NOW + SECOND), 10, NOW)
-    for window, minutes in ((SECOND, 1), (timedelta(minutes=2), 2), (timedelta(minutes=2, seconds=1), 3)):
-        with pytest.raises(RateLimited, match=f"in {minutes} min"):
-            rules.require_attempt_left((11, NOW + window), 10, NOW)
+FREE, LONGEST = SETTINGS.attempts_per_email, SETTINGS.longest_wait
+
+
+@pytest.mark.parametrize(
+    ("count", "seconds_ago", "seconds"),
+    [(0, 0, 0), (FREE - 1, 0, 0), (FREE, 0, 1), (FREE, 1, 0), (FREE + 1, 0, 2), (FREE + 3, 3, 5), (FREE + 9, 0, 60)],
+)
+def test_attempts_wait_longer_and_longer(count: int, seconds_ago: int, seconds: int) -> None:
+    known = Attempts(count, NOW + DAY, NOW - seconds_ago * SECOND)
+    wait = rules.waiting_time(known, FREE, LONGEST, NOW)
+    assert wait == seconds * SECOND
+    if wait:
+        with pytest.raises(RateLimited, match=f"wait {seconds} s") as limited:
+            rules.require_no_wait(wait)
+        assert limited.value.retry_after == wait
+    else:
+        rules.require_no_wait(wait)
+
+
+@given(st.integers(min_value=0, max_value=10**9), st.timedeltas(timedelta(0), timedelta(hours=1)))
+def test_no_wait_is_longer_than_the_longest_and_each_ends(count: int, later: timedelta) -> None:
+    known = Attempts(count, NOW + DAY, NOW)
+    assert timedelta(0) <= rules.waiting_time(known, FREE, LONGEST, NOW + later) <= LONGEST
+    assert rules.waiting_time(known, FREE, LONGEST, NOW + LONGEST) == timedelta(0)
+
+
+def test_a_new_window_forgets_the_old_one() -> None:
+    known = Attempts(99, NOW, NOW)
+    assert rules.waiting_time(known, FREE, LONGEST, NOW) == timedelta(0)
+    assert rules.after_attempt(known, DAY, NOW) == Attempts(1, NOW + DAY, NOW)
+    assert rules.after_attempt(Attempts(3, NOW + SECOND, None), DAY, NOW) == Attempts(4, NOW + SECOND, NOW)
+
+
+DEVICES = DeviceTokens("the secret of this cluster")
+DEVICE = DEVICES.issue("ada@example.org")
+
+
+def test_a_browser_is_known_for_the_e_mail_that_signed_in_from_it() -> None:
+    subject = DEVICES.subject(DEVICE, "ADA@example.org ")
+    assert subject == DeviceTokens("the secret of this cluster").subject(DEVICE, "ada@example.org")
+    assert subject not in {None, rules.email_subject("ada@example.org")}
+    assert DEVICES.subject(DEVICE, "eve@example.org") is None
+    assert DEVICES.subject(DEVICES.issue("ada@example.org"), "ada@example.org") != subject, "each browser by itself"
+    assert DeviceTokens("another secret").subject(DEVICE, "ada@example.org") is None
+
+
+@given(st.integers(0, len(DEVICE) - 1), st.text(max_size=3))
+def test_nobody_else_makes_a_browser_known(where: int, junk: str) -> None:
+    changed = DEVICE[:where] + junk + DEVICE[where + 1 :]
+    assert changed == DEVICE or DEVICES.subject(changed, "ada@example.org") is None
 
 
 def test_one_network_is_one_address() -> None:

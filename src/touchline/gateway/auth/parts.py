@@ -9,10 +9,11 @@ from touchline.platform.postgres.database import Database
 
 from .authentication import Authentication
 from .service import Tenants, Tokens, Users
+from .sessions.devices import DeviceTokens
 from .sessions.keys import SigningKeys
 from .sessions.links import Links
 from .sessions.passwords import Passwords
-from .sessions.service import SessionService
+from .sessions.service import SessionSecrets, SessionService
 from .settings import AuthSettings
 
 
@@ -44,8 +45,9 @@ def build_administration(database: Database, settings: AuthSettings, clock: Cloc
 
 def build_auth(database: Database, cluster_secret: str, settings: AuthSettings, clock: Clock) -> Auth:
     keys = SigningKeys(database, cluster_secret, settings, clock)
+    secrets = SessionSecrets(keys, DeviceTokens(cluster_secret))
     return Auth(
         administration=build_administration(database, settings, clock),
-        sessions=SessionService(database, keys, Passwords(), settings, clock),
+        sessions=SessionService(database, secrets, Passwords(), settings, clock),
         authentication=Authentication(database, keys, settings, clock),
     )

@@ -64,10 +64,14 @@ class AuthSettings(Section):
     """The time in which attempts with a password are counted together."""
 
     attempts_per_email: Attempts = 10
-    """How many attempts with a password one e-mail may have in the window."""
+    """How many attempts with a password one e-mail may have in the window before each further one has to wait. A
+    browser that the person signed in from before is counted apart."""
 
     attempts_per_address: Attempts = 50
-    """How many attempts with a password may come from one network address in the window."""
+    """How many attempts with a password one network address may have in the window before each further one waits."""
+
+    longest_wait: Lifetime = MINUTE
+    """How long an attempt with a password has to wait at most. The wait begins with 1 s and doubles."""
 
     last_used_every: Lifetime = MINUTE
     """How exactly the last use of an API token is recorded."""

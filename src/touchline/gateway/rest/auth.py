@@ -28,6 +28,8 @@ from .principals import CurrentPrincipal
 from .problems import RESPONSES, problem, request_id_of
 
 COOKIE = "touchline-session"
+DEVICE_COOKIE = "touchline-device"
+DEVICE_KNOWN_FOR = timedelta(days=365)
 
 
 def own_origin(request: Request, parts: Parts) -> None:
@@ -81,7 +83,8 @@ async def sign_in_by_link(body: LinkBody, response: Response, parts: Parts) -> S
 @router.post("/password", dependencies=[FromOwnOrigin])
 async def sign_in_by_password(body: PasswordBody, request: Request, response: Response, parts: Parts) -> SignedInBody:
     address = request.client.host if request.client else ""
-    attempt = PasswordAttempt(body.email.strip(), address, body.password.get_secret_value())
+    device = request.cookies.get(cookie_name(parts.settings, DEVICE_COOKIE), "")
+    attempt = PasswordAttempt(body.email.strip(), address, body.password.get_secret_value(), device)
     return _answer(await parts.auth.sessions.sign_in_by_password(attempt), response, parts.settings)
 
 
@@ -112,9 +115,21 @@ async def me(principal: CurrentPrincipal, parts: Parts) -> MeBody:
     return MeBody(user=_user(user), tenant=_tenant(tenant), scopes=scopes)
 
 
-def cookie_name(settings: GatewaySettings) -> str:
+def cookie_name(settings: GatewaySettings, name: str = COOKIE) -> str:
     """The prefix makes browsers insist on https, this host and no other, and the root path."""
-    return f"__Host-{COOKIE}" if settings.secure else COOKIE
+    return f"__Host-{name}" if settings.secure else name
+
+
+def _set(response: Response, settings: GatewaySettings, name: str, value: str, lifetime: timedelta) -> None:
+    response.set_cookie(
+        cookie_name(settings, name),
+        value,
+        max_age=_seconds(lifetime),
+        path="/",
+        secure=settings.secure,
+        httponly=True,
+        samesite="strict",
+    )
 
 
 def _forget(response: Response, settings: GatewaySettings) -> None:
@@ -124,15 +139,10 @@ def _forget(response: Response, settings: GatewaySettings) -> None:
 
 def _answer(signed_in: SignedIn, response: Response, settings: GatewaySettings) -> SignedInBody:
     if signed_in.session_secret is not None:
-        response.set_cookie(
-            cookie_name(settings),
-            signed_in.session_secret,
-            max_age=_seconds(signed_in.session.expires_at - signed_in.issued_at),
-            path="/",
-            secure=settings.secure,
-            httponly=True,
-            samesite="strict",
-        )
+        lifetime = signed_in.session.expires_at - signed_in.issued_at
+        _set(response, settings, COOKIE, signed_in.session_secret, lifetime)
+    if signed_in.device is not None:
+        _set(response, settings, DEVICE_COOKIE, signed_in.device, DEVICE_KNOWN_FOR)
     return SignedInBody(
         user=_user(signed_in.user),
         tenant=_tenant(signed_in.tenant),

@@ -79,6 +79,7 @@ class SignedIn:
     access_expires_at: datetime
     access_token: str = field(repr=False)
     session_secret: str | None = field(repr=False)
+    device: str | None = field(default=None, repr=False)  # by which this browser is known the next time
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -16,6 +17,7 @@ from .model import AccessClaims, Ending, SecretState, Session, StoredKey
 
 SHORTEST_PASSWORD = 12
 LONGEST_PASSWORD = 1024
+SHORTEST_WAIT, MOST_DOUBLINGS = timedelta(seconds=1), 30
 SUBSCRIBER_PREFIX = 64  # one IPv6 customer has at least this network to take addresses from
 
 
@@ -72,12 +74,37 @@ def require_current(claims: AccessClaims, leeway: timedelta, now: datetime) -> N
         raise Unauthenticated("the access token is not valid", why="it is not valid yet")
 
 
-def require_attempt_left(counted: tuple[int, datetime], limit: int, now: datetime) -> None:
-    attempts, window_ends_at = counted
-    if attempts > limit:
-        wait = max(window_ends_at - now, timedelta(seconds=1))
-        why = f"the next one is possible in {-(-wait // timedelta(minutes=1))} min"
-        raise RateLimited("too many attempts to sign in", why=why, retry_after=wait)
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """Of one subject in the current window: an e-mail, a network address or a known browser."""
+
+    count: int
+    window_ends_at: datetime
+    last_at: datetime | None = None
+
+
+def after_attempt(known: Attempts, window: timedelta, now: datetime) -> Attempts:
+    if known.window_ends_at <= now:
+        return Attempts(1, now + window, now)
+    return Attempts(known.count + 1, known.window_ends_at, now)
+
+
+def waiting_time(known: Attempts, free: int, longest: timedelta, now: datetime) -> timedelta:
+    """How long the next attempt has to wait: not at all at first, then twice as long each time, up to the longest.
+
+    Nobody is locked out, and an attempt that comes too early does not count."""
+    if known.window_ends_at <= now or known.count < free or known.last_at is None:
+        return timedelta(0)
+    delay = min(SHORTEST_WAIT * 2 ** min(known.count - free, MOST_DOUBLINGS), longest)
+    return max(known.last_at + delay - now, timedelta(0))
+
+
+def require_no_wait(wait: timedelta) -> None:
+    if wait > timedelta(0):
+        seconds = -(-wait // timedelta(seconds=1))
+        why = f"wait {seconds} s before the next one"
+        hint = "Check the e-mail and the password meanwhile, or ask for a sign-in link."
+        raise RateLimited("too many attempts to sign in", why=why, hint=hint, retry_after=timedelta(seconds=seconds))
 
 
 def valid_password(text: str) -> str:

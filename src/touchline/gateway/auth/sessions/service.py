@@ -10,6 +10,7 @@ import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from uuid import UUID
 
 from touchline.contracts.events.access import SessionOpened
 from touchline.gateway.auth import tokens
@@ -23,6 +24,7 @@ from touchline.kernel.errors import RateLimited, SessionOver, Unauthenticated
 from touchline.platform.postgres.database import Database, Transaction
 
 from . import claims, rules
+from .devices import DeviceTokens
 from .ending import end_session
 from .keys import SigningKeys
 from .model import AccessClaims, Ending, Method, Session, SessionId, SignedIn, SigningKey
@@ -31,6 +33,7 @@ from .rules import Refresh
 from .store import SessionStore
 
 logger = logging.getLogger(__name__)
+NO_USER = UserId(UUID(int=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class PasswordAttempt:
     email: str
     address: str
     password: str = field(repr=False)
+    device: str = field(default="", repr=False)  # what an earlier sign-in left in this browser
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,21 @@ class _Open:
     secret: str | None = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class SessionSecrets:
+    """What is made of the cluster's secret."""
+
+    keys: SigningKeys
+    devices: DeviceTokens
+
+
 class SessionService:
     def __init__(
-        self, database: Database, keys: SigningKeys, passwords: Passwords, settings: AuthSettings, clock: Clock
+        self, database: Database, secrets: SessionSecrets, passwords: Passwords, settings: AuthSettings, clock: Clock
     ) -> None:
         self._database = database
-        self._keys = keys
+        self._keys = secrets.keys
+        self._devices = secrets.devices
         self._passwords = passwords
         self._settings = settings
         self._clock = clock
@@ -67,11 +80,11 @@ class SessionService:
             async with self._database.transaction(NOBODY) as transaction:
                 user_id = await self._use_link(transaction, secret)
                 opened = await self._open(transaction, user_id, Method.LINK)
-            return self._signed_in(opened, key)
+            return self._on_device(self._signed_in(opened, key))
 
     async def sign_in_by_password(self, attempt: PasswordAttempt) -> SignedIn:
         with _counted(Method.PASSWORD):
-            await self._count_attempt(attempt)
+            subject = await self._count_attempt(attempt)
             place, stored = await self._stored_password(attempt.email)
             # No connection is held meanwhile: this takes long by intention.
             if not await self._passwords.verify(attempt.password, stored) or place is None:
@@ -83,8 +96,8 @@ class SessionService:
                 # Asked again now that the user is locked: the password may have been changed meanwhile.
                 if await AccessStore(transaction.connection).password_hash(user_id) != stored:
                     raise _wrong_password()
-                await SessionStore(transaction.connection).forget_attempts(rules.email_subject(attempt.email))
-            return self._signed_in(opened, key)
+                await SessionStore(transaction.connection).forget_attempts(subject)
+            return self._on_device(self._signed_in(opened, key))
 
     async def refresh(self, secret: str) -> SignedIn:
         """A new access token, and a new session secret to be used from then on."""
@@ -119,27 +132,35 @@ class SessionService:
         hint = "Make a new one with `touchline users link EMAIL`."
         raise Unauthenticated("the sign-in link is not valid", why="it was used, or has expired", hint=hint)
 
-    async def _count_attempt(self, attempt: PasswordAttempt) -> None:
-        """Counted before anything else and in its own transaction: a failure must not undo it."""
-        now = self._clock.now()
-        ends_at = now + self._settings.attempt_window
+    async def _count_attempt(self, attempt: PasswordAttempt) -> bytes:
+        """Counted before anything else and in its own transaction: a failure must not undo it. Answers by what.
+
+        A browser that this person signed in from before is counted by itself: strangers cannot make it wait."""
+        now, settings = self._clock.now(), self._settings
+        device = self._devices.subject(attempt.device, attempt.email)
+        subject = device or rules.email_subject(attempt.email)
+        limits = {subject: settings.attempts_per_email}
+        if device is None:
+            limits[rules.address_subject(attempt.address)] = settings.attempts_per_address
         async with self._database.transaction(NOBODY) as transaction:
             store = SessionStore(transaction.connection)
-            of_email = await store.count_attempt(rules.email_subject(attempt.email), ends_at, now)
-            of_address = await store.count_attempt(rules.address_subject(attempt.address), ends_at, now)
-        rules.require_attempt_left(of_email, self._settings.attempts_per_email, now)
-        rules.require_attempt_left(of_address, self._settings.attempts_per_address, now)
+            known = {each: await store.attempts(each, now) for each in limits}
+            waits = [rules.waiting_time(known[each], limits[each], settings.longest_wait, now) for each in limits]
+            rules.require_no_wait(max(waits))
+            for each, attempts in known.items():
+                await store.count_attempt(each, rules.after_attempt(attempts, settings.attempt_window, now))
+        return subject
 
     async def _stored_password(self, email: str) -> tuple[tuple[TenantId, UserId] | None, str | None]:
+        """By the same statements for somebody whom nobody knows."""
         if not is_email(email):
             return None, None
         async with self._database.transaction(NOBODY) as transaction:
             store = AccessStore(transaction.connection)
             place = await store.find_user(email)
-            if place is None:
-                return None, None
-            await transaction.enter_tenant(place[0])
-            return place, await store.password_hash(place[1])
+            tenant_id, user_id = place or (NOBODY, NO_USER)
+            await transaction.enter_tenant(tenant_id)
+            return place, await store.password_hash(user_id)
 
     async def _open(self, transaction: Transaction, user_id: UserId, method: Method) -> _Open:
         """The user is locked, so that nobody is disabled and signed in at the same time."""
@@ -191,6 +212,9 @@ class SessionService:
         session = replace(session, expires_at=rules.session_expiry(session.opened_at, self._settings, now))
         await store.rotate_secret(session, shown, tokens.fingerprint(fresh), now)
         return _Open(user, tenant, session, fresh)
+
+    def _on_device(self, signed_in: SignedIn) -> SignedIn:
+        return replace(signed_in, device=self._devices.issue(signed_in.user.email))
 
     def _signed_in(self, opened: _Open, key: SigningKey) -> SignedIn:
         now = self._clock.now()

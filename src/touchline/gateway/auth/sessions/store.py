@@ -20,6 +20,7 @@ from touchline.kernel import TenantId, UserId
 from touchline.platform.postgres.rows import fetch_all, fetch_one
 
 from .model import Ending, LinkId, Method, SecretState, Session, SessionId, StoredKey
+from .rules import Attempts
 
 _SESSION: LiteralString = "tenant_id, id, user_id, method, opened_at, expires_at, ended_at, revision, ended_because"
 
@@ -88,14 +89,16 @@ ON CONFLICT (number) DO NOTHING
 
 # --- attempts
 
+ATTEMPTS: LiteralString = """
+-- Locked: of two that come at once, the second one sees the first.
+INSERT INTO access.sign_in_attempts AS a (subject, attempts, window_ends_at) VALUES (%(subject)s, 0, %(now)s)
+ON CONFLICT (subject) DO UPDATE SET attempts = a.attempts
+RETURNING attempts AS count, window_ends_at, last_at
+"""
 COUNT_ATTEMPT: LiteralString = """
--- One more in the current window, or the first of a new one.
-INSERT INTO access.sign_in_attempts AS a (subject, attempts, window_ends_at)
-VALUES (%(subject)s, 1, %(window_ends_at)s)
-ON CONFLICT (subject) DO UPDATE
-   SET attempts = CASE WHEN a.window_ends_at <= %(now)s THEN 1 ELSE a.attempts + 1 END,
-       window_ends_at = CASE WHEN a.window_ends_at <= %(now)s THEN excluded.window_ends_at ELSE a.window_ends_at END
-RETURNING attempts, window_ends_at
+UPDATE access.sign_in_attempts
+   SET attempts = %(count)s, window_ends_at = %(window_ends_at)s, last_at = %(last_at)s
+ WHERE subject = %(subject)s
 """
 FORGET_ATTEMPTS: LiteralString = "DELETE FROM access.sign_in_attempts WHERE subject = %(subject)s"
 
@@ -172,10 +175,13 @@ class SessionStore:
     async def add_key(self, key: StoredKey) -> None:
         await self._connection.execute(ADD_KEY, asdict(key))
 
-    async def count_attempt(self, subject: bytes, window_ends_at: datetime, now: datetime) -> tuple[int, datetime]:
-        values = {"subject": subject, "window_ends_at": window_ends_at, "now": now}
-        [counted] = await fetch_all(self._connection, _attempts, COUNT_ATTEMPT, **values)
-        return counted
+    async def attempts(self, subject: bytes, now: datetime) -> Attempts:
+        """Until the transaction ends nobody else counts. Subjects are taken in one order: e-mail, then address."""
+        [found] = await fetch_all(self._connection, Attempts, ATTEMPTS, subject=subject, now=now)
+        return found
+
+    async def count_attempt(self, subject: bytes, counted: Attempts) -> None:
+        await self._connection.execute(COUNT_ATTEMPT, {"subject": subject, **asdict(counted)})
 
     async def forget_attempts(self, subject: bytes) -> None:
         await self._connection.execute(FORGET_ATTEMPTS, {"subject": subject})
@@ -195,10 +201,6 @@ def _link_place(*, tenant_id: UUID, id: UUID) -> tuple[TenantId, LinkId]:  # noq
 
 def _session_place(*, tenant_id: UUID, id: UUID) -> tuple[TenantId, SessionId]:  # noqa: A002
     return TenantId(tenant_id), SessionId(id)
-
-
-def _attempts(*, attempts: int, window_ends_at: datetime) -> tuple[int, datetime]:
-    return attempts, window_ends_at
 
 
 def _value(*, value: Any) -> Any:
