@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from touchline.media.engines.model import TextRegion
@@ -30,7 +30,7 @@ COLON = r"\s?[:;.·∶٫]\s?"  # noqa: RUF001  what cameras and readers make of 
 CLEAN = re.compile(rf"(?<![0-9:.\-/])(?P<minute>[0-9]{{1,3}}){COLON}(?P<second>[0-9]{{2}})(?![0-9:]|\.[0-9])")
 BLURRED = re.compile(rf"(?<![\w:.\-/])(?P<minute>{DIGIT}{{1,3}}){COLON}(?P<second>{DIGIT}{{2}})(?![\w:]|\.[0-9])")
 IN_STOPPAGE = re.compile(rf"(?<=\+)\s*(?P<minute>{DIGIT}{{1,2}})'\s?(?P<second>{DIGIT}{{2}})(?!\w)")  # `+2'13`
-ANNOUNCED = re.compile(rf"\+\s*(?P<more>{DIGIT}{{1,2}})(?!\w|{COLON}[0-9])'?")
+ANNOUNCED = re.compile(rf"\+\s*(?P<more>{DIGIT}{{1,2}})(?!\w|{COLON}[0-9]|'\s?{DIGIT}{{2}})'?")
 BOARD = re.compile(r"(?<![\w:.+])(?P<more>[0-9]{1,2})\s*(?:min|mins|minutes?)\b\.?", re.IGNORECASE)
 BASE = re.compile(rf"(?<![\w:.+\-/])(?P<base>{DIGIT}{{2,3}})(?P<prime>'?)\s*\+")
 MINUTE = re.compile(rf"(?<![\w+:.])(?P<minute>{DIGIT}{{1,3}})\s*(?:'|min\b\.?|mins\b\.?|minutes?\b)", re.IGNORECASE)
@@ -47,9 +47,17 @@ GLUED_END = re.compile(r"(?<![0-9])((?:15|30|45|90|105|120):00)(?=[0-9]{1,2}:[0-
 GLUED_ANNOUNCED = re.compile(r"\+\s*([0-9]{1,2}?)(?=[0-9]{2}:[0-9]{2}(?![0-9]))")
 BETWEEN = re.compile(r"(?<=:[0-9]{2})\s*[-/–—]\s*(?=[+0-9])")  # noqa: RUF001
 BAR = re.compile(r"\|")
+TURNED = re.compile(
+    r"(?<![0-9:.])([0-9]{1,2})\s?\+(?=\s*(?:$|[0-9]{1,3}:))"
+)  # `4+`, as scripts from right to left have it
+STOPPAGE = re.compile(
+    r"\b(?:added|additional|stoppage|injury|inj|nachspielzeit|additionnel|recupero|acréscimos?|descuento|añadido)\b",
+    re.IGNORECASE,
+)
 WORD = re.compile(r"[^\W\d_]")
 
 LEAST_CONFIDENCE = 0.5
+USUALLY_ADDED = 15  # minutes
 NEAR_HEIGHTS = 3.0  # of a line: the parts of a clock stand beside each other, or below
 
 
@@ -81,12 +89,13 @@ class Line:
     text: str
     mark: Mark
     times: tuple[Time, ...]
-    announced: str | None
+    announced: str  # with its plus, or empty
+    said: str  # the word for stoppage time, or empty
     is_pure: bool  # nothing but a clock stands in it
 
     @property
     def is_stoppage(self) -> bool:
-        return self.announced is not None or any(each.is_added for each in self.times)
+        return bool(self.announced or self.said) or any(each.is_added for each in self.times)
 
 
 def parse(text: str) -> Clock | None:
@@ -103,9 +112,18 @@ def parse(text: str) -> Clock | None:
 
 def find(text: str) -> Clock | None:
     """In a text that was read from a picture, beside teams and scores."""
-    line = _line(normalised(text))
-    clock = _stopped(line) or _running(line) or _written(line) or _minute(line)
-    return clock if clock and clock.readings else None
+    whole = normalised(text)
+    clock = _read(whole)
+    if clock is None or not clock.readings:
+        return None
+    again = _read(normalised(clock.text))
+    is_kept = again is not None and (again.meant, again.besides) == (clock.meant, clock.besides)
+    return clock if is_kept else replace(clock, text=whole)  # whoever reads its text reads the same
+
+
+def _read(text: str) -> Clock | None:
+    line = _line(text)
+    return _stopped(line) or _running(line) or _written(line) or _minute(line)
 
 
 def normalised(text: str) -> str:
@@ -114,6 +132,7 @@ def normalised(text: str) -> str:
     text = "".join(_plain(each) for each in text)
     text = BAR.sub(lambda bar: "|" if _is_digit_bar(text, bar.start()) else " ", text)
     text = BETWEEN.sub(" ", GLUED_ANNOUNCED.sub(r"+\1 ", GLUED_END.sub(r"\1 ", text)))
+    text = TURNED.sub(lambda match: match[0] if _may_stand(int(match[1])) else f"+{match[1]} ", text)
     return " ".join(text.split())
 
 
@@ -127,7 +146,7 @@ def _is_digit_bar(text: str, at: int) -> bool:
     """Readers take a one for a bar, and graphics put bars between things: `|2:34`, `12:|4`, `12:3|`."""
     before, after = text[max(at - 2, 0) : at], text[at + 1 : at + 3]
     begins = not before[-1:].isalnum() and bool(re.match(r"[0-9][:;.]", after))
-    inside = before[-1:] in {":", ";"} and after[:1].isdigit()
+    inside = before[-1:] in {":", ";", "."} and after[:1].isdigit()
     ends = bool(re.fullmatch(r"[:;][0-9]", before)) and not after[:1].strip()
     return begins or inside or ends
 
@@ -138,7 +157,8 @@ def _line(text: str) -> Line:
     rest = text.replace(mark.text, " ") if mark.text else text
     for pattern in (CLEAN, BLURRED, BOARD, ANNOUNCED, BASE, MINUTE):
         rest = pattern.sub(" ", rest)
-    return Line(text, mark, times, announced["more"] if announced else None, WORD.search(rest) is None)
+    shown, said = f"+{announced['more']}" if announced else "", STOPPAGE.search(text)
+    return Line(text, mark, times, shown, said[0] if said else "", WORD.search(rest) is None)
 
 
 def _times(text: str) -> Iterator[Time]:
@@ -169,17 +189,17 @@ def _stopped(line: Line) -> Clock | None:
     if frozen is None:
         return None
     counting = _counting(line, frozen)
-    announced = f"+{line.announced}" if line.announced else ""
+    announced = line.announced
     if counting is not None:
         shown = f"{announced} {counting.text}" if announced else f"+{counting.text}"
         besides = frozenset[Reading]()
         if not periods.stopped_in(frozen.minute, line.mark):  # it may have been a clock that runs
             besides = periods.running(frozen.minute, line.mark)[0]
-        if counting.second == 0 and not announced:  # `+4:00` may be what was announced
-            besides |= periods.any_added(where)
+        if (counting.second == 0 and not announced) or counting.minute > USUALLY_ADDED:
+            besides |= periods.any_added(where)  # `+4:00` may be what was announced, `21:47` the time of day
         meant = periods.added(counting.minute, where)
         return Clock(_joined(line.mark.text, frozen.text, shown), meant, besides - meant)
-    text, any_added = _joined(line.mark.text, frozen.text, announced), periods.any_added(where)
+    text, any_added = _joined(line.mark.text, frozen.text, announced, line.said), periods.any_added(where)
     began_anew = line.mark.is_written and frozen.minute not in {each.end for each in where}
     if announced or began_anew:
         return Clock(text, frozenset(), any_added | periods.running(frozen.minute, line.mark)[0])
@@ -205,7 +225,7 @@ def _frozen(line: Line) -> tuple[Time | None, Sequence[Period]]:
 def _bases(line: Line) -> Iterator[Time]:
     """`90` in `90+2:17`, `90+4 02:17` and `90' 02:17`: without seconds, and beside a clock of stoppage time."""
     for match in BASE.finditer(line.text):
-        follows = [each for each in line.times if each.span[0] >= match.end()]
+        follows = [each for each in line.times if each.span[0] >= match.end() and each.minute <= MOST_ADDED]
         if follows and (line.is_pure or _is_next(line.text, match.end(), follows[0])):
             yield Time(f"{match['base']}{match['prime']}", _number(match["base"]), 0, False, match.span(), 1)
     if line.is_pure and any(each.minute <= MOST_ADDED for each in line.times):
@@ -229,9 +249,11 @@ def _running(line: Line) -> Clock | None:
     time = _chosen(line)
     if time is None:
         return None
-    announced = f"+{line.announced}" if line.announced else ""
-    shown = _joined(line.mark.text, f"+{time.text}" if time.is_added else time.text, announced)
+    times = (f"+{each.text}" if each.is_added else each.text for each in line.times)
+    shown = _joined(line.mark.text, *times, line.announced, line.said)
     meant, besides = periods.running(time.minute, line.mark)
+    for other in line.times:  # nobody can tell which of them is the clock
+        besides |= periods.running(other.minute, line.mark)[0] - meant
     if not line.is_stoppage:
         return Clock(shown, meant, besides)
     if time.minute <= MOST_ADDED:  # stoppage time alone
@@ -263,7 +285,7 @@ def _ending(reading: Reading) -> Reading:
 def _written(line: Line) -> Clock | None:
     """`90'+4'`, `45+2`: people count from one. Without its prime the second number may be what was announced."""
     match = BASE.search(line.text)
-    if match is None or line.announced is None or not line.is_pure:
+    if match is None or not line.announced or not line.is_pure:
         return None
     more = ANNOUNCED.match(line.text, match.end() - 1)
     where = periods.stopped_in(_number(match["base"]), line.mark)
@@ -283,11 +305,10 @@ def _minute(line: Line) -> Clock | None:
     rest = ANNOUNCED.sub(" ", line.text.replace(line.mark.text, " ") if line.mark.text else line.text)
     if rest.strip() != match[0]:
         return None
-    announced = f" +{line.announced}" if line.announced else ""
     minute = _number(match["minute"])
     if not match[0].endswith("'") and minute <= MOST_ADDED and not line.mark.is_written:  # `4 min`: may be a board
         return Clock(match[0], frozenset({Reading(max(minute - 1, 0))}), periods.any_added(periods.ALL))
-    return _minute_alone(f"{match[0]}{announced}", minute, line.mark, counted_from=1)
+    return _minute_alone(_joined(match[0], line.announced), minute, line.mark, counted_from=1)
 
 
 def _minute_alone(text: str, minute: int, mark: Mark, counted_from: int = 0) -> Clock:

@@ -117,7 +117,9 @@ def mark_in(text: str) -> Mark:
 
 
 def stopped_in(minute: int, mark: Mark) -> tuple[Period, ...]:
-    """In the stoppage time of which periods a clock stands still there."""
+    """In the stoppage time of which periods a clock stands still there. Some say `ET` of any time that is added."""
+    if mark.periods == EXTRA and minute in (Period.FIRST.end, Period.SECOND.end):
+        return (BY_END[minute],)
     return tuple(each for each in mark.periods if minute == each.end or (mark.is_written and minute in _STOPS[each]))
 
 
@@ -134,7 +136,7 @@ def running(minute: int, mark: Mark) -> tuple[Readings, Readings]:
         meant, besides = _only([Reading(minute)]), frozenset[Reading]()
         if minute < MATCH_ENDS[0]:  # readers lose the mark of extra time
             besides = frozenset[Reading]().union(*_began_anew(minute, EXTRA))
-    return meant, (besides | added(minute, mark.periods)) - meant
+    return meant, (besides | added(minute, ALL if mark.periods == EXTRA else mark.periods)) - meant
 
 
 def _began_anew(minute: int, periods: Iterable[Period]) -> tuple[Readings, Readings]:

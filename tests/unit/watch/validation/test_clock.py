@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from touchline.media.engines.model import Box, TextRegion
@@ -61,6 +61,9 @@ def minutes(text: str) -> set[int]:
         ("90 02:17", 92),
         ("NOR 1-0 VAZ 90:00 +4 02:17", 92),
         ("NOR 1-0 VAZ 90+02:17", 92),
+        ("90:00 ET 2:17", 92),
+        ("90:00 added time 4 02:17", 92),
+        ("٤+ ٩٠:٠٠ ٠٢:١٧", 92),  # noqa: RUF001
         ("92:17 02:17", 92),
         ("02:17 92:17", 92),
         # announced beside a clock that runs on
@@ -142,6 +145,9 @@ def test_spellings(text: str, minute: int) -> None:
         ("02:36 +8", {47, 92, 107, 122}),
         ("+8 02:36", {47, 92, 107, 122}),
         ("+02:36", {47, 92, 107, 122}),
+        ("8+ 02:36", {47, 92, 107, 122}),
+        ("02:36 8+", {47, 92, 107, 122}),
+        ("02:36 added time 8", {47, 92, 107, 122}),
         ("+2'36", {47, 92, 107, 122}),
         ("AET 04:04", {94, 109}),
         ("ET 7:12", {97, 112}),
@@ -206,7 +212,37 @@ def test_every_running_clock(minute: int, second: int, form: str) -> None:
     assert {each.minute for each in read.meant} == {minute}
 
 
-@given(st.text(max_size=30) | st.text("0123456789:+'OlS. ETHh2()|\n\u0662\u0665", max_size=16))
+PIECES = [
+    *("90:00", "45:00", "15:00", "30:00", "02:17", "21:47", "92:17", "62:58", "+02:36", "+4:00", "+2'13", "4S:0O"),
+    *("+4", "8+", "4 min", "45+2", "90'+4'", "90+", "45+2:30", "67'", "90'", "90", "10", "90:0002:17", "+402:17"),
+    *(
+        "ET",
+        "AET",
+        "2H",
+        "1st",
+        "ET2",
+        "後半",
+        "added time",
+        "stoppage",
+        "NOR",
+        "1-0",
+        "HT",
+        "20:45 CET",
+        "|",
+        "(",
+        "/",
+    ),
+]
+
+
+@settings(max_examples=300)
+@given(
+    st.text(max_size=30)
+    | st.lists(st.sampled_from(PIECES), max_size=5).flatmap(
+        lambda found: st.sampled_from(["", " "]).map(lambda x: x.join(found))
+    )
+    | st.text("0123456789:+'OlS. ETHh2()|\n\u0662\u0665", max_size=16)
+)
 def test_any_text_is_read_or_not(text: str) -> None:
     read = parse(text)
     if read:

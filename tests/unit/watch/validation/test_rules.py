@@ -52,6 +52,11 @@ VERIFIED, UNVERIFIED, REJECTED = Standing.VERIFIED, Standing.UNVERIFIED, Standin
         ("90:00 +4:00", "90+5", VERIFIED),
         ("90:00 +4:00", "90+2", UNVERIFIED),  # it may be what was announced
         ("90:00 +4:00", "62", REJECTED),
+        ("90:00 21:47", "90+3", UNVERIFIED),  # the time of day stands beside it
+        ("21:47 62:58", "63", UNVERIFIED),
+        ("62:58 21:47", "63", VERIFIED),
+        ("62:58 21:47", "40", REJECTED),
+        ("ET 90:00 +4 02:17", "90+3", VERIFIED),
         # A clock that stands still alone: somewhere in stoppage time.
         ("90:00", "90+6", UNVERIFIED),
         ("90:00", "90", VERIFIED),
