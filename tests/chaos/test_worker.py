@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -60,6 +60,9 @@ class Workers:
 
     def doing(self, job_types: str) -> Workers:
         return Workers({**self._environment, "TOUCHLINE_WORKER_JOB_TYPES": job_types, "TOUCHLINE_WORKER_LEASE": "2s"})
+
+    def with_lease(self, lease: str) -> Workers:
+        return Workers({**self._environment, "TOUCHLINE_WORKER_LEASE": lease})
 
     def start(self) -> None:
         command = [sys.executable, "-m", "tests.chaos.worker_process"]
@@ -195,6 +198,24 @@ async def test_each_video_is_made_once_whoever_dies(
             workers.start()
         await theatre.until_done(count)
     await check(theatre, videos)
+
+
+@pytest.mark.chaos(seconds=10)
+async def test_a_worker_that_is_killed_and_started_again_does_not_wait_for_its_lease(theatre: Theatre) -> None:
+    """Its lease is of an hour: nobody could wait for it. Another that lives beside it keeps what it has."""
+    with on_stage(theatre.workers.with_lease("1h"), 1) as workers:
+        [video] = await theatre.videos(1)
+        victim = await replace(theatre, workers=workers).in_hand()
+        assert victim
+        workers.end(victim, signal.SIGKILL)
+        workers.start()
+        await theatre.until_done(1)
+    assert await theatre.jobs() == [(2, 1, "done")]
+    [(why,)] = await theatre.world.execute(
+        "SELECT DISTINCT reason FROM process.job_events WHERE reason LIKE %(like)s", like="WorkerDied%"
+    )
+    assert f"/{victim}/" in why
+    await check(theatre, [video])
 
 
 async def check(theatre: Theatre, videos: list[UUID]) -> None:

@@ -22,6 +22,7 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.platform.periodic.runner import PeriodicRunner, Task
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.presence import Presence, present
 from touchline.platform.retry import retried_forever
 from touchline.platform.scratch import Scratch, open_scratch
 from touchline.process.clips.worker import ClipCutter
@@ -49,6 +50,7 @@ from .settings import Loaded, Settings
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 OBSERVE_EVERY = timedelta(seconds=10)
+PRESENCE = "presence"  # beside the files that are worked on: on a disk of this machine
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +60,7 @@ class Parts:
     database: Database
     objects: ObjectStore
     wakeups: Wakeups
+    presence: Presence
     scratch: Scratch
     sandbox: Sandbox
     readers: Readers
@@ -80,21 +83,27 @@ async def run_worker(loaded: Loaded) -> None:
 async def _open(loaded: Loaded) -> AsyncGenerator[Parts]:
     settings, where = loaded.settings, wiring.endpoints(loaded)
     wakeups = Wakeups(where.postgres.worker_url, [*CHANNELS, EVENTS_CHANNEL])
-    with open_scratch(wiring.scratch_folder(loaded)) as scratch, scratch.as_temporary():
+    folder = wiring.scratch_folder(loaded)
+    with (
+        present(folder / PRESENCE, process_name()) as presence,
+        open_scratch(folder) as scratch,
+        scratch.as_temporary(),
+    ):
         async with (
             Database(where.postgres.worker_url, settings.postgres) as database,
             ObjectStore(where.objects, settings.objects) as objects,
             Sandbox(settings.media, Program(niceness=settings.worker.niceness)) as sandbox,
-            Readers(sandbox, settings.process.ocr_engine) as readers,
+            Readers(sandbox.in_background(), settings.process.ocr_engine) as readers,
             wakeups.listening(),
         ):
             await sandbox.walls()  # now, so that the first video does not wait for it
-            yield Parts(database, objects, wakeups, scratch, sandbox, readers)
+            yield Parts(database, objects, wakeups, presence, scratch, sandbox, readers)
 
 
 def _worker(parts: Parts, settings: Settings) -> Worker:
     queue = Queue(parts.database, process_name(), settings.worker.lease)
-    return Worker(queue, _chosen(_handlers(parts, settings), settings.worker.job_types), parts.wakeups, settings.worker)
+    handlers = _chosen(_handlers(parts, settings), settings.worker.job_types)
+    return Worker(queue, handlers, parts.wakeups, settings.worker, parts.presence)
 
 
 def _handlers(parts: Parts, settings: Settings) -> Handlers:
@@ -102,10 +111,11 @@ def _handlers(parts: Parts, settings: Settings) -> Handlers:
     pointers = PointerWriter(parts.database, parts.objects)
     publisher = Publisher(parts.database, pointers)
     objects, sandbox, scratch, process = parts.objects, parts.sandbox, parts.scratch, settings.process
+    behind = sandbox.in_background()  # reading stands back while a video waits to play
     return {
         JobType.TRANSCODE: Transcoder(objects, sandbox, scratch, publisher, process),
-        JobType.SAMPLE: Sampler(parts.database, objects, sandbox, scratch, process),
-        JobType.OCR: OcrWorker(parts.database, objects, sandbox, scratch, parts.readers, process),
+        JobType.SAMPLE: Sampler(parts.database, objects, behind, scratch, process),
+        JobType.OCR: OcrWorker(parts.database, objects, behind, scratch, parts.readers, process),
         JobType.SEGMENT_INDEX: SegmentIndexer(parts.database),
         JobType.CLIP_GENERATE: ClipCutter(parts.database, objects, sandbox, scratch, process),
     }

@@ -14,6 +14,7 @@ MIB = 1024**2
 GIB = 1024**3
 SECOND = timedelta(seconds=1)
 MOST_THREADS = 16  # more do not make one video faster
+WALL_FACTOR, SHORTEST_WALL = 10, timedelta(minutes=10)  # by the clock: so many times the processor time, and at least
 
 
 class MediaSettings(Section):
@@ -57,28 +58,29 @@ class MediaSettings(Section):
     """The greatest width of a poster."""
 
     probe_time: Duration = Field(default=30 * SECOND, ge=SECOND)
-    """How long it may take to look at a video."""
+    """The processor time of each thread that it may take to look at a video. How busy the machine is does not count."""
 
     poster_time: Duration = Field(default=timedelta(minutes=2), ge=SECOND)
-    """How long it may take to make a poster."""
+    """The processor time of each thread that it may take to make a poster."""
 
     storyboard_time: Duration = Field(default=timedelta(minutes=30), ge=SECOND)
-    """How long it may take to make the small pictures for the seek bar."""
+    """The processor time of each thread that it may take to make the small pictures for the seek bar."""
 
     fingerprint_style: Style = Style.DENSE
     """How fingerprints are taken: `dense` like others do, `careful` of what moves, to tell goals of one match apart."""
 
     fingerprint_time: Duration = Field(default=timedelta(hours=2), ge=SECOND)
-    """How long it may take to fingerprint a video, or to take pictures of some moments of it."""
+    """The processor time of each thread that it may take to fingerprint a video, or to take pictures of some moments of
+    it."""
 
     packaging_time: Duration = Field(default=timedelta(hours=6), ge=SECOND)
-    """How long it may take to make HLS of a video."""
+    """The processor time of each thread that it may take to make HLS of a video."""
 
     sampling_time: Duration = Field(default=timedelta(hours=6), ge=SECOND)
-    """How long it may take to sample the pictures of a video."""
+    """The processor time of each thread that it may take to sample the pictures of a video."""
 
     clip_time: Duration = Field(default=timedelta(hours=1), ge=SECOND)
-    """How long it may take to cut a clip, once all of it is there."""
+    """The processor time of each thread that it may take to cut a clip, once all of it is there."""
 
     engine_threads: int = Field(default=1, ge=1, le=MOST_THREADS)
     """How many threads the engine process reads a picture with; more pay only on a machine with idle cores."""
@@ -98,10 +100,11 @@ def child_threads(settings: MediaSettings) -> int:
 
 
 def child_limits(settings: MediaSettings, time: timedelta) -> Limits:
-    wall_s = time.total_seconds()
+    """Processor time is the video's own and its limit a verdict; the clock's is about the machine, and is only there so
+    that nobody waits for ever."""
     return Limits(
-        wall_s=wall_s,
-        cpu_s=int(wall_s) * child_threads(settings) + 1,
+        wall_s=max(WALL_FACTOR * time, SHORTEST_WALL).total_seconds(),
+        cpu_s=int(time.total_seconds()) * child_threads(settings) + 1,
         memory_bytes=settings.memory,
         file_bytes=settings.largest_file,
         output_bytes=settings.largest_output,

@@ -72,6 +72,9 @@ CASES = {
     "access.find_sign_in_link": Case((HASH,), {"access.sign_in_links"}),
     "access.find_session": Case((HASH,), {"access.session_secrets"}),
     "process.claim": Case(("worker", "{ocr,transcode}", 5, timedelta(minutes=5)), {"process.jobs"}, 5, WORKERS),
+    "process.claim_from_others": Case(
+        ("worker", "{ocr,transcode}", "{}", timedelta(minutes=5)), {"process.jobs"}, 1, WORKERS
+    ),
     "process.held": Case(("living",), {"process.jobs"}, 3, WORKERS),
     "process.reclaim": Case(("worker", 2), {"process.jobs"}, 2, WORKERS),
 }

@@ -23,7 +23,7 @@ from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.migrations import migrate
 from touchline.process.queue import queries
 from touchline.process.queue.alerts.store import AlertStore
-from touchline.process.queue.model import NO_TENANT, Done, Failure, Job, JobStatus, JobType, Order
+from touchline.process.queue.model import NO_TENANT, Dead, Done, Failure, Job, JobStatus, JobType, Order
 from touchline.process.queue.payloads import ClipGeneratePayload, SegmentIndexPayload, TranscodePayload
 from touchline.process.queue.service import Queue, enqueue
 from touchline.process.queue.store import JobStore
@@ -501,3 +501,30 @@ async def test_what_runs_while_slips_change_is_still_found(any_server: PostgresS
         taken = {job.id for _ in jobs if (job := await worlds[0].queue("another").reclaim())}
         assert taken == jobs
         assert await worlds[0].queue("another").reclaim() is None
+
+
+async def test_what_a_dead_worker_held_goes_back_at_once_and_counts(world: World) -> None:
+    job, kept = await world.enqueue(), await world.enqueue()
+    held = await claim_one(world.queue("here/1/dead"))
+    other = await claim_one(world.queue("here/1/living"))
+    assert (held.id, other.id) == (job.id, kept.id)
+    successor = world.queue("here/2/new")
+    reclaimed = await successor.reclaim(Dead(["here/1/dead", "here/1/unknown"]))
+    assert reclaimed
+    assert reclaimed.error
+    assert (reclaimed.id, reclaimed.retry_count, reclaimed.error.type) == (job.id, 1, "WorkerDied")
+    assert await successor.reclaim(Dead(["here/1/dead"])) is None
+    assert await world.queue("here/1/living").heartbeat(other), "whose name is another keeps what it has"
+    again = await claim_one(successor)
+    assert (again.id, again.attempt) == (job.id, 2)
+    await refuse_all(world.queue("here/1/dead"), held)
+    assert await successor.reclaim(Dead(["here/1/dead"])) is None, "what was its is the new one's"
+
+
+async def test_a_job_that_cannot_be_taken_back_does_not_hold_up_the_others(world: World) -> None:
+    jobs = {(await world.enqueue()).id for _ in range(3)}
+    held = await world.queue("dead").claim(TRANSCODE, 3)
+    first = await world.queue().reclaim(Dead(["dead"], passed_over=[held[0].id, held[1].id]))
+    assert first
+    assert {first.id} == jobs - {held[0].id, held[1].id}
+    assert await world.queue().reclaim(Dead(["dead"], passed_over=[held[0].id, held[1].id])) is None

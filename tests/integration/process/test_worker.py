@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 
+from tests.support.events import new_tenant
 from tests.support.postgres import PostgresServer
 from touchline.kernel.errors import Unavailable
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.process.queue.administration import JobAdministration
-from touchline.process.queue.handler import Finished, Tell
-from touchline.process.queue.model import Job, JobStatus, JobType, Order
-from touchline.process.queue.payloads import OcrPayload, SegmentIndexPayload, TranscodePayload
-from touchline.process.queue.service import Queue
+from touchline.process.queue.handler import Finished, Handler, Tell, no_effects, nobody_waits
+from touchline.process.queue.model import Failure, Job, JobStatus, JobType, Order
+from touchline.process.queue.payloads import ClipGeneratePayload, OcrPayload, SegmentIndexPayload, TranscodePayload
+from touchline.process.queue.rules import Slot
+from touchline.process.queue.service import Effects, Queue
 from touchline.process.queue.settings import WorkerSettings
 from touchline.process.queue.worker import CHANNELS, Worker
 
-from .conftest import World, until
+from .conftest import World, original_path, until
 
 SETTINGS = WorkerSettings(
     concurrency=2,
@@ -66,7 +71,7 @@ async def at_once(job: Job, tell: Tell) -> None:
 @asynccontextmanager
 async def working(
     world: World,
-    errand: Errand,
+    errand: Handler[Any],
     settings: WorkerSettings = SETTINGS,
     name: str = "worker",
     types: Sequence[JobType] = (JobType.TRANSCODE,),
@@ -150,6 +155,83 @@ async def test_a_video_is_made_playable_while_others_are_read(world: World) -> N
         assert [each.job_type for each in errand.begun] == [JobType.OCR, JobType.TRANSCODE]
 
 
+async def test_a_video_that_plays_leaves_its_slot_to_another_and_not_without_end(world: World) -> None:
+    errand = Errand()
+
+    async def play(job: Job, tell: Tell) -> None:
+        if job.id == first.id:
+            nobody_waits()
+        await errand.open.wait()
+
+    errand.act = play
+    first, second, third = [await world.enqueue() for _ in range(3)]
+    single = SETTINGS.model_copy(update={"concurrency": 1})
+    async with working(world, errand, single):
+        await until(lambda: is_(world, second, JobStatus.PROCESSING))
+        assert await is_(world, first, JobStatus.PROCESSING)
+        assert await is_(world, third, JobStatus.QUEUED)
+        errand.open.set()
+        await until(lambda: is_(world, third, JobStatus.DONE))
+
+
+async def test_one_tenants_long_jobs_hold_up_neither_anothers_nor_what_is_short(world: World) -> None:
+    """Four transcodes of one tenant have all slots. Then somebody else wants a clip, and a third one a video."""
+    errand, clip, video = Errand(), world.of(new_tenant()), world.of(new_tenant())
+    many = [await world.enqueue() for _ in range(6)]
+    four = SETTINGS.model_copy(update={"concurrency": 4})
+    async with working(world, errand, four, types=(JobType.TRANSCODE, JobType.CLIP_GENERATE)):
+
+        async def full() -> bool:
+            return len(errand.begun) == 4
+
+        await until(full)
+        source = await clip.video()
+        cut = await clip.enqueue(
+            ClipGeneratePayload(
+                video_id=source, s3_original_path=original_path(source), clip_id=uuid4(), t_start=0, t_end=5000
+            )
+        )
+        await until(lambda: is_(clip, cut, JobStatus.PROCESSING))
+        other = await video.enqueue()
+        await until(lambda: is_(video, other, JobStatus.PROCESSING))
+        waiting = [job for job in many if await is_(world, job, JobStatus.QUEUED)]
+        assert len(waiting) == 2, "the tenant itself gets no more for it"
+        errand.open.set()
+        for job in many:
+            await until(lambda job=job: is_(world, job, JobStatus.DONE))
+
+
+async def test_the_last_slot_is_for_another_tenant_if_one_waits(world: World) -> None:
+    errand, other = Errand(), world.of(new_tenant())
+    many = [await world.enqueue() for _ in range(3)]
+    await world.execute("UPDATE process.jobs SET priority = 9")  # they come first wherever tenants take turns
+    theirs = await other.enqueue()
+    async with working(world, errand):
+
+        async def full() -> bool:
+            return len(errand.begun) == 2
+
+        await until(full)
+        assert {job.tenant_id for job in errand.begun} == {world.tenant_id, other.tenant_id}
+        errand.open.set()
+        for job in many:
+            await until(lambda job=job: is_(world, job, JobStatus.DONE))
+        await until(lambda: is_(other, theirs, JobStatus.DONE))
+
+
+async def test_no_backlog_is_gone_through_to_find_another_tenants_job(world: World) -> None:
+    for _ in range(200):
+        await world.enqueue()
+    queue, other = world.queue(), world.of(new_tenant())
+    assert await queue.claim_from_others([JobType.TRANSCODE], {world.tenant_id}) == []
+    theirs = await other.enqueue()
+    [found] = await queue.claim_from_others([JobType.TRANSCODE], {world.tenant_id})
+    assert (found.id, found.attempt, found.status) == (theirs.id, 1, JobStatus.PROCESSING)
+    changes = [data["status"] for _, _, data in await world.events("job.changed") if data["job_id"] == str(theirs.id)]
+    assert changes == ["queued", "processing"]
+    await queue.complete(found, {}, no_effects)
+
+
 async def test_a_clean_stop_gives_the_job_back_and_costs_no_attempt(world: World) -> None:
     errand = Errand()
     job = await world.enqueue()
@@ -182,8 +264,8 @@ async def test_a_stop_in_the_moment_of_the_claim_gives_back_too(world: World) ->
     worker = Worker(world.queue(), {JobType.TRANSCODE: errand}, Wakeups(world.database.url, []), SETTINGS)
     start = worker._start
 
-    def start_and_stop(job: Job) -> None:
-        start(job)
+    def start_and_stop(job: Job, slot: Slot = Slot.USUAL) -> None:
+        start(job, slot)
         worker.stop()
 
     worker._start = start_and_stop
@@ -302,6 +384,53 @@ async def test_a_lost_lease_stops_the_work_and_another_does_it_once(world: World
     done = await world.job(job.id)
     assert (done.attempt, done.retry_count) == (2, 1)
     assert len([*slow.effects, *quick.effects]) == 1
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["done", "failed"])
+async def test_a_heartbeat_that_races_the_end_of_a_job_warns_of_nothing(
+    world: World, caplog: pytest.LogCaptureFixture, fails: bool
+) -> None:
+    """The end is committed, a heartbeat finds the job ended, and only then the worker hears of its own end."""
+
+    class LateAnswers(Queue):
+        async def heartbeats(self, held: Sequence[Job]) -> frozenset[UUID]:
+            found = await Queue.heartbeats(self, held)
+            if ended.is_set() and held:
+                loop.call_soon_threadsafe(seen.set)
+            return found
+
+        async def complete(self, held: Job, result: dict[str, Any], effects: Effects) -> None:
+            await Queue.complete(self, held, result, effects)
+            await self.wait_for_heartbeat()
+
+        async def fail(self, held: Job, failure: Failure) -> Job:
+            answer = await Queue.fail(self, held, failure)
+            await self.wait_for_heartbeat()
+            return answer
+
+        async def wait_for_heartbeat(self) -> None:
+            ended.set()
+            async with asyncio.timeout(60):
+                await seen.wait()
+            await asyncio.sleep(0)  # what the heartbeat said of it comes first
+
+    async def act(job: Job, tell: Tell) -> None:
+        if fails:
+            raise KeyError("a defect")
+
+    loop, ended, seen = asyncio.get_running_loop(), threading.Event(), asyncio.Event()
+    job, quick = await world.enqueue(), QUICK.model_copy(update={"heartbeat_interval": timedelta(milliseconds=20)})
+    queue = LateAnswers(world.database, "worker", quick.lease)
+    worker = Worker(queue, {JobType.TRANSCODE: Errand(act)}, Wakeups(world.database.url, []), quick)
+    with caplog.at_level(logging.WARNING):
+        running = asyncio.create_task(worker.run())
+        async with asyncio.timeout(60):
+            await seen.wait()
+        worker.stop()
+        await running
+    after = await world.job(job.id)
+    assert (after.status, after.retry_count) == ((JobStatus.QUEUED, 1) if fails else (JobStatus.DONE, 0))
+    assert "lease lost" not in caplog.messages
 
 
 async def test_an_unexpected_error_is_tried_again_later_and_the_worker_goes_on(world: World) -> None:

@@ -8,10 +8,11 @@ from touchline.media.child.order import Limits, Options, Order
 from touchline.media.settings import MOST_THREADS, MediaSettings, child_limits, child_options, child_threads
 
 
-def test_the_processor_time_follows_from_the_time_and_the_threads() -> None:
+def test_limits_are_of_processor_time_and_the_clock_is_generous() -> None:
     settings = MediaSettings(threads=3)
-    limits = child_limits(settings, timedelta(seconds=10))
-    assert (limits.wall_s, limits.cpu_s) == (10, 31)
+    short, long = child_limits(settings, timedelta(seconds=10)), child_limits(settings, timedelta(hours=6))
+    assert (short.cpu_s, short.wall_s) == (31, 600)
+    assert (long.cpu_s, long.wall_s) == (3 * 6 * 3600 + 1, 60 * 3600)
 
 
 def test_as_many_threads_as_cores_but_not_without_end() -> None:

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
 import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from touchline.kernel import TenantId
 from touchline.kernel.errors import (
     Conflict,
     DeadlineExceeded,
@@ -22,7 +27,17 @@ from touchline.kernel.errors import (
 from touchline.media.errors import MediaLimitExceeded, NotAVideo
 from touchline.process.originals import OriginalMissing
 from touchline.process.queue.model import JobType
-from touchline.process.queue.rules import LONGEST_MESSAGE, failure_of, is_worth_telling, next_claim, remaining_s
+from touchline.process.queue.rules import (
+    LONG,
+    LONGEST_MESSAGE,
+    Ask,
+    Holding,
+    Slot,
+    failure_of,
+    is_worth_telling,
+    next_asks,
+    remaining_s,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +75,7 @@ def test_what_is_tried_again(error: Exception, retryable: bool) -> None:
 def test_a_message_is_bounded_printable_for_the_database_and_never_empty() -> None:
     assert failure_of(ConnectionResetError()).message == "ConnectionResetError"
     assert failure_of(ValueError("a\x00b")).message == "ab"
+    assert failure_of(ValueError("a\ud800b")).message == "a?b"
     assert len(failure_of(ValueError("x" * 5000)).message) == LONGEST_MESSAGE
 
 
@@ -109,23 +125,131 @@ def test_it_takes_less_the_further_it_is_and_longer_the_slower_it_was(percent: i
     assert elapsed_s / (elapsed_s + left) == pytest.approx(percent / 100)
 
 
-ALL = (JobType.OCR, JobType.TRANSCODE, JobType.SAMPLE)
+OCR, TRANSCODE, SAMPLE, CLIP = JobType.OCR, JobType.TRANSCODE, JobType.SAMPLE, JobType.CLIP_GENERATE
+ALL = (OCR, TRANSCODE, SAMPLE)
+ANNA, BERT, CARL = (TenantId(UUID(int=number)) for number in (1, 2, 3))
+
+
+def held(*kinds: JobType, tenant: TenantId = ANNA, slot: Slot = Slot.USUAL, plays: bool = False) -> list[Holding]:
+    return [Holding(kind, tenant, slot, kind not in LONG and not plays) for kind in kinds]
+
+
+def usual(
+    types: Sequence[JobType], held: Sequence[Holding], concurrency: int
+) -> tuple[tuple[JobType, ...], int] | None:
+    """What is asked for of the usual slots, whoever it is for."""
+    asks = [ask for ask in next_asks(types, held, concurrency) if ask.slot is Slot.USUAL and not ask.passed_over]
+    return (tuple(asks[0].types), asks[0].most) if asks else None
 
 
 @pytest.mark.parametrize(
-    ("types", "held", "most", "hands", "asked"),
+    ("case", "types", "holdings", "concurrency", "asked"),
     [
-        (ALL, (), 1, 2, (ALL, 1)),
-        (ALL, (JobType.OCR,), 1, 2, ((JobType.TRANSCODE,), 1)),
-        (ALL, (JobType.TRANSCODE,), 1, 2, (ALL, 1)),
-        (ALL, (JobType.OCR, JobType.SAMPLE), 2, 4, (ALL, 1)),
-        (ALL, (), 1, 1, (ALL, 1)),
-        ((JobType.OCR,), (JobType.OCR,), 1, 2, ((JobType.OCR,), 1)),
-        ((JobType.TRANSCODE,), (JobType.TRANSCODE,), 250, 500, ((JobType.TRANSCODE,), 250)),
+        ("nothing in hand", ALL, [], 2, (ALL, 1)),
+        ("one is read", ALL, held(OCR), 2, ((TRANSCODE,), 1)),
+        ("one is made to play", ALL, held(TRANSCODE), 2, (ALL, 1)),
+        ("two are read", ALL, held(OCR, SAMPLE), 4, (ALL, 1)),
+        ("all but one are read", ALL, held(OCR, SAMPLE, OCR), 4, ((TRANSCODE,), 2)),
+        ("one slot, nothing in hand", ALL, [], 1, (ALL, 1)),
+        ("one slot, reading", ALL, held(OCR), 1, ((TRANSCODE,), 1)),
+        ("one slot, made to play", ALL, held(TRANSCODE), 1, None),
+        ("one slot, it plays", ALL, held(TRANSCODE, plays=True), 1, ((TRANSCODE,), 1)),
+        ("one slot, it plays, and so does the next", ALL, held(TRANSCODE, TRANSCODE, plays=True), 1, None),
+        ("a reader only", (OCR,), held(OCR), 2, ((OCR,), 1)),
+        ("a reader only, full", (OCR,), held(OCR, OCR), 2, None),
+        ("no reader", (TRANSCODE,), held(TRANSCODE), 500, ((TRANSCODE,), 250)),
+        ("full", ALL, held(TRANSCODE, TRANSCODE), 2, None),
+        ("full of what plays and is read", ALL, [*held(OCR), *held(TRANSCODE, plays=True)], 2, ((TRANSCODE,), 1)),
+        ("twice full", ALL, [*held(OCR), *held(*[TRANSCODE] * 3, plays=True)], 2, None),
+        ("a guest takes no usual slot", ALL, held(TRANSCODE, slot=Slot.GUEST), 2, (ALL, 1)),
     ],
 )
-def test_one_hand_stays_free_of_what_takes_long(
-    types: tuple[JobType, ...], held: tuple[JobType, ...], most: int, hands: int, asked: tuple[tuple[JobType, ...], int]
+def test_what_plays_is_waited_for_and_reading_stands_back(
+    case: str,
+    types: tuple[JobType, ...],
+    holdings: list[Holding],
+    concurrency: int,
+    asked: tuple[tuple[JobType, ...], int] | None,
 ) -> None:
-    wanted, count = next_claim(types, held, most, hands)
-    assert (tuple(wanted), count) == asked
+    assert usual(types, holdings, concurrency) == asked, case
+
+
+EVERY = (TRANSCODE, CLIP, OCR)
+FULL = held(TRANSCODE, TRANSCODE)
+
+
+@pytest.mark.parametrize(
+    ("case", "types", "holdings", "asked"),
+    [
+        ("full", EVERY, FULL, [(Slot.SHORT, {CLIP}, set()), (Slot.GUEST, {*EVERY}, {ANNA})]),
+        ("full, with a short one", EVERY, [*FULL, *held(CLIP, slot=Slot.SHORT)], [(Slot.GUEST, {*EVERY}, {ANNA})]),
+        (
+            "full, with a guest",
+            EVERY,
+            [*FULL, *held(TRANSCODE, tenant=BERT, slot=Slot.GUEST)],
+            [(Slot.SHORT, {CLIP}, set())],
+        ),
+        (
+            "full of two tenants",
+            EVERY,
+            [*held(TRANSCODE), *held(TRANSCODE, tenant=BERT), *held(CLIP, tenant=CARL, slot=Slot.SHORT)],
+            [(Slot.GUEST, {*EVERY}, {ANNA, BERT, CARL})],
+        ),
+        ("full, and nothing is short", (TRANSCODE,), FULL, [(Slot.GUEST, {TRANSCODE}, {ANNA})]),
+        ("full, and all is short", (CLIP,), held(CLIP, CLIP), [(Slot.GUEST, {CLIP}, {ANNA})]),
+        (
+            "the last slot is for others first",
+            (TRANSCODE,),
+            held(TRANSCODE),
+            [(Slot.USUAL, {TRANSCODE}, {ANNA}), (Slot.USUAL, {TRANSCODE}, set())],
+        ),
+        ("nobody has anything", (TRANSCODE,), [], [(Slot.USUAL, {TRANSCODE}, set())]),
+    ],
+)
+def test_one_tenant_does_not_have_all_slots_while_others_wait(
+    case: str,
+    types: tuple[JobType, ...],
+    holdings: list[Holding],
+    asked: list[tuple[Slot, set[JobType], set[TenantId]]],
+) -> None:
+    found = [(ask.slot, set(ask.types), set(ask.passed_over)) for ask in next_asks(types, holdings, 2)]
+    assert found == asked, case
+
+
+@given(
+    st.lists(st.sampled_from([JobType.TRANSCODE, JobType.CLIP_GENERATE, JobType.SAMPLE, JobType.OCR]), max_size=60),
+    st.lists(st.sampled_from([ANNA, BERT, CARL]), min_size=1, max_size=5),
+    st.integers(1, 6),
+    st.data(),
+)
+def test_however_jobs_come_the_slots_are_bounded_and_none_stays_empty(
+    waiting: list[JobType], tenants: list[TenantId], concurrency: int, data: st.DataObject
+) -> None:
+    """A worker that gets what it asks for, while its videos begin to play at any time."""
+    types, queue = tuple(JobType), [(kind, tenants[number % len(tenants)]) for number, kind in enumerate(waiting)]
+    holdings: list[Holding] = []
+    for _ in range(2 * len(waiting)):
+        granted = _grant(next_asks(types, holdings, concurrency), queue)
+        holdings.extend(granted)
+        in_usual = [each for each in holdings if each.slot is Slot.USUAL]
+        assert sum(each.waited_for for each in in_usual) <= concurrency
+        assert len(in_usual) <= 2 * concurrency
+        assert sum(each.job_type in LONG for each in in_usual) <= max(concurrency - 1, 1)
+        assert len(holdings) <= len(in_usual) + 2
+        if not granted and len(in_usual) < concurrency:
+            assert all(kind in LONG for kind, _ in queue), "who waits to play never waits for an empty slot"
+        if holdings and data.draw(st.booleans()):
+            number = data.draw(st.integers(0, len(holdings) - 1))
+            changed = replace(holdings.pop(number), waited_for=False)
+            if data.draw(st.booleans()):
+                holdings.append(changed)
+
+
+def _grant(asks: Sequence[Ask], queue: list[tuple[JobType, TenantId]]) -> list[Holding]:
+    for ask in asks:
+        fitting = [job for job in queue if job[0] in ask.types and job[1] not in ask.passed_over][: ask.most]
+        if fitting:
+            for job in fitting:
+                queue.remove(job)
+            return [Holding(kind, tenant, ask.slot, kind not in LONG) for kind, tenant in fitting]
+    return []

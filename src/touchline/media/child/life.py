@@ -25,6 +25,8 @@ def live(order: Order, channel: int, function: Function, keeper_id: int) -> Neve
         _stand_apart()
         os.dup2(2, 1)  # whatever a library prints
         system.name_process(f"media-{order.task}")
+        if order.background:
+            system.work_in_background()
         confine(order, keeper_id)
         _work(order, Channel(channel), function)
     except BaseException:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import suppress
 
 PR_SET_NAME = 15
 LONGEST_NAME = 15
@@ -30,6 +31,12 @@ def exit_on_signal(number: int) -> None:
     """At once, whatever runs, with the signal's number as the exit code. A handler of Python's would wait for the
     end of a decoder's loop."""
     _library.signal(number, ctypes.cast(_library["_exit"], ctypes.c_void_p))
+
+
+def work_in_background() -> None:
+    """From now on, and whatever threads come: only while nobody else of the session wants the processor."""
+    with suppress(OSError):  # a system that does not have it shares the processors out as ever
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def name_process(name: str) -> None:

@@ -47,6 +47,7 @@ def _order(cell: Cell, task: Task) -> Order:
         limits=limits,
         user_id=cell.user_id if changes_user else None,
         namespaces=not is_bare,
+        background=task.background,
     )
 
 

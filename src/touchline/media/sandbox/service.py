@@ -23,6 +23,7 @@ from .trial import Settled, possible_enclosures, settle
 from .zygote import ZygoteGone
 
 CHILD = Program()
+NICEST = 19  # of a session of its own, for which the system has no other way to stand back
 HINT = (
     "Allow user namespaces (kernel.unprivileged_userns_clone, or the container's seccomp profile), "
     "or set `media.require_walls` to false."
@@ -71,11 +72,17 @@ class Sandbox:
             await self._bury(settled)
         return await run_errand((await self._standing()).zygote, task, kind, progress)
 
-    async def enclose(self, module: str) -> Enclosed:
-        """Another program, behind the same walls and as nice, for work that must stay warm. The caller closes it."""
+    async def enclose(self, module: str, niceness: int = 0) -> Enclosed:
+        """Another program, behind the same walls and at least as nice, for work that must stay warm. The caller closes
+        it."""
         cell = (await self._standing()).zygote.cell
-        program = Program(module, niceness=cell.program.niceness)
+        program = Program(module, niceness=max(niceness, cell.program.niceness))
         return Enclosed(replace(cell, program=program), socket.SOCK_STREAM)
+
+    def in_background(self) -> Sandbox:
+        """The same, for work that nobody waits for: it runs only while no other child wants the processor. It need not
+        be closed, and ends with this one."""
+        return BackgroundSandbox(self)
 
     async def _standing(self) -> Settled:
         settled = await self._settle()
@@ -104,3 +111,26 @@ class Sandbox:
         if settled.walls.missing:
             extra = {"missing": settled.walls.missing, "reason": settled.why_not_more}
             logger.warning("videos are opened without all walls", extra=extra)
+
+
+class BackgroundSandbox(Sandbox):
+    """A view of another one, with its zygote."""
+
+    def __init__(self, whole: Sandbox) -> None:
+        super().__init__(whole.settings)
+        self._whole = whole
+
+    async def close(self) -> None:
+        """It is the other's to close."""
+
+    async def walls(self) -> Walls:
+        return await self._whole.walls()
+
+    async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> Outcome[Result]:
+        return await self._whole.run(replace(task, background=True), kind, progress)
+
+    async def enclose(self, module: str, niceness: int = NICEST) -> Enclosed:
+        return await self._whole.enclose(module, niceness)
+
+    def in_background(self) -> Sandbox:
+        return self

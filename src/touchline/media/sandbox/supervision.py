@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
+from touchline.kernel.errors import DeadlineExceeded
 from touchline.media.child.order import Limits, Order
 from touchline.media.errors import media_error
 from touchline.media.model import Failure
@@ -18,7 +19,7 @@ from .process import ChildProcess
 from .zygote import Zygote
 
 LOOK_AGAIN_S = 1.0
-LEAVING_S = 5.0
+LEAVING_S = 60.0  # a busy machine takes its time; who gives up ends the work on all other videos, too
 
 
 async def supervise(zygote: Zygote, order: Order, source: int, outputs: Outputs, conversation: Conversation) -> Ending:
@@ -35,11 +36,18 @@ async def supervise(zygote: Zygote, order: Order, source: int, outputs: Outputs,
     except TimeoutError as error:
         if not patience.expired():
             raise
-        raise media_error(Failure.LIMIT, f"it takes longer than {order.limits.wall_s:g} s") from error
+        raise _late(order) from error
     finally:
         process.kill()
         eye.cancel()
         await _see_off(process, zygote)
+
+
+def _late(order: Order) -> DeadlineExceeded:
+    """No verdict on the video: what it needs is counted in processor time, by the system."""
+    hint = "Try again when the machine is less busy, or let it do less at once (`worker.concurrency`)."
+    why = f"`{order.task}` was not done after {order.limits.wall_s:g} s by the clock"
+    return DeadlineExceeded("the work on a video took too long", why=why, hint=hint)
 
 
 async def _see_off(process: ChildProcess, zygote: Zygote) -> None:

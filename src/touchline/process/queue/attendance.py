@@ -9,22 +9,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from touchline.kernel.errors import LeaseLost
+from touchline.kernel.errors import InvalidInput, LeaseLost
 
 from . import metrics
 from .completions import Completions
-from .handler import Finished, Handler, no_effects, nothing_more
+from .handler import Finished, Handler, no_effects, nothing_more, standing_back_by
 from .lease import Lease
 from .model import Done, Job, JobStatus, JobType
 from .payloads import parse_payload
 from .progress import Progress
-from .rules import failure_of
+from .rules import LONG, Holding, Slot, failure_of
 from .service import Queue
 
 STOPPING = "the worker stops"
@@ -52,16 +52,22 @@ STATUS_AFTER = {
 class Run:
     """A job, its lease and the task that attends to it. Losing the lease interrupts the work."""
 
-    __slots__ = ("lease", "task", "working")
+    __slots__ = ("lease", "slot", "task", "waited_for", "working")
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, slot: Slot = Slot.USUAL) -> None:
         self.lease = Lease(job, self.interrupt)
+        self.slot = slot
+        self.waited_for = job.job_type not in LONG
         self.task: asyncio.Task[None] | None = None
         self.working = True  # it may be interrupted
 
     @property
     def job(self) -> Job:
         return self.lease.job
+
+    @property
+    def holding(self) -> Holding:
+        return Holding(self.job.job_type, self.job.tenant_id, self.slot, self.waited_for)
 
     def interrupt(self) -> None:
         if self.task and self.working:
@@ -75,6 +81,7 @@ class Attendance:
     handlers: Mapping[JobType, Handler[Any]]
     completions: Completions
     retry_delay: timedelta
+    slot_freed: Callable[[], object]
     stopping: bool = field(default=False, init=False)
 
     async def attend(self, run: Run) -> None:
@@ -108,12 +115,19 @@ class Attendance:
 
     async def _work(self, run: Run) -> Finished:
         job, progress = run.job, Progress(lambda percent: self._report(run, percent))
+        if job.unreadable:
+            raise InvalidInput("this job cannot be read", field="payload", why=job.unreadable)
         payload = parse_payload(job.job_type, job.payload)
         try:
-            return await self.handlers[job.job_type].work(job, payload, progress.reached)
+            with standing_back_by(lambda: self._stand_back(run)):
+                return await self.handlers[job.job_type].work(job, payload, progress.reached)
         finally:
             if progress.is_telling:
                 await progress.close()
+
+    def _stand_back(self, run: Run) -> None:
+        run.waited_for = False
+        self.slot_freed()
 
     async def _release(self, run: Run) -> Outcome:
         if run.lease.lost:

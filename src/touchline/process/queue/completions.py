@@ -7,21 +7,25 @@ by whoever waits.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 from touchline.kernel.errors import LeaseLost
+from touchline.platform.retry import passes_by_itself
 
 from .model import Done
 from .service import Queue
 
 MOST = 1000  # in one statement
 
+Waiting = tuple[Done, asyncio.Future[None]]
+
 
 class Completions:
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
-        self._waiting: list[tuple[Done, asyncio.Future[None]]] = []
+        self._waiting: list[Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
 
     @asynccontextmanager
@@ -44,18 +48,32 @@ class Completions:
             try:
                 refused = await self._queue.complete_all([done for done, _ in batch])
             except Exception as error:
-                _answer_all(batch, error)
+                if len(batch) == 1 or passes_by_itself(error):
+                    _answer_all(batch, error)
+                else:  # one of them cannot be written down; which one, and the others, are seen one by one
+                    await self._flush_each(batch)
                 continue
-            for done, answer in batch:
-                if answer.done():
-                    continue
-                if refused and done.job.id in refused:
-                    answer.set_exception(LeaseLost(f"attempt {done.job.attempt} no longer holds job {done.job.id}"))
-                else:
-                    answer.set_result(None)
+            _answer(batch, refused)
+
+    async def _flush_each(self, batch: Sequence[Waiting]) -> None:
+        for waiting in batch:
+            try:
+                _answer([waiting], await self._queue.complete_all([waiting[0]]))
+            except Exception as error:
+                _answer_all([waiting], error)
 
 
-def _answer_all(batch: list[tuple[Done, asyncio.Future[None]]], error: Exception) -> None:
+def _answer(batch: Sequence[Waiting], refused: Collection[UUID]) -> None:
+    for done, answer in batch:
+        if answer.done():
+            continue
+        if refused and done.job.id in refused:
+            answer.set_exception(LeaseLost(f"attempt {done.job.attempt} no longer holds job {done.job.id}"))
+        else:
+            answer.set_result(None)
+
+
+def _answer_all(batch: Sequence[Waiting], error: Exception) -> None:
     for _, answer in batch:
         if not answer.done():
             answer.set_exception(error)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -14,6 +16,25 @@ from .service import Effects
 
 Tell = Callable[[int], None]
 """Takes the percentage that is done. Cheap: call it as often as you like."""
+
+_stand_back: ContextVar[Callable[[], None]] = ContextVar("stand_back", default=lambda: None)
+
+
+def nobody_waits() -> None:
+    """Called by a job in the middle of its work: what people wait for is done, and the rest may go on behind what
+    others wait for. Its worker then has a slot for another."""
+    _stand_back.get()()
+
+
+@contextmanager
+def standing_back_by(stand_back: Callable[[], None]) -> Generator[None]:
+    """For the worker: what happens when the job says so, in whichever of its tasks."""
+    token = _stand_back.set(stand_back)
+    try:
+        yield
+    finally:
+        _stand_back.reset(token)
+
 
 PayloadT_contra = TypeVar("PayloadT_contra", bound=JobPayload, contravariant=True)
 

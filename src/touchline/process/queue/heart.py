@@ -76,12 +76,14 @@ class Heart:
         except Exception as error:  # nobody answered: they stay ours until their time is over
             logger.warning("heartbeat failed", extra={"jobs": len(held), "reason": str(error)})
             end = time.monotonic() - queue.lease.total_seconds()
-            refused = [lease for lease in held if lease.renewed_at <= end]
+            for lease in held:
+                if lease.renewed_at <= end:
+                    main.call_soon_threadsafe(lease.lose)
         else:
             # One that we lost and got again is held twice: what is still ours is the later attempt.
             latest = {lease.job.id: lease for lease in sorted(held, key=lambda lease: lease.job.attempt)}
             refused = [lease for lease in held if lease.job.id not in kept or latest[lease.job.id] is not lease]
             for lease in held:
                 lease.renewed_at = asked  # from before the request: the database counts from a moment that is later
-        for lease in refused:
-            main.call_soon_threadsafe(lease.lose)
+            for lease in refused:
+                main.call_soon_threadsafe(lease.refuse)

@@ -24,13 +24,13 @@ logger = logging.getLogger(__name__)
 
 
 class Lease:
-    __slots__ = ("_closed", "_on_lost", "job", "lost", "renewed_at")
+    __slots__ = ("_closed", "_ending", "_on_lost", "job", "lost", "renewed_at")
 
     def __init__(self, job: Job, on_lost: Callable[[], object]) -> None:
         self.job = job
         self.lost = False
         self.renewed_at = time.monotonic()
-        self._closed = False
+        self._closed = self._ending = False
         self._on_lost = on_lost
 
     def close(self) -> None:
@@ -44,8 +44,15 @@ class Lease:
             logger.warning("lease lost", extra={"job_id": str(self.job.id), "attempt": self.job.attempt})
             self._on_lost()
 
+    def refuse(self) -> None:
+        """A heartbeat found it with nobody or with another. While an end is being written down that says nothing: it
+        may have seen that end, whose answer is still on its way and decides."""
+        if not self._ending:
+            self.lose()
+
     async def insist(self, act: Callable[[], Awaitable[Answer]], retry_delay: timedelta) -> Answer:
-        """Tries again while parts are away, as long as the lease lasts."""
+        """Writes down how the job ended. Tries again while parts are away, as long as the lease lasts."""
+        self._ending = True
         failures = 0
         while not self.lost:
             try:

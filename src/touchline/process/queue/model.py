@@ -5,7 +5,7 @@ Invariant: (job, attempt) is one claim; what it writes is refused once another c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -67,6 +67,7 @@ class Job:
     started_at: datetime | None
     finished_at: datetime | None
     revision: int
+    unreadable: str | None = None  # why what stands in its row is no job: it has no payload then
 
 
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -100, 100
@@ -87,6 +88,17 @@ class Done:
 
     job: Job
     result: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """Workers that are known to have ended, and jobs that could not be taken from them."""
+
+    workers: Collection[str] = ()
+    passed_over: Collection[UUID] = ()
+
+
+NOBODY = Dead()
 
 
 @dataclass(frozen=True, slots=True)

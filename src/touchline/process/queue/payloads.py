@@ -27,7 +27,15 @@ def _checked_key(text: str) -> str:
         raise ValueError(str(error)) from error
 
 
+def _checked_text(text: str) -> str:
+    """As the database takes it."""
+    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError("it holds a zero or half of a character")
+    return text
+
+
 Key = Annotated[str, AfterValidator(_checked_key)]
+Text = Annotated[str, AfterValidator(_checked_text), Field(max_length=100)]
 Milliseconds = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -70,7 +78,7 @@ class SamplePayload(OriginalPayload):
 class OcrPayload(JobPayload):
     job_type: ClassVar[JobType] = JobType.OCR
     frame_paths: tuple[Key, ...]
-    languages: Annotated[tuple[str, ...], Field(min_length=1)] = ("eng",)
+    languages: Annotated[tuple[Text, ...], Field(min_length=1)] = ("eng",)
     min_confidence: Share = 0.6
 
 

@@ -11,13 +11,13 @@ from datetime import datetime
 from typing import LiteralString
 from uuid import UUID
 
-from psycopg.rows import class_row, kwargs_row
+from psycopg.rows import class_row
 
 from touchline.platform.postgres.database import Database, Transaction
 
 from . import metrics
 from .model import Job, JobStatus, JobType
-from .store import COLUMNS, job
+from .store import COLUMNS, read_jobs
 
 MOST_JOBS = 100  # of one video: the newest
 MOST_COUNTED = 20_000
@@ -90,10 +90,8 @@ class QueueState:
 async def jobs_of_videos(transaction: Transaction, video_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[Job]]:
     """By video, oldest first; one statement however many videos."""
     found: dict[UUID, list[Job]] = defaultdict(list)
-    async with transaction.connection.cursor(row_factory=kwargs_row(job)) as cursor:
-        await cursor.execute(OF_VIDEOS, {"videos": list(video_ids), "most": MOST_JOBS})
-        for each in await cursor.fetchall():
-            found[each.video_id].append(each)
+    for each in await read_jobs(transaction.connection, OF_VIDEOS, {"videos": list(video_ids), "most": MOST_JOBS}):
+        found[each.video_id].append(each)
     return found
 
 

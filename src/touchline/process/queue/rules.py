@@ -3,11 +3,13 @@ next. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 import psycopg
 
-from touchline.kernel import TouchlineError
+from touchline.kernel import TenantId, TouchlineError
 from touchline.kernel.errors import Forbidden, InvalidInput, LimitExceeded, Misconfigured, NotFound, Unauthenticated
 
 from .model import Failure, JobType
@@ -17,6 +19,7 @@ STEP_PERCENT = 5
 SHORTEST_S, LONGEST_S = 0.5, 2.0  # each telling is an event that everybody hears
 ALL_PERCENT = 100
 LONG = frozenset({JobType.SAMPLE, JobType.OCR})  # they take long, and a video plays without them
+SHORT = frozenset({JobType.CLIP_GENERATE, JobType.SEGMENT_INDEX})  # seconds, whatever the length of the video
 
 # A bad payload, a missing or unusable original, a refused access, a broken constraint: no retry would help. Whatever
 # is not listed may pass, a defect of ours included: it ends in the dead letters after the last retry.
@@ -25,7 +28,9 @@ FINAL = (InvalidInput, NotFound, Forbidden, Unauthenticated, LimitExceeded, Misc
 
 def failure_of(error: BaseException) -> Failure:
     retryable = not isinstance(error, FINAL) or (isinstance(error, TouchlineError) and error.retryable)
-    message = str(error).replace("\x00", "").strip() or type(error).__name__
+    # As the database takes it: without zeros, and without halves of characters.
+    text = str(error).replace("\x00", "").encode("utf-8", "replace").decode()
+    message = text.strip() or type(error).__name__
     return Failure(type(error).__name__, message[:LONGEST_MESSAGE], retryable)
 
 
@@ -42,14 +47,70 @@ def remaining_s(percent: int | None, elapsed_s: float) -> float | None:
     return elapsed_s * (ALL_PERCENT - min(percent, ALL_PERCENT)) / percent
 
 
-def next_claim(
-    types: Sequence[JobType], held: Collection[JobType], most: int, concurrency: int
-) -> tuple[Sequence[JobType], int]:
-    """What to ask for, and how many. One hand stays free of what takes long, so that a new video soon plays; unless
-    there is only one, or the worker does nothing else."""
-    if concurrency == 1 or LONG.isdisjoint(types) or LONG.issuperset(types):
-        return types, most
-    room = concurrency - 1 - sum(kind in LONG for kind in held)
-    if room <= 0:
-        return [kind for kind in types if kind not in LONG], most
-    return types, min(most, room)
+class Slot(Enum):
+    """Which of a worker's slots a job has. The two beside the usual ones are one each."""
+
+    USUAL = auto()
+    SHORT = auto()  # for what is done in seconds
+    GUEST = auto()  # for a tenant that has nothing here
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A job in hand."""
+
+    job_type: JobType
+    tenant_id: TenantId
+    slot: Slot
+    waited_for: bool  # somebody waits for it to play; reading, and what comes after a video plays, stands back
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One claim: of these types, at most so many, of any tenant or of any but some."""
+
+    slot: Slot
+    types: Sequence[JobType]
+    most: int
+    passed_over: frozenset[TenantId] = frozenset()
+
+
+def next_asks(types: Sequence[JobType], held: Collection[Holding], concurrency: int) -> Sequence[Ask]:
+    """What to ask for next, until one of them is granted.
+
+    What people wait for finds a slot although reading has all of them; as many jobs again may then be in hand, and no
+    more. One tenant takes the last slot only if no other waits. When all are taken, one short job is let in, and one of
+    a tenant that has nothing here: they wait for nobody's long ones.
+    """
+    usual = [each for each in held if each.slot is Slot.USUAL]
+    asks = list(_usual(types, usual, concurrency))
+    others = {each.tenant_id for each in usual}
+    if asks and len(usual) >= concurrency - 1 > 0 and len(others) == 1:
+        asks.insert(0, replace(asks[0], most=1, passed_over=frozenset(others)))
+    if not asks:
+        taken = {each.slot for each in held}
+        short = [kind for kind in types if kind in SHORT]
+        if short and len(short) < len(types) and Slot.SHORT not in taken:
+            asks.append(Ask(Slot.SHORT, short, 1))
+        if Slot.GUEST not in taken:
+            asks.append(Ask(Slot.GUEST, types, 1, frozenset(each.tenant_id for each in held)))
+    return asks
+
+
+def _usual(types: Sequence[JobType], usual: Collection[Holding], concurrency: int) -> Iterator[Ask]:
+    at_once = (concurrency + 1) // 2  # the next claim goes on while these are done and written down
+    if LONG.issuperset(types):
+        free = concurrency - len(usual)
+    else:
+        free = min(concurrency - sum(each.waited_for for each in usual), 2 * concurrency - len(usual))
+    if free <= 0:
+        return
+    if LONG.isdisjoint(types) or LONG.issuperset(types):
+        yield Ask(Slot.USUAL, types, min(free, at_once))
+        return
+    reading = sum(each.job_type in LONG for each in usual)
+    room = min(max(concurrency - 1, 1) - reading, concurrency - len(usual))
+    if room > 0:
+        yield Ask(Slot.USUAL, types, min(free, room, at_once))
+    else:
+        yield Ask(Slot.USUAL, [kind for kind in types if kind not in LONG], min(free, at_once))

@@ -5,7 +5,7 @@ Invariant: a job's own writes are fenced by its attempt: whoever lost the lease 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -14,15 +14,16 @@ from uuid import UUID
 
 from touchline.contracts.events.clips import ClipFailed
 from touchline.contracts.events.videos import JobChanged, VideoFailed, VideoProgressed, VideoRetried
-from touchline.kernel import uuid7
+from touchline.kernel import TenantId, uuid7
 from touchline.kernel.clock import Clock, SystemClock
-from touchline.kernel.errors import LeaseLost
+from touchline.kernel.errors import Defect, LeaseLost
 from touchline.kernel.ids import ArtifactHash, artifact_hash
 from touchline.kernel.trace import current_trace, tracing
 from touchline.platform.postgres.database import Database, Transaction
+from touchline.platform.retry import passes_by_itself
 from touchline.process.videos.store import VideoStore
 
-from .model import NO_TENANT, Done, Failure, Job, JobStatus, JobType, Order
+from .model import NO_TENANT, NOBODY, Dead, Done, Failure, Job, JobStatus, JobType, Order
 from .payloads import JobPayload
 from .store import JobStore
 
@@ -138,6 +139,14 @@ def subject(job: Job) -> ArtifactHash | None:
         return None
 
 
+class NotReclaimed(Defect):
+    """Nothing was changed; the next one is not to wait for this one."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(f"job {job.id} cannot be taken back")
+        self.job = job
+
+
 @dataclass(frozen=True, slots=True)
 class Queue:
     """The queue as one worker sees it."""
@@ -157,20 +166,30 @@ class Queue:
         async with self.database.nobody() as connection:
             return await JobStore(connection).claim(self.worker, types, most, self.lease, thorough=thorough)
 
+    async def claim_from_others(self, types: Sequence[JobType], passed_over: Collection[TenantId]) -> Sequence[Job]:
+        """One job of a tenant that is none of these, if any waits."""
+        async with self.database.nobody() as connection:
+            return await JobStore(connection).claim_from_others(self.worker, types, passed_over, self.lease)
+
     async def held(self) -> Sequence[Job]:
         """What this worker holds by the book: a claim whose answer was lost counts."""
         async with self.database.nobody() as connection:
             return await JobStore(connection).held(self.worker)
 
-    async def reclaim(self) -> Job | None:
-        """Takes one job from whoever let its lease run out; None when there is none."""
+    async def reclaim(self, dead: Dead = NOBODY) -> Job | None:
+        """Takes one job from whoever let its lease run out or is dead; None when there is none."""
         async with self.database.transaction(NO_TENANT) as transaction:
-            jobs = await JobStore(transaction.connection).reclaim(self.worker, 1)
+            jobs = await JobStore(transaction.connection).reclaim(self.worker, 1, dead)
             if not jobs:
                 return None
-            await transaction.enter_tenant(jobs[0].tenant_id)
-            with tracing(jobs[0].trace):
-                await settle_failures(transaction, jobs)
+            try:
+                await transaction.enter_tenant(jobs[0].tenant_id)
+                with tracing(jobs[0].trace):
+                    await settle_failures(transaction, jobs)
+            except Exception as error:
+                if passes_by_itself(error):
+                    raise
+                raise NotReclaimed(jobs[0]) from error
             return jobs[0]
 
     async def heartbeats(self, held: Sequence[Job]) -> frozenset[UUID]:

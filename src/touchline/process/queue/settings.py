@@ -22,7 +22,9 @@ class WorkerSettings(Section):
     """The port on which health and metrics answer; 0 takes the one that `touchline up` chose, if any."""
 
     concurrency: int = Field(default=2, ge=1, le=1000)
-    """How many jobs one worker process does at the same time."""
+    """How many jobs that somebody waits for one worker process does at the same time. Reading, and what is made of a
+    video that plays already, goes on behind them, at most as many again. One short job, and one of a tenant that has
+    none here, are let in beside them."""
 
     niceness: int = Field(default=10, ge=0, le=19)
     """How far the work on videos stands back while other processes of the machine want the processor: 0 not at all, 19

@@ -8,20 +8,23 @@ Invariant: a change answers the job as it is afterwards, or None: it was refused
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime, timedelta
-from typing import Any, LiteralString
+from datetime import UTC, datetime, timedelta
+from typing import Any, LiteralString, TypeVar
 from uuid import UUID
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor, DataError
+from psycopg.abc import Buffer
+from psycopg.adapt import Transformer
 from psycopg.rows import args_row
+from psycopg.types.datetime import TimestamptzBinaryLoader, TimestamptzLoader
 from psycopg.types.json import Jsonb
 from pydantic_core import from_json, to_json
 
 from touchline.kernel import TenantId
 
-from .model import Done, Failure, Job, JobError, JobStatus, JobType, Order
+from .model import NOBODY, Dead, Done, Failure, Job, JobError, JobStatus, JobType, Order
 from .payloads import JobPayload
 
 COLUMNS: LiteralString = """tenant_id, id, video_id, job_type, status,
@@ -39,8 +42,15 @@ ENQUEUE_ALL: LiteralString = f"SELECT {COLUMNS} FROM process.enqueue_all(%(jobs)
 CLAIM: LiteralString = f"""
 SELECT {COLUMNS} FROM process.claim(%(worker)s, %(types)s::process.job_type[], %(most)s, %(lease)s, %(thorough)s)
 """
+CLAIM_FROM_OTHERS: LiteralString = f"""
+SELECT {COLUMNS}
+  FROM process.claim_from_others(%(worker)s, %(types)s::process.job_type[], %(passed_over)s::uuid[], %(lease)s)
+"""
 HELD: LiteralString = f"SELECT {COLUMNS} FROM process.held(%(worker)s)"
-RECLAIM: LiteralString = f"SELECT {COLUMNS} FROM process.reclaim(%(worker)s, %(most)s)"
+RECLAIM: LiteralString = f"""
+SELECT {COLUMNS}
+  FROM process.reclaim(%(worker)s, %(most)s, %(dead)s::text[], %(types)s::text[], %(passed_over)s::uuid[])
+"""
 HEARTBEATS: LiteralString = """
 SELECT * FROM process.heartbeats(%(worker)s, %(tenants)s::uuid[], %(ids)s::uuid[], %(attempts)s::integer[], %(lease)s)
 """
@@ -63,6 +73,8 @@ SELECT {COLUMNS} FROM process.jobs WHERE tenant_id = (SELECT platform.current_te
 """
 
 
+MOST_SHOWN = 200  # characters of what cannot be read
+
 # An enum of the database comes as text, or as bytes where rows come in binary.
 _TYPES = {form: each for each in JobType for form in (each.value, each.value.encode())}
 _STATUSES = {form: each for each in JobStatus for form in (each.value, each.value.encode())}
@@ -71,6 +83,49 @@ _STATUSES = {form: each for each in JobStatus for form in (each.value, each.valu
 def job(**columns: Any) -> Job:
     """A row as a value."""
     return _job(*columns.values())
+
+
+async def read_jobs(
+    connection: AsyncConnection[Any], query: LiteralString, values: Mapping[str, Any], *, binary: bool = False
+) -> Sequence[Job]:
+    """Of a statement that selects `COLUMNS`. Whatever stands in one of the rows, the others are read."""
+    async with connection.cursor(row_factory=args_row(_job), binary=binary) as cursor:
+        await cursor.execute(query, values)
+        try:
+            return await cursor.fetchall()
+        except DataError:  # a time that Python has no date for; the statement is done and is not asked again
+            return _read_drawn_near(cursor)
+
+
+class _NearestTime(TimestamptzLoader):
+    def load(self, data: Buffer) -> datetime:
+        try:
+            return super().load(data)
+        except DataError:
+            return _EARLIEST if bytes(data).startswith(b"-") or bytes(data).endswith(b"BC") else _LATEST
+
+
+class _NearestBinaryTime(TimestamptzBinaryLoader):
+    def load(self, data: Buffer) -> datetime:
+        try:
+            return super().load(data)
+        except DataError:
+            return _EARLIEST if bytes(data)[0] & 0x80 else _LATEST
+
+
+_EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+Row = TypeVar("Row")
+
+
+def _read_drawn_near(cursor: AsyncCursor[Row]) -> Sequence[Row]:
+    """With the nearest date that there is. Costs more, so only where it must be."""
+    result = cursor.pgresult
+    assert result is not None  # noqa: S101 - something was fetched of it
+    cursor.adapters.register_loader("timestamptz", _NearestTime)
+    cursor.adapters.register_loader("timestamptz", _NearestBinaryTime)
+    transformer = Transformer(cursor)
+    transformer.set_pgresult(result)
+    return transformer.load_rows(0, result.ntuples, cursor.row_factory(cursor))
 
 
 def _job(  # noqa: PLR0913, PLR0917  the columns in their order, which is that of the fields
@@ -83,13 +138,26 @@ def _job(  # noqa: PLR0913, PLR0917  the columns in their order, which is that o
     error: str | None,
     *rest: Any,
 ) -> Job:
-    failure = _error(error) if error else None
-    return Job(tenant_id, job_id, video_id, _TYPES[job_type], _STATUSES[status], from_json(payload), failure, *rest)
+    document, failure, problem = dict[str, Any](), None, None
+    try:
+        failure = _error(error) if error else None
+        document = from_json(payload)
+    except (ValueError, KeyError, TypeError, AttributeError) as trouble:
+        problem = _problem(payload, error, trouble)
+    return Job(
+        tenant_id, job_id, video_id, _TYPES[job_type], _STATUSES[status], document, failure, *rest, unreadable=problem
+    )
 
 
 def _error(document: str) -> JobError:
     error = from_json(document)
     return JobError(**error | {"timestamp": datetime.fromisoformat(error["timestamp"])})
+
+
+def _problem(payload: str, error: str | None, trouble: Exception) -> str:
+    """What stands there may be of any size."""
+    what = f"its payload, {payload[:MOST_SHOWN]}" + (f", stands beside {error[:MOST_SHOWN]}" if error else "")
+    return f"{what}: {type(trouble).__name__}: {str(trouble)[:MOST_SHOWN]}"
 
 
 class JobStore:
@@ -117,12 +185,20 @@ class JobStore:
     ) -> Sequence[Job]:
         return await self._all(CLAIM, worker=worker, types=list(types), most=most, lease=lease, thorough=thorough)
 
+    async def claim_from_others(
+        self, worker: str, types: Sequence[JobType], passed_over: Collection[TenantId], lease: timedelta
+    ) -> Sequence[Job]:
+        values = {"types": list(types), "passed_over": list(passed_over), "lease": lease}
+        return await self._all(CLAIM_FROM_OTHERS, worker=worker, **values)
+
     async def held(self, worker: str) -> Sequence[Job]:
         return await self._all(HELD, worker=worker)
 
-    async def reclaim(self, worker: str, most: int) -> Sequence[Job]:
-        """Jobs whose lease was over: queued again, or failed for good."""
-        return await self._all(RECLAIM, worker=worker, most=most)
+    async def reclaim(self, worker: str, most: int, dead: Dead = NOBODY) -> Sequence[Job]:
+        """Jobs whose lease was over, or whose worker is dead: queued again, or failed for good. Of the types that this
+        version knows: a newer one's are for its own workers."""
+        values = {"dead": list(dead.workers), "types": list(JobType), "passed_over": list(dead.passed_over)}
+        return await self._all(RECLAIM, worker=worker, most=most, **values)
 
     async def heartbeats(self, worker: str, held: Sequence[Job], lease: timedelta) -> frozenset[UUID]:
         """Those that are still the worker's."""
@@ -169,12 +245,10 @@ class JobStore:
         return await self._one(FIND, id=job_id)
 
     async def _one(self, query: LiteralString, **values: Any) -> Job | None:
-        async with self._connection.cursor(row_factory=args_row(_job)) as cursor:
-            return await (await cursor.execute(query, values)).fetchone()
+        return next(iter(await read_jobs(self._connection, query, values)), None)
 
     async def _all(self, query: LiteralString, **values: Any) -> Sequence[Job]:
-        async with self._connection.cursor(row_factory=args_row(_job), binary=True) as cursor:
-            return await (await cursor.execute(query, values)).fetchall()
+        return await read_jobs(self._connection, query, values, binary=True)
 
     async def _ids(self, query: LiteralString, **values: Any) -> frozenset[UUID]:
         rows = await (await self._connection.execute(query, values)).fetchall()

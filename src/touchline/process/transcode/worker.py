@@ -21,7 +21,7 @@ from touchline.platform.postgres.database import Transaction
 from touchline.platform.scratch import Scratch
 from touchline.platform.together import together
 from touchline.process.originals import fetch_original
-from touchline.process.queue.handler import Finished, Tell
+from touchline.process.queue.handler import Finished, Tell, nobody_waits
 from touchline.process.queue.model import Job
 from touchline.process.queue.payloads import SamplePayload, TranscodePayload
 from touchline.process.queue.service import enqueue
@@ -73,6 +73,7 @@ class Transcoder:
     async def _publish(self, job: Job, original: Path, storing: Storing) -> None:
         await self._store_poster(job, original, storing.folder.parent / "poster")
         await self.publisher.publish(job, storing.attempt, storing.folder, await storing.masters.get())
+        nobody_waits()
 
     async def _store_poster(self, job: Job, original: Path, folder: Path) -> None:
         poster = await make_poster(self.sandbox, original, folder)
@@ -82,7 +83,9 @@ class Transcoder:
     async def _store_storyboard(self, job: Job, original: Path, folder: Path, tell: Tell) -> str | None:
         """None where none can be made: the video plays without it."""
         try:
-            board = await make_storyboard(self.sandbox, original, folder, _within(Stage.STORYBOARD, tell))
+            board = await make_storyboard(
+                self.sandbox.in_background(), original, folder, _within(Stage.STORYBOARD, tell)
+            )
         except (InvalidMedia, MediaLimitExceeded) as error:
             logger.warning("no storyboard", extra={"video_id": str(job.video_id), "reason": str(error)})
             return None

@@ -15,12 +15,12 @@ from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
-from psycopg.rows import class_row, kwargs_row, scalar_row
+from psycopg.rows import class_row, scalar_row
 
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.process.queue.model import Job, JobStatus, JobType
 from touchline.process.queue.queries import Transition
-from touchline.process.queue.store import COLUMNS, job
+from touchline.process.queue.store import COLUMNS, read_jobs
 
 MOST_COUNTED = 10_000
 _COUNTED: LiteralString = "LIMIT 10000"
@@ -143,8 +143,7 @@ async def jobs_of_all(
 async def job_of_any(database: Database, job_id: UUID) -> tuple[Job, Sequence[Transition]] | None:
     """For operators: with its history."""
     async with database.system("show a job and its history") as transaction:
-        async with transaction.connection.cursor(row_factory=kwargs_row(job)) as cursor:
-            found = await (await cursor.execute(OF_ANY, {"id": job_id})).fetchone()
+        found = next(iter(await read_jobs(transaction.connection, OF_ANY, {"id": job_id})), None)
         async with transaction.connection.cursor(row_factory=class_row(Transition)) as cursor:
             values = {"id": job_id, "tenant": found and found.tenant_id}
             steps = await (await cursor.execute(HISTORY_OF_ANY, values)).fetchall()
@@ -167,5 +166,4 @@ async def _read(
     transaction: Transaction, listing: LiteralString, window: JobWindow, values: dict[str, Any]
 ) -> Sequence[Job]:
     bounds = {"after": window.after, "before": window.before, "size": window.size + 1}
-    async with transaction.connection.cursor(row_factory=kwargs_row(job)) as cursor:
-        return await (await cursor.execute(listing, values | bounds)).fetchall()
+    return await read_jobs(transaction.connection, listing, values | bounds)
