@@ -8,7 +8,7 @@ import pytest
 from numpy.random import default_rng
 
 from touchline.media.vision.areas import Pixels, covered
-from touchline.media.vision.gate import find_candidates, find_strokes
+from touchline.media.vision.gate import find_candidates, find_edges
 from touchline.world.scenes.canvas import Colour, crowd, gradient, plain, shaded, text_size, uneven, write
 from touchline.world.scenes.overlays import any_bug, any_caption, put_bug, put_caption
 
@@ -34,7 +34,7 @@ def letters_found(picture: Pixels, place: tuple[int, int, int, int]) -> float:
     """The share of the letters that candidates cover."""
     from touchline.media.vision.areas import Area
 
-    areas = [candidate.area for candidate in find_candidates(find_strokes(grey(picture)))]
+    areas = [candidate.area for candidate in find_candidates(find_edges(grey(picture)))]
     return covered(Area(*place), areas)
 
 
@@ -69,7 +69,7 @@ def test_every_broadcast_overlay_has_a_clear_candidate(seed: int) -> None:
     picture = crowd(random, (1280, 720), int(random.integers(3, 14)))
     put_bug(picture, any_bug(random, (1280, 720)))
     put_caption(picture, any_caption(random, (1280, 720)))
-    clear = [each.area for each in find_candidates(find_strokes(grey(picture))) if each.is_clear]
+    clear = [each.area for each in find_candidates(find_edges(grey(picture))) if each.is_clear]
     assert any(area.y < 130 for area in clear), "the score"
     assert any(area.y > 500 for area in clear), "the caption"
 
@@ -85,7 +85,7 @@ def test_every_broadcast_overlay_has_a_clear_candidate(seed: int) -> None:
     ],
 )
 def test_nothing_where_nothing_is(picture: Pixels) -> None:
-    assert [each for each in find_candidates(find_strokes(grey(picture))) if each.is_clear] == []
+    assert [each for each in find_candidates(find_edges(grey(picture))) if each.is_clear] == []
 
 
 def test_what_is_known_is_left_out_and_its_neighbour_is_not() -> None:
@@ -93,13 +93,13 @@ def test_what_is_known_is_left_out_and_its_neighbour_is_not() -> None:
 
     picture = plain(SIZE, (20, 20, 20))
     known = Area(*write(picture, "67:42", (60, 60), 30, (255, 255, 255)))
-    strokes = find_strokes(grey(picture))
+    strokes = find_edges(grey(picture))
     assert find_candidates(strokes, [known]) == []
     write(picture, "EXTRA TIME", (known.x + known.width + 40, 60), 30, (255, 255, 255))
-    [beside] = find_candidates(find_strokes(grey(picture)), [known])
+    [beside] = find_candidates(find_edges(grey(picture)), [known])
     assert beside.area.x > known.x + known.width
 
 
 @pytest.mark.parametrize("size", [(8, 8), (9, 400), (400, 9), (31, 33)])
 def test_any_size_is_looked_at(size: tuple[int, int]) -> None:
-    assert find_candidates(find_strokes(np.zeros((size[1], size[0]), np.uint8))) == []
+    assert find_candidates(find_edges(np.zeros((size[1], size[0]), np.uint8))) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import Any, TypeAlias
 
 import cv2
@@ -56,12 +57,12 @@ def covered(area: Area, by: Iterable[Area]) -> float:
     return sum(area.shared(other) for other in by) / max(1, area.pixels)
 
 
-def merged(areas: Iterable[Area]) -> list[Area]:
-    """Those that touch become one, as long as that does not cost much more than looking at each."""
+def merged(areas: Iterable[Area], most_pixels: float = inf) -> list[Area]:
+    """Those that touch become one, unless that costs much more than looking at each, or too much at once."""
     waiting, done = list(areas), list[Area]()
     while waiting:
         area = waiting.pop()
-        partner = next((other for other in waiting if _belongs(area, other)), None)
+        partner = next((other for other in waiting if _belongs(area, other, most_pixels)), None)
         if partner is None:
             done.append(area)
         else:
@@ -70,5 +71,8 @@ def merged(areas: Iterable[Area]) -> list[Area]:
     return done
 
 
-def _belongs(area: Area, other: Area) -> bool:
-    return area.shared(other) > 0 or area.joined(other).pixels < 1.2 * (area.pixels + other.pixels)
+def _belongs(area: Area, other: Area, most_pixels: float) -> bool:
+    together = area.joined(other).pixels
+    if together > most_pixels:
+        return area.shared(other) >= 0.8 * min(area.pixels, other.pixels)
+    return area.shared(other) > 0 or together < 1.2 * (area.pixels + other.pixels)

@@ -1,80 +1,197 @@
-"""Which candidates are worth the detector's time. Pure: it decides from two pictures and what is known.
+"""Which places of a picture are worth the detector's time, told by how long their strokes have stood there.
 
-Clear letters in a new place are looked at once. What could be a player waits until it has stood still for a picture,
-and letters that move with the camera until they rest; those get a look now and then all the same.
+Letters that are laid over a picture stand still: their edges stay on the same pixels while what is filmed moves on. So
+a place waits until its edges have stood, and edges that the detector saw and found no letters in need no second look.
+Letters that move with the camera get a look now and then. Looks that find nothing are paid from an allowance that grows
+with the time of the video: a forest costs no more than that, and a page full of text costs what it needs.
+Invariant: what waits is not lost: `since_ms` tells when its strokes began.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import IntEnum
 
-from .areas import Area, Pixels, covered
-from .gate import Candidate
-from .sameness import same
+import cv2
+import numpy as np
 
-KNOWN = 0.6  # of a candidate, in a place that is known already
+from .areas import Area, Pixels
+from .gate import STEP, Candidate, Edges, find_candidates, find_edges, over
+
+STOOD_MS = 200  # that strokes must have stood
+COARSE_STEP_MS = 500  # between pictures: what is clear is looked at at once, for it may be gone in the next one
 MOVING_EVERY_MS = 5_000
+RESTING = 0.5  # of a candidate's strokes
 SAME_PLACE = 0.6  # of their union
 REACH = 0.5  # of the picture's width: how far letters may move between two pictures
+WEAK = STEP // 2  # an edge that was strong once goes on with this: a codec lets it flicker
+CUT = 0.7  # of the edges are new: another scene
+CROWDED = 0.5  # of a place: so many edges that had their look tell nothing any more
+MOST_AGE = 250  # pictures
+STAYED_MS = 300  # longer than most of what moves rests
+TOGETHER = 2  # pictures within which all edges of a new scene begin
+YOUNGER = 0.15  # of a line's strokes may be younger than the line: a codec lets them flicker
+PIXELS_A_SECOND, MOST_PIXELS = 60_000, 250_000  # that the detector may look at for nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One picture of a stream, and where letters could be in it that are not known yet."""
+class Rank(IntEnum):
+    """What strokes are likely to be; the likeliest letters first."""
 
-    picture: Pixels
-    grey: Pixels
-    at_ms: int
-    candidates: Sequence[Candidate]
+    LAID_OVER = 0
+    SCENERY = 1  # it is there since the scene began
+    BRIEF = 2  # it has stood for a moment only
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A place that looked like letters and had none."""
+class Allowance:
+    """What looks may still cost that find nothing, in pixels. Only one that costs more than there ever is overdraws."""
 
-    area: Area
-    seen: Pixels
+    def __init__(self) -> None:
+        self.pixels = float(MOST_PIXELS)
+        self._at_ms: int | None = None
 
+    def allows(self, cost: float, left: float, rank: Rank) -> bool:
+        """With so much left of it. Half is kept for what is likely."""
+        return cost <= (left if rank is Rank.LAID_OVER else left - MOST_PIXELS / 2) or left >= MOST_PIXELS
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Places that need no look, letters that were on the move in the last picture, and when those last had a look."""
+    def grow(self, at_ms: int) -> None:
+        passed_ms = max(0, at_ms - self._at_ms) if self._at_ms is not None else 0
+        self.pixels = min(MOST_PIXELS, self.pixels + passed_ms * PIXELS_A_SECOND / 1000)
+        self._at_ms = at_ms
 
-    rejected: Sequence[Rejected]
-    moving: Sequence[Area]
-    moving_looked_at_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    candidates: Sequence[Candidate]
-    moving: Sequence[Area]  # letters on the move, whether they get a look or not
-    looks_at_moving: bool
+    def take(self, pixels: float) -> None:
+        self.pixels -= pixels
 
 
-def worth_a_look(look: Look, last: Look | None, known: Known) -> Chosen:
-    chosen, moving = list[Candidate](), list[Area]()
-    looks_at_moving = look.at_ms - known.moving_looked_at_ms >= MOVING_EVERY_MS
-    for candidate in look.candidates:
-        if _is_rejected(candidate, look, known):
-            continue
-        if (
-            last is None
-            or same(candidate.area.of(last.grey), candidate.area.of(look.grey))
-            or (candidate.is_clear and not moves(candidate.area, known.moving, REACH * look.grey.shape[1]))
-        ):
-            chosen.append(candidate)
-        elif candidate.is_clear:
-            moving.append(candidate.area)
-            if looks_at_moving:
+@dataclass(slots=True)
+class _Layer:
+    """The edges of a stream at one scale: for how many pictures each has stood, and which had their look in vain."""
+
+    ages: Pixels
+    rising: Pixels
+    falling: Pixels
+    vain_rising: Pixels
+    vain_falling: Pixels
+
+    @classmethod
+    def of(cls, edges: Edges) -> _Layer:
+        return cls(*(np.zeros(edges.grey.shape, np.uint8) for _ in range(5)))
+
+    def see(self, edges: Edges) -> bool:
+        """Whether another scene began."""
+        rising, falling, strong = over(edges.rising, WEAK), over(edges.falling, WEAK), over(edges.across, STEP)
+        older = np.minimum(self.ages, MOST_AGE - 1) + np.uint8(1)
+        self.ages = np.maximum(older & (rising & self.rising | falling & self.falling), strong & np.uint8(1))
+        alive = over(self.ages, 0)
+        self.rising, self.falling = rising & alive, falling & alive
+        is_cut = cv2.countNonZero(over(self.ages, 1)) < (1 - CUT) * cv2.countNonZero(strong)
+        if is_cut:
+            self.vain_rising[:], self.vain_falling[:] = 0, 0
+        return is_cut
+
+    def stood(self, pictures: int) -> Pixels:
+        """The edges that have stood for so many pictures and had no look yet."""
+        vain = self.rising & self.vain_rising | self.falling & self.vain_falling
+        return over(self.ages, pictures - 1) & ~vain
+
+    def forget(self, place: Area, letters: Sequence[Area]) -> None:
+        """No look at these edges any more, but for those of letters."""
+        for vain, now in ((self.vain_rising, self.rising), (self.vain_falling, self.falling)):
+            inside, fresh = place.of(vain), place.of(now)
+            crowded = cv2.countNonZero(inside) > CROWDED * inside.size
+            inside[:] = fresh if crowded else inside | fresh
+            for area in letters:
+                area.of(vain)[:] = 0
+
+
+@dataclass(slots=True)
+class Attention:
+    """Of one stream of pictures that have one size."""
+
+    edges: list[Edges] = field(default_factory=list[Edges])
+    _layers: list[_Layer] = field(default_factory=list[_Layer])
+    _times: deque[int] = field(default_factory=lambda: deque[int](maxlen=MOST_AGE))
+    _moving: list[Area] = field(default_factory=list[Area])
+    _moving_looked_at_ms: int = 0
+    _step_ms: int = COARSE_STEP_MS
+    _needed: int = 1
+    _scene: int = 0  # pictures since it began
+
+    def see(self, grey: Pixels, at_ms: int) -> None:
+        """A picture that is shown twice stands for itself: it has rested."""
+        self.edges = find_edges(grey)
+        self._layers = self._layers or [_Layer.of(each) for each in self.edges]
+        repeats = bool(self._times) and at_ms == self._times[-1]
+        if self._times and not repeats:
+            self._step_ms = at_ms - self._times[-1]
+        self._times.append(at_ms)
+        self._needed = 2 if repeats else self._pictures_to_stand(at_ms)
+        is_cut, *_ = [layer.see(edges) for layer, edges in zip(self._layers, self.edges, strict=True)]
+        self._scene = 1 if is_cut else self._scene + 1
+
+    def choose(self, known: Sequence[Area]) -> list[Candidate]:
+        """`known`: lines that are followed already."""
+        at_ms, is_first = self._times[-1], len(self._times) == 1
+        looks_at_moving = at_ms - self._moving_looked_at_ms >= MOVING_EVERY_MS
+        if not (is_first or looks_at_moving or self._step_ms >= COARSE_STEP_MS):
+            self._moving = []
+            return find_candidates(self.edges, known, [layer.stood(self._needed) for layer in self._layers])
+        chosen, moving = list[Candidate](), list[Area]()
+        for candidate in find_candidates(self.edges, known, [layer.stood(1) for layer in self._layers]):
+            if self._rests(candidate.area) or (candidate.is_clear and not self._moves(candidate.area)):
                 chosen.append(candidate)
-    return Chosen(chosen, moving, looks_at_moving and bool(moving))
+            elif candidate.is_clear:
+                moving.append(candidate.area)
+                if looks_at_moving:
+                    chosen.append(candidate)
+        if looks_at_moving:
+            self._moving_looked_at_ms = at_ms
+        self._moving = moving
+        return chosen
 
+    def moved(self, area: Area) -> None:
+        """Letters that were there and are gone may be somewhere else now."""
+        self._moving.append(area)
 
-def _is_rejected(candidate: Candidate, look: Look, known: Known) -> bool:
-    near = (place for place in known.rejected if covered(candidate.area, [place.area]) >= KNOWN)
-    return any(same(place.seen, place.area.of(look.grey)) for place in near)
+    def forget(self, place: Area, letters: Sequence[Area]) -> None:
+        """There was a look at it, and there are no other letters than these."""
+        for layer, edges in zip(self._layers, self.edges, strict=True):
+            small = place.scaled(1 / edges.scale).within(edges.grey)
+            if small.pixels:
+                layer.forget(small, [area.scaled(1 / edges.scale) for area in letters])
+
+    def since_ms(self, area: Area) -> int:
+        """When the strokes of a line began to stand there."""
+        ages = area.of(self._layers[0].ages)
+        strokes = np.sort(ages[ages > 0])
+        if not strokes.size:
+            return self._times[-1]
+        return self._times[-min(len(self._times), int(strokes[int(YOUNGER * strokes.size)]))]
+
+    def rank(self, area: Area) -> Rank:
+        """Letters that are laid over a picture come in the middle of a scene, and stay."""
+        age = self.age(area)
+        if not age or self._times[-1] - self._times[-age] < STAYED_MS:
+            return Rank.BRIEF
+        return Rank.SCENERY if abs(age - self._scene) <= TOGETHER else Rank.LAID_OVER
+
+    def age(self, area: Area) -> int:
+        """For how many pictures its strokes have stood."""
+        ages = area.of(self._layers[0].ages)
+        strokes = ages[ages >= min(self._needed, len(self._times))]
+        return min(len(self._times), int(np.median(strokes))) if strokes.size else 0
+
+    def _pictures_to_stand(self, at_ms: int) -> int:
+        enough = (number for number, time in enumerate(reversed(self._times), 1) if at_ms - time >= STOOD_MS)
+        return max(2, next(enough, len(self._times) + 1))
+
+    def _rests(self, area: Area) -> bool:
+        strokes = area.of(self._layers[0].ages)
+        return cv2.countNonZero(over(strokes, self._needed - 1)) >= RESTING * max(1, cv2.countNonZero(strokes))
+
+    def _moves(self, area: Area) -> bool:
+        return moves(area, self._moving, REACH * self.edges[0].grey.shape[1])
 
 
 def moves(area: Area, moving: Sequence[Area], reach: float) -> bool:

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from .areas import Pixels, scaled_to
-from .gate import find_candidates, find_strokes
+from .gate import find_candidates, find_edges
 
 WIDTH = 320
 MIDDLE = 0.14  # of each side is left out
@@ -160,7 +160,7 @@ def _letters(whole: Pixels) -> dict[str, float]:
     """A score in an upper corner, a caption below, or letters all over; of the whole picture, large enough to read."""
     grey = scaled_to(cv2.cvtColor(whole, cv2.COLOR_BGR2GRAY), LETTER_WIDTH)
     height = grey.shape[0]
-    clear = [found.area for found in find_candidates(find_strokes(grey)) if found.is_clear]
+    clear = [found.area for found in find_candidates(find_edges(grey)) if found.is_clear]
     above = [area for area in clear if area.y + area.height / 2 < height / 3]
     below = [area for area in clear if area.y > height / 2]
     return {

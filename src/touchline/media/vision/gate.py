@@ -30,53 +30,82 @@ FAINT_RUNS = 2
 COARSE = 3  # large letters are small ones, seen from afar
 CLEAR_ROWS = 5  # that follow each other
 LEAST_FILL = 0.3  # of the box around it; slanted lines fill less
+LEAST_EDGES = int(STROKES * WINDOW[0] * WINDOW[1]) // 4  # fewer pixels fill no window, also not in a corner
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     area: Area
     is_clear: bool  # several letters in a row; otherwise it could be one, or a player
+    is_large: bool = False  # seen from afar only
 
 
 @dataclass(frozen=True, slots=True)
-class Strokes:
-    """The upright edges of a picture, and where they are as dense as in letters; once as it is, once from afar."""
+class Edges:
+    """The upright edges of a grey picture, by the side that is brighter. `scale`: how much smaller it was made."""
 
-    edges: Pixels
-    dense: Pixels
-    far_edges: Pixels | None
-    far_dense: Pixels | None
+    grey: Pixels
+    rising: Pixels
+    falling: Pixels
+    across: Pixels
+    scale: int = 1
 
-    def share(self, area: Area) -> float:
-        """How much of it looks like letters."""
-        inside = area.of(self.dense)
-        return float(inside.mean()) if inside.size else 0.0
+    @classmethod
+    def of(cls, sharp: Pixels, scale: int = 1) -> Edges:
+        grey = cv2.GaussianBlur(sharp, (3, 3), 0)
+        rising, falling = _wide(cv2.subtract(grey[:, 2:], grey[:, :-2])), _wide(cv2.subtract(grey[:, :-2], grey[:, 2:]))
+        return cls(grey, rising, falling, cv2.max(rising, falling), scale)
+
+    def cut(self, area: Area) -> Edges:
+        return Edges(area.of(self.grey), area.of(self.rising), area.of(self.falling), area.of(self.across), self.scale)
 
 
-def find_strokes(grey: Pixels) -> Strokes:
+def find_edges(grey: Pixels) -> list[Edges]:
+    """Of the picture as it is, and from afar, where it is large enough for that."""
     height, width = grey.shape
     if min(height, width) < 8 * COARSE:
-        return Strokes(*_strokes(grey), None, None)
+        return [Edges.of(grey)]
     small = cv2.resize(grey, (width // COARSE, height // COARSE), interpolation=cv2.INTER_AREA)
-    return Strokes(*_strokes(grey), *_strokes(small, FAR_GROUND))
+    return [Edges.of(grey), Edges.of(small, COARSE)]
 
 
-def find_candidates(strokes: Strokes, known: Sequence[Area] = ()) -> list[Candidate]:
-    """What is left beside the regions that are known."""
-    near = _candidates(strokes.edges, strokes.dense, [area.grown(*SMEAR) for area in known])
-    if strokes.far_edges is None or strokes.far_dense is None:
-        return near
-    far_known = [area.scaled(1 / COARSE).grown(*SMEAR) for area in known]
-    far = _candidates(strokes.far_edges, strokes.far_dense, far_known)
-    found = [Candidate(each.area.scaled(COARSE), each.is_clear) for each in far if each.is_clear]
-    return [*near, *(each for each in found if covered(each.area, [other.area for other in near]) < 0.5)]
+def share_of_strokes(edges: Edges, area: Area) -> float:
+    """How much of it looks like letters."""
+    around = area.grown(*WINDOW).within(edges.grey)
+    part = edges.cut(around)
+    inside = area.within(edges.grey).moved(-around.x, -around.y).of(_dense(part, over(part.across, STEP)))
+    return float(inside.mean()) if inside.size else 0.0
 
 
-def _candidates(edges: Pixels, dense: Pixels, known: Sequence[Area]) -> list[Candidate]:
-    left = dense.copy()
+def find_candidates(
+    seen: Sequence[Edges], known: Sequence[Area] = (), masks: Sequence[Pixels] | None = None
+) -> list[Candidate]:
+    """What is left beside the regions that are known. Each mask says which edges of its picture count."""
+    found: list[Candidate] = []
+    for number, edges in enumerate(seen):
+        strong = over(edges.across, STEP)
+        counted = strong if masks is None else cv2.bitwise_and(strong, masks[number])
+        near = [area.scaled(1 / edges.scale).grown(*SMEAR) for area in known]
+        new = _candidates(edges, counted, near) if cv2.countNonZero(counted) >= LEAST_EDGES else []
+        if edges.scale > 1:
+            large = (Candidate(each.area.scaled(edges.scale), True, True) for each in new if each.is_clear)
+            new = [each for each in large if covered(each.area, [other.area for other in found]) < 0.5]
+        found += new
+    return found
+
+
+def over(levels: Pixels, limit: int) -> Pixels:
+    """255 where it is more than that."""
+    return cv2.threshold(levels, limit, 255, cv2.THRESH_BINARY)[1]
+
+
+def _candidates(edges: Edges, counted: Pixels, known: Sequence[Area]) -> list[Candidate]:
+    left = _dense(edges, counted)
     for area in known:
         area.of(left)[:] = 0
-    strokes = cv2.bitwise_and(_over(edges, STEP), left)
+    strokes = cv2.bitwise_and(counted, left)
+    if not cv2.countNonZero(strokes):
+        return []
     starts = strokes.copy()
     starts[:, 1:] = strokes[:, 1:] > strokes[:, :-1]
     many = cv2.boxFilter(starts, -1, (NEIGHBOURS, 1), normalize=False, borderType=cv2.BORDER_CONSTANT)
@@ -105,21 +134,20 @@ def _boxes(mask: Pixels) -> Iterator[tuple[Area, float]]:
             yield area, 4 * box[4] / area.pixels
 
 
-def _strokes(sharp: Pixels, ground: float = GROUND) -> tuple[Pixels, Pixels]:
-    grey = cv2.GaussianBlur(sharp, (3, 3), 0)
-    across = cv2.copyMakeBorder(cv2.absdiff(grey[:, 2:], grey[:, :-2]), 0, 0, 1, 1, cv2.BORDER_REPLICATE)
+def _dense(edges: Edges, counted: Pixels) -> Pixels:
+    """Where the edges that count are as dense as in letters."""
+    grey, across = edges.grey, edges.across
     down = cv2.copyMakeBorder(cv2.absdiff(grey[2:], grey[:-2]), 1, 1, 0, 0, cv2.BORDER_REPLICATE)
-    on_plain = cv2.bitwise_and(_many(_over(across, STEP), STROKES), _many(_under(cv2.max(across, down), PLAIN), ground))
-    outshining = cv2.bitwise_and(_many(_over(across, SHARP), STROKES), _many(_over(grey, BRIGHT), GROUND / 2))
-    return across, cv2.bitwise_or(on_plain, outshining)
+    plain = cv2.threshold(cv2.max(across, down), PLAIN - 1, 255, cv2.THRESH_BINARY_INV)[1]
+    ground = GROUND if edges.scale == 1 else FAR_GROUND
+    on_plain = cv2.bitwise_and(_many(counted, STROKES), _many(plain, ground))
+    sharp = cv2.bitwise_and(over(across, SHARP), counted)
+    outshining = cv2.bitwise_and(_many(sharp, STROKES), _many(over(grey, BRIGHT), GROUND / 2))
+    return cv2.bitwise_or(on_plain, outshining)
 
 
-def _over(levels: Pixels, limit: int) -> Pixels:
-    return cv2.threshold(levels, limit, 255, cv2.THRESH_BINARY)[1]
-
-
-def _under(levels: Pixels, limit: int) -> Pixels:
-    return cv2.threshold(levels, limit - 1, 255, cv2.THRESH_BINARY_INV)[1]
+def _wide(levels: Pixels) -> Pixels:
+    return cv2.copyMakeBorder(levels, 0, 0, 1, 1, cv2.BORDER_REPLICATE)
 
 
 def _many(mask: Pixels, share: float) -> Pixels:

@@ -14,9 +14,9 @@ from math import ceil
 import cv2
 
 from .areas import Area, Pixels, covered, merged
-from .attention import KNOWN, SAME_PLACE, Known, Look, Rejected, overlap, worth_a_look
-from .finding import SIDE, find_lines
-from .gate import Strokes, find_candidates, find_strokes
+from .attention import SAME_PLACE, Allowance, Attention, overlap
+from .finding import SIDE, Place, find_lines
+from .gate import Candidate, share_of_strokes
 from .memory import Memory, Words
 from .readers import Reader
 from .sameness import differences, same
@@ -24,10 +24,21 @@ from .sameness import differences, same
 LONGEST_SIDE = 1920  # pictures are not read larger than this
 LEAST_CONFIDENCE = 0.5
 ALONE = 0.95  # for one letter: a player's legs look like an A
-WHOLE = 0.4  # of the picture: looking at all of it costs no more
+KNOWN = 0.6  # of a line that was found, in a place that is known already
 STILL_THERE = 0.5  # of a region that has not rested yet
-MOST_REJECTED = 64
 LEAST_ROWS = 8  # fewer have no letters
+MOST_CANDIDATES = 64  # in one picture; others wait
+SIDE_AIR, AIR = 16, 10  # that the detector needs around letters, at least
+AT_ONCE = 150_000  # pixels for the detector in one place, unless letters need more
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One picture of a stream."""
+
+    picture: Pixels
+    grey: Pixels
+    at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +55,16 @@ class Region:
 
 
 class Stream:
-    def __init__(self, reader: Reader, memory: Memory) -> None:
+    """`is_single`: no other pictures follow, so that this one is looked at as a whole."""
+
+    def __init__(self, reader: Reader, memory: Memory, *, is_single: bool = False) -> None:
         self._reader = reader
         self._memory = memory
+        self._is_single = is_single
         self._regions: list[Region] = []
-        self._rejected: list[Rejected] = []
+        self._attention = Attention()
+        self._allowance = Allowance()
         self._last: Look | None = None
-        self._moving: list[Area] = []
-        self._moving_looked_at_ms = 0
 
     def read(self, picture: Pixels, at_ms: int, upper: float = 1.0) -> list[Region]:
         """`upper`: the share of the picture, from its top, that is looked at. A line that is cut there is none."""
@@ -59,27 +72,28 @@ class Stream:
         shown = cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else picture
         grey = cv2.cvtColor(shown[: max(LEAST_ROWS, ceil(upper * len(shown)))], cv2.COLOR_BGR2GRAY)
         if self._last is not None and self._last.grey.shape != grey.shape:
-            self._regions, self._rejected, self._moving, self._last = [], [], [], None
-        self._regions = self._followed(shown, grey, at_ms)
+            self._regions, self._attention, self._last = [], Attention(), None
+        self._attention.see(grey, at_ms)
+        self._allowance.grow(at_ms)
+        self._regions = self._followed(Look(shown, grey, at_ms))
         return [replace(region, area=region.area.scaled(1 / scale)) for region in self._regions]
 
-    def _followed(self, picture: Pixels, grey: Pixels, at_ms: int) -> list[Region]:
-        strokes = find_strokes(grey)
-        kept, changed, shifted = self._compared(grey, strokes)
-        known = [region.area for region in (*kept, *changed, *shifted)]
-        look = Look(picture, grey, at_ms, find_candidates(strokes, known))
-        places = self._places(look, shifted)
-        sure = [region.area for region in (*kept, *changed)]
-        found = [line for place in places for line in find_lines(self._reader, picture, grey, place, sure)]
-        found = [line for line in found if len(grey) == len(picture) or line.y + line.height < len(grey) - SIDE]
-        lines = [region.area for region in changed] + [line for line in found if covered(line, sure) < KNOWN]
-        kept = [region for region in kept if not _outgrown(region.area, lines)]
-        fresh = self._read(look, _distinct(lines))
-        self._reject(look, places, fresh)
+    def _followed(self, look: Look) -> list[Region]:
+        kept, changed, shifted = self._compared(look.grey)
+        fresh = self._read(look, [region.area for region in changed])
+        looked_at = [Place(_around(region.area)) for region in shifted]  # at any price: there are letters
+        waiting = self._places(look, [region.area for region in (*kept, *changed, *shifted)])
+        while looked_at := looked_at or self._affordable(look, waiting):
+            waiting = [place for place in waiting if place not in looked_at]
+            lines = self._found(look, looked_at, [region.area for region in (*kept, *fresh)])
+            kept = [region for region in kept if not _outgrown(region.area, lines)]
+            new = self._read(look, lines)
+            self._learn(look, looked_at, new)
+            looked_at, fresh = [], [*fresh, *new]
         self._last = look
         return [*kept, *fresh]
 
-    def _compared(self, grey: Pixels, strokes: Strokes) -> tuple[list[Region], list[Region], list[Region]]:
+    def _compared(self, grey: Pixels) -> tuple[list[Region], list[Region], list[Region]]:
         """The regions that are the same, those whose letters changed, and those whose edge did."""
         kept, changed, shifted = list[Region](), list[Region](), list[Region]()
         for region in self._regions:
@@ -87,23 +101,62 @@ class Stream:
             where = differences(region.seen, now)
             if not where.any():
                 kept.append(replace(region, rested=True))
-            elif region.rested or strokes.share(region.area) > STILL_THERE:
+            elif region.rested or share_of_strokes(self._attention.edges[0], region.area) > STILL_THERE:
                 (shifted if _at_edge(where, region) else changed).append(region)
             else:
-                self._moving.append(region.area)
+                self._attention.moved(region.area)
         return kept, changed, shifted
 
-    def _places(self, look: Look, shifted: Sequence[Region]) -> list[Area]:
-        chosen = worth_a_look(look, self._last, Known(self._rejected, self._moving, self._moving_looked_at_ms))
-        self._moving = list(chosen.moving)
-        if chosen.looks_at_moving:
-            self._moving_looked_at_ms = look.at_ms
-        areas = [_around(candidate.area) for candidate in chosen.candidates]
-        areas += [_around(region.area) for region in shifted]
-        places = [place.within(look.grey) for place in merged(areas)]
-        whole = Area(0, 0, look.grey.shape[1], look.grey.shape[0])
-        worthwhile = 0 if self._last is None else WHOLE * whole.pixels  # the first picture is looked at carefully
-        return [whole] if sum(place.pixels for place in places) > worthwhile else places
+    def _places(self, look: Look, known: Sequence[Area]) -> list[Place]:
+        """In the order in which they get their look: the likeliest first, of those clear letters, then what has waited
+        for longest."""
+        if not self._allowance.pixels > 0:
+            return []
+        candidates = self._attention.choose(known)
+        if self._is_single:
+            return [Place(Area(0, 0, look.grey.shape[1], look.grey.shape[0]))] if candidates else []
+        candidates = sorted(candidates, key=lambda each: (not each.is_clear, each.area.pixels))[:MOST_CANDIDATES]
+        clear = [each.area for each in candidates if each.is_clear]
+
+        def turn(place: Place) -> tuple[int, bool, int, float]:
+            is_clear = any(place.area.shared(each) for each in clear)
+            rank, age = self._attention.rank(place.area), self._attention.age(place.area)
+            return rank, not is_clear, -age, self._cost(look, place)
+
+        return sorted((place for is_far in (False, True) for place in self._merged(look, candidates, is_far)), key=turn)
+
+    def _merged(self, look: Look, candidates: Sequence[Candidate], is_far: bool) -> list[Place]:
+        areas = [_around(each.area) for each in candidates if each.is_large is is_far]
+        most_pixels = AT_ONCE / Place(Area(0, 0, 1, 1), is_far).scale(self._reader, look.picture) ** 2
+        return [Place(area.within(look.grey), is_far) for area in merged(areas, most_pixels)]
+
+    def _cost(self, look: Look, place: Place) -> float:
+        return place.cost(self._reader, look.picture)
+
+    def _affordable(self, look: Look, places: Sequence[Place]) -> list[Place]:
+        """Those whose turn it is. Nobody goes before one that waits for a larger allowance: small ones never end."""
+        chosen, left = list[Place](), self._allowance.pixels
+        for place in places:
+            cost = self._cost(look, place)
+            if not self._allowance.allows(cost, left, self._attention.rank(place.area)):
+                break
+            chosen.append(place)
+            left -= cost
+        return chosen
+
+    def _found(self, look: Look, places: Sequence[Place], sure: Sequence[Area]) -> list[Area]:
+        found = [line for place in places for line in find_lines(self._reader, look.picture, look.grey, place, sure)]
+        rows, cut = len(look.grey), len(look.grey) < len(look.picture)
+        found = [line for line in found if not cut or line.y + line.height < rows - SIDE]
+        return _distinct([line for line in found if covered(line, sure) < KNOWN])
+
+    def _learn(self, look: Look, places: Sequence[Place], found: Sequence[Region]) -> None:
+        """Looks that found letters cost nothing, and what stands beside letters gets another one."""
+        letters = [region.area.grown(4 * region.area.height, region.area.height) for region in found]
+        for place in places:
+            if not any(place.area.shared(region.area) for region in found):
+                self._allowance.take(self._cost(look, place))
+            self._attention.forget(place.area.grown(-SIDE_AIR, -AIR), letters)
 
     def _read(self, look: Look, lines: Sequence[Area]) -> list[Region]:
         greys = [_beside(line).of(look.grey) for line in lines]
@@ -118,21 +171,18 @@ class Stream:
         return [self._region(look, line, grey, one) for line, grey, one in found if one and _is_text(one)]
 
     def _region(self, look: Look, area: Area, grey: Pixels, words: Words) -> Region:
-        """Since when: what says the same in the same place as before did not begin now."""
-        for old in self._regions:
-            if old.words.text == words.text and overlap(old.area, area) >= SAME_PLACE:
+        """Since when: what says the same in the same place as before did not begin now; what says something else began
+        with the first picture that shows exactly that."""
+        there = [old for old in self._regions if overlap(old.area, area) >= SAME_PLACE]
+        for old in there:
+            if old.words.text == words.text:
                 return Region(area, words, old.since_ms, grey.copy(), rested=old.rested)
-        stood = self._last is not None and same(_beside(area).of(self._last.grey), grey)
-        since = self._last.at_ms if stood and self._last else look.at_ms
-        return Region(area, words, since, grey.copy(), rested=stood)
-
-    def _reject(self, look: Look, places: Sequence[Area], found: Sequence[Region]) -> None:
-        without = [place for place in places if not any(place.shared(region.area) for region in found)]
-        # What is without words inside of a place that has some is remembered too.
-        quiet = [each.area for each in look.candidates if any(place.shared(each.area) for place in places)]
-        quiet = [area for area in quiet if not any(area.shared(region.area) for region in found)]
-        fresh = [Rejected(area, area.of(look.grey).copy()) for area in (*without, *quiet)]
-        self._rejected = [*fresh, *self._rejected][:MOST_REJECTED]
+        if there:
+            stood = self._last is not None and same(_beside(area).of(self._last.grey), grey)
+            since_ms = self._last.at_ms if stood and self._last else look.at_ms
+        else:
+            since_ms = self._attention.since_ms(area)
+        return Region(area, words, since_ms, grey.copy(), rested=since_ms < look.at_ms)
 
 
 def _beside(area: Area) -> Area:
@@ -141,8 +191,8 @@ def _beside(area: Area) -> Area:
 
 def _around(area: Area) -> Area:
     """A line with the air that the detector needs."""
-    air = min(48, max(16, area.height))
-    return area.grown(air, min(24, max(10, area.height // 2)))
+    air = min(48, max(SIDE_AIR, area.height))
+    return area.grown(air, min(24, max(AIR, area.height // 2)))
 
 
 def _at_edge(where: Pixels, region: Region) -> bool:

@@ -38,7 +38,7 @@ class Work:
 
     def _stream(self, name: str, reader: Reader) -> Stream:
         """Without a name, the picture stands for itself."""
-        stream = self._streams.pop(name, None) or Stream(reader, Memory())
+        stream = self._streams.pop(name, None) or Stream(reader, Memory(), is_single=not name)
         if name:
             self._streams[name] = stream
         while len(self._streams) > MOST_STREAMS:
