@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dayOf, dayPath } from "../../src/matches/address";
+import { dayOf, dayPath, namedPath, wordsOf } from "../../src/matches/address";
 import {
   chosenDay,
   figuresOf,
@@ -22,6 +22,7 @@ import {
   isAddress,
   matchFacts,
   minuteWords,
+  namedWords,
   searchFacts,
   statusWords,
   videoFacts,
@@ -173,4 +174,16 @@ test("a feed that is away is told with its next try", () => {
   expect(failureWords(failed)).toMatch(/^Next try at \d\d:\d\d:08\. Reason: connection refused\.$/);
   const refused = { why: "HTTP 401", hint: "Check `feed.key`.", nextTryAt: null };
   expect(failureWords(refused)).toBe("Reason: HTTP 401. Check `feed.key`.");
+});
+
+test("what matches are searched for stands in the address", () => {
+  expect(wordsOf("q=+Atl%C3%A9tico+saka+")).toBe("Atlético saka");
+  expect(wordsOf("day=2026-11-15")).toBe("");
+  expect(wordsOf(namedPath("real & co").split("?")[1] ?? "")).toBe("real & co");
+  expect(namedPath("  ")).toBe("/matches");
+  expect([namedWords(0, "x"), namedWords(1, "x"), namedWords(2, "x")]).toEqual([
+    "No match for “x”",
+    "1 match for “x”",
+    "2 matches for “x”",
+  ]);
 });
