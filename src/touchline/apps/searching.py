@@ -20,7 +20,7 @@ query ($query: String!, $sort: SearchSort!, $first: Int!, $after: String) {
     ... on ValidationError { field }
     ... on SearchPage {
       edges { node {
-        segmentId videoId artifactHash text fragments { text matched }
+        segmentId videoId artifactHash where text fragments { text matched }
         box { x y width height frameWidth frameHeight }
         startMs endMs confidence language videoCreatedAt vod { title playbackId }
       } }
@@ -62,6 +62,7 @@ def _hit(node: dict[str, Any], server: str) -> dict[str, Any]:
         "video_id": node["videoId"],
         "artifact_hash": node["artifactHash"],
         "title": vod and vod["title"],
+        "where": node["where"].lower(),
         "text": node["text"],
         "fragments": node["fragments"],
         "box": node["box"],

@@ -27,6 +27,7 @@ from touchline.platform.retry import retried_forever
 from touchline.platform.scratch import Scratch, open_scratch
 from touchline.process.clips.worker import ClipCutter
 from touchline.process.intake.consumer import Intake
+from touchline.process.labels.consumer import VideoLabels
 from touchline.process.logs.consumer import PipelineLogs
 from touchline.process.ocr.readers import Readers
 from touchline.process.ocr.worker import OcrWorker
@@ -131,17 +132,19 @@ def _chosen(handlers: Handlers, wanted: Sequence[JobType]) -> Handlers:
 def _loops(parts: Parts, settings: Settings) -> list[Loop]:
     database, clock = parts.database, SystemClock()
     archive = Archive(database, parts.objects, settings.events, clock)
-    intake = Consumer(database, PostgresLog(database, parts.wakeups, archive), Intake(), settings.events)
+    log = PostgresLog(database, parts.wakeups, archive)
+    intake = Consumer(database, log, Intake(), settings.events)
+    labels = Consumer(database, log, VideoLabels(), settings.events)
     pointers = Task("write fixed keys", MINUTE, PointerWriter(database, parts.objects).run_pass)
     watch = Task("watch jobs", MINUTE, Watch(database, settings.alerts, clock).run_pass)
     purger = Purger(database, parts.objects, settings.process)
     purge = Task("purge videos", MINUTE, purger.run_pass)
     history = Task("forget the history of jobs", HOUR, purger.forget_history)
     periodic = PeriodicRunner(database, [pointers, watch, purge, history], settings.periodic, process_name())
-    loops: list[Loop] = [intake.run(), periodic.run(), _observe(database)]
+    loops: list[Loop] = [intake.run(), labels.run(), periodic.run(), _observe(database)]
     if settings.process.pipeline_logs:
         logs = PipelineLogs(parts.objects, redact)
-        loops.append(Consumer(database, PostgresLog(database, parts.wakeups, archive), logs, settings.events).run())
+        loops.append(Consumer(database, log, logs, settings.events).run())
     return loops
 
 

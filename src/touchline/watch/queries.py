@@ -19,7 +19,7 @@ from psycopg.rows import class_row, dict_row, scalar_row
 from touchline.platform.postgres.database import Transaction
 
 from .showing.model import Goal, GoalDocument, GoalKey, Match, MatchDay, Video
-from .showing.rules import group_of
+from .showing.rules import group_of, is_named
 
 PLAYED: LiteralString = "('1H', 'HT', '2H', 'ET', 'BT', 'P', 'SUSP', 'INT', 'LIVE')"
 _TENANT: LiteralString = "tenant_id = (SELECT platform.current_tenant())"
@@ -137,6 +137,17 @@ WITH RECURSIVE way AS (
 )
 SELECT artifact_hash FROM way WHERE state = 'kept'
 """
+NAMES: LiteralString = f"""
+-- What each match can be found by, newest first.
+SELECT f.id, concat_ws(' ', f.home_name, f.away_name, f.league_name,
+         (SELECT string_agg(g.player_name, ' ') FROM watch.goals AS g
+           WHERE g.tenant_id = f.tenant_id AND g.fixture_id = f.id AND g.removed_at IS NULL)) AS names
+  FROM watch.fixtures AS f
+ WHERE f.{_TENANT}
+ ORDER BY f.kick_off DESC, f.id DESC
+ LIMIT %(most)s
+"""
+MOST_SEARCHED = 10_000  # matches, the newest
 MOST_DAYS = 60
 MOST_DISCOVERED = 1000
 MOST_OBSERVED = 20_000
@@ -195,6 +206,15 @@ async def matches(transaction: Transaction, ids: Sequence[int]) -> Mapping[int, 
     async with transaction.connection.cursor(row_factory=class_row(Match)) as cursor:
         found = await (await cursor.execute(MATCHES, {"ids": list(ids)})).fetchall()
     return {match.id: match for match in found}
+
+
+async def matches_named(transaction: Transaction, query: str, most: int) -> Sequence[Match]:
+    """Whose teams, competition or scorers have all the words, or words that begin so. Newest first."""
+    async with transaction.connection.cursor() as cursor:
+        rows = await (await cursor.execute(NAMES, {"most": MOST_SEARCHED})).fetchall()
+    ids = [match_id for match_id, names in rows if is_named(query, names)][:most]
+    found = await matches(transaction, ids)
+    return [found[each] for each in ids if each in found]
 
 
 async def goals_of_matches(transaction: Transaction, ids: Sequence[int]) -> Mapping[int, Sequence[Goal]]:

@@ -21,6 +21,8 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.process.clips.store import ClipStore
 from touchline.process.intake.consumer import take
+from touchline.process.labels.rules import GoalShown, labeled, labels, texts
+from touchline.process.labels.store import SubjectStore
 from touchline.process.ocr.model import Chunk, Request, Run
 from touchline.process.ocr.store import ReadingStore
 from touchline.process.purge import service
@@ -69,10 +71,12 @@ class Place:
             await ReadingStore(connection).begin(video_id, Request("by hand", 1, None))
             await ReadingStore(connection).add(video_id, 1, Chunk(0, 100, (Run(0, 0, READ),)))
             await SegmentStore(connection).replace(video_id, index(video_id, [Frame(0, [READ])], 5000))
-            await connection.execute(
-                "INSERT INTO process.video_labels VALUES (platform.current_tenant(), %s, 'team', 'arsenal')",
-                (video_id,),
-            )
+            shown = GoalShown("Arsenal 1-0 Liverpool", 1, "Arsenal", "Liverpool", "B. Saka")
+            subjects = SubjectStore(connection)
+            subject = labeled(await subjects.lock(video_id), shown, 1)
+            await subjects.save(video_id, subject)
+            await subjects.save_texts(video_id, texts(subject))
+            await subjects.save_labels(video_id, labels(subject))
             await ClipStore(connection).add(uuid4(), video_id, job.id)  # one of it
             await ClipStore(connection).add(video_id, video_id, job.id)  # and the one that it is
         for key in (*keys_of(video_id), f"logs/pipeline/{job.id}.json"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import permutations
 from typing import Any
 from uuid import uuid4
 
@@ -10,7 +11,7 @@ import pytest
 
 from touchline.contracts.events import Event, Payload
 from touchline.contracts.events.videos import VideoFailed, VideoPurged, VideoTranscoded
-from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoKept, GoalVideoPinned
+from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoKept, GoalVideoLabeled, GoalVideoPinned
 from touchline.contracts.tenants import Owner
 from touchline.kernel import uuid7
 from touchline.kernel.errors import NotFound
@@ -69,10 +70,18 @@ class Watch:
     async def pinned(self, *, pinned: bool = True) -> None:
         await self.take(GoalVideoPinned(**GOAL, artifact_hash=self.hash, pinned=pinned))
 
-    async def take(self, payload: Payload) -> None:
+    async def labeled(self, title: str, revision: int) -> None:
+        shown = {"home_team": "Arsenal", "away_team": "Liverpool", "player": "B. Saka"}
+        await self.take(GoalVideoLabeled(**GOAL, artifact_hash=self.hash, title=title, **shown), revision)
+
+    async def title(self) -> str | None:
+        async with self.world.environment.database.transaction(self.world.ours) as transaction:
+            return await RegistryStore(transaction).title(ArtifactHash(self.hash))
+
+    async def take(self, payload: Payload, revision: int = 1) -> None:
         now, tenant_id = self.world.clock.now(), self.world.ours.tenant_id
         data = payload.model_dump(mode="json")
-        event = Event(uuid7(now), payload.event_type, 1, tenant_id, payload.key, 1, now, None, data, 1)
+        event = Event(uuid7(now), payload.event_type, 1, tenant_id, payload.key, revision, now, None, data, 1)
         async with self.world.environment.database.transaction(tenant_id) as transaction:
             await self.handler.handle(transaction, [event])
 
@@ -211,6 +220,20 @@ async def test_a_title_from_a_feed_is_made_plain(watch: Watch) -> None:
     async with watch.world.environment.database.transaction(watch.world.ours) as transaction:
         title = await RegistryStore(transaction).title(ArtifactHash(watch.hash))
     assert title == "Goal by " + "Ø" * 247
+
+
+@pytest.mark.parametrize("order", list(permutations(["kept", "old", "new"])))
+async def test_a_goal_that_got_another_scorer_has_another_title(watch: Watch, order: tuple[str, ...]) -> None:
+    acts = {
+        "kept": watch.kept,
+        "old": lambda: watch.labeled("Saka 23'", 1),
+        "new": lambda: watch.labeled("Gómez 23'", 3),
+    }
+    for name in (*order, order[0]):
+        await acts[name]()
+    assert await watch.title() == "Gómez 23'"
+    told = [data["title"] for kind in ("registered", "renamed") for data in await watch.told(f"artifact.{kind}")]
+    assert told[-1] == "Gómez 23'"
 
 
 async def test_a_tenant_without_a_user_is_said(watch: Watch) -> None:

@@ -65,7 +65,18 @@ export type SearchFilters = {
   readonly after?: string | null | undefined;
   readonly before?: string | null | undefined;
   readonly minConfidence?: number | null | undefined;
+  /** One of them. */
+  readonly where?: ReadonlyArray<SearchPlace> | null | undefined;
 };
+
+/** Where a text stands. */
+export type SearchPlace =
+  /** It was read in the video. */
+  | 'PICTURE'
+  /** The title of the video. */
+  | 'TITLE'
+  /** Teams, score and scorer of the goal that the video shows. */
+  | 'MATCH';
 
 export type SearchSort =
   | 'RELEVANCE'
@@ -378,7 +389,7 @@ export type LiveJobsSubscriptionVariables = Exact<{
 
 export type LiveJobsSubscription = { readonly liveJobs: { readonly cursor: string, readonly occurredAt: string, readonly job: { readonly jobId: string, readonly jobType: string, readonly artifactHash: string, readonly status: string, readonly attempt: number, readonly progressPercent: number | null, readonly retryCount: number | null, readonly priority: number | null, readonly errorType: string | null, readonly errorMessage: string | null, readonly revision: number | null } | null, readonly alert: { readonly kind: string } | null } };
 
-export type HitFieldsFragment = { readonly segmentId: string, readonly artifactHash: string, readonly text: string, readonly startMs: number, readonly endMs: number, readonly confidence: number, readonly language: string | null, readonly videoCreatedAt: string, readonly frameUrl: string | null, readonly fragments: ReadonlyArray<{ readonly text: string, readonly matched: boolean }>, readonly box: { readonly x: number, readonly y: number, readonly width: number, readonly height: number, readonly frameWidth: number | null, readonly frameHeight: number | null }, readonly vod: { readonly title: string, readonly playbackId: string } | null };
+export type HitFieldsFragment = { readonly segmentId: string, readonly where: SearchPlace, readonly artifactHash: string, readonly text: string, readonly startMs: number, readonly endMs: number, readonly confidence: number, readonly language: string | null, readonly videoCreatedAt: string, readonly frameUrl: string | null, readonly fragments: ReadonlyArray<{ readonly text: string, readonly matched: boolean }>, readonly box: { readonly x: number, readonly y: number, readonly width: number, readonly height: number, readonly frameWidth: number | null, readonly frameHeight: number | null } | null, readonly vod: { readonly title: string, readonly playbackId: string, readonly posterUrl: string | null } | null };
 
 export type SearchQueryVariables = Exact<{
   query: string;
@@ -390,7 +401,7 @@ export type SearchQueryVariables = Exact<{
 
 
 export type SearchQuery = { readonly search:
-    | { readonly __typename: 'SearchPage', readonly edges: ReadonlyArray<{ readonly node: { readonly segmentId: string, readonly artifactHash: string, readonly text: string, readonly startMs: number, readonly endMs: number, readonly confidence: number, readonly language: string | null, readonly videoCreatedAt: string, readonly frameUrl: string | null, readonly fragments: ReadonlyArray<{ readonly text: string, readonly matched: boolean }>, readonly box: { readonly x: number, readonly y: number, readonly width: number, readonly height: number, readonly frameWidth: number | null, readonly frameHeight: number | null }, readonly vod: { readonly title: string, readonly playbackId: string } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null }, readonly corrections: ReadonlyArray<{ readonly word: string, readonly readAs: ReadonlyArray<string> }> }
+    | { readonly __typename: 'SearchPage', readonly edges: ReadonlyArray<{ readonly node: { readonly segmentId: string, readonly where: SearchPlace, readonly artifactHash: string, readonly text: string, readonly startMs: number, readonly endMs: number, readonly confidence: number, readonly language: string | null, readonly videoCreatedAt: string, readonly frameUrl: string | null, readonly fragments: ReadonlyArray<{ readonly text: string, readonly matched: boolean }>, readonly box: { readonly x: number, readonly y: number, readonly width: number, readonly height: number, readonly frameWidth: number | null, readonly frameHeight: number | null } | null, readonly vod: { readonly title: string, readonly playbackId: string, readonly posterUrl: string | null } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null }, readonly corrections: ReadonlyArray<{ readonly word: string, readonly readAs: ReadonlyArray<string> }> }
     | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'RateLimitError', readonly code: string, readonly message: string, readonly hint: string }
@@ -447,6 +458,14 @@ export type MatchQueryVariables = Exact<{
 
 
 export type MatchQuery = { readonly match: { readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> } | null };
+
+export type SearchMatchesQueryVariables = Exact<{
+  query: string;
+  first: number;
+}>;
+
+
+export type SearchMatchesQuery = { readonly searchMatches: ReadonlyArray<{ readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> }> };
 
 export type LiveMatchesSubscriptionVariables = Exact<{
   after?: string | null | undefined;
@@ -632,6 +651,7 @@ export const JobActsFieldsFragmentDoc = new TypedDocumentString(`
 export const HitFieldsFragmentDoc = new TypedDocumentString(`
     fragment HitFields on SearchHit {
   segmentId
+  where
   artifactHash
   text
   fragments {
@@ -655,6 +675,7 @@ export const HitFieldsFragmentDoc = new TypedDocumentString(`
   vod {
     title
     playbackId
+    posterUrl
   }
 }
     `, {"fragmentName":"HitFields"}) as unknown as TypedDocumentString<HitFieldsFragment, unknown>;
@@ -1505,6 +1526,7 @@ export const SearchDocument = new TypedDocumentString(`
 }
     fragment HitFields on SearchHit {
   segmentId
+  where
   artifactHash
   text
   fragments {
@@ -1528,6 +1550,7 @@ export const SearchDocument = new TypedDocumentString(`
   vod {
     title
     playbackId
+    posterUrl
   }
 }`) as unknown as TypedDocumentString<SearchQuery, SearchQueryVariables>;
 export const SearchSuggestionsDocument = new TypedDocumentString(`
@@ -1786,6 +1809,102 @@ fragment MatchFields on Match {
     ...GoalFields
   }
 }`) as unknown as TypedDocumentString<MatchQuery, MatchQueryVariables>;
+export const SearchMatchesDocument = new TypedDocumentString(`
+    query SearchMatches($query: String!, $first: Int!) {
+  searchMatches(query: $query, first: $first) {
+    ...MatchFields
+  }
+}
+    fragment VideoFields on Vod {
+  artifactHash
+  playbackId
+  title
+  fileName
+  createdAt
+  expiresAt
+  status
+  progressPercent
+  sizeBytes
+  durationMs
+  width
+  height
+  posterUrl
+  errorCode
+  errorMessage
+  revision
+  lifecycleKnown
+}
+fragment GoalFields on Goal {
+  eventId
+  generation
+  teamId
+  teamName
+  playerName
+  isOwnGoal
+  isPenalty
+  minute
+  extraMinute
+  homeScore
+  awayScore
+  state
+  words
+  whySummary
+  isComplete
+  telemetry {
+    attempts
+    found
+    downloaded
+    validated
+    archived
+    firstVideoSeconds
+  }
+  videos {
+    artifactHash
+    rank
+    verified
+    clock
+    popularity
+    sourceUrl
+    durationMs
+    width
+    height
+    vod {
+      ...VideoFields
+    }
+  }
+}
+fragment MatchFields on Match {
+  id
+  stage
+  status
+  elapsed
+  kickOff
+  leagueName
+  home {
+    id
+    name
+    goals
+  }
+  away {
+    id
+    name
+    goals
+  }
+  failure
+  telemetry {
+    goals
+    covered
+    firstVideoP50Seconds
+    firstVideoP95Seconds
+    topFailure {
+      words
+      count
+    }
+  }
+  goals {
+    ...GoalFields
+  }
+}`) as unknown as TypedDocumentString<SearchMatchesQuery, SearchMatchesQueryVariables>;
 export const LiveMatchesDocument = new TypedDocumentString(`
     subscription LiveMatches($after: String) {
   liveMatches(after: $after) {

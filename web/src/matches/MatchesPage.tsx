@@ -1,29 +1,95 @@
 import { useSignal } from "@preact/signals";
 import { PageTitle } from "../app/PageTitle";
+import { navigate } from "../app/router";
 import { useSource } from "../app/useSource";
 import { useWorkspace } from "../app/workspace";
 import { ProblemNotice } from "../design/Notice";
 import { SkeletonRows } from "../design/SkeletonRows";
 import { now } from "../kernel/clock";
-import { dayOf } from "./address";
+import { dayOf, namedPath, wordsOf } from "./address";
 import { DayBar } from "./DayBar";
 import { createDays, type Days } from "./days";
 import { MatchCard } from "./MatchCard";
 import { createMatches } from "./matches";
+import { createNamed } from "./named";
 import styles from "./MatchesPage.module.css";
 import type { Playing } from "./model";
 import { FeedFailure, NoMatches } from "./NoMatches";
 import { chosenDay, figuresOf, groupsOf } from "./rules";
-import { figureWords, todayOf } from "./words";
+import { dateWords, figureWords, namedWords, todayOf } from "./words";
 
 export function MatchesPage({ query }: { readonly query: string }) {
   const { matchFeed } = useWorkspace();
   const days = useSource(matchFeed, (request, ends) => createDays(request, ends), []);
+  const words = wordsOf(query);
   const day = chosenDay(days.days.value, dayOf(query), todayOf(now.value));
   return (
     <>
-      <PageTitle name="Matches" class={styles.title} />
-      {day === null ? <Nothing days={days} /> : <Day key={day} day={day} days={days} />}
+      <div class={styles.head}>
+        <PageTitle name="Matches" class={styles.title} />
+        {day !== null && <Finder words={words} />}
+      </div>
+      {words !== "" ? (
+        <Named key={words} words={words} />
+      ) : day === null ? (
+        <Nothing days={days} />
+      ) : (
+        <Day key={day} day={day} days={days} />
+      )}
+    </>
+  );
+}
+
+/** What is typed counts when it is finished. */
+function Finder({ words }: { readonly words: string }) {
+  return (
+    <form
+      role="search"
+      class={styles.finder}
+      onSubmit={(event) => {
+        event.preventDefault();
+        const field = event.currentTarget.elements.namedItem("q") as HTMLInputElement;
+        navigate(namedPath(field.value));
+      }}
+    >
+      <input
+        key={words}
+        type="search"
+        name="q"
+        defaultValue={words}
+        maxLength={200}
+        placeholder="Team, competition or scorer"
+        aria-label="Find matches by team, competition or scorer"
+        // The cross of the field empties it without a submit.
+        onInput={({ currentTarget }) => {
+          if (currentTarget.value === "" && words !== "") navigate(namedPath(""));
+        }}
+      />
+    </form>
+  );
+}
+
+function Named({ words }: { readonly words: string }) {
+  const { matchFeed } = useWorkspace();
+  const list = useSource(matchFeed, (request, ends) => createNamed(request, words, ends), [words]);
+  const playing = useSignal<Playing | null>(null);
+  const matches = list.matches.value;
+  const loading = list.loading.value;
+  return (
+    <>
+      <p class={styles.figures} role="status">
+        {loading.kind === "idle" ? namedWords(matches.length, words) : "\u00a0"}
+      </p>
+      {matches.length === 0 && loading.kind === "loading" && <SkeletonRows count={2} label="Loading matches" />}
+      {matches.length === 0 && loading.kind === "failed" && (
+        <ProblemNotice problem={loading.problem} onRetry={() => void list.load()} />
+      )}
+      {matches.map((match) => (
+        <section key={match.id} class={styles.group} aria-label={dateWords(match.kickOff)}>
+          <h2 class={styles.heading}>{dateWords(match.kickOff)}</h2>
+          <MatchCard match={match} playing={playing} />
+        </section>
+      ))}
     </>
   );
 }

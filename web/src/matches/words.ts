@@ -110,6 +110,15 @@ export function videoFacts({ width, height, popularity, clock, verified }: GoalV
   return words;
 }
 
+export function dateWords(at: string): string {
+  return date.format(new Date(at));
+}
+
+export function namedWords(count: number, words: string): string {
+  const found = count === 0 ? "No match" : `${count} ${count === 1 ? "match" : "matches"}`;
+  return `${found} for “${words}”`;
+}
+
 export function timeWords(at: string): string {
   return exactTime.format(new Date(at));
 }

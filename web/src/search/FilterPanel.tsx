@@ -1,7 +1,7 @@
 import { withFilter } from "./address";
 import styles from "./FilterPanel.module.css";
 import type { FilterName, Question } from "./model";
-import { CONFIDENCES, ENTITIES, FILTER_LABELS, languageName, LANGUAGES, percentName } from "./words";
+import { CONFIDENCES, ENTITIES, FILTER_LABELS, languageName, LANGUAGES, percentName, PLACES } from "./words";
 
 interface FilterPanelProps {
   readonly question: Question;
@@ -20,6 +20,7 @@ export function FilterPanel({ question, onChange }: FilterPanelProps) {
   });
   return (
     <div class={styles.panel}>
+      <Choice {...field("where")} options={PLACES} />
       <Choice {...field("entity")} options={ENTITIES} />
       <Choice {...field("lang")} options={LANGUAGE_OPTIONS} />
       <Choice {...field("min")} options={CONFIDENCE_OPTIONS} />

@@ -5,17 +5,20 @@ import type { Hit } from "./model";
 import { boxArea, inPercent, pictureSize } from "./picture";
 import { formatMoment } from "./words";
 
-/** The picture in which it was read. The words beside it say the same, so it is decoration to those who listen. */
-export function HitFrame({ hit: { frameUrl, box, startMs } }: { readonly hit: Hit }) {
+const WHOLE = { width: 100, height: 100 };
+
+/** The picture in which it was read, or the poster of its video. The words beside it say the same, so it is decoration to those who listen. */
+export function HitFrame({ hit: { frameUrl, box, startMs, vod } }: { readonly hit: Hit }) {
   const broken = useSignal(false);
-  const area = boxArea(box);
-  const isShown = frameUrl !== null && !broken.value;
+  const area = box && boxArea(box);
+  const address = box === null ? vod.posterUrl : frameUrl;
+  const isShown = address !== null && !broken.value;
   return (
     <div class={styles.place} aria-hidden="true">
       {isShown ? (
-        <div class={styles.picture} style={inPercent(pictureSize(box))}>
+        <div class={styles.picture} style={inPercent(box === null ? WHOLE : pictureSize(box))}>
           <img
-            src={frameUrl}
+            src={address}
             alt=""
             loading="lazy"
             decoding="async"
@@ -28,7 +31,7 @@ export function HitFrame({ hit: { frameUrl, box, startMs } }: { readonly hit: Hi
       ) : (
         <Icon name="film" size={30} />
       )}
-      <span class={styles.moment}>{formatMoment(startMs)}</span>
+      {box !== null && <span class={styles.moment}>{formatMoment(startMs)}</span>}
     </div>
   );
 }

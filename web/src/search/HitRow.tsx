@@ -8,7 +8,7 @@ import { look, Row } from "../design/Row";
 import { HitFrame } from "./HitFrame";
 import styles from "./HitRow.module.css";
 import type { Hit } from "./model";
-import { languageName, percentName, shownFor } from "./words";
+import { foundIn, languageName } from "./words";
 
 interface HitRowProps {
   readonly hit: Hit;
@@ -17,7 +17,7 @@ interface HitRowProps {
   readonly onClip: ((hit: Hit) => void) | null;
 }
 
-/** The whole row plays the video from where the text appears. */
+/** The whole row plays the video from where the text appears; a title plays it from its start. */
 export function HitRow({ hit, selected, onSelect, onClip }: HitRowProps) {
   const row = useRef<HTMLLIElement>(null);
   const factsId = useId();
@@ -34,16 +34,17 @@ export function HitRow({ hit, selected, onSelect, onClip }: HitRowProps) {
           </Link>
         </p>
         <div id={factsId}>
-          <p class={styles.video}>{hit.vod.title}</p>
+          {hit.vod.title !== hit.text && <p class={styles.video}>{hit.vod.title}</p>}
           <p class={look.facts}>
-            <span>{`on screen for ${shownFor(hit.startMs, hit.endMs)}`}</span>
-            <span>{`${percentName(hit.confidence)} sure`}</span>
+            {foundIn(hit).map((fact) => (
+              <span key={fact}>{fact}</span>
+            ))}
             {hit.language !== null && <span>{languageName(hit.language)}</span>}
             <Age since={hit.videoCreatedAt} />
           </p>
         </div>
       </div>
-      {onClip && (
+      {onClip && hit.box !== null && (
         <Button
           icon="scissors"
           class={classes(look.above, styles.clip)}

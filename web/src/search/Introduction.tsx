@@ -4,19 +4,19 @@ import { questionOf, searchPath } from "./address";
 import styles from "./Introduction.module.css";
 
 const EXAMPLES: readonly (readonly [write: string, find: string])[] = [
-  ["saka goal", "both words, anywhere in a text"],
-  ['"full time"', "these words beside each other"],
-  ["goal*", "every word that begins so"],
-  ["goal -women", "without the second word"],
-  ["#coyg", "a hashtag; @name finds a mention"],
-  ["entity:score", "texts with a score"],
+  ["sørensen harrowmere", "both words, in any order"],
+  ['"kingsfold city"', "these words next to each other"],
+  ["harrow*", "every word that starts like this"],
+  ["harrowmere -ashdown", "the first word without the second"],
+  ["player:sørensen", "goals of a player; team: and match: work alike"],
+  ["where:match rovers", "only in match facts; also where:title and where:picture"],
 ];
 
 const KEYS: readonly (readonly [key: string, meaning: string])[] = [
-  ["/", "To the search"],
-  ["↑ / ↓", "From text to text"],
-  ["Enter", "Play from there"],
-  ["C", "Make a clip"],
+  ["/", "Go to search"],
+  ["↑ / ↓", "Next or previous result"],
+  ["Enter", "Play the result"],
+  ["C", "Make a clip of it"],
 ];
 
 /** Before anything was asked: what can be. */
@@ -26,10 +26,10 @@ export function Introduction() {
       <div class={styles.icon}>
         <Icon name="search" size={28} />
       </div>
-      <h2 class={styles.title}>Find the moment by what it shows</h2>
+      <h2 class={styles.title}>Find a video, or the moment in it</h2>
       <p class={styles.text}>
-        Captions, scores, clocks, banners: whatever was read in your videos. Accents, case and letters that look alike
-        make no difference.
+        Search titles, teams and players, and the text on screen: captions, scores, clocks, banners. Case, accents,
+        look-alike letters (O and 0) and a missing space make no difference. These examples find something in the demo.
       </p>
       <dl class={styles.examples}>
         {EXAMPLES.map(([write, find]) => (

@@ -4,8 +4,10 @@
  */
 import type { SearchFilters, SearchQueryVariables } from "../api/generated";
 import { SEARCH_PATH } from "../app/routes";
-import { FILTERS, SORTS, type FilterName, type Filters, type Question, type Sort } from "./model";
+import { FILTERS, SORTS, type FilterName, type Filters, type Question, type Sort, type Where } from "./model";
 
+/** As the address names them. */
+const PLACES: Readonly<Record<string, Where>> = { picture: "PICTURE", title: "TITLE", match: "MATCH" };
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
 export function questionOf(query: string): Question {
@@ -20,6 +22,7 @@ function filtersOf(given: (name: FilterName) => string | null): Filters {
 }
 
 function isPossible(name: FilterName, value: string): boolean {
+  if (name === "where") return value in PLACES;
   if (name === "min") return /^[01](\.\d+)?$/.test(value) && Number(value) <= 1;
   if (name === "after" || name === "before") return DAY.test(value) && !Number.isNaN(dayStart(value).getTime());
   return true;
@@ -59,8 +62,10 @@ const SORT_NAMES = { relevance: "RELEVANCE", recency: "RECENCY", confidence: "CO
 
 /** Days are those of whoever looks: from the start of the one to the end of the other. */
 function askedFilters(filters: Filters): SearchFilters {
-  const { entity, lang, min, after, before, match, team, player } = filters;
+  const { where, entity, lang, min, after, before, match, team, player } = filters;
+  const place = where === undefined ? undefined : PLACES[where];
   return {
+    where: place === undefined ? null : [place],
     entities: listed(entity),
     languages: listed(lang),
     minConfidence: min === undefined ? null : Number(min),

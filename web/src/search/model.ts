@@ -5,7 +5,7 @@ export const SORTS = ["relevance", "recency", "confidence"] as const;
 export type Sort = (typeof SORTS)[number];
 
 /** Named as in the language of search and in the address. */
-export const FILTERS = ["entity", "lang", "min", "after", "before", "match", "team", "player"] as const;
+export const FILTERS = ["where", "entity", "lang", "min", "after", "before", "match", "team", "player"] as const;
 export type FilterName = (typeof FILTERS)[number];
 export type Filters = Readonly<Partial<Record<FilterName, string>>>;
 
@@ -17,6 +17,7 @@ export interface Question {
 
 export type SearchPageAnswer = Extract<SearchQuery["search"], { readonly __typename: "SearchPage" }>;
 export type Correction = SearchPageAnswer["corrections"][number];
-export type Box = HitFieldsFragment["box"];
+export type Box = NonNullable<HitFieldsFragment["box"]>;
+export type Where = HitFieldsFragment["where"];
 /** With its video: one that was deleted a moment ago is no hit any more. */
 export type Hit = HitFieldsFragment & { readonly vod: NonNullable<HitFieldsFragment["vod"]> };

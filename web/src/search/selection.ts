@@ -30,7 +30,7 @@ export function useSearchKeys(
   const selectedLink = () => links()[search.selected.peek() ?? -1];
   const clip = () => {
     const hit = search.hits.peek()[search.selected.peek() ?? -1];
-    if (hit !== undefined) onClip(hit);
+    if (hit !== undefined && hit.box !== null) onClip(hit); // a title has no moment to cut
   };
   const press = (key: SearchKey) => {
     if (key.kind === "box") toField();

@@ -1,12 +1,13 @@
 /** What the page of search says. Pure. */
 import { formatDuration, plural } from "../kernel/format";
-import type { Correction, FilterName } from "./model";
+import type { Correction, FilterName, Hit } from "./model";
 
 const MOST_READ_AS = 4;
 const languages = new Intl.DisplayNames("en", { type: "language", fallback: "code" });
 const inList = new Intl.ListFormat("en", { type: "disjunction" });
 
 export const FILTER_LABELS: Record<FilterName, string> = {
+  where: "Found in",
   entity: "Contains",
   lang: "Language",
   min: "Confidence",
@@ -16,6 +17,12 @@ export const FILTER_LABELS: Record<FilterName, string> = {
   team: "Team",
   player: "Player",
 };
+
+export const PLACES: readonly (readonly [value: string, name: string])[] = [
+  ["picture", "Text on screen"],
+  ["title", "Title"],
+  ["match", "Match facts"],
+];
 
 export const ENTITIES: readonly (readonly [value: string, name: string])[] = [
   ["mention", "A mention (@)"],
@@ -45,19 +52,37 @@ export function percentName(share: string | number): string {
 export function filterText(name: FilterName, value: string): string {
   if (name === "min") return `At least ${percentName(value)} sure`;
   if (name === "lang") return value.split(",").map(languageName).join(" or ");
+  if (name === "where") return `${FILTER_LABELS.where}: ${PLACES.find(([known]) => known === value)?.[1] ?? value}`;
   if (name === "entity") return ENTITIES.find(([known]) => known === value)?.[1] ?? value;
   return `${FILTER_LABELS[name]}: ${value}`;
 }
 
 export function countText(count: number, complete: boolean): string {
   if (count === 0) return complete ? "Nothing was found" : "";
-  return complete ? plural(count, "text") : `${plural(count, "text")} so far`;
+  return complete ? plural(count, "result") : `${plural(count, "result")} so far`;
 }
 
 export function correctionText({ word, readAs }: Correction): string {
   const shown = readAs.slice(0, MOST_READ_AS).map((read) => `“${read}”`);
   const rest = readAs.length > MOST_READ_AS ? ["others like it"] : [];
   return `Nothing had “${word}”; looked for ${inList.format([...shown, ...rest])}.`;
+}
+
+/** Where it was found, and what is known of it there: `on screen for 4.2 s`, `95 % sure`; `in the title`. */
+export function foundIn({
+  where,
+  startMs,
+  endMs,
+  confidence,
+}: Pick<Hit, "where" | "startMs" | "endMs" | "confidence">) {
+  switch (where) {
+    case "TITLE":
+      return ["in the title"];
+    case "MATCH":
+      return ["in the match facts"];
+    case "PICTURE":
+      return [`on screen for ${shownFor(startMs, endMs)}`, `${percentName(confidence)} sure`];
+  }
 }
 
 /** How long a text is to be seen: `0.9 s`, `42 s`, `1:05:00`. */

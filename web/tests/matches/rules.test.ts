@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dayOf, dayPath } from "../../src/matches/address";
+import { dayOf, dayPath, namedPath, wordsOf } from "../../src/matches/address";
 import {
   chosenDay,
   figuresOf,
@@ -23,6 +23,7 @@ import {
   isAddress,
   matchFacts,
   minuteWords,
+  namedWords,
   searchFacts,
   statusWords,
   videoFacts,
@@ -183,4 +184,16 @@ test("a video that is just arriving or going is on its way, whatever is known of
     expect(goalVideoWords(video({ status: null, lifecycleKnown }))).toBe("On its way");
   expect(goalVideoWords(video({ status: "processing", progressPercent: 40 }))).toBe("Processing 40 %");
   expect(goalVideoWords(video({ status: "failed", errorCode: "Cancelled" }))).toBe("Cancelled");
+});
+
+test("what matches are searched for stands in the address", () => {
+  expect(wordsOf("q=+Atl%C3%A9tico+saka+")).toBe("Atlético saka");
+  expect(wordsOf("day=2026-11-15")).toBe("");
+  expect(wordsOf(namedPath("real & co").split("?")[1] ?? "")).toBe("real & co");
+  expect(namedPath("  ")).toBe("/matches");
+  expect([namedWords(0, "x"), namedWords(1, "x"), namedWords(2, "x")]).toEqual([
+    "No match for “x”",
+    "1 match for “x”",
+    "2 matches for “x”",
+  ]);
 });

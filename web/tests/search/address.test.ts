@@ -66,6 +66,7 @@ test("the gateway is asked for whole days of whoever looks", () => {
   const { query, sort, filters } = variablesOf(questionOf(FULL));
   expect([query, sort]).toEqual(['saka "full time"', "RECENCY"]);
   expect(filters).toEqual({
+    where: null,
     entities: ["score"],
     languages: ["eng"],
     minConfidence: 0.8,
@@ -76,4 +77,9 @@ test("the gateway is asked for whole days of whoever looks", () => {
     player: "saka",
   });
   expect(variablesOf(questionOf("q=x&lang=eng,deu")).filters).toMatchObject({ languages: ["eng", "deu"], after: null });
+});
+
+test("where a text stands is chosen by name", () => {
+  expect(variablesOf(questionOf("q=x&where=title")).filters.where).toEqual(["TITLE"]);
+  expect(questionOf("q=x&where=nowhere").filters).toEqual({});
 });

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
+import { hit } from "../support/hits";
 import {
   correctionText,
   countText,
   filterText,
   formatMoment,
+  foundIn,
   languageName,
   percentName,
   shownFor,
@@ -17,8 +19,8 @@ test.each([
 
 test.each([
   [0, true, "Nothing was found"],
-  [1, true, "1 text"],
-  [20, false, "20 texts so far"],
+  [1, true, "1 result"],
+  [20, false, "20 results so far"],
 ])("%i, all of them: %j", (count, complete, text) => expect(countText(count, complete)).toBe(text));
 
 test.each([
@@ -51,3 +53,9 @@ test.each([
   [62_990, "1:02.9"],
   [3_600_000, "1:00:00.0"],
 ])("%i ms is %s", (time, text) => expect(formatMoment(time)).toBe(text));
+
+test.each([
+  [hit("1"), ["on screen for 2.5 s", "97 % sure"]],
+  [hit("1", { where: "TITLE", box: null }), ["in the title"]],
+  [hit("1", { where: "MATCH", box: null }), ["in the match facts"]],
+])("a result says where it was found", (found, words) => expect(foundIn(found)).toEqual(words));

@@ -4,6 +4,7 @@ import type { Hit, SearchPageAnswer } from "../../src/search/model";
 export function hit(segmentId: string, more: Partial<Hit> = {}): Hit {
   return {
     segmentId,
+    where: "PICTURE",
     artifactHash: "a".repeat(32),
     text: "Full time",
     fragments: [{ text: "Full time", matched: true }],
@@ -14,7 +15,7 @@ export function hit(segmentId: string, more: Partial<Hit> = {}): Hit {
     language: "eng",
     videoCreatedAt: "2026-03-01T12:00:00+00:00",
     frameUrl: "/media/token/hash/frames/1/1000.jpg",
-    vod: { title: "The final", playbackId: "abcdefgh01234567" },
+    vod: { title: "The final", playbackId: "abcdefgh01234567", posterUrl: null },
     ...more,
   };
 }

@@ -1,4 +1,4 @@
-"""`touchline search`: what was read in videos, found from the command line."""
+"""`touchline search`: titles, goals and what was read in videos, found from the command line."""
 
 from __future__ import annotations
 
@@ -14,9 +14,14 @@ from .upload import Server, Token
 
 commands = typer.Typer()
 
-Query = Annotated[str, typer.Argument(help='Words, "phrases", prefix*, -without, #tag, lang:eng, after:2026-03-01 …')]
-Limit = Annotated[int, typer.Option("--limit", min=1, max=200, help="How many hits.")]
-After = Annotated[str, typer.Option("--after", help="Go on where a page ended: its cursor.")]
+Query = Annotated[
+    str,
+    typer.Argument(
+        help='Words, "phrases", prefix*, -without, #tag, player:saka, team:arsenal, where:title, lang:eng …'
+    ),
+]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=200, help="How many results.")]
+After = Annotated[str, typer.Option("--after", help="The cursor at which the page before ended.")]
 User = Annotated[str, typer.Option("--user", help="Whose videos, on this machine.")]
 
 
@@ -40,7 +45,7 @@ def search(  # noqa: PLR0913, PLR0917  its options
     user: User = "admin@localhost",
     as_json: AsJson = False,
 ) -> None:
-    """Search what was read in videos: where each text stands, and from which millisecond it plays."""
+    """Search titles, teams, players and the text on screen; shows where each was found, and from when it plays."""
     from touchline.apps.searching import ask
     from touchline.apps.uploading.session import Access
 
@@ -50,15 +55,16 @@ def search(  # noqa: PLR0913, PLR0917  its options
         show_json(page)
         return
     for correction in page["corrections"]:
-        progress(f"nobody wrote {correction['word']}: looked for {', '.join(correction['readAs'])}")
-    show_table(["AT", "SURE", "VIDEO", "TEXT"], [_row(hit) for hit in page["hits"]])
+        progress(f"nothing had {correction['word']}: looked for {', '.join(correction['readAs'])}")
+    show_table(["FOUND IN", "AT", "SURE", "VIDEO", "TEXT"], [_row(hit) for hit in page["hits"]])
     if page["next"]:
         progress(f"more: --after {page['next']}")
 
 
 def _row(hit: dict[str, Any]) -> list[str]:
     text = "".join(f"[{part['text']}]" if part["matched"] else part["text"] for part in hit["fragments"])
-    return [_clock(hit["start_ms"]), f"{hit['confidence']:.0%}", hit["title"] or hit["video_id"], text]
+    place = [hit["where"], _clock(hit["start_ms"]), f"{hit['confidence']:.0%}"]
+    return [*place, hit["title"] or hit["video_id"], text]
 
 
 def _clock(milliseconds: int) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from touchline.platform.postgres.database import Database
+    from touchline.watch.settings import WatchSettings
     from touchline.watch.showing.model import Goal, GoalDocument, Match
 
 commands = typer.Typer(help="Follow matches, look at goals, start things by hand.", no_args_is_help=True)
@@ -45,6 +46,20 @@ def ingest(
         show(f"  {failed.fixture_id}: {failed.what}")
 
 
+@commands.command(name="matches")
+def find_matches(
+    query: Annotated[str, typer.Argument(help="A team, a competition or a scorer; the beginning of a word is enough.")],
+    limit: Annotated[int, typer.Option("--limit", min=1, max=100, help="How many matches.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Find matches by team, competition or scorer, newest first."""
+    matches = with_database(lambda database, settings: _named(database, settings.watch, query, limit))
+    if as_json:
+        show_json([asdict(match) for match in matches])
+        return
+    show_table(["MATCH", "KICK-OFF (UTC)", "HOME", "AWAY", "SCORE", "STATUS"], [_match_row(match) for match in matches])
+
+
 @commands.command(name="fixture")
 def show_fixture(
     fixture_id: Annotated[int, typer.Argument(help="The feed's id of the match.")], as_json: AsJson = False
@@ -54,8 +69,8 @@ def show_fixture(
     if as_json:
         show_json({**asdict(match), "goals": [asdict(goal) for goal in goals]})
         return
-    score = ":".join("-" if goals_of is None else str(goals_of) for goals_of in (match.home_goals, match.away_goals))
-    show(f"{match.home_name} - {match.away_name}  {score}  {match.status}  {match.stage}  {match.kick_off:%F %R} UTC")
+    teams, at = f"{match.home_name} - {match.away_name}", f"{match.kick_off:%F %R} UTC"
+    show(f"{teams}  {_score(match)}  {match.status}  {match.stage}  {at}")
     show_table(["MINUTE", "SCORE", "SCORER", "GOAL", "VIDEOS", "STATE"], [_goal_row(goal) for goal in goals])
 
 
@@ -150,6 +165,28 @@ def _tell(as_json: bool, document: dict[str, Any], line: str) -> None:
         show_json(document)
     else:
         show(line)
+
+
+async def _named(database: Database, settings: WatchSettings, query: str, limit: int) -> Sequence[Match]:
+    from touchline.apps.watching import watch_tenant
+    from touchline.watch.showing.service import MatchReads
+
+    return await MatchReads(database, settings).named(await watch_tenant(database, settings.tenant), query, limit)
+
+
+def _match_row(match: Match) -> list[str]:
+    return [
+        str(match.id),
+        f"{match.kick_off:%F %R}",
+        match.home_name,
+        match.away_name,
+        _score(match),
+        match.status,
+    ]
+
+
+def _score(match: Match) -> str:
+    return ":".join("-" if goals is None else str(goals) for goals in (match.home_goals, match.away_goals))
 
 
 async def _match(database: Database, tenant: str, fixture_id: int) -> tuple[Match, Sequence[Goal]]:

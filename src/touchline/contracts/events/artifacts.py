@@ -38,6 +38,13 @@ class ArtifactRegistered(ArtifactPayload):
     title: str
 
 
+class ArtifactRenamed(ArtifactPayload):
+    """It has another title. Revisions are those of the registry record."""
+
+    event_type: ClassVar[str] = "artifact.renamed"
+    title: str
+
+
 class ArtifactLifecycle(ArtifactPayload):
     event_type: ClassVar[str] = "artifact.lifecycle"
     artifact_type: ArtifactType
@@ -94,6 +101,7 @@ class PurgeDue(ArtifactPayload):
 
 PAYLOADS: tuple[type[Payload], ...] = (
     ArtifactRegistered,
+    ArtifactRenamed,
     ArtifactLifecycle,
     OriginalStored,
     OriginalVanished,

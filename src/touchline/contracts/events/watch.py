@@ -80,6 +80,17 @@ class GoalVideoKept(GoalVideoPayload):
     retention_until: datetime
 
 
+class GoalVideoLabeled(GoalVideoPayload):
+    """What a kept video shows, as the feed says it now: told when it is kept, and again whenever that changes. The
+    highest revision counts."""
+
+    event_type: ClassVar[str] = "goal.video_labeled"
+    title: str
+    home_team: str
+    away_team: str
+    player: str | None = None  # null: the scorer is not known
+
+
 class GoalVideoDropped(GoalVideoPayload):
     """The video is no longer kept: its goal was annulled, or a better copy took its place. Not to be undone."""
 
@@ -100,6 +111,7 @@ PAYLOADS: tuple[type[Payload], ...] = (
     GoalChanged,
     GoalVideoJudged,
     GoalVideoKept,
+    GoalVideoLabeled,
     GoalVideoDropped,
     GoalVideoPinned,
 )

@@ -13,7 +13,7 @@ import strawberry
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput
 from touchline.kernel.ids import parse_artifact_hash
-from touchline.process.search.model import Filters, Hit, Place, Sort
+from touchline.process.search.model import Filters, Hit, Place, Sort, Where
 from touchline.process.search.service import PAGE_SIZE, Question
 
 from .context import Info
@@ -34,6 +34,13 @@ class SearchSort(Enum):
     CONFIDENCE = "confidence"
 
 
+@strawberry.enum(description="Where a text stands.")
+class SearchPlace(Enum):
+    PICTURE = strawberry.enum_value("picture", description="It was read in the video.")
+    TITLE = strawberry.enum_value("title", description="The title of the video.")
+    MATCH = strawberry.enum_value("match", description="Teams, score and scorer of the goal that the video shows.")
+
+
 @strawberry.input(description="As the filters of the query itself, which may have more of them.")
 class SearchFilters:
     videos: list[str] | None = strawberry.field(default=None, description="Ids; one of them.")
@@ -47,6 +54,7 @@ class SearchFilters:
     after: datetime | None = strawberry.field(default=None, description="When the video came.")
     before: datetime | None = None
     min_confidence: float | None = None
+    where: list[SearchPlace] | None = strawberry.field(default=None, description="One of them.")
 
 
 @strawberry.type
@@ -55,14 +63,18 @@ class TextFragment:
     matched: bool
 
 
-@strawberry.type(description="One text in one place of a video, from the moment it appears to the moment it has gone.")
+@strawberry.type(
+    description="One text in one place of a video, from the moment it appears to the moment it has gone; or its title,"
+    " or what is known of the goal that it shows: these stand where the video begins."
+)
 class SearchHit:
     segment_id: strawberry.ID
+    where: SearchPlace
     video_id: strawberry.ID
     artifact_hash: str
     text: str
     fragments: list[TextFragment] = strawberry.field(description="The text, cut where matches begin and end.")
-    box: BoundingBox
+    box: BoundingBox | None = strawberry.field(description="Null when the text was not read in a picture.")
     start_ms: float = strawberry.field(description="The first picture that shows it, and where to jump to.")
     end_ms: float
     confidence: float
@@ -75,7 +87,7 @@ class SearchHit:
 
     @strawberry.field(description="The picture that shows it first, in which the box lies; signed, without a host.")
     async def frame_url(self, info: Info) -> str | None:
-        return await frame_url(info, self.artifact_hash, self.start_ms)
+        return await frame_url(info, self.artifact_hash, self.start_ms) if self.box else None
 
 
 @strawberry.type
@@ -108,7 +120,9 @@ SearchResult = Annotated[SearchPage | ValidationError | AuthError | RateLimitErr
 
 @strawberry.type
 class SearchQueries:
-    @strawberry.field(description="Searches what was read in videos. docs/howto/search.md describes the query.")
+    @strawberry.field(
+        description="Searches titles, goals and what was read in videos. docs/howto/search.md describes the query."
+    )
     async def search(
         self,
         info: Info,
@@ -161,13 +175,20 @@ def _node(hit: Hit) -> SearchHit:
         artifact_hash=hit.video_id.hex,
         text=hit.text,
         fragments=[TextFragment(text=part.text, matched=part.matched) for part in hit.fragments],
-        box=BoundingBox(**asdict(hit.box), frame_width=hit.picture_width, frame_height=hit.picture_height),
+        where=SearchPlace(hit.where),
+        box=_box(hit),
         start_ms=hit.start_ms,
         end_ms=hit.end_ms,
         confidence=hit.confidence,
         language=hit.language,
         video_created_at=hit.video_created_at,
     )
+
+
+def _box(hit: Hit) -> BoundingBox | None:
+    if hit.box is None:
+        return None
+    return BoundingBox(**asdict(hit.box), frame_width=hit.picture_width, frame_height=hit.picture_height)
 
 
 def _filters(given: SearchFilters) -> Filters:
@@ -182,6 +203,7 @@ def _filters(given: SearchFilters) -> Filters:
         after=_utc(given.after),
         before=_utc(given.before),
         min_confidence=given.min_confidence,
+        where=tuple(Where(one.value) for one in given.where or ()),
     )
 
 

@@ -55,6 +55,13 @@ class WatchQueries:
         rows = Rows(found.matches, has_next, has_previous, found.total_count)
         return connection(rows, [match_of(match) for match in found.matches], _place_of, cursor)
 
+    @strawberry.field(description="Matches whose teams, competition or scorers have words that begin so. Newest first.")
+    async def search_matches(self, info: Info, query: str, first: int = 20) -> list[Match]:
+        context = info.context
+        context.principal.require(Scope.READ)
+        found = await context.parts.sources.matches.named(context.principal, query, first)
+        return [match_of(match) for match in found]
+
     @strawberry.field
     async def match(self, info: Info, id: strawberry.ID) -> Match | None:  # noqa: A002  its name in the schema
         info.context.principal.require(Scope.READ)

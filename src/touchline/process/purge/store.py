@@ -58,6 +58,8 @@ TABLES: tuple[LiteralString, ...] = (
     "frames",
     "samplings",
     "video_labels",
+    "video_texts",
+    "video_subjects",
 )
 _JOBS: LiteralString = f"ANY (ARRAY(SELECT job_id FROM process.video_jobs WHERE {THIS}))"
 FORGET_EVENTS: LiteralString = f"DELETE FROM process.job_events WHERE tenant_id = %(tenant_id)s AND job_id = {_JOBS}"

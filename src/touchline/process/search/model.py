@@ -14,6 +14,14 @@ class Sort(StrEnum):
     CONFIDENCE = "confidence"
 
 
+class Where(StrEnum):
+    """Where a text stands."""
+
+    PICTURE = "picture"  # it was read in the video
+    TITLE = "title"
+    MATCH = "match"  # of the goal that the video shows: teams, score, scorer
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """One word that must be there."""
@@ -32,6 +40,7 @@ class Filters:
     after: datetime | None = None  # when the video came
     before: datetime | None = None
     min_confidence: float | None = None
+    where: tuple[Where, ...] = ()  # one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,8 @@ class Hit:
     video_id: UUID
     text: str
     fragments: tuple[Fragment, ...]  # the text, cut where matches begin and end
-    box: Box
+    where: Where
+    box: Box | None  # None: no picture shows it
     start_ms: int  # the picture that shows it first: where to jump to
     end_ms: int
     confidence: float

@@ -14,7 +14,7 @@ from uuid import UUID
 from touchline.kernel.errors import InvalidInput
 from touchline.process.segments.folding import normalize
 
-from .model import Filters, Query, Term
+from .model import Filters, Query, Term, Where
 from .words import fold, split
 
 LONGEST_QUERY = 500
@@ -148,6 +148,14 @@ def _label(kind: str) -> Callable[[Filters, str], Filters]:
     return lambda filters, value: replace(filters, labels=(*filters.labels, (kind, value)))
 
 
+def _where(filters: Filters, value: str) -> Filters:
+    try:
+        return replace(filters, where=(*filters.where, Where(value.lower())))
+    except ValueError as error:
+        places = ", ".join(Where)
+        raise _wrong(f"`where:{value}` is no place", f"texts stand in one of these: {places}") from error
+
+
 def _time(name: str, value: str) -> datetime:
     try:
         at = datetime.fromisoformat(value)
@@ -171,5 +179,6 @@ _FILTERS: dict[str, Callable[[Filters, str], Filters]] = {
     "after": _after,
     "before": _before,
     "min": _minimum,
+    "where": _where,
     **dict(labels()),
 }

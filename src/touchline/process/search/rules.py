@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from .model import Correction, Filters, Fragment, Query, Term
+from .model import Correction, Filters, Fragment, Query, Term, Where
 from .query import entity_mark
 from .words import Word, places
 
 # Words by what they were read as: themselves, or those near them.
 Spelling = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the words that were typed are looked for."""
+
+    spelling: Spelling = field(default_factory=dict[str, Sequence[str]])
+    splits: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict[str, Sequence[tuple[str, str]]])
+    """Words that may be two, and which two: a space may have been typed or read, or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +33,8 @@ class Wanted:
     known: list[str]  # those that stay as they are if anybody wrote them so
     loose: list[str]  # those that are read as others too
     corrected: list[str]  # those that are read as others only: somebody may have written them meanwhile
+    pairs: list[tuple[str, str]]  # neighbours that somebody may have written as one word
+    whole: list[str]  # words that somebody may have written as two
 
 
 def corrected_words(query: Query, mask: int) -> tuple[str, ...]:
@@ -37,7 +49,10 @@ def correction_mask(query: Query, made: Sequence[Correction]) -> int:
 def corrections(query: Query, spelling: Spelling) -> tuple[Correction, ...]:
     """The words that nobody has written here and that were read as others."""
     words = [term.word for term in query.terms if not term.prefix and not term.near]
-    found = [(word, tuple(read for read in spelling.get(word, ()) if read != word)) for word in words]
+    joined = {one + other for one, other in pairs(query)}  # that is the same word
+    found = [
+        (word, tuple(read for read in spelling.get(word, ()) if read != word and read not in joined)) for word in words
+    ]
     return tuple(Correction(word, read_as) for word, read_as in found if read_as)
 
 
@@ -53,7 +68,14 @@ def wanted(query: Query, corrected: Sequence[str], videos: Sequence[UUID] | None
     words = [term for term in query.terms if not term.prefix]
     loose = {term.word for term in words if term.near or term.word in corrected}
     known = [term.word for term in words if term.word not in loose]
-    return Wanted(_request(query, videos), known, sorted(loose), list(corrected))
+    whole = [term.word for term in words if not term.near]
+    return Wanted(_request(query, videos), known, sorted(loose), list(corrected), pairs(query), whole)
+
+
+def pairs(query: Query) -> list[tuple[str, str]]:
+    """Plain words that were typed one after the other."""
+    plain = [None if term.prefix or term.near else term.word for term in query.terms]
+    return [(one, other) for one, other in pairwise(plain) if one is not None and other is not None]
 
 
 def _request(query: Query, videos: Sequence[UUID] | None) -> dict[str, Any]:
@@ -62,21 +84,32 @@ def _request(query: Query, videos: Sequence[UUID] | None) -> dict[str, Any]:
     groups = [[_pattern(term)] for term in query.terms]
     groups += [[entity_mark(entity)] for entity in filters.entities]
     groups += [[f":lang:{language}" for language in filters.languages]] if filters.languages else []
+    wanted, unwanted = _places(filters)
     return {
-        "all": groups,
+        "all": groups + ([wanted] if wanted else []),
         "phrases": [list(phrase) for phrase in query.phrases],
-        "none": [_pattern(term) for term in query.without],
+        "none": [*(_pattern(term) for term in query.without), *unwanted],
         "no_phrases": [list(phrase) for phrase in query.without_phrases],
         **_limits(filters),
         **({} if videos is None else {"videos": [str(video) for video in videos]}),
     }
 
 
-def fragments(text: str, query: Query, spelling: Spelling) -> tuple[Fragment, ...]:
+def _places(filters: Filters) -> tuple[list[str], list[str]]:
+    """Marks of which a text has one, or none. Those that were read in pictures are most, and have no mark."""
+    marks = {where: f":where:{where}" for where in Where if where is not Where.PICTURE}
+    if not filters.where:
+        return [], []
+    if Where.PICTURE in filters.where:
+        return [], [mark for where, mark in marks.items() if where not in filters.where]
+    return [mark for where, mark in marks.items() if where in filters.where], []
+
+
+def fragments(text: str, query: Query, reading: Reading) -> tuple[Fragment, ...]:
     """The text, cut where matches begin and end. Put together again it is the text."""
     cut: list[Fragment] = []
     at = 0
-    for start, end in _joined(_matches(list(places(text)), query, spelling)):
+    for start, end in _joined(_matches(list(places(text)), query, reading)):
         cut += [Fragment(text[at:start], matched=False), Fragment(text[start:end], matched=True)]
         at = end
     return tuple(part for part in (*cut, Fragment(text[at:], matched=False)) if part.text)
@@ -106,13 +139,15 @@ def _pattern(term: Term) -> str:
     return f"{term.word}*" if term.prefix else term.word
 
 
-def _matches(words: Sequence[Word], query: Query, spelling: Spelling) -> Iterator[tuple[int, int]]:
-    exact = {word for term in query.terms for word in _alternatives(term, spelling)}
+def _matches(words: Sequence[Word], query: Query, reading: Reading) -> Iterator[tuple[int, int]]:
+    exact = {word for term in query.terms for word in _alternatives(term, reading.spelling)}
+    exact |= {"".join(phrase) for phrase in query.phrases}
+    phrases = [*query.phrases, *(pair for pairs in reading.splits.values() for pair in pairs)]
     prefixes = tuple(term.word for term in query.terms if term.prefix)
     for place, word in enumerate(words):
         if word.word in exact or word.word.startswith(prefixes):
             yield word.start, word.end
-        for phrase in query.phrases:
+        for phrase in phrases:
             if tuple(one.word for one in words[place : place + len(phrase)]) == phrase:
                 yield word.start, words[place + len(phrase) - 1].end
 

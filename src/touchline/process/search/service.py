@@ -13,13 +13,12 @@ from uuid import UUID
 from touchline.kernel import Principal, TenantId
 from touchline.kernel.errors import InvalidInput, LimitExceeded
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.process.segments.folding import normalize
 
 from . import rules
-from .model import Box, Filters, Hit, Page, Place, Query, Sort, Suggestion
+from .model import Box, Filters, Hit, Page, Place, Query, Sort, Suggestion, Where
 from .query import LONGEST_QUERY, parse
 from .store import TOP, FoundSegment, SearchStore
-from .words import fold, split
+from .words import split
 
 PAGE_SIZE = 20
 LARGEST_PAGE = 200
@@ -81,9 +80,9 @@ async def _page(store: SearchStore, query: Query, question: Question) -> Page:
     if videos is not None and not videos:
         return Page((), None)
     wanted = rules.wanted(query, corrected, videos)
-    spelling, found = await store.page(wanted, question.sort, question.first + 1, question.after or TOP)
-    made = rules.corrections(query, spelling)
-    hits = tuple(_hit(one, query, spelling) for one in found[: question.first])
+    reading, found = await store.page(wanted, question.sort, question.first + 1, question.after or TOP)
+    made = rules.corrections(query, reading.spelling)
+    hits = tuple(_hit(one, query, reading) for one in found[: question.first])
     more = len(found) > question.first
     last = Place(hits[-1].rank, hits[-1].segment_id, rules.correction_mask(query, made)) if more else None
     shown = await store.shown([word for one in made for word in one.read_as])
@@ -94,7 +93,7 @@ async def _videos(store: SearchStore, filters: Filters) -> Sequence[UUID] | None
     """The videos that the filters leave; None: all."""
     wanted = set(filters.videos) if filters.videos else None
     for kind, value in filters.labels:
-        labeled = await store.labeled(kind, fold(normalize(value)), MOST_VIDEOS + 1)
+        labeled = await store.labeled(kind, sorted(set(split(value))), MOST_VIDEOS + 1)
         if len(labeled) > MOST_VIDEOS:
             raise LimitExceeded(f"`{kind}:{value}` stands for too many videos", why=f"the limit is {MOST_VIDEOS}")
         wanted = labeled if wanted is None else wanted & labeled
@@ -102,16 +101,17 @@ async def _videos(store: SearchStore, filters: Filters) -> Sequence[UUID] | None
 
 
 def _count(filters: Filters) -> int:
-    return len(filters.videos) + len(filters.languages) + len(filters.entities) + len(filters.labels)
+    return sum(map(len, (filters.videos, filters.languages, filters.entities, filters.labels, filters.where)))
 
 
-def _hit(found: FoundSegment, query: Query, spelling: rules.Spelling) -> Hit:
+def _hit(found: FoundSegment, query: Query, reading: rules.Reading) -> Hit:
     return Hit(
         segment_id=found.segment_id,
         video_id=found.video_id,
         text=found.text,
-        fragments=rules.fragments(found.text, query, spelling),
-        box=Box(**{side: found.bounding_box.get(side, 0) for side in ("x", "y", "width", "height")}),
+        fragments=rules.fragments(found.text, query, reading),
+        where=Where(found.place),
+        box=_box(found.bounding_box),
         start_ms=found.t_start,
         end_ms=found.t_end,
         confidence=found.confidence,
@@ -121,3 +121,7 @@ def _hit(found: FoundSegment, query: Query, spelling: rules.Spelling) -> Hit:
         picture_height=found.picture_height,
         rank=found.rank,
     )
+
+
+def _box(sides: dict[str, int] | None) -> Box | None:
+    return Box(**{side: sides.get(side, 0) for side in ("x", "y", "width", "height")}) if sides is not None else None

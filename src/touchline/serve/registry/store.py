@@ -77,6 +77,10 @@ UPDATE serve.uploads
 KEEP_UNTIL: LiteralString = f"""
 UPDATE serve.uploads SET retention_until = %(until)s, revision = revision + 1 WHERE {THIS}
 """
+RENAME: LiteralString = f"""
+UPDATE serve.uploads SET title = %(title)s, revision = revision + 1 WHERE {THIS} AND title <> %(title)s
+RETURNING revision
+"""
 DELETE: LiteralString = f"UPDATE serve.uploads SET deleted_at = %(now)s, revision = revision + 1 WHERE {THIS}"
 UNDELETE: LiteralString = """
 UPDATE serve.uploads SET deleted_at = NULL, retention_until = %(until)s, revision = revision + 1
@@ -208,6 +212,12 @@ class RegistryStore:
 
     async def keep_until(self, artifact_hash: ArtifactHash, until: datetime) -> None:
         await self._execute(KEEP_UNTIL, hash=artifact_hash, until=until)
+
+    async def rename(self, artifact_hash: ArtifactHash, title: str) -> int | None:
+        """The revision; None when it is not there, or was called so already."""
+        values = {"tenant_id": self._tenant_id, "hash": artifact_hash, "title": title}
+        row = await (await self._connection.execute(RENAME, values)).fetchone() if title else None
+        return row[0] if row else None
 
     async def delete(self, artifact_hash: ArtifactHash, now: datetime) -> None:
         await self._execute(DELETE, hash=artifact_hash, now=now)

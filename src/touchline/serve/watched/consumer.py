@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from touchline.contracts.events import Event
-from touchline.contracts.events.artifacts import ArtifactType
-from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoKept, GoalVideoPinned
+from touchline.contracts.events.artifacts import ArtifactRenamed, ArtifactType
+from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoKept, GoalVideoLabeled, GoalVideoPinned
 from touchline.contracts.tenants import Owners
 from touchline.kernel import Clock, TenantId, uuid7
 from touchline.kernel.errors import Conflict, Defect, NotFound
@@ -29,10 +29,12 @@ from touchline.serve.registry.store import RegistryStore
 from . import rules
 from .store import Noted, WatchedStore
 
+TAKEN = (GoalVideoKept, GoalVideoLabeled, GoalVideoDropped, GoalVideoPinned)
+
 
 class WatchedVideos:
     name = "serve-watched"
-    types = frozenset(payload.event_type for payload in (GoalVideoKept, GoalVideoDropped, GoalVideoPinned))
+    types = frozenset(payload.event_type for payload in TAKEN)
 
     def __init__(self, objects: ObjectStore, owners: Owners, clock: Clock) -> None:
         self._objects = objects
@@ -48,6 +50,8 @@ class WatchedVideos:
         match event.type:
             case GoalVideoKept.event_type:
                 await self._keep(transaction, GoalVideoKept.model_validate(event.data))
+            case GoalVideoLabeled.event_type:
+                await self._rename(transaction, GoalVideoLabeled.model_validate(event.data), event.revision)
             case GoalVideoPinned.event_type:
                 await self._pin(transaction, GoalVideoPinned.model_validate(event.data))
             case _:
@@ -65,6 +69,15 @@ class WatchedVideos:
             await self._delete(transaction, upload.artifact_hash)  # known, so that its bytes are purged
             return
         await self._store(transaction, upload, noted)
+
+    async def _rename(self, transaction: Transaction, labeled: GoalVideoLabeled, revision: int) -> None:
+        """A goal that gets another scorer gets another title. One that comes too early is remembered."""
+        title = rules.shown_title(labeled.title)
+        noted = await WatchedStore(transaction).note_title(labeled.artifact_hash, title, revision)
+        renamed = await RegistryStore(transaction).rename(parse_artifact_hash(labeled.artifact_hash), noted or title)
+        if renamed is not None:
+            event = ArtifactRenamed(artifact_hash=labeled.artifact_hash, title=noted or title)
+            transaction.announce(event, revision=renamed)
 
     async def _drop(self, transaction: Transaction, dropped: GoalVideoDropped) -> None:
         await WatchedStore(transaction).note(dropped.artifact_hash, dropped_at=self._clock.now())
@@ -90,7 +103,8 @@ class WatchedVideos:
     async def _register(self, transaction: Transaction, kept: GoalVideoKept) -> Upload:
         now, store = self._clock.now(), RegistryStore(transaction)
         identity = await self._identity(transaction.tenant_id, rules.hash_of(kept))
-        upload = await store.add(identity, uuid7(now), rules.new_upload(kept), now)
+        title = await WatchedStore(transaction).title(kept.artifact_hash)
+        upload = await store.add(identity, uuid7(now), rules.new_upload(kept, title), now)
         transaction.announce(registered(upload), revision=upload.revision)
         await store.placed(upload.artifact_hash, now)
         await store.keep_until(upload.artifact_hash, kept.retention_until)

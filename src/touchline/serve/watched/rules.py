@@ -20,9 +20,11 @@ def home(kept: GoalVideoKept) -> str:
     return original_key(hash_of(kept), file_kind(kept.file_name))
 
 
-def new_upload(kept: GoalVideoKept) -> NewUpload:
+def new_upload(kept: GoalVideoKept, corrected: str | None) -> NewUpload:
+    """With the title that it has by now, if it got another one meanwhile."""
     name = valid_file_name(kept.file_name)
-    return NewUpload(f"watch:{kept.artifact_hash}", name, kept.size_bytes, shown_title(kept.title) or name)
+    title = corrected or shown_title(kept.title) or name
+    return NewUpload(f"watch:{kept.artifact_hash}", name, kept.size_bytes, title)
 
 
 def shown_title(title: str) -> str:

@@ -26,6 +26,16 @@ UPDATE serve.artifacts SET pinned = %(pinned)s, revision = revision + 1
  WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND status <> 'deleted' AND pinned <> %(pinned)s
 """
 
+NOTE_TITLE: LiteralString = """
+INSERT INTO serve.watched AS w (tenant_id, artifact_hash, title, title_revision)
+VALUES (%(tenant_id)s, %(hash)s, %(title)s, %(revision)s)
+ON CONFLICT (tenant_id, artifact_hash) DO UPDATE
+   SET title = CASE WHEN excluded.title_revision > w.title_revision THEN excluded.title ELSE w.title END,
+       title_revision = greatest(w.title_revision, excluded.title_revision)
+RETURNING title
+"""
+TITLE: LiteralString = "SELECT title FROM serve.watched WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s"
+
 
 @dataclass(frozen=True, slots=True)
 class Noted:
@@ -52,6 +62,16 @@ class WatchedStore:
         values = {**self._this(artifact_hash), "object_key": object_key, "pinned": pinned, "dropped_at": dropped_at}
         noted = await fetch_one(self._connection, Noted, NOTE, **values)
         return noted or Noted(object_key, bool(pinned), dropped_at)
+
+    async def note_title(self, artifact_hash: str, title: str, revision: int) -> str | None:
+        """The newest one that was told."""
+        values = {**self._this(artifact_hash), "title": title or None, "revision": revision}
+        [(newest,)] = await (await self._connection.execute(NOTE_TITLE, values)).fetchall()
+        return newest
+
+    async def title(self, artifact_hash: str) -> str | None:
+        row = await (await self._connection.execute(TITLE, self._this(artifact_hash))).fetchone()
+        return row[0] if row else None
 
     async def is_final(self, artifact_hash: str) -> None:
         """Nobody undeletes it."""

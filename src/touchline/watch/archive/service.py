@@ -1,4 +1,4 @@
-"""What others do with a goal's archive, inside their own transaction: drop it, move it, pin a video of it.
+"""What others do with a goal's archive, inside their own transaction: drop, move or label it, pin a video.
 
 Invariant: what is told commits with what was done; a goal's row is locked before its archive is touched.
 """
@@ -13,7 +13,7 @@ from touchline.watch.model import GoalRef
 from .settling import Settling, dropped, pinning
 from .store import ArchiveStore
 
-__all__ = ["drop_all", "move_all", "pin"]
+__all__ = ["drop_all", "label_all", "move_all", "pin"]
 
 ANNULLED = "annulled"
 
@@ -35,6 +35,12 @@ async def move_all(transaction: Transaction, old: GoalRef, new: GoalRef, now: da
         await store.lock(goal)
     await store.move(old, new)
     await Settling(transaction, new, now).join()
+    await label_all(transaction, new, now)
+
+
+async def label_all(transaction: Transaction, goal: GoalRef, now: datetime) -> None:
+    """The feed says something else of the goal: who scored it, when, or at which score."""
+    await Settling(transaction, goal, now).label(await ArchiveStore(transaction).changed(goal))
 
 
 async def pin(transaction: Transaction, artifact_hash: str, *, pinned: bool) -> bool:

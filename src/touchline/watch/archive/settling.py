@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoKept, GoalVideoPinned
+from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoKept, GoalVideoLabeled, GoalVideoPinned
 from touchline.platform.postgres.database import Transaction
 from touchline.watch.model import FoundRef, GoalRef
 
 from . import rules
 from .fingerprints import alike
 from .messages import Uploaded
-from .model import Cluster, Copy, FoundVideo, Standing, Video
+from .model import Cluster, Copy, Facts, FoundVideo, Standing, Video
 from .store import ArchiveStore
 
 REPLACED = "replaced"
@@ -70,6 +70,12 @@ class Settling:
         await self.rank()
         return self.settled
 
+    async def label(self, hashes: Sequence[str]) -> None:
+        """Tells what these videos show now."""
+        facts = await self.store.facts(self.goal)
+        for video in await self.store.videos(hashes):
+            self.transaction.announce(labeled(video, facts), revision=video.revision)
+
     async def rank(self) -> None:
         kept = [copy for copy in await self.store.copies(self.goal) if copy.standing is Standing.KEPT]
         await self.store.rank(self.goal, [copy.name for copy in rules.ranked(kept)])
@@ -120,6 +126,7 @@ class Settling:
             retention_until=rules.kept_until(facts.kick_off, retention),
         )
         self.transaction.announce(kept)
+        await self.label([uploaded.artifact_hash])
         self.settled.kept.append(uploaded.artifact_hash)
         return True
 
@@ -159,6 +166,20 @@ def as_copy(found: FoundVideo) -> Copy:
 
 def name_of(ref: FoundRef) -> str:
     return f"{ref.post_id}/{ref.video_index}"
+
+
+def labeled(video: Video, facts: Facts) -> GoalVideoLabeled:
+    goal = video.goal
+    return GoalVideoLabeled(
+        artifact_hash=video.artifact_hash,
+        event_id=goal.event_id,
+        generation=goal.generation,
+        fixture_id=goal.fixture_id,
+        title=rules.title(facts),
+        home_team=facts.home_name,
+        away_team=facts.away_name,
+        player=facts.player_name,
+    )
 
 
 def dropped(video: Video, why: str, by: str | None = None) -> GoalVideoDropped:

@@ -142,6 +142,9 @@ DROP: LiteralString = f"""
 UPDATE watch.videos SET state = 'dropped', rank = NULL, replaced_by = NULL, pinned = false, revision = revision + 1
  WHERE {GOAL} AND state <> 'dropped' RETURNING artifact_hash
 """
+CHANGED: LiteralString = f"""
+UPDATE watch.videos SET revision = revision + 1 WHERE {GOAL} AND state = 'kept' RETURNING artifact_hash
+"""
 DELETE_BATCHES: LiteralString = f"DELETE FROM watch.upload_batches WHERE {GOAL} AND archived_at IS NULL"
 INCOMING: LiteralString = """
 -- What lies there for nothing: of a goal that is over, or of found videos that are all archived or given up.
@@ -325,6 +328,10 @@ class ArchiveStore:
 
     async def drop(self, goal: GoalRef) -> list[str]:
         return [name for (name,) in await self._execute(DROP, **self._this(goal))]
+
+    async def changed(self, goal: GoalRef) -> list[str]:
+        """Those that are kept, each with a new revision."""
+        return [name for (name,) in await self._execute(CHANGED, **self._this(goal))]
 
     async def known_keys(self, keys: Sequence[str]) -> set[str]:
         return {key for (key,) in await self._execute(KNOWN_KEYS, tenant_id=self._tenant_id, keys=list(keys))}

@@ -7,12 +7,13 @@ commits together: nobody sees a half-removed goal.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime
 
 from touchline.contracts.events.watch import GoalChanged
 from touchline.kernel.errors import Conflict
 from touchline.platform.postgres.database import Transaction
-from touchline.watch.archive.service import drop_all, move_all
+from touchline.watch.archive.service import drop_all, label_all, move_all
 from touchline.watch.feed.model import FeedFixture
 from touchline.watch.model import GoalRef
 from touchline.watch.settings import WatchSettings
@@ -46,8 +47,22 @@ async def apply_poll(
         await drop_all(transaction, goal, now)
     for old, new in moved:
         await move_all(transaction, old, new, now)
+    for goal in corrected(held.goals, decision.written):
+        await label_all(transaction, goal, now)
     awaited = any(each.goal.lives and each.goal.stable_at is None for each in decision.written)
     return Applied(decision.triggered, removed, moved, awaited)
+
+
+def corrected(before: Sequence[StoredGoal], written: Sequence[Written]) -> list[GoalRef]:
+    """Goals that stay, and of which something is known otherwise that their videos are called by."""
+    known = {each.ref: called_by(each) for each in before}
+    after = ((each.goal.ref, called_by(each.goal)) for each in written if each.goal.lives)
+    return [ref for ref, names in after if ref in known and known[ref] != names]
+
+
+def called_by(goal: StoredGoal) -> tuple[object, ...]:
+    told = goal.told
+    return (told.player_name, told.minute, told.extra, goal.score)
 
 
 async def close_overdue(transaction: Transaction, fixture_id: int, now: datetime, settings: WatchSettings) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from touchline.watch.words import tokens
+
 from .model import FoundGroup, Goal, GoalState, GoalTelemetry, Limits, MatchTelemetry, Reason, Shown
 from .words import LOST, NOTHING_FOUND, SEARCH, UNIDENTIFIED, WAITS, class_words, search_words
 
@@ -164,6 +166,12 @@ def _line(why: tuple[Reason, ...]) -> str:
     """All of them, with how many videos each concerns."""
     said = ", ".join(f"{one.words} {TIMES}{one.count}" if one.count > 1 else one.words for one in why)
     return said[:1].upper() + said[1:]
+
+
+def is_named(query: str, names: str) -> bool:
+    """Whether each word of the query begins one of the names. Neither case nor accents matter."""
+    known, asked = tokens(names), tokens(query)
+    return bool(asked) and all(any(name.startswith(word) for name in known) for word in asked)
 
 
 def group_of(state: str, why: str | None, waits: bool, count: int) -> FoundGroup:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from touchline.kernel import Principal, TenantId
+from touchline.kernel.errors import InvalidInput
 from touchline.platform.postgres.database import Database
 from touchline.watch import queries
 from touchline.watch.feed.queries import last_check
@@ -16,6 +17,9 @@ from touchline.watch.settings import WatchSettings
 
 from .document import document
 from .model import Goal, Limits, Match, MatchDay
+
+LONGEST_QUERY = 200
+MOST_NAMED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,14 @@ class MatchReads:
     async def page(self, caller: Principal, day: date, window: MatchWindow) -> MatchPage:
         async with self.database.transaction(caller) as transaction:
             return await queries.matches_of_day(transaction, day, window)
+
+    async def named(self, caller: Principal | TenantId, query: str, most: int) -> Sequence[Match]:
+        """By team, competition or scorer."""
+        if not query.strip() or len(query) > LONGEST_QUERY:
+            why = f"it has between 1 and {LONGEST_QUERY} characters"
+            raise InvalidInput("matches cannot be searched for by this", field="query", why=why)
+        async with self.database.transaction(caller) as transaction:
+            return await queries.matches_named(transaction, query, min(max(most, 1), MOST_NAMED))
 
     async def matches(self, caller: Principal, ids: Sequence[int]) -> Mapping[int, Match]:
         async with self.database.transaction(caller) as transaction:

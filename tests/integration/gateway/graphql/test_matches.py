@@ -20,6 +20,8 @@ from .listening import listening, opened
 from .site import Person, Site
 from .test_calls import cost_of
 
+NAMED = "query ($query: String!) { searchMatches(query: $query) { id } }"
+OLD = datetime(2026, 11, 1, tzinfo=UTC)
 FEED = "{ footballFeed { isEnabled answeredAt failure why hint nextTryAt } }"
 DAYS = "{ matchDays { day matches live goals covered } }"
 VIDEOS = "videos { artifactHash rank verified popularity vod { title playbackId status posterUrl } }"
@@ -96,6 +98,21 @@ async def test_a_goal_is_shown_with_its_videos_and_how_it_went(site: Site) -> No
     assert (await site.data(ada, DAYS))["matchDays"] == [
         {"day": TODAY, "matches": 1, "live": 1, "goals": 1, "covered": 1}
     ]
+
+
+async def test_matches_are_found_by_team_and_scorer(site: Site) -> None:
+    ada, eve = await site.person(), await site.person(Role.ADMIN, site.world.theirs)
+    tenant, gone = ada.principal.tenant_id, event_id(100, player_id=7)
+    await watched(site, ada)
+    annulled = matches.goal(tenant, 100, gone, player_name="G. Jesus")
+    await write(site, ada, annulled, matches.remove(tenant, gone), matches.match(tenant, 101, kick_off=OLD))
+
+    async def found(person: Person, query: str) -> list[str]:
+        return [one["id"] for one in (await site.data(person, NAMED, query=query))["searchMatches"]]
+
+    assert await found(ada, "arse") == ["100", "101"]  # the newest first
+    assert await found(ada, "saka LIVERPOOL") == ["100"]
+    assert await found(ada, "jesus") == await found(ada, "chelsea") == await found(eve, "arsenal") == []
 
 
 async def test_whether_the_feed_answers_is_told(site: Site) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from tests.integration.process.search.conftest import Library, Read
 from touchline.kernel.ids import video_id
+from touchline.process.labels.store import SubjectStore
+from touchline.process.search.model import Where
 
 from .site import Person, Site
 
@@ -18,7 +20,7 @@ query ($query: String!, $filters: SearchFilters, $sort: SearchSort! = RELEVANCE,
     ... on ValidationError { code field message }
     ... on SearchPage {
       edges { cursor node {
-        segmentId videoId artifactHash text startMs endMs confidence language videoCreatedAt
+        segmentId videoId artifactHash where text startMs endMs confidence language videoCreatedAt
         fragments { text matched } box { x y width height frameWidth frameHeight } vod { title playbackId }
       } }
       pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
@@ -53,6 +55,7 @@ async def test_a_hit_has_all_that_the_page_shows(site: Site) -> None:
         "segmentId": edge["node"]["segmentId"],
         "videoId": str(video),
         "artifactHash": upload.artifact_hash,
+        "where": "PICTURE",
         "text": "GOAL! Saka",
         "startMs": 1000.0,
         "endMs": 1900.0,
@@ -65,6 +68,20 @@ async def test_a_hit_has_all_that_the_page_shows(site: Site) -> None:
     }
     assert found["pageInfo"]["hasNextPage"] is False
     assert (await site.data(ada, SUGGEST, prefix="SA"))["searchSuggestions"] == [{"text": "saka", "segments": 1}]
+
+
+async def test_a_title_is_a_hit_without_a_picture(site: Site) -> None:
+    ada = await site.person()
+    library = Library(site.world.database, ada.principal.tenant_id)
+    video = await library.video("the final whistle")
+    async with site.world.database.transaction(ada.principal) as transaction:
+        await SubjectStore(transaction.connection).save_texts(video, {Where.TITLE: "The final"})
+    found = {edge["node"]["where"]: edge["node"] for edge in (await ask(site, ada, "final"))["edges"]}
+    assert set(found) == {"TITLE", "PICTURE"}
+    title = found["TITLE"]
+    assert (title["text"], title["box"], title["startMs"]) == ("The final", None, 0.0)
+    assert await texts(site, ada, "final", filters={"where": ["TITLE", "MATCH"]}) == ["The final"]
+    assert await texts(site, ada, "final", filters={"where": ["PICTURE"]}) == ["the final whistle"]
 
 
 async def test_pages_go_on_where_they_ended(site: Site) -> None:

@@ -21,8 +21,9 @@ from tests.support.events import new_tenant
 from tests.support.postgres import PostgresServer
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
-from touchline.process.search.model import Query, Sort
+from touchline.process.search.model import Query, Sort, Term
 from touchline.process.search.query import parse
+from touchline.process.search.rules import pairs
 from touchline.process.search.service import forget, remember
 from touchline.process.search.words import split
 from touchline.process.segments.folding import normalize
@@ -34,7 +35,22 @@ FEW = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-WORDS = ("goal", "goals", "gaol", "Saka", "sàka", "time", "Tlme", "東京", "x1", "xl", "о", "⚽")
+WORDS = (
+    "goal",
+    "goals",
+    "goaltime",
+    "time goal",
+    "gaol",
+    "Saka",
+    "sàka",
+    "time",
+    "Tlme",
+    "東京",
+    "x1",
+    "xl",
+    "о",
+    "⚽",
+)
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 positive = st.sampled_from(WORDS) | texts.map('"{}"'.format) | st.sampled_from(["go*", "s*", "t*", "東*"])
 negative = positive.map("-{}".format)
@@ -53,9 +69,20 @@ def meets(query: Query, text: str, known: set[str]) -> bool:
     def has_phrase(phrase: tuple[str, ...]) -> bool:
         return any(words[at : at + len(phrase)] == phrase for at in range(len(words)))
 
+    def is_two(word: str) -> bool:
+        halves = ((word[:at], word[at:]) for at in range(2, len(word) - 1))
+        return not word.isdigit() and any(has_phrase(pair) for pair in halves)
+
+    joined = {word: one + other for one, other in pairs(query) if one + other in words for word in (one, other)}
+
+    def is_met(term: Term) -> bool:
+        if term.prefix:
+            return has(term.word, prefix=True)
+        return has(term.word, prefix=False) or term.word in joined or is_two(term.word)
+
     return (
-        all(has(term.word, prefix=term.prefix) for term in query.terms)
-        and all(has_phrase(phrase) for phrase in query.phrases)
+        all(is_met(term) for term in query.terms)
+        and all(has_phrase(phrase) or "".join(phrase) in words for phrase in query.phrases)
         and not any(has(term.word, prefix=term.prefix) for term in query.without)
         and not any(has_phrase(phrase) for phrase in query.without_phrases)
         and all(term.prefix or term.word in known for term in query.terms)

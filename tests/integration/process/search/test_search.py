@@ -33,6 +33,10 @@ CORPUS = (
     "ทีมชาติไทย",
     "⚽ #COYG @arsenal 45:12",
     "zürich__x zero\u200dwidth",
+    "TVNORD live",
+    "TV NORD sport",
+    "nord, not tv",
+    "sport1",
 )
 # Which of the texts above each query finds, in any order.
 FINDS: list[tuple[str, set[int]]] = [
@@ -75,6 +79,17 @@ FINDS: list[tuple[str, set[int]]] = [
     ("width", {12}),
     ("2-1", {2}),
     ("nothing", set()),
+    ("TV NORD", {13, 14, 15}),  # read without its space, too
+    ("tv nord live", {13}),
+    ("tvnord", {13, 14}),  # and with one that nobody typed, where the two stand beside each other
+    ("tvnord sport", {14}),
+    ('"tv nord"', {13, 14}),
+    ("tv-nord", {13, 14}),
+    ("nord tv", {14, 15}),
+    ("tvsport", set()),
+    ("tvnord -sport", {13}),
+    ("full-time", {4}),
+    ("fulltime", {4}),
 ]
 
 
@@ -134,7 +149,12 @@ async def test_filters(library: Library, sort: Sort) -> None:
     first = await library.video(Read("goal one", 0.7, "eng"), day=1)
     second = await library.video(Read("goal two", 0.9, "deu"), Read("goal three", 0.9), day=2)
     await library.execute(
-        "INSERT INTO process.video_labels VALUES (platform.current_tenant(), %(video)s, 'team', 'man utd')", video=first
+        """
+        INSERT INTO process.video_labels (tenant_id, video_id, kind, value, word)
+        SELECT platform.current_tenant(), %(video)s, 'team', l.value, w.word
+          FROM (VALUES ('man utd'), ('1eeds city')) AS l (value), regexp_split_to_table(l.value, ' ') AS w (word)
+        """,
+        video=first,
     )
     found = {
         query: set(await library.found(query, sort=sort))
@@ -147,6 +167,8 @@ async def test_filters(library: Library, sort: Sort) -> None:
             f"video:{second}",
             f"goal video:{first} video:{uuid4()}",
             'team:"Man Utd"',
+            "goal team:utd",
+            'team:"man city"',
             "goal team:other",
             "-goal",
             "-two",
@@ -161,6 +183,8 @@ async def test_filters(library: Library, sort: Sort) -> None:
         {"goal two", "goal three"},
         {"goal one"},
         {"goal one"},
+        {"goal one"},
+        set(),  # of two labels
         set(),
         set(),
         {"goal one", "goal three"},

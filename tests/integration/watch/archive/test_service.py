@@ -84,6 +84,10 @@ async def test_a_moved_goal_brings_its_videos_and_what_is_the_same_becomes_one(p
     [gone] = await place.videos(new, "replaced")
     assert (gone.size_bytes, gone.replaced_by) == (100, kept[0].artifact_hash)
     assert [each["artifact_hash"] for each in await place.told("goal.video_dropped")] == [gone.artifact_hash]
+    last = {each["artifact_hash"]: each["event_id"] for each in await place.told("goal.video_labeled")}
+    assert {each.artifact_hash: last[each.artifact_hash] for each in kept} == {
+        each.artifact_hash: new.event_id for each in kept
+    }
     assert await place.execute("SELECT event_id FROM watch.upload_batches WHERE batch_id = 'waits'") == [
         (new.event_id,)
     ]

@@ -27,19 +27,20 @@ HIGHLIGHTS = [
     ("straße", "STRASSE", "[STRASSE]"),
     ("lang:en", "nothing to show", "nothing to show"),
     ("-goal saka", "saka", "[saka]"),
+    ('"tv nord"', "TVNORD live", "[TVNORD] live"),
 ]
 
 
 @pytest.mark.parametrize(("query", "text", "expected"), HIGHLIGHTS)
 def test_highlights(query: str, text: str, expected: str) -> None:
-    parts = rules.fragments(text, parse(query), {})
+    parts = rules.fragments(text, parse(query), rules.Reading())
     assert "".join(f"[{part.text}]" if part.matched else part.text for part in parts) == expected
 
 
 @given(st.text(max_size=40), st.text(alphabet='ab1Il "*東', min_size=1, max_size=10))
 def test_fragments_are_the_text(text: str, words: str) -> None:
     query = parse(f"x {words}")
-    assert "".join(part.text for part in rules.fragments(text, query, {})) == text
+    assert "".join(part.text for part in rules.fragments(text, query, rules.Reading())) == text
 
 
 @given(st.text(max_size=40))
@@ -86,6 +87,37 @@ def test_only_unknown_words_are_corrected() -> None:
     assert (wanted.known, wanted.loose) == (["known", "unknwon"], ["near", "strange"])
     made = rules.corrections(query, spelling)
     assert rules.corrected_words(query, rules.correction_mask(query, made)) == ("unknwon",)
+
+
+def test_a_space_more_or_less_is_no_correction() -> None:
+    query = parse("live tv nord near~ last*")
+    assert rules.pairs(query) == [("11ve", "tv"), ("tv", "n0rd")]
+    wanted = rules.wanted(query, (), None)
+    assert (wanted.pairs, wanted.whole) == (rules.pairs(query), ["11ve", "tv", "n0rd"])
+    reading = rules.Reading({"tv": ["tvn0rd"], "n0rd": ["n0rd", "tvn0rd"]}, {"11ve": [("11", "ve")]})
+    assert rules.corrections(query, reading.spelling) == ()
+    shown = rules.fragments("TVNORD nord Li ve", query, reading)
+    assert [part.text for part in shown if part.matched] == ["TVNORD", "nord", "Li ve"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "one_of", "none_of"),
+    [
+        ((), None, []),
+        (("title",), [":where:title"], []),
+        (("match", "title"), [":where:title", ":where:match"], []),
+        (("picture",), None, [":where:title", ":where:match"]),
+        (("picture", "match"), None, [":where:title"]),
+        (("picture", "match", "title"), None, []),
+    ],
+)
+def test_where_a_text_stands_is_a_mark_or_none(
+    chosen: tuple[str, ...], one_of: list[str] | None, none_of: list[str]
+) -> None:
+    query = parse(" ".join(["goal", *(f"where:{each}" for each in chosen)]))
+    request = rules.wanted(query, (), None).request
+    assert request["all"] == ([["g0a1"], one_of] if one_of else [["g0a1"]])
+    assert request["none"] == none_of
 
 
 def test_corrections_are_told_as_people_write() -> None:

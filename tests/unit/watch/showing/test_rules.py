@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from touchline.watch.showing.model import FoundGroup, Goal, GoalState, Limits, Video
-from touchline.watch.showing.rules import group_of, percentile, show, summary, telemetry
+from touchline.watch.showing.rules import group_of, is_named, percentile, show, summary, telemetry
 from touchline.watch.showing.words import class_words, search_words
 
 LIMITS = Limits(polls_to_trust=3, search_attempts=10)
@@ -219,3 +219,19 @@ def test_a_percentile_is_one_of_the_values_and_reaches_that_many(ordered: list[f
     found = percentile(ordered, percent)
     assert found in ordered
     assert sum(value <= found for value in ordered) * 100 >= percent * len(ordered)
+
+
+@pytest.mark.parametrize(
+    ("query", "names", "found"),
+    [
+        ("gomez", "Arsenal Liverpool Premier League J. Gómez", True),
+        ("ARS liver", "Arsenal Liverpool", True),
+        ("arsenal saka", "Arsenal Liverpool J. Gómez", False),
+        ("senal", "Arsenal", False),
+        ("sorensen", "E. Sørensen", True),
+        ("", "Arsenal", False),
+        ("!?", "Arsenal", False),
+    ],
+)
+def test_a_match_is_named_by_the_beginnings_of_words(query: str, names: str, found: bool) -> None:
+    assert is_named(query, names) is found
