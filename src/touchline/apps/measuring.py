@@ -56,7 +56,7 @@ async def open_measuring(loaded: Loaded, slug: str) -> AsyncGenerator[Measuring]
         yield Measuring(
             tenant_id=tenant.id,
             ingest=IngestService(database, analytics, settings.ingest),
-            replay=Replay(database, analytics),
+            replay=Replay(database, analytics, settings.ingest),
             folds=folds,
             validation=Validation(database, analytics),
             repair=Repair(database, analytics, log, folds),

@@ -13,8 +13,10 @@ import pytest
 from tests.support.events import new_tenant
 from tests.support.measuring import Measuring, as_lines, expected
 from tests.support.sessions import DAY_MS, NOON, REAL_LOG, made_up_log, orchestrator, snapshot, status, trace
+from touchline.kernel import ManualClock
 from touchline.kernel.errors import Conflict, InvalidInput, NotFound, Unavailable
 from touchline.measure.facts.folding import Folding, Hold
+from touchline.measure.facts.store import FactStore
 from touchline.measure.facts.validation.service import Validation
 from touchline.measure.ingest import importing
 from touchline.measure.ingest.importing import import_file
@@ -23,7 +25,7 @@ from touchline.measure.ingest.replaying import Replay
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.ingest.store import BatchStore
 from touchline.measure.journal.model import Batch, Counters, Delivered, Place, Verdict
-from touchline.measure.journal.rules import deliver_all
+from touchline.measure.journal.rules import deliver_all, latest_believed
 from touchline.measure.journal.store import Wanted
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
@@ -126,7 +128,7 @@ async def test_replay_reads_again_and_counters_stay_exact(
     await measuring.ingest.settle()
     await measuring.fold()
     assert await measuring.facts() == {}
-    replay = Replay(database, analytics)
+    replay = Replay(database, analytics, IngestSettings())
     assert (await replay.run(measuring.tenant_id, Wanted(reason="too_large"))).looked_at == 0
     done = await replay.run(measuring.tenant_id, Wanted())
     assert (done.looked_at, done.changed["accepted"]) == (len(bodies), len(records))
@@ -170,7 +172,7 @@ async def test_a_pass_whose_number_is_old_changes_nothing(measuring: Measuring, 
     await measuring.deliver("early", [early])
     await measuring.fold()
     for found in portions:  # it has read before, and writes now
-        await zombie._write(Hold(1, nothing), found.evidence)  # pyright: ignore[reportPrivateUsage]
+        await zombie._write(Hold(1, NOON, nothing), found.evidence)  # pyright: ignore[reportPrivateUsage]
     assert await measuring.facts() == expected([late, early])
 
 
@@ -182,7 +184,7 @@ async def test_a_pass_that_lost_its_hold_stops_before_its_rows(measuring: Measur
 
     with pytest.raises(Unavailable):
         folding = Folding(analytics, measuring.tenant_id, measuring.rules, 1 << 20)
-        await folding.fold(Hold(1, gone), ["stream|request"], None)
+        await folding.fold(Hold(1, NOON, gone), ["stream|request"], None)
     assert await measuring.facts() == {}
     await measuring.fold()
     assert len(await measuring.facts()) == 1
@@ -305,3 +307,31 @@ async def killed(*_: object) -> None:
 
 async def nothing() -> None:
     """It is held, as far as it knows."""
+
+
+async def test_a_strangers_event_from_the_future_ends_nobodys_session(database: Database, analytics: Analytics) -> None:
+    now_ms = latest_believed(datetime.now(UTC), timedelta(0))
+    measuring = Measuring(database, analytics, new_tenant())
+    await measuring.deliver("running", [trace("a", now_ms - 60_000, "gateway_receive_stream_request")])
+    ahead = [
+        trace(f"stranger-{ms}", now_ms + ms, "gateway_receive_stream_request", session=("other", "r"))
+        for ms in (120_000, 2 * DAY_MS)
+    ]
+    receipt = await measuring.deliver("ahead", ahead)
+    assert (receipt.counted.counters.accepted, receipt.counted.reasons) == (1, {"in_the_future": 1})
+    await measuring.fold()
+    assert [facts["is_final"] for facts in (await measuring.facts()).values()] == [0, 0]
+    horizon = await FactStore(analytics, measuring.tenant_id).horizon()
+    assert now_ms <= horizon <= latest_believed(datetime.now(UTC), timedelta(0))
+
+
+async def test_an_event_from_the_future_is_replayed_when_its_time_has_come(
+    database: Database, analytics: Analytics
+) -> None:
+    tenant, now_ms = new_tenant(), latest_believed(datetime.now(UTC), timedelta(0))
+    measuring = Measuring(database, analytics, tenant)
+    await measuring.deliver("ahead", [trace("a", now_ms + DAY_MS, "gateway_receive_stream_request")])
+    assert (await Replay(database, analytics, IngestSettings()).run(tenant, Wanted())).changed == {}
+    later = Replay(database, analytics, IngestSettings(), ManualClock(datetime.now(UTC) + timedelta(days=2)))
+    assert (await later.run(tenant, Wanted())).changed == {"accepted": 1}
+    assert (await measuring.count()).counters.accepted == 1

@@ -32,9 +32,10 @@ LATEST_TS = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """The number of a pass, and a way to ask whether its tenant is still held."""
+    """The number of a pass, the time when it began, and a way to ask whether its tenant is still held."""
 
     number: int
+    now_ms: int
     still: Callable[[], Awaitable[None]]
 
 
@@ -57,14 +58,15 @@ class Folding:
         return times
 
     async def keep_time(self, hold: Hold, times: Times) -> None:
-        """The clock goes on with the events that count, and back only when the one that set it counts no more."""
+        """The clock goes on with the events that count, and back only when the one that set it counts no more. It is
+        never ahead of ours: an event may be, a little, and must not end what others still do."""
         before = await self.facts.horizon()
-        now = await self._greatest() if before in times.contested else max(before, times.greatest)
-        if now != before:
+        greatest = await self._greatest() if before in times.contested else max(before, times.greatest)
+        if (now := min(greatest, hold.now_ms)) != before:
             await self.facts.set_horizon(hold.number, now)
 
     async def set_time(self, hold: Hold) -> None:
-        await self.facts.set_horizon(hold.number, await self._greatest())
+        await self.facts.set_horizon(hold.number, min(await self._greatest(), hold.now_ms))
 
     async def _greatest(self) -> int:
         """From the latest copies back, until none that is left can be later than what was found."""

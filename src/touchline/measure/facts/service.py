@@ -12,10 +12,12 @@ import time
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
-from touchline.kernel import TenantId
+from touchline.kernel import Clock, SystemClock, TenantId
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.ingest.store import MOST_TAKEN, BatchStore, Taken
+from touchline.measure.journal.rules import latest_believed
 from touchline.measure.sessions.model import Capability
 from touchline.measure.sessions.rules import Rules
 from touchline.measure.supporting.model import Combination
@@ -31,7 +33,15 @@ logger = logging.getLogger(__name__)
 
 
 class FoldService:
-    def __init__(self, database: Database, analytics: Analytics, rules: Rules, settings: IngestSettings) -> None:
+    def __init__(
+        self,
+        database: Database,
+        analytics: Analytics,
+        rules: Rules,
+        settings: IngestSettings,
+        clock: Clock | None = None,
+    ) -> None:
+        self._clock = clock or SystemClock()
         self._database = database
         self._analytics = analytics
         self._rules = rules
@@ -103,7 +113,8 @@ class FoldService:
         """The number is drawn under the hold: who holds later has the higher one."""
         async with self._database.transaction(tenant_id) as transaction:
             store = BatchStore(transaction.connection)
-            yield Hold(await store.number(), store.still) if await store.alone() else None
+            now_ms = latest_believed(self._clock.now(), timedelta(0))
+            yield Hold(await store.number(), now_ms, store.still) if await store.alone() else None
 
     async def _take(self, tenant_id: TenantId, number: int) -> Sequence[Taken]:
         """In a transaction of its own: that a pass has begun must be known if it does not end."""

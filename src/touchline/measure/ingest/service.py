@@ -44,7 +44,6 @@ class IngestService:
 
     async def take(self, tenant_id: TenantId, delivery: Delivery) -> Receipt:
         """Returns when all is stored. The counters are of this delivery on its own."""
-        records = await asyncio.to_thread(rules.deliver_all, delivery.records)
         async with self._database.transaction(tenant_id) as transaction:
             received = await BatchStore(transaction.connection).receive(delivery)
         if received.content != delivery.content:
@@ -57,6 +56,8 @@ class IngestService:
             if repeated := await self._repeated(tenant_id, received):
                 return repeated
             received = await self._read_again(tenant_id, received)
+        latest_ts = rules.latest_believed(received.received_at, self._settings.max_ahead)
+        records = await asyncio.to_thread(rules.deliver_all, delivery.records, latest_ts)
         await self._store(tenant_id, received, records)
         DELIVERIES.labels("stored").inc()
         for record in records:
