@@ -72,7 +72,11 @@ def test_deliveries_of_a_file_are_always_the_same(monkeypatch: pytest.MonkeyPatc
     assert [(one.batch_id[-2:], len(one.records)) for one in found] == [("00", 2), ("02", 1), ("03", 1), ("04", 1)]
 
 
-@pytest.mark.parametrize("packed", [b"", b"plain", gzip.compress(b"x" * 100)[:-1], gzip.compress(b"x") + b"rest"])
+@pytest.mark.parametrize(
+    "packed",
+    [b"", b"plain", gzip.compress(b"x" * 100)[:-1], gzip.compress(b"x") + b"rest"],
+    ids=["empty", "plain", "cut", "rest"],  # what is packed carries the time: two processes would name it differently
+)
 def test_what_is_not_packed_is_refused(packed: bytes) -> None:
     with pytest.raises(InvalidInput):
         unpacked(packed, 1000)
