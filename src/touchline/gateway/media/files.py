@@ -5,9 +5,11 @@ Invariant: an address is checked before anything is looked up, and names are mat
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from touchline.gateway.rest.parts import GatewayParts, Parts
@@ -16,7 +18,7 @@ from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.platform.objects.model import ByteRange, ObjectInfo
 
 from .parts import Media
-from .rules import MANIFEST, POSTER, File, Keys, file_of, frame_of, no_such_file, wanted_bytes
+from .rules import MANIFEST, POSTER, File, Keys, file_of, frame_of, narrower, no_such_file, wanted_bytes
 from .survivors import survivor
 from .tokens import Grant
 
@@ -24,11 +26,15 @@ router = APIRouter(tags=["media"], responses=RESPONSES)
 ADDRESS = "/media/{token}/{artifact_hash}/{name:path}"
 RANGE_NOT_SATISFIABLE = 416
 REPLACED = 302
+Width = Annotated[int | None, Query(ge=1, le=10_000)]
 
 
 @router.get(ADDRESS, response_model=None)
 @router.head(ADDRESS, response_model=None, include_in_schema=False)
-async def media_file(request: Request, token: str, artifact_hash: str, name: str, parts: Parts) -> Response:
+async def media_file(
+    request: Request, token: str, artifact_hash: str, name: str, parts: Parts, width: Width = None
+) -> Response:
+    """A poster with a `width` comes in the smallest size that is made and wide enough, and never enlarged."""
     media = parts.media
     if b"%" in request.scope.get("raw_path", b""):
         raise no_such_file()  # none of our names needs it, and a slash or a dot could hide behind it
@@ -43,6 +49,9 @@ async def media_file(request: Request, token: str, artifact_hash: str, name: str
         raise no_such_file()
     keys = Keys(viewable.manifest_key, viewable.poster_key, viewable.clip_key)
     file = frame_of(name, viewable.artifact_hash) or file_of(name, keys, viewable.title)
+    if width and name == POSTER and (smaller := narrower(file, width)):
+        with suppress(NotFound):  # a small video, or one from before there were any
+            return await _answer(request, media, smaller)
     return await _answer(request, media, file)
 
 
