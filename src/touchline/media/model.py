@@ -11,6 +11,7 @@ from enum import StrEnum
 MASTER = "index.m3u8"
 FIRST_MASTER = "first.m3u8"  # of the rendition that is complete before the others
 POSTER = "poster.jpg"
+POSTER_WIDTHS = (320, 640)  # in which it is made as well: what a list shows, on plain screens and on fine ones
 STORYBOARD = "storyboard.vtt"
 
 
@@ -227,6 +228,12 @@ class Poster:
     height: int
     size_bytes: int
     position_ms: int
+    smaller: tuple[OutputFile, ...] = ()  # the same picture, narrower
+
+
+def smaller_poster(path: str, width: int) -> str:
+    """Its name, beside the poster's."""
+    return f"{path.removesuffix('.jpg')}-{width}.jpg"
 
 
 @dataclass(frozen=True, slots=True)

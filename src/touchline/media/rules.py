@@ -106,6 +106,11 @@ def fitted_size(width: int, height: int, largest: tuple[int, int]) -> tuple[int,
     return _even(width * scale), _even(height * scale)
 
 
+def scaled_to_width(size: tuple[int, int], width: int) -> tuple[int, int]:
+    """The same shape, so wide."""
+    return _even(width), _even(size[1] * width / size[0])
+
+
 def ladder(width: int, height: int) -> list[tuple[int, int]]:
     """The sizes of the renditions that a picture is encoded to, best first; never larger than it is."""
     sizes = [fitted_size(width, height, LARGEST_SIZE)]

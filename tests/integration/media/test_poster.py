@@ -50,6 +50,22 @@ async def test_there_is_something_to_see(recipe: Recipe, studio: Studio, sandbox
     assert luma(picture(output, poster)).std() > 30
 
 
+@pytest.mark.parametrize(
+    ("size", "widths"),
+    [((1920, 1080), [320, 640, 1280]), ((480, 270), [320, 480]), ((320, 180), [320]), ((360, 640), [320, 360])],
+)
+async def test_smaller_ones_lie_beside_it_and_none_is_enlarged(
+    size: tuple[int, int], widths: list[int], studio: Studio, sandbox: Sandbox, output: Path
+) -> None:
+    recipe = replace(SHORT, name=f"{size[0]}x{size[1]}.mp4", size=size, seconds=1, rate=5)
+    poster = await make_poster(sandbox, studio.make(recipe), output)
+    made = [picture(output, replace(poster, path=file.path)) for file in poster.smaller]
+    shapes = sorted((frame.width, frame.height) for frame in [*made, picture(output, poster)])
+    assert [width for width, _ in shapes] == widths
+    assert all(abs(height / width - size[1] / size[0]) < 0.01 for width, height in shapes)
+    assert sorted(file.path for file in poster.smaller) == [f"poster-{width}.jpg" for width in widths[:-1]]
+
+
 async def test_a_black_video_has_a_poster_too(studio: Studio, sandbox: Sandbox, output: Path) -> None:
     dark = replace(SHORT, name="dark.mp4", filters=but_between(BLACK, 100, 101))
     poster = await make_poster(sandbox, studio.make(dark), output)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from touchline.gateway.rest.parts import GatewayParts, Parts
@@ -31,6 +33,7 @@ from .rules import (
     file_is_unreadable,
     file_of,
     frame_of,
+    narrower,
     no_such_file,
     wanted_bytes,
 )
@@ -42,13 +45,17 @@ ADDRESS = "/media/{token}/{artifact_hash}/{name:path}"
 RANGE_NOT_SATISFIABLE = 416
 GONE = 410
 REPLACED = 302
+Width = Annotated[int | None, Query(ge=1, le=10_000)]
 
 logger = logging.getLogger(__name__)
 
 
 @router.get(ADDRESS, response_model=None)
 @router.head(ADDRESS, response_model=None, include_in_schema=False)
-async def media_file(request: Request, token: str, artifact_hash: str, name: str, parts: Parts) -> Response:
+async def media_file(
+    request: Request, token: str, artifact_hash: str, name: str, parts: Parts, width: Width = None
+) -> Response:
+    """A poster with a `width` comes in the smallest size that is made and wide enough, and never enlarged."""
     media = parts.media
     grant = media.tokens.read(token, artifact_hash, media.clock.now())
     if b"%" in request.scope.get("raw_path", b""):
@@ -63,7 +70,11 @@ async def media_file(request: Request, token: str, artifact_hash: str, name: str
         raise no_such_file()
     keys = Keys(viewable.manifest_key, viewable.poster_key, viewable.clip_key)
     file = frame_of(name, viewable.artifact_hash) or file_of(name, keys, viewable.title)
+    smaller = narrower(file, width) if width and name == POSTER else None
     try:
+        if smaller:
+            with suppress(NotFound):  # a small video, or one from before there were any
+                return await _answer(request, media, smaller)
         return await _answer(request, media, file)
     except NotFound as error:
         if name not in {MANIFEST, POSTER, CLIP}:

@@ -6,10 +6,11 @@ Invariant: no name leaves the artifact's own prefix.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from touchline.kernel.errors import InvalidInput, NotFound, Unavailable
 from touchline.kernel.ids import ArtifactHash, video_id
+from touchline.media.model import POSTER_WIDTHS, smaller_poster
 from touchline.platform.objects.model import ByteRange
 from touchline.process.sampling.queries import FrameName
 from touchline.process.sampling.rules import PICTURE_TYPE, frame_key
@@ -74,6 +75,12 @@ def file_of(name: str, keys: Keys, title: str = "") -> File:
         raise no_such_file()
     cache = PLAYLIST_CACHE if match[1] == PLAYLIST_SUFFIX else IMMUTABLE_CACHE
     return File(_key(name, keys), content_type, cache, f"{title or 'clip'}.mp4" if name == CLIP else "")
+
+
+def narrower(poster: File, width: int) -> File | None:
+    """The poster at least so wide, of those that are made; None where only the poster itself is."""
+    made = next((each for each in POSTER_WIDTHS if each >= width), None)
+    return replace(poster, key=smaller_poster(poster.key, made)) if made else None
 
 
 def _key(name: str, keys: Keys) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from av.video.frame import VideoFrame
 
 from touchline.media import rules
-from touchline.media.model import POSTER, Chosen, Failure, Format, Probe
+from touchline.media.model import POSTER, POSTER_WIDTHS, Chosen, Failure, Format, Probe, smaller_poster
 
 from .channel import Channel
 from .facts import learn
@@ -75,7 +75,13 @@ def _time(source: Source, picture: VideoFrame) -> Fraction:
 def _written(best: Candidate, facts: Probe, options: Options, channel: Channel) -> Chosen:
     seen = rules.display_size(facts.video)
     width, height = rules.fitted_size(*seen, (options.poster_width, options.poster_width))
-    picture = jpeg(best.picture, (width, height), Look(facts.video.rotation, facts.video.light))
-    with channel.create(POSTER) as file:
-        file.write(picture)
+    sizes = {POSTER: (width, height)} | {
+        smaller_poster(POSTER, narrow): rules.scaled_to_width((width, height), narrow)
+        for narrow in POSTER_WIDTHS
+        if narrow < width  # nothing is enlarged
+    }
+    for name, size in sizes.items():
+        picture = jpeg(best.picture, size, Look(facts.video.rotation, facts.video.light))
+        with channel.create(name) as file:
+            file.write(picture)
     return Chosen(width, height, max(0, round(best.time * 1000)))

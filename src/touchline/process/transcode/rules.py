@@ -43,8 +43,8 @@ def proxy_key(video_id: UUID, attempt: int, path: str) -> ObjectKey:
     return join_key("videos", "proxy", str(video_id), str(attempt), *path.split("/"))
 
 
-def poster_key(video_id: UUID, attempt: int) -> ObjectKey:
-    return join_key("thumbs", str(video_id), str(attempt), POSTER)
+def poster_key(video_id: UUID, attempt: int, name: str = POSTER) -> ObjectKey:
+    return join_key("thumbs", str(video_id), str(attempt), name)
 
 
 def attempt_prefixes(video_id: UUID, attempt: int) -> tuple[ObjectKey, ObjectKey]:

@@ -77,8 +77,9 @@ class Transcoder:
 
     async def _store_poster(self, job: Job, original: Path, folder: Path) -> None:
         poster = await make_poster(self.sandbox, original, folder)
-        key = rules.poster_key(job.video_id, job.attempt)
-        await self.objects.put_new(key, folder / poster.path, content_type=rules.content_type(key))
+        for path in (poster.path, *(file.path for file in poster.smaller)):
+            key = rules.poster_key(job.video_id, job.attempt, path)
+            await self.objects.put_new(key, folder / path, content_type=rules.content_type(key))
 
     async def _store_storyboard(self, job: Job, original: Path, folder: Path, tell: Tell) -> str | None:
         """None where none can be made: the video plays without it."""

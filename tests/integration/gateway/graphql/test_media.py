@@ -77,6 +77,22 @@ async def test_a_file(site: Site, name: str, content: bytes, content_type: str, 
     assert (unchanged.status_code, unchanged.content) == (304, b"")
 
 
+async def test_a_poster_comes_in_the_size_that_is_shown(site: Site) -> None:
+    ada = await site.person()
+    upload = await site.ready(ada)
+    url = folder(site, ada, upload) + "poster.jpg"
+    assert (await site.client.get(url, params={"width": 320})).content == PICTURE  # none was made: it comes as it is
+    key = (await site.media.places.find(upload.playback_id)).poster_key
+    await site.needs.objects.put_new(key.replace(".jpg", "-320.jpg"), b"a small picture")
+    small = await site.client.get(url, params={"width": 300})
+    assert (small.content, small.headers["content-type"]) == (b"a small picture", "image/jpeg")
+    assert small.headers["cache-control"] == "private, max-age=31536000, immutable"
+    for width in (640, 1281):
+        assert (await site.client.get(url, params={"width": width})).content == PICTURE
+    for width in ("0", "-1", "wide", "9" * 5000):
+        is_problem(await site.client.get(url, params={"width": width}), 400, "invalid_input")
+
+
 async def test_ranges(site: Site) -> None:
     ada = await site.person()
     url = folder(site, ada, await site.ready(ada)) + "v0/segment-1.m4s"

@@ -12,6 +12,7 @@ from touchline.gateway.media.rules import (
     file_of,
     frame_name,
     frame_of,
+    narrower,
     wanted_bytes,
 )
 from touchline.kernel.errors import InvalidInput, NotFound
@@ -23,6 +24,23 @@ PREFIX = "videos/proxy/0199/3"
 MANIFEST, POSTER = f"{PREFIX}/index.m3u8", "thumbs/0199/3/poster.jpg"
 CLIP = "videos/clips/0199/0200.mp4"
 KEYS = Keys(MANIFEST, POSTER, CLIP)
+
+
+@pytest.mark.parametrize(
+    ("width", "key"),
+    [
+        (1, "thumbs/0199/3/poster-320.jpg"),
+        (320, "thumbs/0199/3/poster-320.jpg"),
+        (321, "thumbs/0199/3/poster-640.jpg"),
+        (640, "thumbs/0199/3/poster-640.jpg"),
+        (641, None),
+        (10_000, None),
+    ],
+)
+def test_which_poster_is_wide_enough(width: int, key: str | None) -> None:
+    """A few sizes are made, and no address makes another."""
+    found = narrower(file_of("poster.jpg", KEYS), width)
+    assert found == (File(key, "image/jpeg", IMMUTABLE_CACHE) if key else None)
 
 
 @pytest.mark.parametrize(
