@@ -95,8 +95,7 @@ HARMLESS: Mapping[str, Any] = {
 
 # What answers across tenants, and why that is no hole. An entry that is not needed any more fails the matrix.
 ACROSS_TENANTS = {
-    "Registry.ResolveArtifactPlaybackID": "playback ids are public among the services; the gateway looks whose it is",
-    "Registry.ResolveArtifactInternalName": "as playback ids: what routes a viewer does not know the tenant yet",
+    "Registry.ResolveArtifactInternalName": "what routes a viewer does not know the tenant yet",
     "Artifacts.ResolveViewerEndpoint": "answers keys and no bytes; the gateway looks whose it is and signs the address",
 }
 WITHOUT_TENANT = {

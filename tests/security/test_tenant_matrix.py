@@ -112,7 +112,7 @@ async def test_the_same_questions_find_what_is_ones_own(tenants: Tenants) -> Non
         for own in (uploading, ready)
         if comparable(await case.run(own), own) != comparable(await case.run(unknown), unknown)
     }
-    found_by_id = {"node", "vod", "clip", "playback", "arrivedParts", "video", "job", "match", "goal"}
+    found_by_id = {"node", "vod", "clip", "artifact", "playback", "arrivedParts", "video", "job", "match", "goal"}
     found_by_id |= {"workflowSession", "artifactStates", "artifactEventsConnection"}
     pages = {"vodsConnection(page.after)", "vodsConnection(page.before)", "search(after)"}
     filters = {

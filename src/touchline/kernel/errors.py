@@ -51,7 +51,7 @@ class TouchlineError(Exception):
 
 class InvalidInput(TouchlineError):
     code = "invalid_input"
-    next_step = "Correct the named field and send the request again."
+    next_step = "Change what is named here, then try again."
 
     def __init__(self, what: str, *, field: str = "", why: str = "", hint: str = "") -> None:
         super().__init__(what, why=why, hint=hint)
@@ -60,7 +60,7 @@ class InvalidInput(TouchlineError):
 
 class Unauthenticated(TouchlineError):
     code = "unauthenticated"
-    next_step = "Sign in again, or use a token that is still valid."
+    next_step = "Sign in. A program needs an API token that was neither revoked nor has expired."
 
 
 class SessionOver(Unauthenticated):
@@ -75,12 +75,12 @@ class Forbidden(TouchlineError):
 
 class NotFound(TouchlineError):
     code = "not_found"
-    next_step = "Check the id; it may belong to something that was deleted."
+    next_step = "Check the address or the id. It may have been deleted."
 
 
 class Conflict(TouchlineError):
     code = "conflict"
-    next_step = "Read the current state, then decide again."
+    next_step = "Reload to see how it is now, then decide again."
 
 
 class AlreadyExists(Conflict):

@@ -1,4 +1,5 @@
-"""Small values that people write by hand: `90s`, `5m`, `2h`, `30d`. And what no text or number of ours may be."""
+"""Small values that people write by hand or read: `90s`, `5m`, `2h`, `30d`; `1.4 GB`. And what no text or number of ours
+may be."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ _UNITS = {
     "d": timedelta(days=1),
 }
 _HALF = re.compile("[\ud800-\udfff]")
+_BYTE_UNITS = ("kB", "MB", "GB", "TB", "PB")
+THOUSAND, TENS = 1000, 10
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 
 
@@ -38,6 +41,16 @@ def format_duration(duration: timedelta) -> str:
         if duration and duration % _UNITS[unit] == timedelta(0):
             return f"{duration // _UNITS[unit]}{unit}"
     return f"{duration // _UNITS['ms']}ms"
+
+
+def format_bytes(size_bytes: int) -> str:
+    """By thousands, as disks, file managers and the page count: `1.4 GB`."""
+    if size_bytes < THOUSAND:
+        return f"{size_bytes} bytes" if size_bytes != 1 else "1 byte"
+    value, unit = size_bytes / THOUSAND, 0
+    while value >= THOUSAND - 0.5 and unit < len(_BYTE_UNITS) - 1:  # what would be rounded to 1000 is the next unit
+        value, unit = value / THOUSAND, unit + 1
+    return f"{value:.1f} {_BYTE_UNITS[unit]}" if value < TENS - 0.05 else f"{value:.0f} {_BYTE_UNITS[unit]}"
 
 
 def is_text(text: str) -> bool:

@@ -205,7 +205,7 @@ async def test_a_tenant_has_so_many_uploads_at_once(world: World) -> None:
 async def test_a_tenant_has_so_much_room(world: World) -> None:
     async with another_process(world, stored_quota=ByteSize(2500)) as other:
         first = await other.create(size_bytes=1500)
-        with pytest.raises(QuotaExceeded, match="no room"):
+        with pytest.raises(QuotaExceeded, match="not enough storage"):
             await other.create(size_bytes=1001)
         await other.create(size_bytes=1000)
         await other.registry.delete_upload(world.ours, first.artifact_hash)

@@ -276,7 +276,7 @@ async def test_troubles_of_ours_give_the_upload_back(world: World, tmp_path: Pat
     async with another_process(
         replace(world, environment=replace(world.environment, scratch=tmp_path / "gone"))
     ) as other:
-        with pytest.raises(Unavailable, match="no room"):
+        with pytest.raises(Unavailable, match="not enough disk space"):
             await other.artifacts.complete_upload(world.ours, upload.artifact_hash)
     assert await world.status(upload) is Status.UPLOADING
     assert (await world.artifacts.complete_upload(world.ours, upload.artifact_hash)).status is Status.PROCESSING

@@ -102,7 +102,7 @@ def test_an_error_says_what_why_and_what_next(capsys: pytest.CaptureFixture[str]
         "error: no such clip",
         "  why: it was deleted",
         "       yesterday",
-        " next: Check the id; it may belong to something that was deleted.",
+        " next: Check the address or the id. It may have been deleted.",
     ]
 
 

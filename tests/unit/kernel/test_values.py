@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.kernel.errors import InvalidInput
-from touchline.kernel.values import format_duration, is_plain, parse_duration
+from touchline.kernel.values import format_bytes, format_duration, is_plain, parse_duration
 
 WHOLE_MILLISECONDS = st.integers(0, 10**14).map(lambda count: timedelta(milliseconds=count))
 
@@ -60,6 +60,17 @@ def test_what_is_written_reads_back(duration: timedelta) -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(InvalidInput):
         assert parse_duration(text) >= timedelta(0)
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [
+        (0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (9949, "9.9 kB"), (9950, "10 kB"),
+        (999_499, "999 kB"), (999_500, "1.0 MB"), (50 * 1024**3, "54 GB"), (10**18, "1000 PB"),
+    ],
+)  # fmt: skip
+def test_sizes_read_as_on_the_page(size_bytes: int, text: str) -> None:
+    assert format_bytes(size_bytes) == text
 
 
 @pytest.mark.parametrize(

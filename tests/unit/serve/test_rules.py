@@ -80,8 +80,10 @@ def test_an_empty_file_is_no_upload(size: int) -> None:
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_sent() -> None:
-    with pytest.raises(LimitExceeded, match="at most 1000 bytes"):
+    with pytest.raises(LimitExceeded, match="it has 1,001 bytes, and an upload may have at most 1,000 bytes"):
         registry.checked(replace(NEW, size_bytes=1001), SETTINGS)
+    with pytest.raises(LimitExceeded, match=r"it has 2\.5 GB, and an upload may have at most 1\.0 kB"):
+        registry.checked(replace(NEW, size_bytes=2_500_000_000), SETTINGS)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,12 @@ import styles from "./LiveIndicator.module.css";
 import { useWorkspace } from "./workspace";
 
 const WORDS: Record<LiveState, { readonly name: string; readonly meaning: string }> = {
-  live: { name: "Live", meaning: "Changes appear as they happen." },
-  connecting: { name: "Connecting", meaning: "Connecting to live changes." },
-  waiting: { name: "Reconnecting", meaning: "The live connection was lost. It comes back by itself." },
+  live: { name: "Connected", meaning: "Changes appear here as they happen." },
+  connecting: { name: "Connecting", meaning: "Connecting, so that changes appear here as they happen." },
+  waiting: {
+    name: "Reconnecting",
+    meaning: "The connection was lost. It comes back by itself; until then this page may be out of date.",
+  },
 };
 
 export function LiveIndicator() {

@@ -72,7 +72,8 @@ class Upload:
         except OSError as error:
             raise unreadable(self.path, FIELD, error) from error
         if not begins:
-            raise InvalidInput("the file is empty", field=FIELD, why="an upload has at least one byte")
+            hint = "Choose a file that has something in it."
+            raise InvalidInput("the file is empty", field=FIELD, why="it has no bytes", hint=hint)
 
     def _check_kind(self) -> None:
         try:

@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 # What the framework says in numbers only.
 _BY_STATUS: dict[int, TouchlineError] = {
-    401: Unauthenticated("nobody we know"),
+    401: Unauthenticated("you are not signed in"),
     403: Forbidden("this is not allowed"),
     404: NotFound("there is nothing here", hint="Check the address."),
     405: InvalidInput(

@@ -14,9 +14,11 @@ from touchline.contracts.events.artifacts import ArtifactRegistered, ArtifactTyp
 from touchline.contracts.events.clips import ClipRequested
 from touchline.kernel.errors import InvalidInput, NotFound, QuotaExceeded
 from touchline.kernel.ids import ArtifactHash, video_id
+from touchline.kernel.values import format_bytes, format_duration
 from touchline.platform.objects.keys import ObjectKey, join_key
 from touchline.serve.artifacts.model import Artifact, Status
 from touchline.serve.registry.model import Usage
+from touchline.serve.registry.rules import MORE_STORAGE
 from touchline.serve.settings import ServeSettings
 from touchline.serve.uploads.names import is_plain
 
@@ -64,16 +66,16 @@ def checked(request: NewClip, duration_ms: int, source_title: str, settings: Ser
 
 def valid_span(wanted: Span, duration_ms: int, longest: timedelta) -> Span:
     if wanted.start_ms < 0:
-        raise InvalidInput("a clip cannot begin there", field="start_ms", why="it is before the video")
+        raise InvalidInput("a clip cannot begin there", field="start_ms", why="the video begins at 0")
     if wanted.end_ms <= wanted.start_ms:
-        raise InvalidInput("a clip cannot end there", field="end_ms", why="it is not behind the start")
+        raise InvalidInput("a clip cannot end there", field="end_ms", why="the end must lie after the start")
     if wanted.start_ms >= duration_ms:
         raise InvalidInput("a clip cannot begin there", field="start_ms", why=_lasts(duration_ms))
     if wanted.end_ms > duration_ms + BEYOND_MS:
         raise InvalidInput("a clip cannot end there", field="end_ms", why=_lasts(duration_ms))
     span = Span(wanted.start_ms, min(wanted.end_ms, duration_ms))
     if span.end_ms - span.start_ms > longest // MILLISECOND:
-        raise InvalidInput("the clip is too long", field="end_ms", why=f"it may last {longest}")
+        raise InvalidInput("the clip is too long", field="end_ms", why=f"a clip may last {format_duration(longest)}")
     return span
 
 
@@ -88,8 +90,8 @@ def require_room(usage: Usage, settings: ServeSettings) -> None:
         why = f"{usage.open_clips} of {settings.concurrent_clips} are under way"
         raise QuotaExceeded("too many clips at once", why=why, hint="Wait until some are made, then try again.")
     if usage.stored_bytes >= settings.stored_quota:
-        why = f"{usage.stored_bytes} of {settings.stored_quota} bytes are taken"
-        raise QuotaExceeded("there is no room for a clip", why=why)
+        why = f"{format_bytes(usage.stored_bytes)} of {format_bytes(settings.stored_quota)} are used"
+        raise QuotaExceeded("there is not enough storage for a clip", why=why, hint=MORE_STORAGE)
 
 
 def valid_parameters(text: str) -> dict[str, object]:
@@ -136,9 +138,9 @@ def requested(clip: Clip, source: Artifact) -> ClipRequested:
 
 def _valid_padding(padding_ms: int, longest: timedelta) -> int:
     if padding_ms < 0:
-        raise InvalidInput("not a padding", field="padding_ms", why="it is negative")
+        raise InvalidInput("this padding cannot be used", field="padding_ms", why="it is negative")
     if padding_ms > longest // MILLISECOND:
-        raise InvalidInput("the padding is too long", field="padding_ms", why=f"it may last {longest}")
+        raise InvalidInput("the padding is too long", field="padding_ms", why=f"it may last {format_duration(longest)}")
     return padding_ms
 
 

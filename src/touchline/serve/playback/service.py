@@ -57,7 +57,8 @@ def _not_playable(artifact: Artifact) -> TouchlineError:
     if artifact.status is Status.DELETED:
         return _nothing_behind()
     if artifact.status is Status.FAILED:
-        return Conflict("this video cannot be played", why="it has failed")
+        hint = "Its page shows what went wrong; editors can retry it there."
+        return Conflict("this video cannot be played", why="it could not be processed", hint=hint)
     return Conflict("this video cannot be played yet", why=f"it is {artifact.status}", hint="Try again a little later.")
 
 

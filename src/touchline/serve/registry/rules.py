@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactType
 from touchline.kernel.errors import Conflict, InvalidInput, LimitExceeded, NotFound, QuotaExceeded
 from touchline.kernel.ids import ArtifactHash, parse_artifact_hash
+from touchline.kernel.values import format_bytes
 from touchline.serve.artifacts.model import Reason, Status
 from touchline.serve.settings import ServeSettings
 from touchline.serve.uploads.names import file_kind, is_plain, valid_file_name
@@ -18,6 +19,7 @@ LONGEST_KEY = 200
 LARGEST_PAGE = 500
 MOST_HASHES = 500
 UNKNOWN_TYPES = ("", "application/octet-stream", "application/mp4", "application/ogg")
+MORE_STORAGE = "Delete what is no longer needed, or ask whoever runs this installation for a larger quota."
 
 
 def checked(request: NewUpload, settings: ServeSettings) -> NewUpload:
@@ -38,15 +40,21 @@ def checked(request: NewUpload, settings: ServeSettings) -> NewUpload:
 def _valid_key(key: str) -> str:
     if not key or len(key) > LONGEST_KEY or not key.isprintable():
         why = f"it has 1 to {LONGEST_KEY} characters that print"
-        raise InvalidInput("not an idempotency key", field="idempotency_key", why=why)
+        raise InvalidInput("this idempotency key cannot be used", field="idempotency_key", why=why)
     return key
 
 
 def _valid_size(size_bytes: int, largest: int) -> int:
     if size_bytes < 1:
-        raise InvalidInput("the file is empty", field="size_bytes", why="an upload has at least one byte")
+        hint = "Choose a file that has something in it."
+        raise InvalidInput("the file is empty", field="size_bytes", why="it has no bytes", hint=hint)
     if size_bytes > largest:
-        raise LimitExceeded("the file is too large", why=f"an upload has at most {largest} bytes")
+        size, most = format_bytes(size_bytes), format_bytes(largest)
+        if size == most:  # what differs by little is said exactly
+            size, most = f"{size_bytes:,} bytes", f"{largest:,} bytes"
+        why = f"it has {size}, and an upload may have at most {most}"
+        hint = "Make the file smaller, or ask whoever runs this installation to raise `serve.largest_upload`."
+        raise LimitExceeded("the file is too large", why=why, hint=hint)
     return size_bytes
 
 
@@ -79,8 +87,9 @@ def require_room(usage: Usage, size_bytes: int, settings: ServeSettings) -> None
 
 def require_bytes(usage: Usage, size_bytes: int, settings: ServeSettings) -> None:
     if usage.stored_bytes + size_bytes > settings.stored_quota:
-        why = f"{usage.stored_bytes} of {settings.stored_quota} bytes are taken, the file has {size_bytes}"
-        raise QuotaExceeded("there is no room for the file", why=why)
+        used, quota = format_bytes(usage.stored_bytes), format_bytes(settings.stored_quota)
+        why = f"{used} of {quota} are used, and the file has {format_bytes(size_bytes)}"
+        raise QuotaExceeded("there is not enough storage for the file", why=why, hint=MORE_STORAGE)
 
 
 def valid_window(window: Window) -> Window:

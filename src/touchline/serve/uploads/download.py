@@ -46,4 +46,4 @@ def _close(file: IO[bytes]) -> None:
 
 
 def _no_room(error: OSError) -> Unavailable:
-    return Unavailable("there is no room to look at the upload", why=error.strerror or "the disk failed")
+    return Unavailable("not enough disk space to inspect the upload", why=error.strerror or "the disk failed")

@@ -92,7 +92,8 @@ def require_uploading(artifact: Artifact) -> None:
 def wrong_state(artifact: Artifact) -> TouchlineError:
     if artifact.status is Status.FAILED:
         return Conflict("the upload has failed", why=artifact.reason.message if artifact.reason else "")
-    return Conflict("the upload does not take parts now", why=f"it is {artifact.status}")
+    why = f"it is {artifact.status}"
+    return Conflict("this upload takes no more parts", why=why, hint="Look at its state: its file may be complete.")
 
 
 def valid_numbers(numbers: Sequence[int], plan: PartPlan, most: int) -> list[int]:

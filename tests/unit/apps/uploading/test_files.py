@@ -99,7 +99,7 @@ Make = Callable[[Path], Path]
         (a_pipe, "is not a file", "it is a device or a pipe"),
         (locked, "cannot be read", "Permission denied"),
         (in_a_locked_folder, "cannot be read", "Permission denied"),
-        (empty, "the file is empty", "at least one byte"),
+        (empty, "the file is empty", "it has no bytes"),
         (not_text, "this name cannot be used", "not UTF-8"),
     ],
 )

@@ -61,9 +61,11 @@ def session_expiry(opened_at: datetime, settings: AuthSettings, now: datetime) -
 
 def require_admission(user: User | None, tenant: Tenant | None) -> tuple[User, Tenant]:
     if user is None or tenant is None or user.disabled_at is not None:
-        raise Unauthenticated("you cannot sign in", why="the user is disabled")
+        hint = "Ask an administrator of your tenant."
+        raise Unauthenticated("you cannot sign in", why="your account is disabled", hint=hint)
     if tenant.suspended_at is not None:
-        raise Unauthenticated("you cannot sign in", why="the tenant is suspended")
+        hint = "Ask whoever runs this installation."
+        raise Unauthenticated("you cannot sign in", why="your tenant is suspended", hint=hint)
     return user, tenant
 
 
@@ -111,7 +113,7 @@ def valid_password(text: str) -> str:
     """Length is what counts; rules about digits and signs make passwords worse."""
     if not SHORTEST_PASSWORD <= len(text) <= LONGEST_PASSWORD:
         raise InvalidInput(
-            "not a valid password", field="password", why=f"it has at least {SHORTEST_PASSWORD} characters"
+            "this password cannot be used", field="password", why=f"it needs {SHORTEST_PASSWORD} characters or more"
         )
     return text
 
