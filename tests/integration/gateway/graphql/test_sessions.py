@@ -223,9 +223,13 @@ async def test_our_own_work_names_its_video_and_its_job(site: Site) -> None:
     ]
     await measuring.deliver("own", records)
     await measuring.fold()
-    document = """query { workflowSessionsConnection { edges { node {
-      gateway progress jobId video { title playbackId } } } } sessionSummary { running unexcused known } }"""
-    found = await site.data(ada, document)
+    document = """query ($filter: SessionFilter) {
+      workflowSessionsConnection(filter: $filter) { edges { node {
+        gateway progress jobId video { title playbackId } } } }
+      sessionSummary(filter: $filter) { running unexcused known } }"""
+    today = datetime.now(UTC)
+    around = {"from": (today - timedelta(days=1)).isoformat(), "to": (today + timedelta(days=1)).isoformat()}
+    found = await site.data(ada, document, filter=around)
     nodes = {edge["node"]["gateway"]: edge["node"] for edge in found["workflowSessionsConnection"]["edges"]}
     assert nodes["touchline"]["video"] == {"title": "The final", "playbackId": upload.playback_id}
     assert (nodes["touchline"]["jobId"], nodes["touchline"]["progress"]) == (job_id, "RUNNING")
