@@ -85,6 +85,8 @@ async def test_every_chart_leads_to_its_rows(page: Page) -> None:
     await expect(rows).to_have_count(1)
     await page.get_by_role("button", name=re.compile("Remove filter: Startup")).click()
     await page.get_by_role("link", name="Overview").click()
+    breakdown = page.get_by_role("region", name="Breakdown")
+    await breakdown.get_by_role("button", name="Orchestrator").click()
     await page.get_by_role("row", name=re.compile("0x52cf29")).get_by_role("link").click()
     await expect(page.get_by_role("list", name="Filters in use")).to_contain_text("Orchestrator: 0x52cf29")
     await expect(rows).to_have_count(1)

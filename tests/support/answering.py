@@ -27,6 +27,23 @@ def made_up_facts(count: int, seed: int) -> list[SessionFacts]:
     return [_facts(random, name) for name in names]
 
 
+def open_facts(count: int, seed: int) -> list[SessionFacts]:
+    """Sessions that are not final: some of our own, some closed, some cancelled."""
+    random, found = Random(seed), list[SessionFacts]()
+    for one in made_up_facts(count, seed):
+        session = replace(
+            one.session,
+            workflow_session_id=f"open-{one.session.workflow_session_id}",
+            session_start_ts=NOW_MS - random.randrange(1, 50) * 60_000,
+            closed_ts=random.choice([None, None, NOW_MS - 1]),
+            gateway=random.choice(["touchline", "gate-1", None]),
+            excusable_patterns=random.choice([("cancelled by",), ("whip disconnected",), ()]),
+            is_final=0,
+        )
+        found.append(SessionFacts(session, _segments(session), _updates(session), ("0xaa",), NOW_MS + 1))
+    return found
+
+
 async def written(analytics: Analytics, tenant_id: TenantId, facts: Sequence[SessionFacts]) -> None:
     """Every one; a third of them first with other contents, and a tenth of them first under another day."""
     store = FactStore(analytics, tenant_id)

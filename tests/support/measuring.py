@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tests.support.sessions import RULES, facts_of
-from touchline.kernel import TenantId
+from touchline.kernel import Clock, TenantId
 from touchline.measure.facts.service import FoldService
 from touchline.measure.ingest.model import Receipt
 from touchline.measure.ingest.service import IngestService
@@ -36,7 +36,12 @@ class Measuring:
     """One tenant's door to ingest and folding."""
 
     def __init__(
-        self, database: Database, analytics: Analytics, tenant_id: TenantId, settings: IngestSettings | None = None
+        self,
+        database: Database,
+        analytics: Analytics,
+        tenant_id: TenantId,
+        settings: IngestSettings | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.tenant_id = tenant_id
         self.database = database
@@ -44,7 +49,7 @@ class Measuring:
         self.rules = RULES
         self.analytics = analytics
         self.ingest = IngestService(database, analytics, self.settings)
-        self.folds = FoldService(database, analytics, RULES, self.settings)
+        self.folds = FoldService(database, analytics, RULES, self.settings, clock)
         self.journal = JournalStore(analytics, tenant_id)
 
     async def deliver(self, batch_id: str, records: Iterable[object]) -> Receipt:

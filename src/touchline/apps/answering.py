@@ -19,13 +19,13 @@ SILENCE_S = 60.0
 _PERCENTILES = "{ count p50 p90 p95 p99 }"
 SUMMARY = f"""
 query ($filter: SessionFilter) {{ sessionSummary(filter: $filter) {{
-  sessions known success excused unexcused swapped errors
+  sessions known success excused unexcused running cancelled swapped errors
   startup {_PERCENTILES} e2e {_PERCENTILES} promptToPlayable {_PERCENTILES} gatewayRunnerLag {_PERCENTILES}
 }} }}
 """
 _SESSION = """
-  id workflowType sessionStartTs sessionEndTs startupOutcome startupMs e2eProxyMs promptToPlayableMs swapCount
-  errorCount gateway orchestratorAddress modelId gpuId isFinal version qualityFlags
+  id workflowType sessionStartTs sessionEndTs startupOutcome progress startupMs e2eProxyMs
+  promptToPlayableMs swapCount errorCount gateway orchestratorAddress modelId gpuId isFinal version qualityFlags
 """
 LIST = f"""
 query ($filter: SessionFilter, $page: PageInput, $order: SessionOrder!) {{

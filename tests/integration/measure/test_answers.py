@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.support.answering import HOUR_MS, NOW, NOW_MS, made_up_facts, written
+from tests.support.answering import HOUR_MS, NOW, NOW_MS, made_up_facts, open_facts, written
 from tests.support.events import new_tenant
 from touchline.kernel import TenantId
 from touchline.kernel.clock import ManualClock
@@ -25,11 +25,12 @@ from touchline.measure.answers.model import (
     Leaders,
     Metric,
     Order,
-    Outcome,
     Percentiles,
+    Progress,
     Tally,
     Window,
 )
+from touchline.measure.answers.rules import progress_of
 from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.answers.sums.rules import told
 from touchline.measure.sessions.model import SessionFacts, SessionRow
@@ -45,7 +46,7 @@ FILTERS = [
     Filter(gateway=""),
     Filter(orchestrator="0xAA", model="flux"),
     Filter(gpu="g1", workflow_type="transcode"),
-    Filter(outcome=Outcome.EXCUSED),
+    *(Filter(outcome=outcome) for outcome in Progress),
     Filter(swapped=True),
     Filter(swapped=False, failed=False),
     Filter(failed=True),
@@ -79,7 +80,7 @@ class Asked:
 
 @pytest.fixture(scope="module")
 async def asked(analytics: Analytics) -> Asked:
-    tenant, facts = new_tenant(), made_up_facts(200, seed=1)
+    tenant, facts = new_tenant(), [*made_up_facts(200, seed=1), *open_facts(60, seed=3)]
     await written(analytics, tenant, facts)
     await written(analytics, new_tenant(), made_up_facts(50, seed=2))  # a neighbour, with the same ids
     return Asked(SessionAnswers(analytics, clock=ManualClock(NOW)), tenant, facts)
@@ -99,9 +100,9 @@ def holds(wanted: Filter, row: SessionRow) -> bool:
     return (
         since <= row.session_start_ts < until
         and all(text == (value or "") for text, value in texts.items() if text is not None)
-        and wanted.outcome in (None, row.startup_outcome)
+        and wanted.outcome in (None, progress_of(row))
         and wanted.swapped in (None, row.swap_count > 0)
-        and wanted.failed in (None, bool(row.startup_unexcused))
+        and wanted.failed in (None, progress_of(row) is Progress.UNEXCUSED)
         and in_bounds(wanted, row)
         and (not wanted.search or any(wanted.search.lower() in (text or "").lower() for text in searched))
     )
@@ -115,12 +116,15 @@ def in_bounds(wanted: Filter, row: SessionRow) -> bool:
 
 
 def tally(rows: Sequence[SessionRow]) -> Tally:
+    stand = Counter(progress_of(row) for row in rows)
     return Tally(
         sessions=len(rows),
-        known=sum(row.known_stream for row in rows),
-        success=sum(row.startup_success for row in rows),
-        excused=sum(row.startup_excused for row in rows),
-        unexcused=sum(row.startup_unexcused for row in rows),
+        known=stand[Progress.SUCCESS] + stand[Progress.EXCUSED] + stand[Progress.UNEXCUSED],
+        success=stand[Progress.SUCCESS],
+        excused=stand[Progress.EXCUSED],
+        unexcused=stand[Progress.UNEXCUSED],
+        running=stand[Progress.RUNNING],
+        cancelled=stand[Progress.CANCELLED],
         swapped=sum(row.swap_count > 0 for row in rows),
         errors=sum(row.error_count for row in rows),
     )

@@ -18,7 +18,7 @@ from tests.support.events import new_tenant
 from touchline.kernel import TenantId
 from touchline.kernel.clock import ManualClock
 from touchline.kernel.errors import LimitExceeded
-from touchline.measure.answers.model import Board, Dimension, Filter, Leaders, Metric, Order, Outcome, Window
+from touchline.measure.answers.model import Board, Dimension, Filter, Leaders, Metric, Order, Progress, Window
 from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.answers.settings import AnswerSettings
 from touchline.measure.answers.sums import service
@@ -45,7 +45,7 @@ FILTERS = [
     Filter(model="flux", gpu="g1"),
     Filter(workflow_type="transcode"),
     Filter(gpu="nobody's"),
-    Filter(outcome=Outcome.SUCCESS),
+    Filter(outcome=Progress.SUCCESS),
     Filter(swapped=True),
     Filter(metric=Metric.STARTUP, at_least_ms=200.0),
     Filter(search="pipeline-a"),

@@ -102,7 +102,7 @@ export type SessionFilter = {
   readonly orchestrator?: string | null | undefined;
   readonly model?: string | null | undefined;
   readonly gpu?: string | null | undefined;
-  readonly outcome?: StartupOutcome | null | undefined;
+  readonly outcome?: SessionProgress | null | undefined;
   readonly swapped?: boolean | null | undefined;
   /** Did not start, and no excuse is known. */
   readonly failed?: boolean | null | undefined;
@@ -126,11 +126,14 @@ export type SessionOrder =
   | 'ERRORS_DESC'
   | 'SWAPS_DESC';
 
-export type StartupOutcome =
+/** How a session stands: its outcome, or RUNNING or CANCELLED as long as that is not final. */
+export type SessionProgress =
   | 'SUCCESS'
   | 'EXCUSED'
   | 'UNEXCUSED'
-  | 'NOT_IN_DENOMINATOR';
+  | 'NOT_IN_DENOMINATOR'
+  | 'RUNNING'
+  | 'CANCELLED';
 
 export type VideoFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean };
 
@@ -487,7 +490,7 @@ export type SessionOverviewQueryVariables = Exact<{
 }>;
 
 
-export type SessionOverviewQuery = { readonly sessionSummary: { readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null }, readonly e2e: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null }, readonly promptToPlayable: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null }, readonly gatewayRunnerLag: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null } }, readonly sessionSeries: ReadonlyArray<{ readonly start: string, readonly seconds: number, readonly sessions: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly notInDenominator: number, readonly swapped: number, readonly startupP50: number | null, readonly startupP95: number | null }> };
+export type SessionOverviewQuery = { readonly sessionSummary: { readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly running: number, readonly cancelled: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null }, readonly e2e: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null }, readonly promptToPlayable: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null }, readonly gatewayRunnerLag: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null } }, readonly sessionSeries: ReadonlyArray<{ readonly start: string, readonly seconds: number, readonly sessions: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly running: number, readonly cancelled: number, readonly notInDenominator: number, readonly swapped: number, readonly startupP50: number | null, readonly startupP95: number | null }> };
 
 export type SessionDistributionQueryVariables = Exact<{
   filter?: SessionFilter | null | undefined;
@@ -497,7 +500,7 @@ export type SessionDistributionQueryVariables = Exact<{
 
 export type SessionDistributionQuery = { readonly sessionDistribution: { readonly metric: SessionMetric, readonly percentiles: { readonly count: number, readonly p50: number | null, readonly p90: number | null, readonly p95: number | null, readonly p99: number | null }, readonly bars: ReadonlyArray<{ readonly fromMs: number, readonly toMs: number, readonly count: number }> } };
 
-export type SessionGroupFieldsFragment = { readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } };
+export type SessionGroupFieldsFragment = { readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly running: number, readonly cancelled: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } };
 
 export type SessionBreakdownQueryVariables = Exact<{
   filter?: SessionFilter | null | undefined;
@@ -506,7 +509,7 @@ export type SessionBreakdownQueryVariables = Exact<{
 }>;
 
 
-export type SessionBreakdownQuery = { readonly sessionBreakdown: ReadonlyArray<{ readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } }> };
+export type SessionBreakdownQuery = { readonly sessionBreakdown: ReadonlyArray<{ readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly running: number, readonly cancelled: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } }> };
 
 export type SessionLeadersQueryVariables = Exact<{
   filter?: SessionFilter | null | undefined;
@@ -515,7 +518,7 @@ export type SessionLeadersQueryVariables = Exact<{
 }>;
 
 
-export type SessionLeadersQuery = { readonly swaps: ReadonlyArray<{ readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } }>, readonly failures: ReadonlyArray<{ readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } }>, readonly slowest: ReadonlyArray<{ readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } }> };
+export type SessionLeadersQuery = { readonly swaps: ReadonlyArray<{ readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly running: number, readonly cancelled: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } }>, readonly failures: ReadonlyArray<{ readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly running: number, readonly cancelled: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } }>, readonly slowest: ReadonlyArray<{ readonly key: string | null, readonly sessions: number, readonly known: number, readonly success: number, readonly excused: number, readonly unexcused: number, readonly running: number, readonly cancelled: number, readonly swapped: number, readonly errors: number, readonly startup: { readonly count: number, readonly p50: number | null, readonly p95: number | null } }> };
 
 export type SessionChoicesQueryVariables = Exact<{
   filter?: SessionFilter | null | undefined;
@@ -524,7 +527,7 @@ export type SessionChoicesQueryVariables = Exact<{
 
 export type SessionChoicesQuery = { readonly type: ReadonlyArray<{ readonly key: string | null }>, readonly gateway: ReadonlyArray<{ readonly key: string | null }>, readonly orchestrator: ReadonlyArray<{ readonly key: string | null }>, readonly model: ReadonlyArray<{ readonly key: string | null }>, readonly gpu: ReadonlyArray<{ readonly key: string | null }> };
 
-export type SessionRowFieldsFragment = { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly startupOutcome: StartupOutcome, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean };
+export type SessionRowFieldsFragment = { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly pipelineId: string | null, readonly jobId: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly video: { readonly title: string, readonly playbackId: string } | null };
 
 export type WorkflowSessionsQueryVariables = Exact<{
   filter?: SessionFilter | null | undefined;
@@ -533,14 +536,14 @@ export type WorkflowSessionsQueryVariables = Exact<{
 }>;
 
 
-export type WorkflowSessionsQuery = { readonly workflowSessionsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly startupOutcome: StartupOutcome, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type WorkflowSessionsQuery = { readonly workflowSessionsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly pipelineId: string | null, readonly jobId: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly video: { readonly title: string, readonly playbackId: string } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type WorkflowSessionQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type WorkflowSessionQuery = { readonly workflowSession: { readonly streamId: string | null, readonly requestId: string | null, readonly workflowId: string | null, readonly pipelineId: string | null, readonly firstPlayableTs: string | null, readonly firstProcessedTs: string | null, readonly closedTs: string | null, readonly gatewayRunnerLagMs: number | null, readonly explicitSwapCount: number, readonly orchestratorCount: number, readonly excusableErrorCount: number, readonly excusablePatterns: ReadonlyArray<string>, readonly observedOrchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly gpuId: string | null, readonly gpuAttributionMethod: string, readonly gpuAttributionConfidence: number, readonly version: number, readonly semanticsVersion: number, readonly qualityFlags: ReadonlyArray<string>, readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly startupOutcome: StartupOutcome, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly segments: ReadonlyArray<{ readonly segmentIndex: number, readonly segmentStartTs: string, readonly segmentEndTs: string | null, readonly orchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly modelId: string | null, readonly gpuId: string | null, readonly reason: string }>, readonly parameterUpdates: ReadonlyArray<{ readonly updateTs: string, readonly segmentIndex: number, readonly eventType: string, readonly paramsHash: string | null, readonly params: string | null, readonly fpsBefore: number | null, readonly fpsAfter: number | null, readonly jitterBefore: number | null, readonly jitterAfter: number | null, readonly windowSeconds: number }>, readonly timeline: { readonly truncated: boolean, readonly edges: ReadonlyArray<{ readonly ts: string, readonly name: string, readonly category: string }>, readonly errors: ReadonlyArray<{ readonly ts: string, readonly message: string, readonly excusable: boolean }>, readonly samples: ReadonlyArray<{ readonly ts: string, readonly outputFps: number | null, readonly inputFps: number | null, readonly jitterMs: number | null }> } } | null };
+export type WorkflowSessionQuery = { readonly workflowSession: { readonly streamId: string | null, readonly requestId: string | null, readonly workflowId: string | null, readonly pipelineId: string | null, readonly firstPlayableTs: string | null, readonly firstProcessedTs: string | null, readonly closedTs: string | null, readonly gatewayRunnerLagMs: number | null, readonly explicitSwapCount: number, readonly orchestratorCount: number, readonly excusableErrorCount: number, readonly excusablePatterns: ReadonlyArray<string>, readonly observedOrchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly gpuId: string | null, readonly gpuAttributionMethod: string, readonly gpuAttributionConfidence: number, readonly version: number, readonly semanticsVersion: number, readonly qualityFlags: ReadonlyArray<string>, readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly jobId: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly segments: ReadonlyArray<{ readonly segmentIndex: number, readonly segmentStartTs: string, readonly segmentEndTs: string | null, readonly orchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly modelId: string | null, readonly gpuId: string | null, readonly reason: string }>, readonly parameterUpdates: ReadonlyArray<{ readonly updateTs: string, readonly segmentIndex: number, readonly eventType: string, readonly paramsHash: string | null, readonly params: string | null, readonly fpsBefore: number | null, readonly fpsAfter: number | null, readonly jitterBefore: number | null, readonly jitterAfter: number | null, readonly windowSeconds: number }>, readonly timeline: { readonly truncated: boolean, readonly edges: ReadonlyArray<{ readonly ts: string, readonly name: string, readonly category: string }>, readonly errors: ReadonlyArray<{ readonly ts: string, readonly message: string, readonly excusable: boolean }>, readonly samples: ReadonlyArray<{ readonly ts: string, readonly outputFps: number | null, readonly inputFps: number | null, readonly jitterMs: number | null }> }, readonly video: { readonly title: string, readonly playbackId: string } | null } | null };
 
 export type IngestQualityQueryVariables = Exact<{
   from?: string | null | undefined;
@@ -867,6 +870,8 @@ export const SessionGroupFieldsFragmentDoc = new TypedDocumentString(`
   success
   excused
   unexcused
+  running
+  cancelled
   swapped
   errors
   startup {
@@ -882,7 +887,13 @@ export const SessionRowFieldsFragmentDoc = new TypedDocumentString(`
   workflowType
   sessionStartTs
   sessionEndTs
-  startupOutcome
+  progress
+  pipelineId
+  jobId
+  video {
+    title
+    playbackId
+  }
   startupMs
   e2eProxyMs
   promptToPlayableMs
@@ -1932,6 +1943,8 @@ export const SessionOverviewDocument = new TypedDocumentString(`
     success
     excused
     unexcused
+    running
+    cancelled
     swapped
     errors
     startup {
@@ -1954,6 +1967,8 @@ export const SessionOverviewDocument = new TypedDocumentString(`
     success
     excused
     unexcused
+    running
+    cancelled
     notInDenominator
     swapped
     startupP50
@@ -2001,6 +2016,8 @@ export const SessionBreakdownDocument = new TypedDocumentString(`
   success
   excused
   unexcused
+  running
+  cancelled
   swapped
   errors
   startup {
@@ -2033,6 +2050,8 @@ export const SessionLeadersDocument = new TypedDocumentString(`
   success
   excused
   unexcused
+  running
+  cancelled
   swapped
   errors
   startup {
@@ -2080,7 +2099,13 @@ export const WorkflowSessionsDocument = new TypedDocumentString(`
   workflowType
   sessionStartTs
   sessionEndTs
-  startupOutcome
+  progress
+  pipelineId
+  jobId
+  video {
+    title
+    playbackId
+  }
   startupMs
   e2eProxyMs
   promptToPlayableMs
@@ -2163,7 +2188,13 @@ export const WorkflowSessionDocument = new TypedDocumentString(`
   workflowType
   sessionStartTs
   sessionEndTs
-  startupOutcome
+  progress
+  pipelineId
+  jobId
+  video {
+    title
+    playbackId
+  }
   startupMs
   e2eProxyMs
   promptToPlayableMs

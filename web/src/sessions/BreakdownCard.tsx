@@ -1,10 +1,11 @@
+import { useEffect } from "preact/hooks";
 import { SessionBreakdownDocument } from "../api/generated";
 import { Link } from "../app/Link";
 import { Choice } from "../design/Choice";
 import { filterOf, sessionsPath } from "./address";
 import styles from "./BreakdownCard.module.css";
 import { ChartBlank, ChartCard } from "./ChartCard";
-import { shownGrouping } from "./choices";
+import { groupingFor, shownGrouping, wasGroupingChosen } from "./choices";
 import { DIMENSION_ENUM, groupParts, groupPath } from "./groups";
 import { type Group, type Grouping, GROUPINGS, type Question } from "./model";
 import { Stack } from "./Stack";
@@ -27,6 +28,9 @@ export function BreakdownCard({ question }: { readonly question: Question }) {
     [sessionsPath(question), grouping],
   );
   const groups = reading.answer.value?.sessionBreakdown ?? null;
+  useEffect(() => {
+    if (groups !== null) shownGrouping.value = groupingFor(grouping, groups, wasGroupingChosen.peek());
+  }, [groups, grouping]);
   return (
     <ChartCard
       title="Breakdown"
@@ -36,7 +40,10 @@ export function BreakdownCard({ question }: { readonly question: Question }) {
           options={GROUPINGS}
           chosen={grouping}
           name={(one) => GROUPING_NAMES[one]}
-          onChoose={(one) => (shownGrouping.value = one)}
+          onChoose={(one) => {
+            wasGroupingChosen.value = true;
+            shownGrouping.value = one;
+          }}
         />
       }
     >
@@ -83,10 +90,10 @@ function Table({ groups, grouping, question }: TableProps) {
             Errors
           </th>
           <th scope="col" class={styles.figure}>
-            p50
+            Half within
           </th>
           <th scope="col" class={styles.figure}>
-            p95
+            95 % within
           </th>
         </tr>
       </thead>

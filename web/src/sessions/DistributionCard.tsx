@@ -13,7 +13,7 @@ import { METRICS, type Distribution, type Metric, type Question } from "./model"
 import { Stack } from "./Stack";
 import { ceilingOf } from "./drawing";
 import { useReading } from "./useReading";
-import { formatCount, formatMs, METRIC_LABELS, METRIC_MEANINGS } from "./words";
+import { formatCount, formatMs, METRIC_LABELS, METRIC_MEANINGS, SHARES } from "./words";
 
 /** How one latency is spread. A bar leads to its rows. */
 export function DistributionCard({ question, ticks }: { readonly question: Question; readonly ticks: number }) {
@@ -87,7 +87,7 @@ function Plot({ distribution, metric, question, ticks }: PlotProps) {
             style={{ "--at": `${at * 100}%` }}
             aria-hidden="true"
           >
-            <span class={styles.name}>{name}</span>
+            <span class={styles.name}>{SHARES[name]}</span>
           </span>
         ))}
       </Columns>
@@ -96,7 +96,7 @@ function Plot({ distribution, metric, question, ticks }: PlotProps) {
         <dl class={styles.figures} aria-label={`${METRIC_LABELS[metric]}: percentiles`}>
           {(["p50", "p90", "p95", "p99"] as const).map((name) => (
             <div key={name}>
-              <dt>{name}</dt>
+              <dt>{name === "p50" ? "Half within" : `${SHARES[name]} within`}</dt>
               <dd>{formatMs(percentiles[name])}</dd>
             </div>
           ))}

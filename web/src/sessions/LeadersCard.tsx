@@ -1,9 +1,10 @@
+import { useEffect } from "preact/hooks";
 import { SessionLeadersDocument } from "../api/generated";
 import { Link } from "../app/Link";
 import { Choice } from "../design/Choice";
 import { filterOf, sessionsPath } from "./address";
 import { ChartBlank, ChartCard } from "./ChartCard";
-import { shownLeaders } from "./choices";
+import { leadersFor, shownLeaders, wereLeadersChosen } from "./choices";
 import { DIMENSION_ENUM, leaderPath, LEADERS, leadersOf, leadOf, leadWords, type Leaders } from "./groups";
 import styles from "./LeadersCard.module.css";
 import type { Tint } from "./Legend";
@@ -30,6 +31,11 @@ export function LeadersCard({ question }: { readonly question: Question }) {
     [sessionsPath(question), dimension],
   );
   const answer = reading.answer.value;
+  useEffect(() => {
+    if (answer === null) return;
+    const groups = LEADERS.flatMap((kind) => answer[kind]);
+    shownLeaders.value = leadersFor(dimension, groups, wereLeadersChosen.peek());
+  }, [answer, dimension]);
   return (
     <ChartCard
       title="Leaders"
@@ -39,7 +45,10 @@ export function LeadersCard({ question }: { readonly question: Question }) {
           options={DIMENSIONS}
           chosen={dimension}
           name={(one) => DIMENSION_NAMES[one]}
-          onChoose={(one) => (shownLeaders.value = one)}
+          onChoose={(one) => {
+            wereLeadersChosen.value = true;
+            shownLeaders.value = one;
+          }}
         />
       }
     >

@@ -1,7 +1,8 @@
 import { classes } from "../design/classes";
 import styles from "./Legend.module.css";
 
-export type Tint = "success" | "excused" | "unexcused" | "uncounted" | "first" | "second" | "third";
+export type Tint =
+  "success" | "excused" | "unexcused" | "running" | "cancelled" | "uncounted" | "first" | "second" | "third";
 
 export interface LegendEntry {
   readonly tint: Tint;

@@ -45,12 +45,14 @@ export function OutcomeChart({ buckets, question, ticks }: OutcomeChartProps) {
 }
 
 function totalsOf(buckets: readonly Bucket[]): Part[] {
-  const sum = (name: "success" | "excused" | "unexcused" | "notInDenominator") =>
+  const sum = (name: "success" | "excused" | "unexcused" | "running" | "cancelled" | "notInDenominator") =>
     buckets.reduce((total, bucket) => total + bucket[name], 0);
   return [
     ["success", sum("success")],
     ["excused", sum("excused")],
     ["unexcused", sum("unexcused")],
+    ["running", sum("running")],
+    ["cancelled", sum("cancelled")],
     ["uncounted", sum("notInDenominator")],
   ];
 }

@@ -10,6 +10,7 @@ import type { SessionDetail } from "./model";
 import { ParameterChanges } from "./ParameterChanges";
 import { SessionFacts } from "./SessionFacts";
 import styles from "./SessionPage.module.css";
+import { OwnLinks } from "./SessionRow";
 import { Timeline } from "./Timeline";
 import { useReading } from "./useReading";
 import { outcomeState, sessionName, typeWords } from "./words";
@@ -64,9 +65,11 @@ function Everything({ session }: { readonly session: SessionDetail }) {
   return (
     <>
       <PageTitle name={sessionName(session)} class={styles.title} />
-      <p class={styles.type}>{typeWords(session.workflowType)}</p>
+      <p class={styles.type}>
+        {typeWords(session.workflowType)} <OwnLinks session={session} />
+      </p>
       <div class={styles.state}>
-        <StateChip state={outcomeState(session.startupOutcome)} />
+        <StateChip state={outcomeState(session.progress)} />
       </div>
       <SessionFacts session={session} />
       <Section title="Timeline" all={null}>

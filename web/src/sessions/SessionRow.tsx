@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { Link } from "../app/Link";
-import { sessionPath } from "../app/routes";
+import { jobPath, sessionPath, watchPath } from "../app/routes";
 import { Age } from "../design/Age";
 import { look, Row } from "../design/Row";
 import { formatDuration, plural } from "../kernel/format";
@@ -24,7 +24,7 @@ export function SessionRow({ session }: { readonly session: Session }) {
           <Latency name="End to end" value={session.e2eProxyMs} />
           <Latency name="Playable" value={session.promptToPlayableMs} />
         </dl>
-        <StateChip state={outcomeState(session.startupOutcome)} />
+        <StateChip state={outcomeState(session.progress)} />
       </Row>
     ),
     [session],
@@ -43,10 +43,29 @@ function Facts({ session }: { readonly session: Session }) {
       {modelId && <span>{modelId}</span>}
       {orchestratorAddress && <span title={orchestratorAddress}>{shortAddress(orchestratorAddress)}</span>}
       {gateway && <span>{gateway}</span>}
+      <OwnLinks session={session} />
       {session.swapCount > 0 && <span>{plural(session.swapCount, "swap")}</span>}
       {session.errorCount > 0 && <span class={styles.errors}>{plural(session.errorCount, "error")}</span>}
-      {!session.isFinal && <span>goes on</span>}
+      {!session.isFinal && <span>not final yet</span>}
     </p>
+  );
+}
+
+/** From our own work to what it was done for. */
+export function OwnLinks({ session }: { readonly session: Pick<Session, "video" | "jobId"> }) {
+  return (
+    <>
+      {session.video && (
+        <span>
+          <Link to={watchPath(session.video.playbackId)}>Video</Link>
+        </span>
+      )}
+      {session.jobId && (
+        <span>
+          <Link to={jobPath(session.jobId)}>Job</Link>
+        </span>
+      )}
+    </>
   );
 }
 

@@ -2,7 +2,7 @@
  * What is asked of sessions, in the address and as the gateway takes it. Pure; the present time comes in.
  * Invariant: an address read and written again is the same question; what it says wrongly is left out.
  */
-import type { SessionFilter, SessionMetric, SessionOrder, StartupOutcome } from "../api/generated";
+import type { SessionFilter, SessionMetric, SessionOrder, SessionProgress } from "../api/generated";
 import { SESSIONS_PATH } from "../app/routes";
 import {
   FILTERS,
@@ -37,8 +37,10 @@ const OUTCOME_NAMES = {
   success: "SUCCESS",
   excused: "EXCUSED",
   unexcused: "UNEXCUSED",
+  running: "RUNNING",
+  cancelled: "CANCELLED",
   uncounted: "NOT_IN_DENOMINATOR",
-} as const satisfies Record<Outcome, StartupOutcome>;
+} as const satisfies Record<Outcome, SessionProgress>;
 
 export const METRIC_NAMES = {
   startup: "STARTUP",
@@ -190,7 +192,7 @@ export function filterOf({ range, filters }: Question, now: number): SessionFilt
   };
 }
 
-function outcomeOf(value: string | undefined): StartupOutcome | null {
+function outcomeOf(value: string | undefined): SessionProgress | null {
   const outcome = OUTCOMES.find((known) => known === value);
   return outcome === undefined ? null : OUTCOME_NAMES[outcome];
 }

@@ -6,7 +6,7 @@ import type { Bar, Metric, Percentiles, Question } from "./model";
 import { formatMs } from "./words";
 
 export interface Marker {
-  readonly name: string;
+  readonly name: "p50" | "p90" | "p95" | "p99";
   readonly at: number;
   readonly value: number;
   /** Too near the one before for both names to stand side by side. */

@@ -22,6 +22,8 @@ export function groupParts(group: Group): Part[] {
     ["success", group.success],
     ["excused", group.excused],
     ["unexcused", group.unexcused],
+    ["running", group.running],
+    ["cancelled", group.cancelled],
     ["uncounted", uncountedOf(group)],
   ];
 }
@@ -63,7 +65,7 @@ export function leadWords(kind: Leaders, group: Group): { readonly figure: strin
     case "failures":
       return { figure: formatCount(unexcused), note: `${formatShare(unexcused, known)} of ${formatCount(known)}` };
     case "slowest":
-      return { figure: formatMs(startup.p95), note: `p50 ${formatMs(startup.p50)}` };
+      return { figure: formatMs(startup.p95), note: `half within ${formatMs(startup.p50)}` };
   }
 }
 

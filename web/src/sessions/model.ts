@@ -46,7 +46,7 @@ export type FilterName = (typeof FILTERS)[number];
 /** Of a dimension, the empty text: sessions of which it is not known. */
 export type Filters = Readonly<Partial<Record<FilterName, string>>>;
 
-export const OUTCOMES = ["success", "excused", "unexcused", "uncounted"] as const;
+export const OUTCOMES = ["success", "excused", "unexcused", "running", "cancelled", "uncounted"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 export const METRICS = ["startup", "e2e", "playable", "lag"] as const;

@@ -3,8 +3,8 @@ import { plural } from "../kernel/format";
 import { rangeWithin, rowsOf } from "./address";
 import { spanWords } from "./buckets";
 import type { LegendEntry, Tint } from "./Legend";
-import type { Bucket, Order, Question, Summary } from "./model";
-import { formatCount, formatMs, formatShare } from "./words";
+import type { Bucket, Order, Outcome, Question, Summary } from "./model";
+import { formatCount, formatMs, formatShare, OUTCOME_WORDS } from "./words";
 
 export type Part = readonly [tint: Tint, count: number];
 
@@ -17,6 +17,8 @@ export function partsOf(bucket: Omit<Bucket, "startupP50" | "startupP95" | "star
     ["success", bucket.success],
     ["excused", bucket.excused],
     ["unexcused", bucket.unexcused],
+    ["running", bucket.running],
+    ["cancelled", bucket.cancelled],
     ["uncounted", bucket.notInDenominator],
   ];
 }
@@ -29,15 +31,18 @@ export function bucketPath(question: Question, bucket: Bucket, order?: Order): s
   return rowsOf({ ...question, range }, {}, order);
 }
 
+const ALWAYS_NAMED = new Set<Tint>(["success", "excused", "unexcused"]);
+
 export function outcomeLegend(parts: readonly Part[]): LegendEntry[] {
-  const names = { success: "Success", excused: "Excused", unexcused: "Unexcused", uncounted: "Not counted" };
-  return parts.map(([tint, count]) => ({ tint, name: names[tint as keyof typeof names], value: formatCount(count) }));
+  return parts
+    .filter(([tint, count]) => count > 0 || ALWAYS_NAMED.has(tint))
+    .map(([tint, count]) => ({ tint, name: OUTCOME_WORDS[tint as Outcome], value: formatCount(count) }));
 }
 
 export function latencyLegend(p50: number | null, p95: number | null): LegendEntry[] {
   return [
-    { tint: "first", name: "p50", value: formatMs(p50) },
-    { tint: "second", name: "p95", value: formatMs(p95) },
+    { tint: "first", name: "Half within", value: formatMs(p50) },
+    { tint: "second", name: "95 % within", value: formatMs(p95) },
   ];
 }
 
@@ -48,12 +53,17 @@ export function outcomeWords(bucket: Bucket): string {
 
 export function latencyWords(bucket: Bucket): string {
   const { startupP50, startupP95 } = bucket;
-  return `${spanWords(startOf(bucket), bucket.seconds)}: startup p50 ${formatMs(startupP50)}, p95 ${formatMs(startupP95)}`;
+  return `${spanWords(startOf(bucket), bucket.seconds)}: half started within ${formatMs(startupP50)}, 95 % within ${formatMs(startupP95)}`;
 }
 
 /** Sessions whose start does not count: nobody saw it requested. */
-export function uncountedOf({ sessions, known }: Pick<Summary, "sessions" | "known">): number {
-  return Math.max(0, sessions - known);
+export function uncountedOf({
+  sessions,
+  known,
+  running,
+  cancelled,
+}: Pick<Summary, "sessions" | "known" | "running" | "cancelled">): number {
+  return Math.max(0, sessions - known - running - cancelled);
 }
 
 export interface Figure {
@@ -84,21 +94,26 @@ export function figuresOf(summary: Summary, question: Question): Figure[] {
       to: rowsOf(question, { swapped: "yes" }),
     },
     {
-      name: "Startup p50",
+      name: "Half started within",
       value: formatMs(startup.p50),
-      note: `of ${formatCount(startup.count)}`,
+      note: `of ${formatCount(startup.count)} starts`,
       to: rowsOf(question, {}, "slowest"),
     },
     {
-      name: "Startup p95",
+      name: "95 % started within",
       value: formatMs(startup.p95),
-      note: `p99 ${formatMs(startup.p99)}`,
+      note: `99 % within ${formatMs(startup.p99)}`,
       to: rowsOf(question, {}, "slowest"),
     },
   ];
 }
 
 function uncounted(summary: Summary): string {
-  const count = uncountedOf(summary);
-  return count === 0 ? "all counted" : `${formatCount(count)} not counted`;
+  const beside: [number, string][] = [
+    [summary.running, "running"],
+    [summary.cancelled, "cancelled"],
+    [uncountedOf(summary), "not counted"],
+  ];
+  const said = beside.filter(([count]) => count > 0).map(([count, what]) => `${formatCount(count)} ${what}`);
+  return said.length === 0 ? "all with an outcome" : said.join(", ");
 }

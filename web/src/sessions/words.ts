@@ -1,5 +1,5 @@
 /** Sessions in words and figures. Pure. */
-import type { StartupOutcome } from "../api/generated";
+import type { SessionProgress } from "../api/generated";
 import { plural } from "../kernel/format";
 import type { StateView } from "../library/states";
 import { latencyOf } from "./address";
@@ -45,6 +45,8 @@ export const METRIC_MEANINGS: Record<Metric, string> = {
   playable: "From the prompt to a few processed segments: enough to play",
   lag: "Startup without the runner's part",
 };
+/** How many sessions a percentile speaks of. */
+export const SHARES = { p50: "50 %", p90: "90 %", p95: "95 %", p99: "99 %" } as const;
 export const ORDER_NAMES: Record<Order, string> = {
   latest: "Latest first",
   slowest: "Slowest start first",
@@ -55,6 +57,8 @@ export const OUTCOME_WORDS: Record<Outcome, string> = {
   success: "Success",
   excused: "Excused",
   unexcused: "Unexcused",
+  running: "Running",
+  cancelled: "Cancelled",
   uncounted: "Not counted",
 };
 export const FILTER_LABELS: Record<FilterName, string> = {
@@ -74,16 +78,18 @@ const TYPES = new Map([
   ["inference", "Inference"],
   ["transform", "Transform"],
 ]);
-const OUTCOMES: Record<StartupOutcome, StateView> = {
+const OUTCOMES: Record<SessionProgress, StateView> = {
   SUCCESS: { label: "Success", tone: "good", progress: null },
   EXCUSED: { label: "Excused", tone: "busy", progress: null },
   UNEXCUSED: { label: "Unexcused", tone: "bad", progress: null },
   NOT_IN_DENOMINATOR: { label: "Not counted", tone: "quiet", progress: null },
+  RUNNING: { label: "Running", tone: "busy", progress: null },
+  CANCELLED: { label: "Cancelled", tone: "quiet", progress: null },
 };
 const ADDRESS = /^0x[0-9a-f]{16,}$/i;
 const NOT_KNOWN = "Not known";
 
-export function outcomeState(outcome: StartupOutcome): StateView {
+export function outcomeState(outcome: SessionProgress): StateView {
   return OUTCOMES[outcome];
 }
 
@@ -166,8 +172,12 @@ export function metricOf(summary: Summary, metric: Metric): Percentiles {
   }
 }
 
-/** `stream-1 · request-2`: an id is several names with a bar between them, and a word where one is missing. */
-export function sessionName({ id }: Pick<Session, "id">): string {
+/**
+ * `Final · Transcode` for our own work on a video; else `stream-1 · request-2`: an id is several names with a bar
+ * between them, and a word where one is missing.
+ */
+export function sessionName({ id, video, pipelineId }: Pick<Session, "id" | "video" | "pipelineId">): string {
+  if (video !== null) return [video.title || "Untitled video", capital(pipelineId ?? "")].filter(Boolean).join(" · ");
   const names = id.split("|").filter((name) => name !== "" && !name.startsWith("_missing_"));
   return names.length > 0 ? names.join(" · ") : id;
 }
@@ -200,6 +210,7 @@ const REASONS = new Map([
   ["not_an_object", "Not an object"],
   ["no_type", "Without a type"],
   ["no_time", "Without a usable time"],
+  ["in_the_future", "Dated in the future"],
   ["wrong_data", "Wrong shape of data"],
 ]);
 

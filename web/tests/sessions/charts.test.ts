@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { questionOf } from "../../src/sessions/address";
 import { bucketSeconds, timeTicks } from "../../src/sessions/buckets";
+import { groupingFor } from "../../src/sessions/choices";
 import { barPath, barTicks, markersOf, placeOfValue } from "../../src/sessions/distribution";
 import { groupPath, leaderPath, leadersOf, leadWords } from "../../src/sessions/groups";
 import { intakeParts, intakePath } from "../../src/sessions/intake";
@@ -56,7 +57,7 @@ test("the parts of a bucket are all of it", () => {
 test("rates are of the sessions whose start counts", () => {
   const given = summary({ sessions: 10, known: 8, success: 6, excused: 1, unexcused: 1, swapped: 2 });
   const figures = Object.fromEntries(figuresOf(given, everything).map(({ name, value }) => [name, value]));
-  expect(figures).toMatchObject({ Sessions: "10", Success: "75.0 %", Swapped: "20.0 %", "Startup p50": "–" });
+  expect(figures).toMatchObject({ Sessions: "10", Success: "75.0 %", Swapped: "20.0 %", "Half started within": "–" });
   expect(uncountedOf(given)).toBe(2);
   expect(read(figuresOf(given, everything)[2]?.to ?? "").filters).toEqual({ outcome: "excused" });
 });
@@ -115,7 +116,7 @@ test("leaders lead to what they lead by, and who has none of it leads nothing", 
   });
   expect(leadWords("swaps", given)).toEqual({ figure: "1", note: "10.0 % of 10" });
   expect(leadWords("failures", given)).toEqual({ figure: "2", note: "40.0 % of 5" });
-  expect(leadWords("slowest", given)).toEqual({ figure: "120 ms", note: "p50 90 ms" });
+  expect(leadWords("slowest", given)).toEqual({ figure: "120 ms", note: "half within 90 ms" });
   expect(leadersOf("swaps", [group(), given])).toEqual([given]);
 });
 
@@ -143,3 +144,21 @@ test.each([
   ["a", 1, null],
   ["ArrowRight", -1, null],
 ])("%s at %i", (key, current, next) => expect(nextStop(key, current, 3)).toBe(next));
+
+test("running and cancelled sessions stand beside the rates", () => {
+  const given = summary({ sessions: 5, known: 2, success: 2, running: 2, cancelled: 1 });
+  const figures = figuresOf(given, everything);
+  expect(figures.map(({ value }) => value).slice(0, 4)).toEqual(["5", "100 %", "0 %", "0 %"]);
+  expect(figures[0]?.note).toBe("2 running, 1 cancelled");
+  expect(uncountedOf(given)).toBe(0);
+});
+
+test("a breakdown opens on what tells sessions apart, unless somebody chose another", () => {
+  const known = [{ key: "a" }, { key: "b" }];
+  expect(groupingFor("orchestrator", known, false)).toBe("orchestrator");
+  expect(groupingFor("orchestrator", [{ key: null }], false)).toBe("model");
+  expect(groupingFor("model", [{ key: null }, { key: "a" }], false)).toBe("type");
+  expect(groupingFor("type", [{ key: "transcode" }], false)).toBe("type");
+  expect(groupingFor("orchestrator", [{ key: null }], true)).toBe("orchestrator");
+  expect(groupingFor("orchestrator", [], false)).toBe("orchestrator");
+});

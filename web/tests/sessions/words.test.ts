@@ -38,7 +38,13 @@ test.each([
   ["stream-1|_missing_request", "stream-1"],
   ["_missing_stream|r|more", "r · more"],
   ["_missing_stream|_missing_request", "_missing_stream|_missing_request"],
-])("%j is called %j", (id, name) => expect(sessionName({ id })).toBe(name));
+])("%j is called %j", (id, name) => expect(sessionName({ id, video: null, pipelineId: null })).toBe(name));
+
+test("our own work is called by its video", () => {
+  const video = { title: "Final", playbackId: "abcdefgh12345678" };
+  expect(sessionName({ id: "a|b", video, pipelineId: "transcode" })).toBe("Final · Transcode");
+  expect(sessionName({ id: "a|b", video: { ...video, title: "" }, pipelineId: null })).toBe("Untitled video");
+});
 
 test("addresses are shortened, other names are not", () => {
   expect(shortAddress("0x52cf2968b3dc6016778742d3539449a6597d5954")).toBe("0x52cf29…7d5954");

@@ -32,6 +32,8 @@ class Outcome(StrEnum):
     SUCCESS = "success"
     EXCUSED = "excused"
     UNEXCUSED = "unexcused"
+    RUNNING = "running"
+    CANCELLED = "cancelled"
     NOT_IN_DENOMINATOR = "not_in_denominator"
 
 
@@ -51,7 +53,10 @@ Until = Annotated[str, typer.Option("--to", help="Sessions that start before; no
 Gateway = Annotated[str, typer.Option("--gateway", help="Only sessions of this gateway.")]
 Orchestrator = Annotated[str, typer.Option("--orchestrator", help="Only sessions of this orchestrator's address.")]
 Model = Annotated[str, typer.Option("--model", help="Only sessions of this model.")]
-Began = Annotated[Outcome | None, typer.Option("--outcome", help="Only sessions that began so.")]
+Began = Annotated[
+    Outcome | None,
+    typer.Option("--outcome", help="Only sessions with this outcome. Running and cancelled ones have none yet."),
+]
 Search = Annotated[str, typer.Option("--search", help="Only sessions with this in their id, gateway or orchestrator.")]
 SessionId = Annotated[str, typer.Argument(help="The id of the session.")]
 
@@ -84,10 +89,13 @@ def summary(  # noqa: PLR0913, PLR0917  its options
         show_json(found)
         return
     known = found["known"] or 1
-    show(f"{found['sessions']:.0f} sessions, {found['known']:.0f} known, {found['errors']:.0f} errors")
-    for name in ("success", "excused", "unexcused", "swapped"):
+    counts = {name: f"{found[name]:.0f}" for name in ("sessions", "known", "running", "cancelled", "errors")}
+    show("{sessions} sessions: {known} with an outcome, {running} running, {cancelled} cancelled".format(**counts))
+    for name in ("success", "excused", "unexcused"):
         show(f"{name:10} {found[name]:8.0f}  {found[name] / known:6.1%}")
-    header = ["LATENCY", "SESSIONS", "P50 MS", "P90 MS", "P95 MS", "P99 MS"]
+    swapped = found["swapped"] / (found["sessions"] or 1)
+    show(f"{'swapped':10} {found['swapped']:8.0f}  {swapped:6.1%}  of all sessions, {counts['errors']} errors in them")
+    header = ["LATENCY, MS", "SESSIONS", "HALF WITHIN", "90% WITHIN", "95% WITHIN", "99% WITHIN"]
     show_table(header, [_latency(label, found[name]) for name, label in LATENCIES.items()])
 
 
@@ -218,7 +226,7 @@ def _latency(label: str, found: dict[str, Any]) -> list[str]:
 def _row(session: dict[str, Any]) -> list[str]:
     startup = "-" if session["startupMs"] is None else f"{session['startupMs']:.0f}"
     counts = str(session["swapCount"]), str(session["errorCount"])
-    return [session["sessionStartTs"], session["startupOutcome"].lower(), startup, *counts, session["id"]]
+    return [session["sessionStartTs"], session["progress"].lower(), startup, *counts, session["id"]]
 
 
 def _show_rows(header: str, rows: list[dict[str, Any]], cells: Callable[[dict[str, Any]], list[str]]) -> None:

@@ -5,6 +5,7 @@ Invariant: what a page of sessions needs beside its rows is asked for once, what
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,12 +14,15 @@ import strawberry
 
 from touchline.kernel.errors import InvalidInput
 from touchline.measure.answers import model
-from touchline.measure.answers.rules import DEFAULT_WINDOW_S, LONGEST_WINDOW_S
+from touchline.measure.answers.rules import DEFAULT_WINDOW_S, LONGEST_WINDOW_S, progress_of
+from touchline.measure.own.model import GATEWAY
 from touchline.measure.sessions.model import ParameterRow, SegmentRow
 
 from .context import Info
-from .session_enums import Outcome
+from .session_enums import Outcome, Progress
 
+_HASH = re.compile(r"[0-9a-f]{32}")
+_JOB_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 UNKNOWN = model.Change(None, None, None, None)
 
 
@@ -94,6 +98,12 @@ class SessionTimeline:
     truncated: bool = strawberry.field(description="There is more than this.")
 
 
+@strawberry.type
+class SessionVideo:
+    title: str
+    playback_id: str
+
+
 @strawberry.type(
     description="A session, as `fact_workflow_sessions` has it. docs/howto/read-sessions.md has the words."
 )
@@ -123,6 +133,7 @@ class WorkflowSession:
     startup_excused: bool
     startup_unexcused: bool
     startup_outcome: Outcome
+    progress: Progress = strawberry.field(description="As people see it; `startupOutcome` is the fact.")
     swap_count: int
     explicit_swap_count: int
     orchestrator_count: int
@@ -157,6 +168,18 @@ class WorkflowSession:
         changes = await info.context.loaders.changes.load((found.row.workflow_session_id, window_seconds))
         return [_update(row, changes.get(row.update_index, UNKNOWN), window_seconds) for row in found.parameters]
 
+    @strawberry.field(description="What our own work is done for. Null for sessions of others, and when it is gone.")
+    async def video(self, info: Info) -> SessionVideo | None:
+        if self.gateway != GATEWAY or not _HASH.fullmatch(self.stream_id or ""):
+            return None
+        upload = await info.context.loaders.uploads.load(self.stream_id or "")
+        return SessionVideo(title=upload.title, playback_id=upload.playback_id) if upload else None
+
+    @strawberry.field(description="The job that the session is of, if it is one of our own.")
+    def job_id(self) -> strawberry.ID | None:
+        own = self.gateway == GATEWAY and _JOB_ID.fullmatch(self.request_id or "")
+        return strawberry.ID(self.request_id) if own and self.request_id else None
+
     @strawberry.field(description="Of at most 20 sessions in one request.")
     async def timeline(self, info: Info) -> SessionTimeline:
         return _timeline(await info.context.loaders.timelines.load(self.workflow_session_id))
@@ -165,6 +188,7 @@ class WorkflowSession:
 def session_of(found: model.Session) -> WorkflowSession:
     values = _shown(asdict(found.row))
     values["startup_outcome"] = Outcome(found.row.startup_outcome)
+    values["progress"] = progress_of(found.row)
     for name in ("known_stream", "startup_success", "startup_excused", "startup_unexcused", "is_final"):
         values[name] = bool(values[name])
     segments = [_segment(row) for row in found.segments]

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import strawberry
 
-from .session_enums import Metric, Outcome
+from .session_enums import Metric, Progress
 
 
 @strawberry.input(
@@ -24,7 +24,7 @@ class SessionFilter:
     orchestrator: str | None = strawberry.field(default=None, description="The canonical address.")
     model: str | None = None
     gpu: str | None = None
-    outcome: Outcome | None = None
+    outcome: Progress | None = None
     swapped: bool | None = None
     failed: bool | None = strawberry.field(default=None, description="Did not start, and no excuse is known.")
     search: str | None = strawberry.field(
@@ -53,10 +53,14 @@ class Percentiles:
 @strawberry.type
 class SessionSummary:
     sessions: float
-    known: float = strawberry.field(description="Those that a gateway was asked for: the denominator of all rates.")
+    known: float = strawberry.field(
+        description="The denominator of all rates: those that a gateway was asked for, without running and cancelled."
+    )
     success: float
     excused: float
     unexcused: float
+    running: float = strawberry.field(description="Not final, and nothing has decided how they began.")
+    cancelled: float = strawberry.field(description="Stopped by a person, and not final yet.")
     swapped: float = strawberry.field(description="Sessions with at least one swap.")
     errors: float = strawberry.field(description="Errors, not sessions.")
     startup: Percentiles
@@ -73,6 +77,8 @@ class SessionBucket:
     success: float
     excused: float
     unexcused: float
+    running: float
+    cancelled: float
     not_in_denominator: float
     swapped: float
     startup_p50: float | None
@@ -101,6 +107,8 @@ class SessionGroup:
     success: float
     excused: float
     unexcused: float
+    running: float
+    cancelled: float
     swapped: float
     errors: float = strawberry.field(description="Errors, not sessions.")
     startup: Percentiles

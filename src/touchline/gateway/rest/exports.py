@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from touchline.kernel import Scope
 from touchline.measure.answers.export_store import Kind
 from touchline.measure.answers.files import MEDIA_TYPES, Format, encoded
-from touchline.measure.answers.model import Filter, Metric, Outcome
+from touchline.measure.answers.model import Filter, Metric, Progress
 
 from .parts import Parts
 from .principals import CurrentPrincipal
@@ -44,7 +44,7 @@ class Wanted(BaseModel):
     orchestrator: str | None = None
     model: str | None = None
     gpu: str | None = None
-    outcome: Outcome | None = None
+    outcome: Progress | None = None
     swapped: bool | None = None
     failed: bool | None = None
     search: str | None = None

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from touchline.measure.facts.rules import start_day
+from touchline.measure.own.model import GATEWAY
+from touchline.measure.sessions.settings import CANCELLED as PATTERN
 
-from .model import Dimension, Filter, Range
+from .model import Dimension, Filter, Progress, Range
 
 COLUMNS = {
     Dimension.GATEWAY: "gateway",
@@ -35,6 +37,14 @@ RANGE = """tenant_id = {tenant_id:UUID}
     AND session_start_ts >= {since_ms:Int64} AND session_start_ts < {until_ms:Int64}"""
 
 
+# The clock of the tenant's sessions: one that ends behind it is not final.
+HORIZON = "(SELECT max(greatest_ts) FROM event_horizons FINAL WHERE tenant_id = {tenant_id:UUID})"
+# Our own work is closed when it has failed: until then an error only means another attempt.
+RUNNING = f"""final_from_ts > {HORIZON} AND startup_unexcused = 1 AND closed_ts IS NULL
+    AND (error_count = 0 OR ifNull(gateway, '') = '{GATEWAY}')"""
+CANCELLED = f"final_from_ts > {HORIZON} AND startup_excused = 1 AND has(excusable_patterns, '{PATTERN}')"
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     sql: str
@@ -48,8 +58,7 @@ def condition(wanted: Filter, covered: Range) -> Condition:
         value: str = getattr(wanted, name)
         values[name] = value.lower() if column in LOWER_CASE else value
     if wanted.outcome is not None:
-        parts.append("startup_outcome = {outcome:String}")
-        values["outcome"] = str(wanted.outcome)
+        parts.append(_outcome(wanted.outcome, values))
     parts += [sql for flag, sql in _flags(wanted) if flag is not None]
     if wanted.search and wanted.search.strip():
         parts.append(_search())
@@ -79,8 +88,23 @@ def _texts(wanted: Filter) -> list[tuple[str, str]]:
 def _flags(wanted: Filter) -> list[tuple[bool | None, str]]:
     return [
         (wanted.swapped, "swap_count > 0" if wanted.swapped else "swap_count = 0"),
-        (wanted.failed, f"startup_unexcused = {int(bool(wanted.failed))}"),
+        (wanted.failed, f"(startup_unexcused = 1 AND NOT ({RUNNING})) = {int(bool(wanted.failed))}"),
     ]
+
+
+def _outcome(outcome: Progress, values: dict[str, object]) -> str:
+    """A session that is open has no outcome yet, whatever its row says."""
+    match outcome:
+        case Progress.RUNNING:
+            return RUNNING
+        case Progress.CANCELLED:
+            return CANCELLED
+        case Progress.UNEXCUSED | Progress.EXCUSED:
+            values["outcome"] = str(outcome)
+            return f"startup_outcome = {{outcome:String}} AND NOT ({RUNNING}) AND NOT ({CANCELLED})"
+        case _:
+            values["outcome"] = str(outcome)
+            return "startup_outcome = {outcome:String}"
 
 
 def _bounds(wanted: Filter, values: dict[str, object]) -> list[str]:

@@ -6,11 +6,10 @@ Invariant: a session belongs to the range in which it starts. None in an answer 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from touchline.measure.sessions.decisions import Outcome
 from touchline.measure.sessions.model import ParameterRow, SegmentRow, SessionRow
 
 
@@ -19,6 +18,17 @@ class Metric(StrEnum):
     E2E = "e2e_proxy_ms"
     PROMPT_TO_PLAYABLE = "prompt_to_playable_ms"
     GATEWAY_RUNNER_LAG = "gateway_runner_lag_ms"
+
+
+class Progress(StrEnum):
+    """How a session stands: as it began, unless that is not decided yet."""
+
+    SUCCESS = "success"
+    EXCUSED = "excused"
+    UNEXCUSED = "unexcused"
+    NOT_IN_DENOMINATOR = "not_in_denominator"
+    RUNNING = "running"
+    CANCELLED = "cancelled"
 
 
 EVERY_METRIC = tuple(Metric)
@@ -57,7 +67,7 @@ class Filter:
     orchestrator: str | None = None
     model: str | None = None
     gpu: str | None = None
-    outcome: Outcome | None = None
+    outcome: Progress | None = None
     swapped: bool | None = None
     failed: bool | None = None  # unexcused
     search: str | None = None
@@ -87,7 +97,8 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How sessions began. `errors` counts errors, everything else sessions."""
+    """How sessions began. `errors` counts errors, everything else sessions. Those that run, and those that were
+    cancelled, stand beside the outcomes until they are final: `known` is without them."""
 
     sessions: int
     known: int
@@ -96,6 +107,27 @@ class Tally:
     unexcused: int
     swapped: int
     errors: int
+    running: int = 0
+    cancelled: int = 0
+
+    def without(self, open_: Open) -> Tally:
+        """As people see it: facts count a session as unexcused or excused from its first event on."""
+        return replace(
+            self,
+            known=self.known - open_.running - open_.cancelled,
+            unexcused=self.unexcused - open_.running,
+            excused=self.excused - open_.cancelled,
+            running=open_.running,
+            cancelled=open_.cancelled,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Sessions that are not final and have no outcome of their own yet, or were cancelled."""
+
+    running: int
+    cancelled: int
 
 
 @dataclass(frozen=True, slots=True)

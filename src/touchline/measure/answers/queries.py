@@ -13,12 +13,13 @@ from dataclasses import dataclass, fields
 
 from touchline.measure.sessions.model import SessionRow
 
-from .conditions import Condition
+from .conditions import CANCELLED, HORIZON, RUNNING, Condition
 from .model import Board, Dimension, Leaders, Metric, Order, Window
 from .sums.model import Reach, Summed
 from .sums.queries import OF_DAYS, OF_KEY, SETTINGS, TALLY, key, low, summed, told, units
 from .sums.rules import FEW
 
+OPEN_DAYS = 7
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 _TALLY = ",\n    ".join(f"sum({name}) AS {name}" for name in TALLY)
 
@@ -80,9 +81,8 @@ def summary(source: Source, metrics: Sequence[Metric]) -> str:
 
 def series(source: Source) -> str:
     """Sums are by the hour here, and a step is whole hours."""
-    start = "intDiv({}, {{step_ms:Int64}}) * {{step_ms:Int64}}"
     hour = "toInt64(toUInt16(start_day)) * 86400000 + toInt64(toUInt8(key)) * 3600000"
-    keys = start.format("session_start_ts"), start.format(f"({hour})")
+    keys = bucket_key(), bucket_key(f"({hour})")
     return f"""
 SELECT group_key AS start_ms,
     {_TALLY},
@@ -92,6 +92,23 @@ GROUP BY start_ms
 ORDER BY start_ms
 LIMIT {{most:UInt32}}
 {SETTINGS}"""
+
+
+def unsettled(where: Condition, key_sql: str) -> str:
+    """Sessions that are open, by a key. Those that began long before the tenant's clock have ended or been given up:
+    only the last days are read, whatever the range."""
+    return f"""
+SELECT {key_sql} AS group_key, countIf({RUNNING}) AS running, countIf({CANCELLED}) AS cancelled
+FROM session_rows FINAL
+WHERE {where.sql}
+    AND start_day >= toDate(fromUnixTimestamp64Milli(ifNull({HORIZON}, 0))) - {OPEN_DAYS}
+    AND final_from_ts > {HORIZON}
+GROUP BY group_key
+{SETTINGS}"""
+
+
+def bucket_key(start_ts: str = "session_start_ts") -> str:
+    return f"intDiv({start_ts}, {{step_ms:Int64}}) * {{step_ms:Int64}}"
 
 
 def distribution(source: Source, metric: Metric) -> str:
@@ -160,8 +177,7 @@ ORDERED_BY = {
 MOST_COUNTED = 10_000
 MOST_PARTS = 1_000  # segments, or updates of parameters, of one session
 
-_HORIZON = "(SELECT max(greatest_ts) FROM event_horizons FINAL WHERE tenant_id = {tenant_id:UUID})"
-_COMPUTED = {"is_final": f"toUInt8(final_from_ts <= {_HORIZON}) AS is_final"}
+_COMPUTED = {"is_final": f"toUInt8(final_from_ts <= {HORIZON}) AS is_final"}
 SESSION_COLUMNS = ",\n    ".join(_COMPUTED.get(field.name, field.name) for field in fields(SessionRow))
 PARTS = f"arraySlice(segments, 1, {MOST_PARTS}) AS segments, arraySlice(parameters, 1, {MOST_PARTS}) AS parameters"
 NO_PARTS = "emptyArrayString() AS segments, emptyArrayString() AS parameters"

@@ -12,8 +12,11 @@ from itertools import pairwise
 
 from touchline.kernel.clock import epoch_ms
 from touchline.kernel.errors import InvalidInput
+from touchline.measure.own.model import GATEWAY
+from touchline.measure.sessions.model import SessionRow
+from touchline.measure.sessions.settings import CANCELLED
 
-from .model import Bar, Filter, Range
+from .model import Bar, Filter, Progress, Range
 from .settings import AnswerSettings
 
 MOST_BUCKETS = 1_000
@@ -99,6 +102,16 @@ def bars_of(counts: Mapping[float, int]) -> Sequence[Bar]:
     if last == len(BAR_EDGES):
         edges.append(BAR_EDGES[-1] * 10)  # the last bar holds everything that is longer
     return [Bar(low, high, counts.get(low, 0)) for low, high in pairwise(edges)]
+
+
+def progress_of(row: SessionRow) -> Progress:
+    """The same for one row as `conditions.RUNNING` and `conditions.CANCELLED` are for many."""
+    if not row.is_final and row.startup_excused and CANCELLED in row.excusable_patterns:
+        return Progress.CANCELLED
+    goes_on = row.closed_ts is None and (not row.error_count or row.gateway == GATEWAY)
+    if not row.is_final and row.startup_unexcused and goes_on:
+        return Progress.RUNNING
+    return Progress(row.startup_outcome)
 
 
 def _back(until: datetime, by: timedelta) -> datetime:

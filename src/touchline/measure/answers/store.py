@@ -19,7 +19,9 @@ from .model import (
     Dimension,
     Distribution,
     Group,
+    Leaders,
     Metric,
+    Open,
     Order,
     Percentiles,
     Place,
@@ -33,6 +35,7 @@ from .model import (
 from .queries import Listing, Source
 from .rows import session
 from .sums.model import Asked
+from .sums.queries import key
 from .sums.rules import behind
 from .sums.store import SumStore
 
@@ -47,13 +50,16 @@ class AnswerStore:
 
     async def summary(self, tenant_id: TenantId, source: Source, metrics: Sequence[Metric]) -> Summary:
         [row] = await self._rows(tenant_id, queries.summary(source, metrics), source.values)
-        return Summary(_tally(row), _metrics(row))
+        unsettled = await self._unsettled(tenant_id, source, "0")
+        return Summary(_seen(_tally(row), unsettled, 0), _metrics(row))
 
     async def series(self, tenant_id: TenantId, source: Source, seconds: int) -> Sequence[Bucket]:
         """Those in which sessions start."""
         values = source.values | {"step_ms": seconds * 1_000, "most": rules.MOST_BUCKETS}
         rows = await self._rows(tenant_id, queries.series(source), values)
-        return [_bucket(row) for row in rows]
+        unsettled = await self._unsettled(tenant_id, source, queries.bucket_key(), step_ms=seconds * 1_000)
+        buckets = [_bucket(row) for row in rows]
+        return [replace(one, tally=_seen(one.tally, unsettled, one.start_ms)) for one in buckets]
 
     async def distribution(self, tenant_id: TenantId, source: Source, metric: Metric) -> Distribution:
         values = source.values | {"edges": list(rules.BAR_EDGES)}
@@ -66,12 +72,27 @@ class AnswerStore:
     ) -> list[Group]:
         values = source.values | {"first": first}
         rows = await self._rows(tenant_id, queries.breakdown(source, by, metrics), values)
-        return [_group(row) for row in rows]
+        return await self._groups(tenant_id, source, by, rows)
 
     async def leaders(self, tenant_id: TenantId, source: Source, board: Board) -> list[Group]:
         values = source.values | {"first": board.first, "at_least": board.at_least}
         rows = await self._rows(tenant_id, queries.leaders(source, board), values)
-        return [_group(row) for row in rows]
+        found = await self._groups(tenant_id, source, board.by, rows)
+        return [one for one in found if one.tally.unexcused] if board.kind is Leaders.FAILURES else found
+
+    async def _groups(
+        self, tenant_id: TenantId, source: Source, by: Dimension, rows: Sequence[Mapping[str, Any]]
+    ) -> list[Group]:
+        unsettled, groups = await self._unsettled(tenant_id, source, key(by)), [_group(row) for row in rows]
+        return [replace(one, tally=_seen(one.tally, unsettled, one.key or "")) for one in groups]
+
+    async def _unsettled(
+        self, tenant_id: TenantId, source: Source, key_sql: str, **values: object
+    ) -> Mapping[object, Open]:
+        """Open sessions by their key. Sums count them as they are written; here they are taken out again."""
+        sql = queries.unsettled(source.where, key_sql)
+        rows = await self._rows(tenant_id, sql, {**source.where.values, **values})
+        return {row["group_key"]: Open(row["running"], row["cancelled"]) for row in rows}
 
     async def page(self, tenant_id: TenantId, source: Source, order: Order, window: Window) -> SessionPage:
         """What sums say of its reach is only where to look first: a page that does not fill up is looked for again."""
@@ -156,6 +177,11 @@ def _bucket(row: Mapping[str, Any]) -> Bucket:
 
 def _group(row: Mapping[str, Any]) -> Group:
     return Group(row["key"], _tally(row), _metrics(row))
+
+
+def _seen(tally: Tally, unsettled: Mapping[object, Open], key_value: object) -> Tally:
+    found = unsettled.get(key_value)
+    return tally.without(found) if found else tally
 
 
 def _tally(row: Mapping[str, Any]) -> Tally:

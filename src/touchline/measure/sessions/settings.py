@@ -7,6 +7,7 @@ from typing import Literal
 
 from touchline.contracts.settings import Duration, Field, Section
 
+CANCELLED = "cancelled by"  # somebody, on purpose: the message of a job that a person stopped names them
 EXCUSABLE = (
     "no orchestrators available",
     "mediamtx ingest disconnected",
@@ -14,6 +15,7 @@ EXCUSABLE = (
     "missing video",
     "ice connection state failed",
     "user disconnected",
+    CANCELLED,
 )
 
 

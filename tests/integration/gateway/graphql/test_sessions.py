@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -208,3 +209,29 @@ async def test_too_many_timelines_are_refused(measured: Measured) -> None:
     answer = await measured.site.ask(measured.person, document, filter=span)
     assert answer["errors"][0]["extensions"]["code"] == "limit_exceeded"
     assert "errors" not in await measured.site.ask(measured.person, document, filter=span, page={"first": 20})
+
+
+async def test_our_own_work_names_its_video_and_its_job(site: Site) -> None:
+    ada, job_id = await site.person(), str(uuid4())
+    upload = await site.upload(ada, title="The final")
+    measuring = Measuring(site.world.database, site.needs.analytics, ada.principal.tenant_id)
+    now_ms = int(datetime.now(UTC).timestamp() * 1000)
+    records = [
+        trace(gateway, now_ms, "gateway_receive_stream_request", session=(upload.artifact_hash, request_id))
+        | {"gateway": gateway}
+        for gateway, request_id in (("touchline", job_id), ("stranger", str(uuid4())))
+    ]
+    await measuring.deliver("own", records)
+    await measuring.fold()
+    document = """query ($filter: SessionFilter) {
+      workflowSessionsConnection(filter: $filter) { edges { node {
+        gateway progress jobId video { title playbackId } } } }
+      sessionSummary(filter: $filter) { running unexcused known } }"""
+    today = datetime.now(UTC)
+    around = {"from": (today - timedelta(days=1)).isoformat(), "to": (today + timedelta(days=1)).isoformat()}
+    found = await site.data(ada, document, filter=around)
+    nodes = {edge["node"]["gateway"]: edge["node"] for edge in found["workflowSessionsConnection"]["edges"]}
+    assert nodes["touchline"]["video"] == {"title": "The final", "playbackId": upload.playback_id}
+    assert (nodes["touchline"]["jobId"], nodes["touchline"]["progress"]) == (job_id, "RUNNING")
+    assert (nodes["stranger"]["video"], nodes["stranger"]["jobId"]) == (None, None)
+    assert found["sessionSummary"] == {"running": 2, "unexcused": 0, "known": 0}

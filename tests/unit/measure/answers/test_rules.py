@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.sessions import NOON, fact_of, trace
 from touchline.kernel.errors import InvalidInput
 from touchline.measure.answers import rules
 from touchline.measure.answers.model import Filter, Range
@@ -43,6 +46,9 @@ def test_buckets_cover_the_range_and_a_chart_can_show_them(covered: Range) -> No
     assert all(start % (seconds * 1_000) == 0 for start in starts[:3])
 
 
+EXCUSED = {"startup_unexcused": 0, "startup_excused": 1, "startup_outcome": "excused"}
+
+
 @pytest.mark.parametrize("wanted", [0, -1, 1, 10**9])
 def test_buckets_that_cannot_be(wanted: int) -> None:
     with pytest.raises(InvalidInput):
@@ -56,3 +62,25 @@ def test_bars_lose_nothing_and_have_no_gaps(counts: dict[float, int]) -> None:
     assert all(one.to_ms == other.from_ms for one, other in pairwise(bars))
     assert all(bar.from_ms < bar.to_ms for bar in bars)
     assert bars[0].count > 0 < bars[-1].count
+
+
+@pytest.mark.parametrize(
+    ("given", "stands"),
+    [
+        ({}, "running"),
+        ({"is_final": 1}, "unexcused"),
+        ({"closed_ts": 1}, "unexcused"),
+        ({"error_count": 1}, "unexcused"),
+        ({"error_count": 1, "gateway": "touchline"}, "running"),  # its next attempt follows
+        ({"error_count": 1, "gateway": "touchline", "closed_ts": 1}, "unexcused"),
+        ({**EXCUSED, "excusable_patterns": ("cancelled by",)}, "cancelled"),
+        ({**EXCUSED, "excusable_patterns": ("cancelled by",), "is_final": 1}, "excused"),
+        ({**EXCUSED, "excusable_patterns": ("whip disconnected",)}, "excused"),
+        ({"startup_unexcused": 0, "startup_success": 1, "startup_outcome": "success"}, "success"),
+        ({"startup_unexcused": 0, "known_stream": 0, "startup_outcome": "not_in_denominator"}, "not_in_denominator"),
+    ],
+)
+def test_what_is_not_decided_yet_is_neither_a_success_nor_a_failure(given: dict[str, Any], stands: str) -> None:
+    row = replace(fact_of(trace("a", NOON, "gateway_receive_stream_request")).session, is_final=0)
+    assert row.startup_outcome == "unexcused"
+    assert rules.progress_of(replace(row, **given)) == stands

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.measure.answers.model import Dimension, Filter, Metric, Outcome, Range
+from touchline.measure.answers.model import Dimension, Filter, Metric, Progress, Range
 from touchline.measure.answers.rules import BAR_EDGES
 from touchline.measure.answers.sums.rules import (
     DAY_MS,
@@ -56,7 +56,7 @@ def test_no_bar_begins_within_a_step() -> None:
         (Filter(gateway="g"), Dimension.MODEL, None),
         (Filter(gateway="g"), Dimension.HOUR, None),
         (Filter(gateway="g", gpu="h"), None, None),
-        (Filter(outcome=Outcome.SUCCESS), None, None),
+        (Filter(outcome=Progress.SUCCESS), None, None),
         (Filter(swapped=False), None, None),
         (Filter(failed=False), None, None),
         (Filter(search="x"), None, None),
