@@ -38,7 +38,7 @@ from touchline.media.sampling_model import SampleOptions
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 from touchline.process.ocr.rules import FRAMES_PER_CHUNK, kept
-from touchline.process.ocr.runs import folded, rests, unfolded
+from touchline.process.ocr.runs import folded, rests, unfolded, with_next
 from touchline.process.queue.payloads import OcrPayload
 from touchline.process.segments.entities import find_entities
 from touchline.process.segments.indexing import GAP_MS, Index, index
@@ -101,7 +101,7 @@ async def indexed(sandbox: Sandbox, engine: Engine, video: Path, folder: Path, t
         regions = await engine.read(picture, stream)
         if rests(times, len(frames), 100):
             regions = await engine.read(picture, stream)
-        frames.append(Frame(picture.at_ms, kept(regions, ASKED)))
+        frames = with_next(frames, picture.at_ms, kept(regions, ASKED))
     tally.read_s += time.monotonic() - began
     tally.video_s += made.source.duration_ms / 1000
     chunks = (frames[start : start + FRAMES_PER_CHUNK] for start in range(0, len(frames), FRAMES_PER_CHUNK))

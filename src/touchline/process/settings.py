@@ -34,7 +34,8 @@ class ProcessSettings(Section):
     """How many pictures of a second of video are looked at for text. Fewer cost less, and times become coarser."""
 
     ocr_engine: ReaderName = ReaderName.RAPIDOCR
-    """Who reads the text in pictures. RapidOCR needs nothing more; Tesseract needs the data of each language."""
+    """Who reads the text in pictures. RapidOCR needs nothing more and reads Latin letters, Chinese and Japanese;
+    Tesseract needs the data of each language, and reads the others in any case."""
 
     ocr_languages: tuple[str, ...] = Field(default=("eng",), min_length=1, max_length=8)
     """The languages of the text in videos, by the names that Tesseract gives them."""

@@ -219,10 +219,12 @@ async def test_hostile_sizes_are_refused_before_anything_starts(
         assert engine.process_id is None
 
 
-async def test_a_language_that_is_not_installed_names_its_package(sandbox: Sandbox) -> None:
-    async with Engine(sandbox, ReaderName.TESSERACT, ["xyz"]) as engine:
+@pytest.mark.parametrize("reader", ReaderName)
+async def test_a_language_that_is_not_installed_names_its_package(reader: ReaderName, sandbox: Sandbox) -> None:
+    """Also where RapidOCR is chosen, whose model has no letters for it."""
+    async with Engine(sandbox, reader, ["eng", "xyz_cyrl"]) as engine:
         with pytest.raises(LanguageMissing) as caught:
             await engine.start()
         assert engine.process_id is None
-    assert "tessdata-xyz" in caught.value.hint
+    assert "apt-get install tesseract-ocr-xyz-cyrl" in caught.value.hint
     assert caught.value.retryable is False

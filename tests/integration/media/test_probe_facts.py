@@ -6,8 +6,11 @@ import re
 import struct
 import subprocess
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
+import av
+import numpy as np
 import pytest
 from imageio_ffmpeg import get_ffmpeg_exe
 
@@ -15,6 +18,8 @@ from tests.support import videos
 from tests.support.videos import Recipe, Studio
 from touchline.media.model import Index, Light, Probe, Verdict
 from touchline.media.probe import probe
+from touchline.media.sampling import read_manifest, sample
+from touchline.media.sampling_model import SampleOptions
 from touchline.media.sandbox import Sandbox
 
 LIGHTS = {"smpte2084": Light.PQ, "arib-std-b67": Light.HLG}
@@ -132,3 +137,39 @@ async def test_a_broken_index_is_a_reason_to_repackage(studio: Studio, sandbox: 
     broken = studio.write("broken-index.mp4", with_offset_outside(studio.make(videos.MP4).read_bytes()))
     found = await probe(sandbox, broken)
     assert (found.verdict, "index" in found.reason) == (Verdict.REPACKAGE, True)
+
+
+def make_late(path: Path, *, has_sound: bool) -> None:
+    """Three seconds of pictures that begin two seconds behind zero, where the sound begins."""
+    with av.open(str(path), "w") as output:
+        pictures = output.add_stream("libx264", rate=10)
+        pictures.width, pictures.height, pictures.pix_fmt = 64, 64, "yuv420p"
+        sound = output.add_stream("aac", rate=48_000) if has_sound else None
+        for number in range(30):
+            frame = av.VideoFrame.from_ndarray(np.full((64, 64, 3), 8 * number, np.uint8), format="bgr24")
+            frame.pts, frame.time_base = number + 20, Fraction(1, 10)
+            output.mux(pictures.encode(frame))
+        output.mux(pictures.encode(None))
+        if sound is None:
+            return
+        for number in range(5 * 48_000 // 1024):
+            samples = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), format="fltp", layout="mono")
+            samples.pts, samples.sample_rate, samples.time_base = number * 1024, 48_000, Fraction(1, 48_000)
+            output.mux(sound.encode(samples))
+        output.mux(sound.encode(None))
+
+
+@pytest.mark.parametrize(("has_sound", "begins_ms"), [(True, 2000), (False, 0)])
+@pytest.mark.parametrize("name", ["late.mp4", "late.mkv", "late.ts"])
+async def test_pictures_that_begin_late_end_when_they_end(
+    name: str, has_sound: bool, begins_ms: int, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    """Where the sound begins first its beginning is the start; the duration reaches to the end of the last picture."""
+    path, folder = tmp_path / name, tmp_path / "samples"
+    make_late(path, has_sound=has_sound)
+    folder.mkdir()
+    found = await probe(sandbox, path)
+    made = await sample(sandbox, path, folder, SampleOptions(100, 1.0))
+    times = [each.time_ms for each in read_manifest(folder / made.manifest)]
+    assert (times[0], times[-1]) == pytest.approx((begins_ms, begins_ms + 2900), abs=50)
+    assert made.source.duration_ms == found.duration_ms == pytest.approx(begins_ms + 3000, abs=50)

@@ -250,7 +250,7 @@ async def test_text_of_any_script_is_kept_and_found(stages: Stages) -> None:
     regions = [
         TextRegion(text, Box(0, number * 40, 400, 30), 0.9, None, 0) for number, text in enumerate([*SHOWN, *UNSEEN])
     ]
-    runs = tuple(Run(0, 0, each) for each in kept(regions, payload))
+    runs = tuple(Run(0, 0, each.detection) for each in kept(regions, payload))
     assert len(runs) == len(SHOWN)
     async with world.database.transaction(world.tenant_id) as transaction:
         await FrameStore(transaction.connection).replace(video_id, Sampling(1, 100, 640, 900, 5000, 1), [0])

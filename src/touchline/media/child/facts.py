@@ -99,15 +99,28 @@ def _claimed_ms(source: Source) -> int:
 
 
 def _duration_ms(source: Source) -> int:
-    """The video stream's own, else the container's, else what reading it to the end shows."""
+    """From the start to the end of the last picture: by what the video stream says, else the container, else by what
+    reading it to the end shows. Pictures may begin later than the sound."""
     video = source.video
     if not _says_its_duration(source):
         seconds = _measured_duration(source)
     elif video.duration:
-        seconds = video.duration * tick_of(video)
+        seconds = video.duration * tick_of(video) + _late_by(source)
     else:
-        seconds = (source.container.duration or 0) * MICROSECOND
+        seconds = _container_duration(source)
     return max(1, round(seconds * 1000))
+
+
+def _late_by(source: Source) -> Fraction:
+    begins = (source.video.start_time or 0) * tick_of(source.video)
+    return max(Fraction(0), begins - source.start) if source.keeps_times else Fraction(0)
+
+
+def _container_duration(source: Source) -> Fraction:
+    """Matroska tells when the last picture ends, not how long it is from the first one on."""
+    seconds = (source.container.duration or 0) * MICROSECOND
+    ends_late = source.format in (Format.MATROSKA, Format.WEBM) and 0 < source.start < seconds
+    return seconds - source.start if ends_late else seconds
 
 
 def _says_its_duration(source: Source) -> bool:

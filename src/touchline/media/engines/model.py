@@ -5,6 +5,7 @@ Invariant: boxes are whole pixels of the picture that was sent, from its left up
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -14,6 +15,20 @@ CHANNELS = 3
 class ReaderName(StrEnum):
     RAPIDOCR = "rapidocr"
     TESSERACT = "tesseract"
+
+
+# Those that RapidOCR's model has letters for, by the names that Tesseract gives them.
+RAPIDOCR_LANGUAGES = frozenset((
+    "afr", "aze", "bos", "cat", "ces", "chi_sim", "chi_tra", "cym", "dan", "deu", "eng", "est", "eus", "fil", "fin",
+    "fra", "gle", "glg", "hrv", "hun", "ind", "isl", "ita", "jpn", "lat", "lav", "lit", "ltz", "mlt", "mri", "msa",
+    "nld", "nor", "oci", "pol", "por", "que", "ron", "slk", "slv", "spa", "sqi", "srp_latn", "swa", "swe", "tur",
+    "uzb", "vie",
+))  # fmt: skip
+
+
+def reader_for(reader: ReaderName, languages: Iterable[str]) -> ReaderName:
+    """Tesseract for scripts that RapidOCR's model does not know: it would read Greek as Latin letters."""
+    return reader if RAPIDOCR_LANGUAGES.issuperset(languages) else ReaderName.TESSERACT
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,13 @@ from touchline.media.sandbox import Sandbox
 from .companion import Companion, CompanionGone
 from .errors import BadPicture, EngineCrashed, EngineTimedOut, LanguageMissing, PictureTooLarge
 from .messages import Message
-from .model import CHANNELS, EngineOrder, FrameVerdict, Picture, ReaderName, TextRegion
+from .model import CHANNELS, EngineOrder, FrameVerdict, Picture, ReaderName, TextRegion, reader_for
 
 MODULE = "touchline.media.vision"
 REGIONS = TypeAdapter(tuple[TextRegion, ...])
 VERDICT = TypeAdapter(FrameVerdict)
 SMALLEST_SIDE = 8
+PYTHON_PACKAGES = frozenset({"deu", "eng", "jpn"})
 
 
 class Engine:
@@ -35,7 +36,7 @@ class Engine:
         self._sandbox = sandbox
         self._settings = sandbox.settings
         self._order = EngineOrder(
-            reader,
+            reader_for(reader, languages) if reader else None,
             tuple(languages),
             threads=self._settings.engine_threads,
             memory_bytes=self._settings.engine_memory,
@@ -152,11 +153,19 @@ class Engine:
             self._idle = loop.call_later(idle, self._companion.kill)
 
 
+def package_of(language: str) -> str:
+    """The command that installs its data. Python packages have few languages, Debian has all."""
+    if language in PYTHON_PACKAGES:
+        return f"pip install tessdata-{language}"
+    return f"apt-get install tesseract-ocr-{language.lower().replace('_', '-')}"
+
+
 def _believed(document: dict[str, Any]) -> dict[str, Any]:
     match document:
         case {"error": "language", "language": str(language)}:
-            hint = f"Install the package `tessdata-{language}`, or choose another language or reader."
-            why = f"there is no data for `{language}`, which is in the package `tessdata-{language}`"
+            package = package_of(language)
+            hint = f"Install it (`{package}`) where the worker runs, or choose other languages."
+            why = f"there is no data for `{language}`, which only Tesseract reads here"
             raise LanguageMissing("a language is not installed", why=why, hint=hint)
         case {"error": "memory"}:
             raise PictureTooLarge("this picture is too large", why="it needs more memory than the engine may have")

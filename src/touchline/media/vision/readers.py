@@ -23,12 +23,12 @@ class Reader(Protocol):
 def open_reader(name: ReaderName, languages: Sequence[str], threads: int) -> Reader:
     """Imports only the one that is asked for: their libraries are large."""
     if name is ReaderName.TESSERACT:
-        from .languages import data_folder
+        from .languages import data_of, installed_folders
 
-        data = data_folder(languages)
+        data = data_of(languages, installed_folders())
         from .tesseract import Tesseract
 
-        return Tesseract(languages, data, threads)
+        return Tesseract(data, threads)
     from .rapid import Rapid
 
     return Rapid(threads)

@@ -27,6 +27,7 @@ ALONE = 0.95  # for one letter: a player's legs look like an A
 KNOWN = 0.6  # of a line that was found, in a place that is known already
 STILL_THERE = 0.5  # of a region that has not rested yet
 LEAST_ROWS = 8  # fewer have no letters
+PAUSE_MS = 250  # in which nobody is asked who waits, where somebody must wait for a larger allowance
 MOST_CANDIDATES = 64  # in one picture; others wait
 SIDE_AIR, AIR = 16, 10  # that the detector needs around letters, at least
 AT_ONCE = 150_000  # pixels for the detector in one place, unless letters need more
@@ -64,6 +65,7 @@ class Stream:
         self._regions: list[Region] = []
         self._attention = Attention()
         self._allowance = Allowance()
+        self._resumes_ms = 0
         self._last: Look | None = None
 
     def read(self, picture: Pixels, at_ms: int, upper: float = 1.0) -> list[Region]:
@@ -110,7 +112,7 @@ class Stream:
     def _places(self, look: Look, known: Sequence[Area]) -> list[Place]:
         """In the order in which they get their look: the likeliest first, of those clear letters, then what has waited
         for longest."""
-        if not self._allowance.pixels > 0:
+        if look.at_ms < self._resumes_ms:
             return []
         candidates = self._attention.choose(known)
         if self._is_single:
@@ -139,6 +141,7 @@ class Stream:
         for place in places:
             cost = self._cost(look, place)
             if not self._allowance.allows(cost, left, self._attention.rank(place.area)):
+                self._resumes_ms = look.at_ms + PAUSE_MS
                 break
             chosen.append(place)
             left -= cost

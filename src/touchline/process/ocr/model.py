@@ -8,6 +8,14 @@ from touchline.process.segments.model import Detection
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """A line of text in a picture, and the picture with which it began to stand there."""
+
+    detection: Detection
+    since_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A text that stands unchanged over pictures that follow each other."""
 

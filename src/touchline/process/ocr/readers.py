@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from touchline.media.engines.model import ReaderName
+from touchline.media.engines.model import ReaderName, reader_for
 from touchline.media.engines.service import Engine
 from touchline.media.sandbox import Sandbox
 
@@ -32,10 +32,11 @@ class Readers:
 
     async def reader(self, languages: Sequence[str]) -> Engine:
         """LanguageMissing when the data of one is not installed."""
-        wanted = tuple(languages) if self.name is ReaderName.TESSERACT else ()  # the other one's model reads many
+        reader = reader_for(self.name, languages)
+        wanted = tuple(languages) if reader is ReaderName.TESSERACT else ()  # the other one's model reads many
         for others, engine in self._engines.items():
             if others != wanted:
                 await engine.close()  # whoever still uses it gets a new process with the next picture
-        engine = self._engines.setdefault(wanted, Engine(self._sandbox, self.name, wanted or ("eng",)))
+        engine = self._engines.setdefault(wanted, Engine(self._sandbox, reader, wanted or ("eng",)))
         await engine.start()
         return engine

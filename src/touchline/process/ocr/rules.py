@@ -16,7 +16,7 @@ from touchline.process.sampling.rules import FRAMES
 from touchline.process.segments.folding import clean
 from touchline.process.segments.model import Detection
 
-from .model import Request
+from .model import Request, Seen
 
 FRAMES_PER_CHUNK = 64
 LONGEST_TEXT = 2000
@@ -51,10 +51,10 @@ def request_of(payload: OcrPayload, reader: str, sampling: int) -> Request:
     return Request(hashlib.sha256(json.dumps(asked).encode()).hexdigest(), sampling, paths)
 
 
-def kept(regions: Iterable[TextRegion], payload: OcrPayload) -> list[Detection]:
+def kept(regions: Iterable[TextRegion], payload: OcrPayload) -> list[Seen]:
     """What is sure enough, as it can be stored; a text of which nothing is seen is none."""
     found = (
-        Detection(text, region.box, region.confidence, language_of(region, payload.languages))
+        Seen(Detection(text, region.box, region.confidence, language_of(region, payload.languages)), region.since_ms)
         for region in regions
         if region.confidence >= payload.min_confidence and (text := clean(region.text)[:LONGEST_TEXT].strip())
     )

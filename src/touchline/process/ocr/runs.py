@@ -9,7 +9,23 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from touchline.process.segments.model import Detection, Frame
 
-from .model import Run
+from .model import Run, Seen
+
+
+def with_next(frames: Sequence[Frame], at_ms: int, seen: Sequence[Seen]) -> list[Frame]:
+    """The pictures so far and another one. A reader may name a text later than it came: it stands in those before too,
+    back to the one that it began with, or to one that says the same there."""
+    before = list(frames)
+    for each in seen:
+        place = len(before) - 1
+        while place >= 0 and before[place].at_ms >= each.since_ms and not _says(before[place], each.detection):
+            before[place] = Frame(before[place].at_ms, [*before[place].detections, each.detection])
+            place -= 1
+    return [*before, Frame(at_ms, [each.detection for each in seen])]
+
+
+def _says(frame: Frame, detection: Detection) -> bool:
+    return any(each.text == detection.text and each.box.shared(detection.box) for each in frame.detections)
 
 
 def folded(frames: Iterable[Frame]) -> Iterator[Run]:

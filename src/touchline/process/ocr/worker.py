@@ -38,7 +38,7 @@ from touchline.process.settings import ProcessSettings
 from . import rules
 from .model import Chunk, Reading
 from .readers import Readers
-from .runs import folded, rests
+from .runs import folded, rests, with_next
 from .store import ReadingStore
 
 LARGEST_PICTURE = 64 * 1024**2
@@ -140,7 +140,7 @@ class OcrWorker:
                     regions = await reader.read(picture, order.stream)
                     if rests(order.times, numbers[len(frames)], order.sampling.every_ms):
                         regions = await reader.read(picture, order.stream)
-                    frames.append(Frame(picture.at_ms, rules.kept(regions, order.payload)))
+                    frames = with_next(frames, picture.at_ms, rules.kept(regions, order.payload))
         return frames
 
     async def _fetch(self, order: Order, numbers: range, folder: Path) -> list[Sample]:

@@ -1,5 +1,6 @@
 """Numbers in a text, with what they count: money, a unit, a score, a clock. Digits of any script.
 
+The number of a telephone counts nothing: neither it nor a part of it is a number here.
 Invariant: equal amounts have equal normalized values, however they are written.
 """
 
@@ -23,6 +24,7 @@ UNITS = (
 
 _CODES = "|".join(CODES)
 _SIGNS = "".join(map(regex.escape, CURRENCIES))
+_COUNTS = "|".join(sorted(set(TIMES) - {"m"}, key=len, reverse=True))  # without money, an m is a metre
 _TIMES = "|".join(sorted(TIMES, key=len, reverse=True))
 _UNITS = "|".join(map(regex.escape, sorted(UNITS, key=len, reverse=True)))
 _GROUPED = r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?"
@@ -45,6 +47,7 @@ _ALONE_BEFORE, _ALONE_BEHIND = (
     r"(?<![\p{L}\p{N}_.,:/\u2013-])",
     r"(?![\p{L}\p{N}_:/\u2013-]|[.,]\d)",
 )
+_SIGN = r"(?:(?<![^\s(])[-\u2212])?"  # a hyphen inside a word or a range is none
 _PAID = rf"[{_SIGNS}]\s?(?P<paid>{_NUMBER})(?:\s?(?P<times>{_TIMES}){_BEHIND})?"
 _PRICE = rf"{_BEFORE}(?P<price>{_NUMBER})(?:\s?(?P<priced>{_TIMES}))?\s?(?:[{_SIGNS}]|(?:{_CODES}){_BEHIND})"
 _KINDS = (
@@ -52,16 +55,33 @@ _KINDS = (
     rf"(?P<board>{_BOARD})",
     rf"{_ALONE_BEFORE}(?P<score>{_SCORE}){_ALONE_BEHIND}",
     rf"(?P<money>{_PAID}|{_PRICE})",
-    rf"{_BEFORE}(?P<measure>(?P<many>{_NUMBER})\s?(?P<unit>{_UNITS}){_BEHIND})",
-    rf"{_BEFORE}(?P<plain>\+?{_NUMBER}){_BEHIND}",
+    rf"{_BEFORE}(?P<measure>(?P<many>{_SIGN}{_NUMBER})\s?(?P<unit>{_UNITS}){_BEHIND})",
+    rf"{_BEFORE}(?P<plain>(?:\+|{_SIGN}){_NUMBER})(?:\s?(?P<counted>{_COUNTS}))?{_BEHIND}",
 )
 _PATTERN = regex.compile("|".join(_KINDS), regex.IGNORECASE)
+_PHONE = regex.compile(
+    r"(?<![\p{L}\p{N}_.,:])(?<!\d[ \u00a0\u202f])(?:"
+    r"(?:\+|\b00)\d{1,3}(?:[ \u00a0./-]?\(?\d{1,5}\)?){2,7}"  # +44 (0)20 7946 0958
+    r"|0\d{1,4}(?:[ \u00a0./-]\d{2,8}){1,4}|0\d{8,11}"  # 020 7946 0958, 07911123456
+    r"|(?:1[ .-])?\(\d{2,5}\) ?\d{2,4}(?:[ .-]\d{2,4}){1,3}"  # (555) 123-4567
+    r"|(?:1[.-])?\d{3}([.-])\d{3}\1\d{4}|\d{3}-\d{4}"  # 555-123-4567
+    r")(?![\p{L}\p{N}_:%]|[.,-]\d)"
+)
+_LEAST_DIGITS, _MOST_DIGITS = 7, 15  # of a telephone's number
 
 
 def find_numbers(text: str) -> Iterator[Entity]:
-    for found in _PATTERN.finditer(text):
+    for found in _PATTERN.finditer(_PHONE.sub(_hidden, text)):
         kind, value = _described(found)
         yield Entity(EntityType.NUMBER, found.group(), value, found.start(), kind)
+
+
+def _hidden(found: regex.Match[str]) -> str:
+    """In the place of a telephone's number what no number stands beside; other numbers stay."""
+    number = found.group()
+    digits = sum(each.isdigit() for each in number)
+    is_grouped = digits < _LEAST_DIGITS + 2 and regex.fullmatch(rf"\+?(?:{_GROUPED})", number) is not None
+    return number if is_grouped or not _LEAST_DIGITS <= digits <= _MOST_DIGITS else "_" * len(number)
 
 
 def _described(found: regex.Match[str]) -> tuple[NumberKind, str]:
@@ -73,7 +93,7 @@ def _described(found: regex.Match[str]) -> tuple[NumberKind, str]:
         return NumberKind.CURRENCY, _money(found)
     if found["measure"]:
         return NumberKind.UNIT, f"{amount(found['many'])} {found['unit'].lower()}"
-    return NumberKind.PLAIN, amount(found["plain"])
+    return NumberKind.PLAIN, amount(found["plain"], TIMES[found["counted"].lower()] if found["counted"] else 1)
 
 
 def _money(found: regex.Match[str]) -> str:
@@ -86,11 +106,12 @@ def _money(found: regex.Match[str]) -> str:
 def amount(text: str, times: int = 1) -> str:
     """The last separator is the decimal one, unless three digits follow it: then it groups."""
     digits = regex.sub(r"[\s+]", "", _digits(text))
+    sign, digits = ("-", digits[1:]) if digits[0] in "-\u2212" else ("", digits)
     grouped = regex.fullmatch(r"\d{1,3}(?:([.,])\d{3}(?:\1\d{3})*)(?:[.,](\d+))?", digits)
     if grouped:
         digits = digits.replace(grouped[1], "").replace(",", ".")
     value = Decimal(digits.replace(",", ".")) * times
-    return f"{value.normalize():f}"
+    return f"{sign if value else ''}{value.normalize():f}"
 
 
 def _digits(text: str) -> str:

@@ -52,7 +52,7 @@ def test_another_request_is_told_apart(change: dict[str, object]) -> None:
 )
 def test_what_is_kept_can_be_stored_and_seen(text: str, stored: list[str]) -> None:
     asked = OcrPayload(video_id=VIDEO, frame_paths=(f"frames/{VIDEO}/1",))
-    assert [each.text for each in kept([region(text), region("unsure", 0.59)], asked)] == stored
+    assert [each.detection.text for each in kept([region(text), region("unsure", 0.59)], asked)] == stored
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,8 +50,32 @@ WAVE = "\U0001f44b\U0001f3fd"
         ("\u0663-\u0662", ["number \u0663-\u0662 3-2 score"]),
         ("\u0664\u0665:\u0660\u0660", ["number \u0664\u0665:\u0660\u0660 45:00 clock"]),
         ("Mane10 v2", []),
+        ("-4°C", ["number -4°C -4 °c unit"]),
+        ("Minsk \u22124 °C, wind 3 m/s", ["number \u22124 °C -4 °c unit", "number 3 m/s 3 m/s unit"]),
+        ("GD -12", ["number -12 -12 plain"]),
+        ("(-3)", ["number -3 -3 plain"]),
+        ("-0", ["number -0 0 plain"]),
+        ("F-16", ["number 16 16 plain"]),
+        ("10k fans, 3.5 million, 2bn", [
+            "number 10k 10000 plain", "number 3.5 million 3500000 plain", "number 2bn 2000000000 plain",
+        ]),
+        ("100m 10K", ["number 100m 100 m unit", "number 10K 10000 plain"]),
+        ("Call +44 20 7946 0958 now", []),
+        ("+44 (0)20 7946 0958", []),
+        ("0044 20 7946 0958", []),
+        ("020 7946 0958", []),
+        ("07911123456", []),
+        ("030/1234567 at 20:45", ["number 20:45 20:45 clock"]),
+        ("(555) 123-4567", []),
+        ("1-800-555-0199", []),
+        ("555.123.4567", []),
+        ("555-0199", []),
+        ("+1 000 000", ["number +1 000 000 1000000 plain"]),
+        ("1 000 000 000", ["number 1 000 000 000 1000000000 plain"]),
+        ("+3", ["number +3 3 plain"]),
+        ("0:0 HT 0-0", ["number 0:0 0-0 score", "number 0-0 0-0 score"]),
     ],
-)
+)  # fmt: skip
 def test_what_a_text_speaks_of(text: str, expected: list[str]) -> None:
     found = find_entities(text)
     told = [f"{each.type} {each.value} {each.normalized_value}{f' {each.kind}' if each.kind else ''}" for each in found]
@@ -71,3 +97,17 @@ def test_one_amount_has_one_value(whole: int, cents: int) -> None:
     english = f"{whole:,}.{cents:02}"
     german = english.translate(str.maketrans(",.", ".,"))
     assert amount(f"{whole}.{cents:02}") == amount(english) == amount(german)
+
+
+@given(st.integers(1, 999), st.lists(st.integers(100, 9999), min_size=3, max_size=3), st.sampled_from(" .-/"))
+def test_no_part_of_an_international_telephone_number_is_a_number(
+    country: int, groups: list[int], separator: str
+) -> None:
+    number = f"+{country} " + separator.join(map(str, groups))
+    assert find_entities(f"Call {number} or 42") == find_entities(f"Call {'x' * len(number)} or 42")
+
+
+@given(st.decimals(0, 999, places=1), st.sampled_from(["", " "]), st.sampled_from(["-", "\u2212"]))
+def test_below_zero_is_below_zero(value: Decimal, space: str, sign: str) -> None:
+    [warm], [cold] = find_entities(f"{value}{space}°C"), find_entities(f"{sign}{value}{space}°C")
+    assert cold.normalized_value == (f"-{warm.normalized_value}" if value else warm.normalized_value)

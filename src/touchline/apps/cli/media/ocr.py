@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Source = Annotated[Path, typer.Argument(help="A video, or a picture: JPEG, PNG, WebP or BMP.", show_default=False)]
 Reader = Annotated[ReaderName, typer.Option("--engine", help="Who reads.")]
 Every = Annotated[int, typer.Option("--every", help="The step: seconds or mm:ss.", parser=milliseconds, metavar="TIME")]
-Languages = Annotated[list[str], typer.Option("--language", help="For Tesseract; more than once for several.")]
+Languages = Annotated[list[str], typer.Option("--language", help="As Tesseract names it; more than once for several.")]
 
 
 def ocr(
