@@ -91,7 +91,7 @@ async def test_what_is_found_is_seen_and_played_from_its_millisecond(
     await page.add_init_script(NOTE_TIMES)
     await open_library(page)
     await page.keyboard.press("/")
-    field = page.get_by_role("combobox", name="Search what videos show")
+    field = page.get_by_role("combobox", name="Search videos")
     await expect(field).to_be_focused()
     await page.keyboard.type("henr")
     await page.get_by_role("option", name="henrik").wait_for()
@@ -121,6 +121,11 @@ async def test_what_is_found_is_seen_and_played_from_its_millisecond(
     await stands_where_it_appears(page)
     await page.reload()  # the address is all that is needed, and nobody has pressed anything here
     await stands_where_it_appears(page)
+
+    await page.goto("/search?q=derby&where=title")  # a title, which has no picture and plays from the start
+    await expect(hit.get_by_text("in the title")).to_be_visible()
+    await expect(hit.get_by_role("link", name="Derby")).to_have_attribute("href", f"/watch/{video['playback_id']}")
+    await expect(hit.get_by_role("button")).to_have_count(0)
 
     await page.goto("/search?q=henirk&min=0.5")
     await expect(page.get_by_text(re.compile("Nothing had “henirk”; looked for “henrik”"))).to_be_visible()

@@ -72,12 +72,12 @@ export function SearchBox({ field, text, onSearch, onLeave }: SearchBoxProps) {
         type="text"
         class={styles.field}
         role="combobox"
-        aria-label="Search what videos show"
+        aria-label="Search videos"
         aria-autocomplete="list"
         aria-expanded={shown.length > 0}
         aria-controls={listId}
         aria-activedescendant={active.value === null ? undefined : `${listId}-${active.value}`}
-        placeholder="Search what videos show"
+        placeholder="Search videos"
         autocomplete="off"
         autocapitalize="off"
         spellcheck={false}

@@ -14,7 +14,7 @@ LONGEST_DETAIL = 80
 REJECTED = {
     "not_football": "not football",
     "filmed_screen": "a phone filming a screen",
-    "another_minute": "another minute",
+    "another_minute": "clock shows another minute",
     "too_short": "too short",
     "too_long": "too long",
     "too_few_pixels": "too small a picture",

@@ -142,7 +142,7 @@ async def test_a_goal_without_a_video_says_why(site: Site) -> None:
     [match] = await shown(site, ada)
     [one] = match["goals"]
     assert one["words"] == "No video"
-    assert one["whySummary"] == "Not football \u00d73, another minute \u00d72, download failed: 403"
+    assert one["whySummary"] == "Not football \u00d73, clock shows another minute \u00d72, download failed: 403"
     assert one["telemetry"] == {
         "attempts": 10,
         "found": 6,

@@ -39,8 +39,8 @@ async def test_search(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[
             return json.loads((await run(*arguments, "--json", code=code))[0])
 
         shown, told = await run("chelsae", "--sort", "recency", "--limit", "1")
-        assert shown.splitlines()[1].split() == ["0:00:00.000", "90%", "The", "final", "[Chelsea]", "1"]
-        assert told.startswith("nobody wrote chelsae: looked for chelsea\nmore: --after ")
+        assert shown.splitlines()[1].split() == ["picture", "0:00:00.000", "90%", "The", "final", "[Chelsea]", "1"]
+        assert told.startswith("nothing had chelsae: looked for chelsea\nmore: --after ")
         first = await document("chelsea", "--limit", "1")
         rest = await document("chelsea", "--after", first["next"])
         [hit] = rest["hits"]

@@ -99,7 +99,7 @@ def test_a_state_in_words(goal: Goal, state: str, words: str) -> None:
         (replace(ENDED, outcome="lost"), "Its search was lost"),
         (
             replace(ENDED, found=(rejected("another_minute", 2), rejected("not_football", 3))),
-            "Not football \u00d73, another minute \u00d72",
+            "Not football \u00d73, clock shows another minute \u00d72",
         ),
         (replace(SEARCHING, search_failure="login_expired: sign in again"), "Search unavailable: login expired"),
         (replace(ENDED, search_failure="internal: the page is empty"), "Search unavailable: the page is empty"),
@@ -123,7 +123,7 @@ def test_why_there_is_no_video(goal: Goal, why: str) -> None:
         ("rejected", "something_new", "something new"),
         ("failed", "not_comparable", "could not be compared"),
         ("rejected", None, "rejected"),
-        ("rejected", "another_minute", "another minute"),
+        ("rejected", "another_minute", "clock shows another minute"),
     ],
 )
 def test_a_class_in_words(state: str, code: str | None, words: str) -> None:
