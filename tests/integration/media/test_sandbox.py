@@ -216,3 +216,15 @@ async def test_nothing_is_carried_over(within_walls: Sandbox) -> None:
     again = await asyncio.gather(*(Deed("inspect").done(within_walls) for _ in range(8)))
     assert [words for words in again if words != first] == []
     assert first["process"] == 1
+
+
+async def test_what_nobody_waits_for_stands_back_behind_the_others(enclosure: Enclosure) -> None:
+    deed, started = Deed("hang"), asyncio.Event()
+    async with misbehaving(enclosure, 5) as sandbox:
+        work = asyncio.create_task(deed.done(sandbox.in_background(), lambda percent: started.set()))
+        await started.wait()
+        [child] = deed.processes()
+        assert child.nice() == 19
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work

@@ -44,7 +44,6 @@ from .packets import AnyPacket, mux
 from .renditions import HEADER, PLAYLIST, Draft, Made, describe, describe_sound, open_draft
 from .source import Source, identify, open_source
 from .straight import straight
-from .system import work_in_background
 
 SOUND = "sound"
 FIRST_PACKETS = 64  # enough to see each stream begin
@@ -137,7 +136,6 @@ def _packaged(work: Work, reading: AbstractContextManager[Reading]) -> Packaged:
     made = _first_pass(work, reading, first, Meter(channel, facts, *meters[0]), shares_sound=bool(others))
     if others:
         _write_master(channel, FIRST_MASTER, made)
-        work_in_background()  # it plays: another that does not yet comes first
         renditions = _further_pass(work, others[0], Meter(channel, facts, *meters[1]), made.sound)
         made = replace(made, renditions=(*made.renditions, *renditions))
     _write_master(channel, MASTER, made)

@@ -39,7 +39,7 @@ class Order:
     limits: Limits
     user_id: int | None  # to become, where root started it
     namespaces: bool  # whether it gets its own, inside of the zygote's
-    background: bool = False  # whether it runs only while no other child wants the processor
+    background: bool = False  # whether it stands back behind the other children
 
     def encode(self) -> bytes:
         return json.dumps(asdict(self), separators=(",", ":")).encode()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
-from contextlib import suppress
 
 PR_SET_NAME = 15
+NICEST = 19
 LONGEST_NAME = 15
 NEW_NAMESPACES = 0x20000 | 0x8000000 | 0x20000000 | 0x40000000  # mounts, IPC, processes, network
 CAPABILITY_VERSION = 0x20080522
@@ -34,9 +34,9 @@ def exit_on_signal(number: int) -> None:
 
 
 def work_in_background() -> None:
-    """From now on, and whatever threads come: only while nobody else of the session wants the processor."""
-    with suppress(OSError):  # a system that does not have it shares the processors out as ever
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    """From now on, and whatever threads come: far behind the others. Not in the idle class, which on a machine that is
+    busy with anything else would never get on."""
+    os.nice(NICEST)
 
 
 def name_process(name: str) -> None:

@@ -52,7 +52,7 @@ class Task:
     source: Path | int | None = None  # a path or an open descriptor
     output: Path | None = None  # an empty folder of the caller
     completed: Completed | None = None
-    background: bool = False  # it runs only while no other child wants the processor
+    background: bool = False  # it stands back behind the other children
 
 
 @dataclass(frozen=True, slots=True)

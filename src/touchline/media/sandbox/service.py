@@ -80,8 +80,7 @@ class Sandbox:
         return Enclosed(replace(cell, program=program), socket.SOCK_STREAM)
 
     def in_background(self) -> Sandbox:
-        """The same, for work that nobody waits for: it runs only while no other child wants the processor. It need not
-        be closed, and ends with this one."""
+        """The same, for work that nobody waits for: it stands back behind the other children. It ends with this one."""
         return BackgroundSandbox(self)
 
     async def _standing(self) -> Settled:

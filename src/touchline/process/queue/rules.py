@@ -19,6 +19,7 @@ STEP_PERCENT = 5
 SHORTEST_S, LONGEST_S = 0.5, 2.0  # each telling is an event that everybody hears
 ALL_PERCENT = 100
 LONG = frozenset({JobType.SAMPLE, JobType.OCR})  # they take long, and a video plays without them
+MOST_TIMES = 4  # as many in hand as there are slots: on a busy machine what stands back does not end for long
 SHORT = frozenset({JobType.CLIP_GENERATE, JobType.SEGMENT_INDEX})  # seconds, whatever the length of the video
 
 # A bad payload, a missing or unusable original, a refused access, a broken constraint: no retry would help. Whatever
@@ -78,9 +79,9 @@ class Ask:
 def next_asks(types: Sequence[JobType], held: Collection[Holding], concurrency: int) -> Sequence[Ask]:
     """What to ask for next, until one of them is granted.
 
-    What people wait for finds a slot although reading has all of them; as many jobs again may then be in hand, and no
-    more. One tenant takes the last slot only if no other waits. When all are taken, one short job is let in, and one of
-    a tenant that has nothing here: they wait for nobody's long ones.
+    What people wait for finds a slot although reading and what plays already have all of them, until `MOST_TIMES` as
+    many jobs are in hand. One tenant takes the last slot only if no other waits. When all are taken, one short job is
+    let in, and one of a tenant that has nothing here: they wait for nobody's long ones.
     """
     usual = [each for each in held if each.slot is Slot.USUAL]
     asks = list(_usual(types, usual, concurrency))
@@ -102,7 +103,7 @@ def _usual(types: Sequence[JobType], usual: Collection[Holding], concurrency: in
     if LONG.issuperset(types):
         free = concurrency - len(usual)
     else:
-        free = min(concurrency - sum(each.waited_for for each in usual), 2 * concurrency - len(usual))
+        free = min(concurrency - sum(each.waited_for for each in usual), MOST_TIMES * concurrency - len(usual))
     if free <= 0:
         return
     if LONG.isdisjoint(types) or LONG.issuperset(types):

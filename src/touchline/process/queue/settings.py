@@ -23,8 +23,8 @@ class WorkerSettings(Section):
 
     concurrency: int = Field(default=2, ge=1, le=1000)
     """How many jobs that somebody waits for one worker process does at the same time. Reading, and what is made of a
-    video that plays already, goes on behind them, at most as many again. One short job, and one of a tenant that has
-    none here, are let in beside them."""
+    video that plays already, goes on behind them, up to four times as many in all. One short job, and one of a tenant
+    that has none here, are let in beside them."""
 
     niceness: int = Field(default=10, ge=0, le=19)
     """How far the work on videos stands back while other processes of the machine want the processor: 0 not at all, 19

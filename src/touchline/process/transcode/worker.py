@@ -84,9 +84,7 @@ class Transcoder:
     async def _store_storyboard(self, job: Job, original: Path, folder: Path, tell: Tell) -> str | None:
         """None where none can be made: the video plays without it."""
         try:
-            board = await make_storyboard(
-                self.sandbox.in_background(), original, folder, _within(Stage.STORYBOARD, tell)
-            )
+            board = await make_storyboard(self.sandbox, original, folder, _within(Stage.STORYBOARD, tell))
         except (InvalidMedia, MediaLimitExceeded) as error:
             logger.warning("no storyboard", extra={"video_id": str(job.video_id), "reason": str(error)})
             return None
