@@ -89,6 +89,7 @@ HARMLESS: Mapping[str, Any] = {
     "failed": True,
     "at_least_ms": 0,
     "below_ms": 1000,
+    "width": 320,
     # A right, not an id: who holds another's has what it gives.
     "token": "tll_" + "A" * 43,
 }

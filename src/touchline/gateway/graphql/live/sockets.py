@@ -41,7 +41,8 @@ class Handler(BaseGraphQLTransportWSHandler[Context, None]):
             await self.handle_invalid_message("Failed to parse message")
 
     async def handle_task_exception(self, error: Exception) -> None:
-        if not self.context.live.is_closing:  # then there is only nobody left to send to
+        gone = isinstance(error, WebSocketDisconnected) or self.context.live.is_closing
+        if not gone:  # otherwise there is only nobody left to send to
             logger.error("a live connection failed", exc_info=error)
 
 
