@@ -1,4 +1,4 @@
-"""Small values that people write by hand or read (`90s`, `5m`, `2h`, `30d`, `1.4 GB`), and what no text or number may be."""
+"""Small values that people write by hand or read (`90s`, `2h`, `1.4 GB`), and what no text or number may be."""
 
 from __future__ import annotations
 
