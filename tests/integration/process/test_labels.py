@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from itertools import permutations
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -29,6 +30,7 @@ from .conftest import World, original_path
 
 SAKA, GOMEZ = "Arsenal 1-0 Liverpool, B. Saka 23'", "Arsenal 1-0 Liverpool, J. Gómez 23'"
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
+GOAL: dict[str, Any] = {"event_id": "4200_1_2_Goal_1", "generation": 1, "fixture_id": 4200}
 
 
 class Story:
@@ -49,13 +51,11 @@ class Story:
         return ArtifactRenamed(artifact_hash=self.video_id.hex, title=title)
 
     def labeled(self, title: str, player: str) -> Payload:
-        goal = {"event_id": "4200_1_2_Goal_1", "generation": 1, "fixture_id": 4200}
-        teams = {"home_team": "Arsenal", "away_team": "Liverpool", "player": player}
-        return GoalVideoLabeled(artifact_hash=self.video_id.hex, title=title, **goal, **teams)
+        teams: dict[str, Any] = {"home_team": "Arsenal", "away_team": "Liverpool", "player": player}
+        return GoalVideoLabeled(artifact_hash=self.video_id.hex, title=title, **GOAL, **teams)
 
     def dropped(self) -> Payload:
-        goal = {"event_id": "4200_1_2_Goal_1", "generation": 1, "fixture_id": 4200}
-        return GoalVideoDropped(artifact_hash=self.video_id.hex, why="annulled", **goal)
+        return GoalVideoDropped(artifact_hash=self.video_id.hex, why="annulled", **GOAL)
 
     def lifecycle(self, status: str) -> Payload:
         kind = {"artifact_type": ArtifactType.UPLOAD, "internal_name": "i", "user_id": None}

@@ -26,7 +26,7 @@ from touchline.serve.watched.consumer import WatchedVideos
 from .conftest import World
 
 TITLE = "Northport 1-0 Göteryd, M. Sørensen 23'"
-GOAL = {"event_id": "5000_40_1001_Goal_1", "generation": 1, "fixture_id": 5000}
+GOAL: dict[str, Any] = {"event_id": "5000_40_1001_Goal_1", "generation": 1, "fixture_id": 5000}
 
 
 class OneOwner:
@@ -71,7 +71,7 @@ class Watch:
         await self.take(GoalVideoPinned(**GOAL, artifact_hash=self.hash, pinned=pinned))
 
     async def labeled(self, title: str, revision: int) -> None:
-        shown = {"home_team": "Arsenal", "away_team": "Liverpool", "player": "B. Saka"}
+        shown: dict[str, Any] = {"home_team": "Arsenal", "away_team": "Liverpool", "player": "B. Saka"}
         await self.take(GoalVideoLabeled(**GOAL, artifact_hash=self.hash, title=title, **shown), revision)
 
     async def title(self) -> str | None:
