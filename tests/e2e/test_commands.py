@@ -19,7 +19,7 @@ def test_up_returns_when_everything_is_ready_and_greets(product: Product) -> Non
 
 def test_the_greeting_is_in_no_file(product: Product) -> None:
     folder = product.installation.folder
-    files = [*folder.logs.iterdir(), *folder.run.iterdir()]
+    files = [each for each in (*folder.logs.iterdir(), *folder.run.rglob("*")) if each.is_file()]
     assert not [file for file in files if product.sign_in_link in file.read_text(errors="replace")]
 
 
@@ -34,7 +34,8 @@ def test_status_shows_every_part_with_its_memory(product: Product) -> None:
 def test_doctor_finds_nothing(product: Product) -> None:
     code, findings = product.installation.run("doctor")
     assert code == 0
-    assert {finding["level"] for finding in findings} == {"ok"}
+    # What it cannot close it says, however few use the machine.
+    assert [finding["check"] for finding in findings if finding["level"] != "ok"] == ["temporal access"]
     assert set(PARTS) <= {finding["check"] for finding in findings}
 
 

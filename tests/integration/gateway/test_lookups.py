@@ -86,7 +86,9 @@ TRIGGERS = {
     "process.record_priority",
     "process.record_transitions",
     "process.search_entities",
+    "process.search_new_videos",
     "process.search_segments",
+    "process.search_video_texts",
 }
 # A worker's jobs in one statement; tests/integration/process has their cases.
 BATCHES = dict.fromkeys(("process.complete_all", "process.heartbeats", "process.wake_due"), WORKERS)
@@ -94,7 +96,8 @@ BATCHES = dict.fromkeys(("process.complete_all", "process.heartbeats", "process.
 ELSEWHERE = {"serve.find_internal_name", "serve.find_playback_id"}
 # They stay in the tenant of the transaction; tests/integration/process/search has their cases.
 SEARCH = dict.fromkeys(
-    ("process.search", "process.search_spelling", "process.search_suggestions"), WORKERS | {"touchline_readonly"}
+    ("process.search", "process.search_spacing", "process.search_spelling", "process.search_suggestions"),
+    WORKERS | {"touchline_readonly"},
 ) | dict.fromkeys(
     ("process.forget_video", "process.refresh_search_materialized", "process.remember_video"),
     WORKERS | {"touchline_system"},

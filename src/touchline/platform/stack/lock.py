@@ -9,6 +9,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import timedelta
 
+import psutil
+
 from touchline.kernel.errors import Conflict, SetupError
 
 from .files import PRIVATE_FILE
@@ -37,13 +39,21 @@ def hold(folder: DataFolder) -> Generator[None]:
 
 
 def holder(folder: DataFolder) -> int | None:
-    """The process that supervises this folder, if one lives. Looking takes the lock for an instant."""
+    """The process that supervises this folder, if one lives. Looking takes the lock for an instant.
+
+    So does the reaper of one that has just ended; then the number in the file is a dead one's, and a moment helps.
+    """
     try:
         descriptor = _opened(folder, os.O_RDWR)
     except FileNotFoundError:
         return None
     try:
-        return None if _locked(descriptor, timedelta(0)) else _written(descriptor)
+        deadline = time.monotonic() + PATIENCE.total_seconds()
+        while not _locked(descriptor, timedelta(0)):
+            if psutil.pid_exists(found := _written(descriptor)) or time.monotonic() >= deadline:
+                return found
+            time.sleep(LOOK_AGAIN_S)
+        return None
     finally:
         os.close(descriptor)
 

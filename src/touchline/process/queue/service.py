@@ -16,7 +16,7 @@ from touchline.contracts.events.clips import ClipFailed
 from touchline.contracts.events.videos import JobChanged, VideoFailed, VideoProgressed, VideoRetried
 from touchline.kernel import TenantId, uuid7
 from touchline.kernel.clock import Clock, SystemClock
-from touchline.kernel.errors import Defect, LeaseLost
+from touchline.kernel.errors import LeaseLost
 from touchline.kernel.ids import ArtifactHash, artifact_hash
 from touchline.kernel.trace import current_trace, tracing
 from touchline.platform.postgres.database import Database, Transaction
@@ -139,8 +139,8 @@ def subject(job: Job) -> ArtifactHash | None:
         return None
 
 
-class NotReclaimed(Defect):
-    """Nothing was changed; the next one is not to wait for this one."""
+class NotReclaimed(Exception):
+    """Told to the worker alone. Nothing was changed; the next one is not to wait for this one."""
 
     def __init__(self, job: Job) -> None:
         super().__init__(f"job {job.id} cannot be taken back")

@@ -289,7 +289,7 @@ async def test_bad_questions_name_the_field(site: Site) -> None:
         (RETRY, {"selection": CAUSE | {"ids": []}}, "selection"),
         (RETRY, {"selection": {"ids": [str(uuid4())] * 201}}, "selection.ids"),
         (RETRY, {"selection": {"cause": {"jobType": "mow", "errorType": "x"}}}, "selection.cause.jobType"),
-        (RETRY, {"selection": {"cause": {"jobType": "ocr", "errorType": "x\0"}}}, "selection.cause.errorType"),
+        (RETRY, {"selection": {"cause": {"jobType": "ocr", "errorType": "x\x01"}}}, "selection.cause.errorType"),
         (RETRY, {"selection": CAUSE | {"after": "elsewhere"}}, "selection.after"),
         (CANCEL, {"selection": CAUSE, "reason": "two\nlines"}, "reason"),
         (PRIORITY, {"selection": CAUSE, "priority": -101}, "priority"),
