@@ -300,7 +300,7 @@ async def test_bad_questions_name_the_field(site: Site) -> None:
     for wanted, field in (
         ({"status": "x"}, "filter.status"),
         ({"videoId": "x"}, "filter.videoId"),
-        ({"errorType": "\0"}, "filter.errorType"),
+        ({"errorType": "\x01"}, "filter.errorType"),
     ):
         answer = await site.ask(ada, JOBS, filter=wanted)
         assert answer["errors"][0]["extensions"]["field"] == field
