@@ -1,17 +1,23 @@
-"""`touchline tenants|users|tokens` against a real database, as a person types them."""
+"""`touchline tenants|users|tokens` and `touchline watch matches` against a real database, as a person types them."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
+from tests.support import matches
 from touchline.apps import cli
+from touchline.kernel import TenantId
 from touchline.platform.endpoints import PostgresEndpoint
+from touchline.platform.postgres.database import Database
 
 from .conftest import PASSWORD
 
@@ -104,6 +110,47 @@ def test_tokens(terminal: Terminal) -> None:
     assert "token" not in listed[0]
     assert terminal.json("tokens", "revoke", made["id"])["revoked_at"]
     assert "revoked" in terminal.run("tokens", "list")
+
+
+def test_matches_are_found_by_team_competition_and_scorer(terminal: Terminal, postgres: PostgresEndpoint) -> None:
+    tenants = [UUID(terminal.json("tenants", "create", name)["id"]) for name in ("default", "other")]
+    terminal.run("users", "create", "ada@example.org", "--role", "admin")
+    ours, theirs = (TenantId(each) for each in tenants)
+    later = matches.KICK_OFF + timedelta(days=1)
+    asyncio.run(
+        written(
+            postgres,
+            {
+                ours: [
+                    matches.match(ours, 4200, home_goals=1),
+                    matches.goal(ours, 4200, matches.event_id(4200)),
+                    matches.match(ours, 4201, kick_off=later, status="NS", away_name="Göteryd", home_goals=None),
+                ],
+                theirs: [matches.match(theirs, 4202)],
+            },
+        )
+    )
+    first, second = terminal.run("watch", "matches", "arse").splitlines()[1:]
+    assert first.split() == ["4201", "2026-11-16", "20:00", "Arsenal", "Göteryd", "-:0", "NS"]
+    assert second.split() == ["4200", "2026-11-15", "20:00", "Arsenal", "Liverpool", "1:0", "1H"]
+
+    def found(*arguments: str) -> list[int]:
+        return [match["id"] for match in terminal.json("watch", "matches", *arguments)]
+
+    assert found("goteryd") == [4201]
+    assert found("saka") == found("liverpool") == [4200]
+    assert found("premier league") == [4201, 4200]
+    assert found("premier league", "--limit", "1") == [4201]
+    assert found("chelsea") == []
+    assert terminal.json("watch", "matches", " ", code=2)["error"]["code"] == "invalid_input"
+    assert terminal.run("watch", "matches", "arsenal", "--limit", "0", code=2) == ""
+
+
+async def written(postgres: PostgresEndpoint, statements: dict[TenantId, list[matches.Statement]]) -> None:
+    async with Database(postgres.app_url) as database:
+        for tenant_id, of_tenant in statements.items():
+            async with database.transaction(tenant_id) as transaction:
+                await matches.write(transaction, *of_tenant)
 
 
 def test_errors_say_what_and_leave_with_their_code(terminal: Terminal) -> None:

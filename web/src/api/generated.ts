@@ -135,21 +135,21 @@ export type SessionProgress =
   | 'RUNNING'
   | 'CANCELLED';
 
-export type VideoFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean };
+export type VideoFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly titleRevision: number, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean };
 
 export type VideosQueryVariables = Exact<{
   page: PageInput;
 }>;
 
 
-export type VideosQuery = { readonly vodsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type VideosQuery = { readonly vodsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly titleRevision: number, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type VideoQueryVariables = Exact<{
   artifactHash: string;
 }>;
 
 
-export type VideoQuery = { readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null };
+export type VideoQuery = { readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly titleRevision: number, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null };
 
 export type PlaybackQueryVariables = Exact<{
   playbackId: string;
@@ -209,7 +209,7 @@ export type CreateUploadMutationVariables = Exact<{
 
 
 export type CreateUploadMutation = { readonly createVodUpload:
-    | { readonly __typename: 'UploadTicket', readonly partSizeBytes: number, readonly partCount: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean }, readonly parts: ReadonlyArray<{ readonly number: number, readonly url: string }> }
+    | { readonly __typename: 'UploadTicket', readonly partSizeBytes: number, readonly partCount: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly titleRevision: number, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean }, readonly parts: ReadonlyArray<{ readonly number: number, readonly url: string }> }
     | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'RateLimitError', readonly code: string, readonly message: string, readonly hint: string, readonly retryAfterSeconds: number | null }
@@ -238,7 +238,7 @@ export type CompleteUploadMutationVariables = Exact<{
 
 
 export type CompleteUploadMutation = { readonly completeVodUpload:
-    | { readonly __typename: 'VodPayload', readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } }
+    | { readonly __typename: 'VodPayload', readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly titleRevision: number, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } }
     | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
@@ -292,7 +292,7 @@ export type LiveLifecycleSubscriptionVariables = Exact<{
 }>;
 
 
-export type LiveLifecycleSubscription = { readonly liveVodLifecycle: { readonly cursor: string, readonly artifactHash: string, readonly stage: string, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly errorCode: string | null, readonly error: string | null, readonly revision: number } };
+export type LiveLifecycleSubscription = { readonly liveVodLifecycle: { readonly cursor: string, readonly artifactHash: string, readonly stage: string, readonly title: string | null, readonly titleRevision: number | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly errorCode: string | null, readonly error: string | null, readonly revision: number } };
 
 export type LiveClipsSubscriptionVariables = Exact<{
   after?: string | null | undefined;
@@ -438,9 +438,9 @@ export type ClipStatusQueryVariables = Exact<{
 
 export type ClipStatusQuery = { readonly clip: { readonly status: string | null, readonly errorMessage: string | null } | null };
 
-export type GoalFieldsFragment = { readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> };
+export type GoalFieldsFragment = { readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly titleRevision: number, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> };
 
-export type MatchFieldsFragment = { readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> };
+export type MatchFieldsFragment = { readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly titleRevision: number, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> };
 
 export type MatchDaysQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -453,14 +453,14 @@ export type MatchesOfDayQueryVariables = Exact<{
 }>;
 
 
-export type MatchesOfDayQuery = { readonly matchesConnection: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type MatchesOfDayQuery = { readonly matchesConnection: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly titleRevision: number, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type MatchQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type MatchQuery = { readonly match: { readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> } | null };
+export type MatchQuery = { readonly match: { readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly titleRevision: number, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> } | null };
 
 export type SearchMatchesQueryVariables = Exact<{
   query: string;
@@ -468,7 +468,7 @@ export type SearchMatchesQueryVariables = Exact<{
 }>;
 
 
-export type SearchMatchesQuery = { readonly searchMatches: ReadonlyArray<{ readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> }> };
+export type SearchMatchesQuery = { readonly searchMatches: ReadonlyArray<{ readonly id: string, readonly stage: string, readonly status: string, readonly elapsed: number | null, readonly kickOff: string, readonly leagueName: string, readonly failure: string | null, readonly home: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly away: { readonly id: string, readonly name: string, readonly goals: number | null }, readonly telemetry: { readonly goals: number, readonly covered: number, readonly firstVideoP50Seconds: number | null, readonly firstVideoP95Seconds: number | null, readonly topFailure: { readonly words: string, readonly count: number } | null }, readonly goals: ReadonlyArray<{ readonly eventId: string, readonly generation: number, readonly teamId: string, readonly teamName: string, readonly playerName: string | null, readonly isOwnGoal: boolean, readonly isPenalty: boolean, readonly minute: number, readonly extraMinute: number | null, readonly homeScore: number, readonly awayScore: number, readonly state: string, readonly words: string, readonly whySummary: string, readonly isComplete: boolean, readonly telemetry: { readonly attempts: number, readonly found: number, readonly downloaded: number, readonly validated: number, readonly archived: number, readonly firstVideoSeconds: number | null }, readonly videos: ReadonlyArray<{ readonly artifactHash: string, readonly rank: number, readonly verified: boolean, readonly clock: string | null, readonly popularity: number, readonly sourceUrl: string, readonly durationMs: number, readonly width: number, readonly height: number, readonly vod: { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly titleRevision: number, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean } | null }> }> }> };
 
 export type LiveMatchesSubscriptionVariables = Exact<{
   after?: string | null | undefined;
@@ -687,6 +687,7 @@ export const VideoFieldsFragmentDoc = new TypedDocumentString(`
   artifactHash
   playbackId
   title
+  titleRevision
   fileName
   createdAt
   expiresAt
@@ -747,6 +748,7 @@ export const GoalFieldsFragmentDoc = new TypedDocumentString(`
   artifactHash
   playbackId
   title
+  titleRevision
   fileName
   createdAt
   expiresAt
@@ -799,6 +801,7 @@ export const MatchFieldsFragmentDoc = new TypedDocumentString(`
   artifactHash
   playbackId
   title
+  titleRevision
   fileName
   createdAt
   expiresAt
@@ -924,6 +927,7 @@ export const VideosDocument = new TypedDocumentString(`
   artifactHash
   playbackId
   title
+  titleRevision
   fileName
   createdAt
   expiresAt
@@ -949,6 +953,7 @@ export const VideoDocument = new TypedDocumentString(`
   artifactHash
   playbackId
   title
+  titleRevision
   fileName
   createdAt
   expiresAt
@@ -1093,6 +1098,7 @@ export const CreateUploadDocument = new TypedDocumentString(`
   artifactHash
   playbackId
   title
+  titleRevision
   fileName
   createdAt
   expiresAt
@@ -1149,6 +1155,7 @@ export const CompleteUploadDocument = new TypedDocumentString(`
   artifactHash
   playbackId
   title
+  titleRevision
   fileName
   createdAt
   expiresAt
@@ -1218,6 +1225,8 @@ export const LiveLifecycleDocument = new TypedDocumentString(`
     cursor
     artifactHash
     stage
+    title
+    titleRevision
     progressPercent
     sizeBytes
     durationMs
@@ -1638,6 +1647,7 @@ export const MatchesOfDayDocument = new TypedDocumentString(`
   artifactHash
   playbackId
   title
+  titleRevision
   fileName
   createdAt
   expiresAt
@@ -1734,6 +1744,7 @@ export const MatchDocument = new TypedDocumentString(`
   artifactHash
   playbackId
   title
+  titleRevision
   fileName
   createdAt
   expiresAt
@@ -1830,6 +1841,7 @@ export const SearchMatchesDocument = new TypedDocumentString(`
   artifactHash
   playbackId
   title
+  titleRevision
   fileName
   createdAt
   expiresAt

@@ -1,15 +1,18 @@
 /**
  * What of two reports about one video is true.
- * Invariant: states never go back. The highest revision has the say over the lifecycle, whichever way and in
- * whichever order reports come; null in a report is "not said", never "no longer".
+ * Invariant: states never go back. The highest revision has the say over the lifecycle, and that of the title over the
+ * title, whichever way and in whichever order reports come; null in a report is "not said", never "no longer".
  */
 import type { LifecycleEvent } from "../live/socket";
 import type { Video } from "./model";
 
+/** The stage of an event that tells of a new title, and of nothing else. */
+export const RENAMED = "renamed";
+
 export function mergeRead(known: Video | undefined, read: Video): Video {
   if (known === undefined) return read;
   if (staysDeleted(known, read.revision)) return known;
-  const business = { ...read, posterUrl: known.posterUrl ?? read.posterUrl };
+  const business = { ...read, ...latestTitle(known, read), posterUrl: known.posterUrl ?? read.posterUrl };
   if (!read.lifecycleKnown || read.revision < revisionOf(known)) return { ...business, ...lifecycleOf(known) };
   return {
     ...business,
@@ -20,6 +23,16 @@ export function mergeRead(known: Video | undefined, read: Video): Video {
 }
 
 export function mergeEvent(known: Video, event: LifecycleEvent): Video {
+  const titled = withTitle(known, event);
+  return event.stage === RENAMED ? titled : withStage(titled, event);
+}
+
+function withTitle(known: Video, { title, titleRevision }: LifecycleEvent): Video {
+  if (title === null || titleRevision === null || titleRevision <= known.titleRevision) return known;
+  return { ...known, title, titleRevision };
+}
+
+function withStage(known: Video, event: LifecycleEvent): Video {
   if (event.revision < revisionOf(known) || staysDeleted(known, event.revision)) return known;
   const reported = { status: event.stage, progressPercent: event.progressPercent };
   return {
@@ -34,6 +47,11 @@ export function mergeEvent(known: Video, event: LifecycleEvent): Video {
     revision: event.revision,
     lifecycleKnown: true,
   };
+}
+
+function latestTitle(known: Video, read: Video): Pick<Video, "title" | "titleRevision"> {
+  const { title, titleRevision } = read.titleRevision < known.titleRevision ? known : read;
+  return { title, titleRevision };
 }
 
 /** Whose lifecycle is unknown has nothing to defend. */

@@ -6,7 +6,7 @@ import { Button } from "../design/Button";
 import { ProblemNotice } from "../design/Notice";
 import { look } from "../design/Row";
 import { Player } from "../player/Player";
-import { createWatch } from "../player/watch";
+import { createWatch, titleNow } from "../player/watch";
 import styles from "./GoalPlayer.module.css";
 import type { GoalVideo } from "./model";
 import { isAddress, videoFacts } from "./words";
@@ -31,7 +31,12 @@ export function GoalPlayer({ video, onClose }: GoalPlayerProps) {
     <div ref={place} class={styles.place}>
       {state.kind === "loading" && <div class={styles.blank} role="status" aria-label="Loading" />}
       {state.kind === "playable" && (
-        <Player playback={state.playback} startMs={0} onExpired={() => void watch.load()} />
+        <Player
+          playback={state.playback}
+          title={titleNow(state.playback, library.video(video.artifactHash))}
+          startMs={0}
+          onExpired={() => void watch.load()}
+        />
       )}
       {state.kind !== "loading" && state.kind !== "playable" && (
         <ProblemNotice problem={state.problem} onRetry={() => void watch.load()} />

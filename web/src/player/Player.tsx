@@ -17,6 +17,8 @@ import type { Playback } from "./watch";
 
 interface PlayerProps {
   readonly playback: Playback;
+  /** As it is now (see `titleNow`). */
+  readonly title: string;
   /** Where to begin. */
   readonly startMs: number;
   /** The signed addresses are too old: the owner fetches others, and the player goes on where it was. */
@@ -28,7 +30,7 @@ export interface Machine {
   readonly remote: Remote;
 }
 
-export function Player({ playback, startMs, onExpired }: PlayerProps) {
+export function Player({ playback, title, startMs, onExpired }: PlayerProps) {
   const frame = useRef<HTMLDivElement>(null);
   const element = useRef<HTMLVideoElement>(null);
   const machine = useSignal<Machine | null>(null);
@@ -48,7 +50,7 @@ export function Player({ playback, startMs, onExpired }: PlayerProps) {
         poster={playback.posterUrl ?? undefined}
         playsInline
         preload="auto"
-        aria-label={playback.title}
+        aria-label={title}
         onClick={() => machine.value?.remote.toggle()}
       />
       {problem.value && <Failure problem={problem.value} onRetry={() => (attempt.value += 1)} />}

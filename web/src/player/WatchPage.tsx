@@ -10,7 +10,7 @@ import { stateView } from "../library/states";
 import type { ClipEvent } from "../live/socket";
 import { Player } from "./Player";
 import { VideoFacts } from "./VideoFacts";
-import { createWatch, type Artifact, type Playback, type Watch } from "./watch";
+import { createWatch, titleNow, type Artifact, type Playback, type Watch } from "./watch";
 import styles from "./WatchPage.module.css";
 
 const STARTS_BY_ITSELF = "It starts here by itself as soon as it can be played.";
@@ -99,10 +99,11 @@ function Playable({ watch, playback, startMs }: PlayableProps) {
       </Notice>
     );
   }
+  const title = titleNow(playback, video);
   return (
     <>
-      <Player playback={playback} startMs={startMs} onExpired={() => void watch.load()} />
-      <PageTitle name={playback.title} class={styles.title} />
+      <Player playback={playback} title={title} startMs={startMs} onExpired={() => void watch.load()} />
+      <PageTitle name={title} class={styles.title} />
       <VideoFacts playback={playback} video={video} />
     </>
   );

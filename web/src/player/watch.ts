@@ -4,6 +4,7 @@ import { expectAnswer } from "../api/answers";
 import type { Request } from "../api/client";
 import { ArtifactDocument, PlaybackDocument, type ArtifactQuery, type PlaybackQuery } from "../api/generated";
 import { problemOf, type Problem } from "../kernel/problem";
+import type { Video } from "../library/model";
 
 export type Playback = Extract<PlaybackQuery["playback"], { readonly __typename: "Playback" }>;
 
@@ -17,6 +18,11 @@ export type WatchState =
   // It may become playable while somebody waits. Null: what it is could not be read.
   | { readonly kind: "not-ready"; readonly problem: Problem; readonly artifact: Artifact | null }
   | { readonly kind: "failed"; readonly problem: Problem };
+
+/** The playback says how it was called when it was asked for; events keep the video of the library current. */
+export function titleNow(playback: Playback, video: Video | undefined): string {
+  return video?.title ?? playback.title;
+}
 
 export interface Watch {
   readonly state: ReadonlySignal<WatchState>;

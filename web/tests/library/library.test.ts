@@ -42,3 +42,10 @@ test("what is read later than it was told changes nothing", async () => {
   await time.release();
   expect(library.videos.value).toMatchObject([{ status: "ready", revision: 2 }]);
 });
+
+test("a new title shows at once, and costs no read", async () => {
+  const { library, time, reads } = await holding({ status: "ready", title: "Saka 23'" });
+  library.onEvent(happening({ stage: "renamed", revision: 0, title: "Gómez 23'", titleRevision: 2 }));
+  expect(library.videos.value).toMatchObject([{ status: "ready", title: "Gómez 23'" }]);
+  expect([reads(), time.waits, library.settled.value]).toEqual([1, [], 0]);
+});

@@ -63,6 +63,50 @@ describe("reads", () => {
   });
 });
 
+describe("titles", () => {
+  const renamed = (title: string, titleRevision: number) =>
+    happening({ stage: "renamed", revision: 0, title, titleRevision });
+  const known = video({ revision: 3, status: "ready", title: "Saka 23'", titleRevision: 2 });
+
+  test("a new one changes the title and nothing else", () => {
+    expect(mergeEvent(known, renamed("Gómez 23'", 3))).toEqual({ ...known, title: "Gómez 23'", titleRevision: 3 });
+  });
+
+  test.each([1, 2])("one of revision %i is no news after the second", (titleRevision) => {
+    expect(mergeEvent(known, renamed("Rice 23'", titleRevision))).toBe(known);
+  });
+
+  test("a title is not a state, not even of a video whose lifecycle is unknown", () => {
+    const unknown = video({ revision: 0, status: null, lifecycleKnown: false });
+    const next = mergeEvent(unknown, renamed("Gómez 23'", 3));
+    expect(next).toEqual({ ...unknown, title: "Gómez 23'", titleRevision: 3 });
+  });
+
+  test("an answer that was overtaken does not bring the old one back", () => {
+    const next = mergeEvent(known, renamed("Gómez 23'", 3));
+    expect(mergeRead(next, known).title).toBe("Gómez 23'");
+    expect(mergeRead(next, { ...known, title: "Rice 23'", titleRevision: 4 }).title).toBe("Rice 23'");
+  });
+
+  test("all of them in any order end alike", () => {
+    const reports = [
+      (now: typeof known) => mergeEvent(now, renamed("Gómez 23'", 3)),
+      (now: typeof known) => mergeEvent(now, renamed("Rice 23'", 5)),
+      (now: typeof known) => mergeEvent(now, happening({ revision: 4, stage: "ready" })),
+      (now: typeof known) => mergeRead(now, { ...known, title: "Timber 23'", titleRevision: 4 }),
+    ];
+    for (const order of orders(reports)) {
+      const end = order.reduce((now, report) => report(now), known);
+      expect(end).toMatchObject({ title: "Rice 23'", titleRevision: 5, status: "ready", revision: 4 });
+    }
+  });
+});
+
+function orders<Item>(items: readonly Item[]): Item[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item) => orders(items.filter((other) => other !== item)).map((rest) => [item, ...rest]));
+}
+
 test("newest first, and equals in a fixed order", () => {
   const sorted = [row("c"), row("a"), row("b")].sort(compareVideos);
   expect(sorted.map(({ artifactHash }) => artifactHash)).toEqual(["a", "b", "c"]);

@@ -30,6 +30,7 @@ class Vod(Node):
     artifact_hash: str
     playback_id: str
     title: str
+    title_revision: int = strawberry.field(description="Of two titles the one with the higher revision counts.")
     file_name: str
     created_at: datetime
     expires_at: datetime | None
@@ -156,6 +157,7 @@ def vod_of(upload: Upload, lifecycle: Lifecycle, tenant_id: TenantId, links: Med
         artifact_hash=upload.artifact_hash,
         playback_id=upload.playback_id,
         title=upload.title,
+        title_revision=upload.revision,
         file_name=upload.file_name,
         created_at=upload.created_at,
         expires_at=upload.expires_at,

@@ -1,4 +1,4 @@
-"""Reads the event log beside the gateway, so that what was deleted stops playing at once.
+"""Reads the event log beside the gateway, so that what was deleted stops playing and a new title shows at once.
 
 Invariant: remembered places are trusted only from the moment on from which the log is followed without a gap.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered
+from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactRenamed
 from touchline.platform.events.port import EventSource
 from touchline.platform.retry import retried_forever
 
 from .places import Places
 
-TYPES = frozenset({ArtifactLifecycle.event_type, ArtifactRegistered.event_type})
+TYPES = frozenset({ArtifactLifecycle.event_type, ArtifactRegistered.event_type, ArtifactRenamed.event_type})
 BATCH = 500
 RETRY_AFTER = timedelta(milliseconds=200)
 

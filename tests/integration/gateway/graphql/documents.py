@@ -4,8 +4,8 @@ from __future__ import annotations
 
 FIELDS = """
 fragment Fields on Vod {
-  id artifactHash playbackId title fileName createdAt expiresAt status progressPercent sizeBytes durationMs width height
-  posterUrl errorCode errorMessage storageLocation isFrozen revision lifecycleKnown
+  id artifactHash playbackId title titleRevision fileName createdAt expiresAt status progressPercent sizeBytes
+  durationMs width height posterUrl errorCode errorMessage storageLocation isFrozen revision lifecycleKnown
 }
 """
 LIST = f"""

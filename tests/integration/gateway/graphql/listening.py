@@ -20,7 +20,8 @@ PROTOCOL = "graphql-transport-ws"
 LIVE = """
 subscription ($after: String) {
   liveVodLifecycle(after: $after) {
-    cursor artifactHash stage progressPercent sizeBytes durationMs errorCode error revision occurredAt
+    cursor artifactHash stage title titleRevision progressPercent sizeBytes durationMs errorCode error revision
+    occurredAt
   }
 }
 """

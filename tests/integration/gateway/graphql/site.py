@@ -19,7 +19,9 @@ from fastapi import FastAPI
 
 from tests.integration.gateway.conftest import SECRET, World
 from touchline.contracts.events.videos import VideoTranscoded
+from touchline.contracts.events.watch import GoalVideoLabeled
 from touchline.gateway.auth.model import COMMAND_LINE, NewToken, Tenant
+from touchline.gateway.auth.owners import TenantOwners
 from touchline.gateway.graphql.parts import build_feeds, build_graphql
 from touchline.gateway.graphql.settings import GraphqlSettings
 from touchline.gateway.graphql.sources import Sources, build_sources
@@ -59,6 +61,7 @@ from touchline.serve.parts import ServeParts, add_services, serve_parts
 from touchline.serve.registry.client import RegistryClient
 from touchline.serve.registry.model import NewUpload, Upload
 from touchline.serve.settings import ServeSettings
+from touchline.serve.watched.consumer import WatchedVideos
 
 EVENTS = EventSettings()
 RPC = RpcSettings(stop_grace=timedelta(0), deadline=timedelta(minutes=1))
@@ -175,6 +178,22 @@ class Site:
         await self.settle()
         return upload
 
+    async def label(self, person: Person, upload: Upload, player: str, revision: int) -> None:
+        """Watch says whose goal the video shows, and it is called by that from then on."""
+        labeled = GoalVideoLabeled(
+            artifact_hash=upload.artifact_hash,
+            event_id="4200_1_2_Goal_1",
+            generation=1,
+            fixture_id=4200,
+            title=f"Arsenal 1-0 Liverpool, {player} 23'",
+            home_team="Arsenal",
+            away_team="Liverpool",
+            player=player,
+        )
+        async with self.world.database.transaction(person.principal) as transaction:
+            transaction.announce(labeled, revision=revision)
+        await self.settle()
+
     async def settle(self) -> None:
         """Until nothing moves any more: consumers announce, too."""
         moved = True
@@ -206,7 +225,8 @@ async def running_site(needs: Needs, plan: Plan | None = None) -> AsyncGenerator
         server.add(lifecycle_rpc.SERVICE, lifecycle_rpc.LifecycleServicer(LifecycleService(needs.analytics)))
         await server.start()
         log = PostgresLog(world.database, wakeups, Archive(world.database, needs.objects, EVENTS, world.clock))
-        handlers = [*serve.handlers, LifecycleFeed(needs.analytics)]
+        watched = WatchedVideos(needs.objects, TenantOwners(world.database), world.clock)
+        handlers = [*serve.handlers, watched, LifecycleFeed(needs.analytics)]
         away = await stack.enter_async_context(nobody())
         registry, artifacts, lifecycle = (
             away if role in plan.away else rpc for role in ("registry", "artifacts", "lifecycle")

@@ -25,6 +25,7 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.serve.artifacts import changes
 from touchline.serve.registry.model import Upload
 
+from .documents import PLAYBACK
 from .site import PICTURE, PLAYLIST, SEGMENT, Needs, Person, Plan, Site, running_site
 
 HOUR = timedelta(hours=1)
@@ -280,6 +281,21 @@ async def test_what_another_process_deletes_stops_playing(site: Site) -> None:
             await asyncio.sleep(LOOK_AGAIN_S)
         is_problem(await site.client.get(url), 404, "not_found")
         assert (await site.client.get(still)).status_code == 200
+
+
+async def test_what_is_played_is_called_as_it_is_called_now(site: Site) -> None:
+    ada = await site.person()
+    upload = await site.ready(ada)
+
+    async def title() -> str:
+        return (await site.data(ada, PLAYBACK, id=upload.playback_id))["playback"]["title"]
+
+    async with following(site):
+        assert await title() == await title() == upload.title  # the second one is remembered
+        await site.label(ada, upload, "J. Gómez", 1)
+        while await title() == upload.title:
+            await asyncio.sleep(LOOK_AGAIN_S)
+        assert await title() == "Arsenal 1-0 Liverpool, J. Gómez 23'"
 
 
 async def test_while_the_log_is_not_followed_nothing_is_taken_for_granted(site: Site) -> None:

@@ -22,6 +22,7 @@ from touchline.kernel import Role
 from touchline.kernel.ids import new_artifact_hash, new_internal_name
 from touchline.serve.artifacts import changes
 
+from .documents import VOD
 from .listening import LIVE, Socket, listening, opened
 from .site import Needs, Person, Plan, Site, running_site
 
@@ -73,7 +74,7 @@ async def test_an_upload_is_followed_from_its_first_moment(live: LiveSite) -> No
         upload = await live.site.upload(ada)
         await live.site.settle()
         registered, requested_or_uploading = await browser.events(2)
-        assert (registered["stage"], registered["revision"]) == ("registered", 0)
+        assert (registered["stage"], registered["revision"], registered["title"]) == ("registered", 0, "A match")
         assert (requested_or_uploading["stage"], requested_or_uploading["revision"]) == ("uploading", 2)
         assert {registered["artifactHash"], requested_or_uploading["artifactHash"]} == {upload.artifact_hash}
         async with live.site.world.database.transaction(ada.principal) as transaction:
@@ -82,6 +83,34 @@ async def test_an_upload_is_followed_from_its_first_moment(live: LiveSite) -> No
         deleted = await browser.event()
         assert (deleted["stage"], deleted["sizeBytes"], deleted["error"]) == ("deleted", 1000.0, None)
         assert deleted["occurredAt"].endswith("+00:00")
+
+
+async def test_a_new_title_is_told_with_the_revision_that_reads_have(live: LiveSite) -> None:
+    site = live.site
+    ada, eve = await site.person(), await site.person(tenant=site.world.theirs)
+    upload = await site.ready(ada)
+    async with opened(live.address) as browser, opened(live.address) as theirs, opened(live.address) as clips:
+        await connected(browser, ada)
+        await connected(theirs, eve)
+        await clips.hello(ada.token)
+        await clips.subscribe(query=LIVE.replace("liveVodLifecycle", "liveClipLifecycle"))
+        for revision, player in ((1, "B. Saka"), (2, "J. Gómez"), (1, "B. Saka"), (2, "J. Gómez")):
+            await site.label(ada, upload, player, revision)
+        told = await browser.events(2)
+        read = (await site.data(ada, VOD, hash=upload.artifact_hash))["vod"]
+        assert [event["title"] for event in told] == [
+            f"Arsenal 1-0 Liverpool, {who} 23'" for who in ("B. Saka", "J. Gómez")
+        ]
+        assert {(event["stage"], event["revision"], event["artifactHash"]) for event in told} == {
+            ("renamed", 0, upload.artifact_hash)
+        }
+        assert told[0]["titleRevision"] < told[1]["titleRevision"] == read["titleRevision"]
+        assert (read["title"], read["status"]) == (told[1]["title"], "ready")
+        await live.lifecycle(ada, 11)
+        await live.lifecycle(eve, 22)
+        await live.lifecycle(ada, 33, artifact_type=ArtifactType.CLIP)
+        after = [(await each.event())["progressPercent"] for each in (browser, theirs, clips)]
+        assert after == [11, 22, 33]  # nobody was told anything else meanwhile
 
 
 async def test_it_goes_on_behind_the_last_cursor_without_gap_or_repeat(live: LiveSite) -> None:

@@ -45,6 +45,7 @@ async def test_a_list_has_what_the_registry_and_the_events_know(site: Site) -> N
         "artifactHash": upload.artifact_hash,
         "playbackId": upload.playback_id,
         "title": "The final",
+        "titleRevision": node["titleRevision"],
         "fileName": "match.mp4",
         "createdAt": upload.created_at.isoformat(),
         "expiresAt": (upload.created_at + timedelta(days=30)).isoformat(),
@@ -152,7 +153,7 @@ async def test_without_the_lifecycle_the_business_fields_still_come(needs: Needs
         [edge] = (await site.data(ada, LIST))["vodsConnection"]["edges"]
         node = edge["node"]
         assert (node["title"], node["lifecycleKnown"], node["revision"]) == ("The final", False, 0)
-        known = {"id", "artifactHash", "playbackId", "title", "fileName", "createdAt", "expiresAt"}
+        known = {"id", "artifactHash", "playbackId", "title", "titleRevision", "fileName", "createdAt", "expiresAt"}
         assert {name for name in node if node[name] is not None} == known | {"lifecycleKnown", "revision"}
 
 
