@@ -59,7 +59,7 @@ class Library:
         return replace(self, tenant_id=tenant_id)
 
     async def video(self, *read: str | Read, day: int = 0, video_id: UUID | None = None) -> UUID:
-        """One video of one day, its texts a second apart; entities come after the segments, as a worker writes them."""
+        """One video of one day, its texts a second apart; entities come in a statement of their own."""
         video = video_id or uuid4()
         rows = [one if isinstance(one, Read) else Read(one) for one in read]
         async with self.database.transaction(self.tenant_id) as transaction:
