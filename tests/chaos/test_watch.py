@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 
 from tests.chaos.conftest import Chaos
+from tests.support.doors import STACK_DOORS, check_listeners, from_elsewhere, get, let_in, open_sockets, post
 from tests.support.installation import Installation, temporary_installation
+from tests.support.waiting import eventually
+from touchline.apps.demonstration import profile
 from touchline.platform.stack.leftovers import find_leftovers
+from touchline.platform.stack.ports import read_ports
 
 BETWEEN_DEATHS_S = 3
 PARTS = ["watch", "browser", "temporal", "postgres", "objects"]
@@ -60,6 +64,7 @@ def test_a_day_ends_as_it_truly_was_whoever_dies(tmp_path: Path, chaos: Chaos) -
                 wait_for_goal(process.stderr)
                 kill_one_by_one(fresh, dying, told)
                 check(told.result())
+                check_doors(fresh)
                 if chaos.full:
                     by_hand(fresh.run)
             finally:
@@ -110,6 +115,22 @@ def document(lines: Iterable[str]) -> Any:
         if line.rstrip() == "}":
             break
     return json.loads("".join(found))
+
+
+def check_doors(fresh: Installation) -> None:
+    """Of the roles that run only where football is watched; tests/e2e/test_doors.py tries those of the others."""
+    eventually(lambda: {part.state for part in fresh.state.parts} == {"ready"})  # whoever died is back
+    ports, world = read_ports(fresh.folder.ports), profile.read_state(fresh.folder.root / "demo")
+    names = {*STACK_DOORS, "watch", "browser"}
+    check_listeners(fresh, {**{ports[name]: name for name in names}, world.port: "the world, which has no secrets"})
+    watch, browser = ports["watch"], ports["browser"]
+    tried = [get(browser, path) for path in ("/", "/status", "/search", "/docs", "/redoc", "/openapi.json", "/metrics")]
+    tried += [post(browser, "/search", '{"search_query": "goal"}', Authorization=given) for given in ("", "Bearer ")]
+    tried += [post(browser, "/status"), *from_elsewhere(browser, "/health"), *from_elsewhere(browser, "/status")]
+    tried += [get(watch, path) for path in ("/", "/status", "/docs", "/openapi.json")]
+    tried += [each for path in ("/health/live", "/metrics") for each in from_elsewhere(watch, path)]
+    assert let_in(tried) == []
+    assert open_sockets(fresh) == []
 
 
 def by_hand(run: Any) -> None:

@@ -1,28 +1,32 @@
 """Every door of the running product, tried by another user of the machine who has no secret.
 
 A port that no line here is about fails the test: whoever opens a new one says here why nobody can do anything by it.
+Those of the roles that watch football are tried where they run, by the demo (tests/chaos/test_watch.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import httpx
-import psutil
 import pytest
 
 from tests.e2e.product import Product
 from tests.security.rpc_cases import services
-from tests.support.stranger import CLOSED, knock_as_stranger
+from tests.support.doors import (
+    STACK_DOORS,
+    WEED_SIDES,
+    answered,
+    check_listeners,
+    get,
+    is_closed,
+    open_sockets,
+    post,
+    rpc_port,
+)
+from tests.support.stranger import CLOSED
 from touchline.platform.stack import objects
-from touchline.platform.stack.leftovers import find_leftovers
 from touchline.platform.stack.ports import read_ports
 
-Knock = dict[str, Any]
-HTTP_ERROR = 400
 SCRAM = 10
-MAPPED = "::ffff:"
 BUCKET = objects.BUCKET
 DELETE_ALL = f"<Delete><Object><Key>{objects.PROBE_KEY}</Key></Object></Delete>"
 
@@ -32,21 +36,6 @@ WEED_PATHS = (
     "/vol/grow?count=1", "/vol/vacuum", "/submit", "/cluster/status", "/cluster/healthz", "/ui/index.html", "/metrics",
     "/debug/pprof/", "/buckets/", "/stats/disk",
 )  # fmt: skip
-WEED_SIDES = ("objects_master", "objects_volume", "objects_filer")
-# Temporal's development server knows no secrets: `doctor` says so. Pages of strangers it must refuse all the same.
-TEMPORAL = ("temporal", "temporal_http", "temporal_metrics")
-
-
-def get(port: int, path: str, **headers: str) -> Knock:
-    return {"way": "http", "port": port, "method": "GET", "path": path, "headers": headers, "body": ""}
-
-
-def post(port: int, path: str, body: str = "{}", **headers: str) -> Knock:
-    return {"way": "http", "port": port, "method": "POST", "path": path, "headers": headers, "body": body}
-
-
-def is_closed(answer: Any) -> bool:
-    return answer == CLOSED or (isinstance(answer, int) and answer >= HTTP_ERROR)
 
 
 @pytest.fixture(scope="module")
@@ -54,46 +43,13 @@ def ports(product: Product) -> dict[str, int]:
     return dict(read_ports(product.installation.folder.ports))
 
 
-def listening(product: Product) -> Iterator[tuple[psutil.Process, Any]]:
-    for process in find_leftovers(product.installation.folder):
-        for connection in process.net_connections("inet"):
-            if connection.status == psutil.CONN_LISTEN or (
-                not connection.raddr and connection.type.name == "SOCK_DGRAM"
-            ):
-                yield process, connection
-
-
 def test_nobody_listens_who_is_not_known_here(product: Product, ports: dict[str, int]) -> None:
-    doors = {"postgres", "objects", "objects_grpc", "clickhouse", "gateway", "worker", *TEMPORAL}
-    doors |= {f"{side}{kind}" for side in WEED_SIDES for kind in ("", "_grpc")}
-    known = {ports[name]: name for name in doors}
-    found = [(process, connection.laddr) for process, connection in listening(product)]
-    assert {address.ip.removeprefix(MAPPED) for _, address in found} == {"127.0.0.1"}
-    assert known.keys() <= {address.port for _, address in found}, "a line here is about nothing"
-    strangers = [
-        (process.name(), process.cmdline(), address)
-        for process, address in found
-        if address.port not in known and not is_temporal(process) and address.port != rpc_port(product)
-    ]
-    assert strangers == []
-
-
-def is_temporal(process: psutil.Process) -> bool:
-    """Its services talk to each other by ports that it chooses itself."""
-    return process.name() == "temporal"
-
-
-def rpc_port(product: Product) -> int:
-    """The one door of the control process beside the gateway's."""
-    control, gateway = product.installation.pid("control"), read_ports(product.installation.folder.ports)["gateway"]
-    heard = {connection.laddr.port for process, connection in listening(product) if process.pid == control}
-    [port] = heard - {gateway}
-    return port
+    check_listeners(product.installation, {ports[name]: name for name in STACK_DOORS})
 
 
 def test_the_internal_rpc_wants_proof_of_the_cluster_secret(product: Product) -> None:
     methods = [f"/{service.full_name}/{method.name}" for service in services() for method in service.methods]
-    knocks = [{"way": "grpc", "port": rpc_port(product), "method": method} for method in methods]
+    knocks = [{"way": "grpc", "port": rpc_port(product.installation), "method": method} for method in methods]
     assert {answer for _, answer in answered(knocks)} == {"UNAUTHENTICATED"}
 
 
@@ -180,16 +136,4 @@ def test_a_page_of_another_site_is_refused(ports: dict[str, int], door: str, pat
 
 
 def test_no_socket_is_open_to_others(product: Product) -> None:
-    paths = {
-        connection.laddr
-        for process in find_leftovers(product.installation.folder)
-        for connection in process.net_connections("unix")
-        if connection.laddr
-    }
-    assert paths, "the store talks to itself by sockets"
-    knocks = [{"way": "socket", "path": path} for path in sorted(paths)]
-    assert [knock for knock, answer in answered(knocks) if answer != CLOSED] == []
-
-
-def answered(knocks: list[Knock]) -> list[tuple[Knock, Any]]:
-    return list(zip(knocks, knock_as_stranger(knocks), strict=True))
+    assert open_sockets(product.installation) == []

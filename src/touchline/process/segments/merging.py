@@ -67,7 +67,7 @@ def merge(frames: Iterable[Frame], end_ms: int, gap_ms: int) -> Iterator[Segment
 def _follow(standing: Sequence[_Standing], frame: Frame) -> list[_Standing]:
     """Each detection goes to what stands there already, the surest pairs first. What began now."""
     free = dict(enumerate(standing))
-    new = dict(enumerate(frame.detections))
+    new = dict(enumerate(sorted(frame.detections, key=_detected_order)))  # numbers decide where nothing else does
     for number, detected in _unchanged(free, new):
         free.pop(number).take(new.pop(detected))
     for _, number, detected in sorted(_pairs(free, new)):
@@ -122,6 +122,11 @@ class _Neighbours:
     def _in(self, cell: tuple[int, int], text: str) -> Sequence[int]:
         numbers = self._cells.get(cell, ())
         return numbers if len(numbers) <= CROWD else self._alike.get((cell, shape(text)), ())[:MOST_ALIKE]
+
+
+def _detected_order(detection: Detection) -> tuple[Any, ...]:
+    """All that tells two of them apart."""
+    return detection.text, astuple(detection.box), detection.confidence, detection.language or ""
 
 
 def _standing_order(standing: _Standing) -> tuple[Any, ...]:

@@ -52,7 +52,7 @@ def build_app(settings: BrowserSettings, folder: Path, clock: Clock) -> FastAPI:
         async with searches:
             yield
 
-    app = FastAPI(title="Touchline browser", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(title="Touchline browser", version=__version__, lifespan=lifespan, openapi_url=None)
     app.add_exception_handler(TouchlineError, _known)
     app.add_exception_handler(RequestValidationError, _malformed)
 

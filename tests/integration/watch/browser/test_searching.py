@@ -159,6 +159,21 @@ async def test_nobody_searches_with_the_session_without_the_token(
     assert "login" not in told.json()
 
 
+async def test_whoever_has_no_token_learns_only_that_it_lives(small: Role) -> None:
+    answers = {
+        path: (await small.client.get(path, headers={"Authorization": ""})).status_code
+        for path in ("/health", "/status", "/openapi.json", "/docs", "/redoc", "/metrics")
+    }
+    assert answers == {
+        "/health": 200,
+        "/status": 401,
+        "/openapi.json": 404,
+        "/docs": 404,
+        "/redoc": 404,
+        "/metrics": 404,
+    }
+
+
 async def test_without_a_token_the_role_does_not_begin(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match="has no token"):
         build_app(BrowserSettings(), tmp_path, SystemClock())

@@ -5,7 +5,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from touchline.media.engines.model import Box
@@ -100,7 +100,11 @@ TEXTS = st.sampled_from(["Goal", "GOAL", "G0al", "1-0", "1-O", "2-0", "Henrik Da
 READINGS = st.lists(st.lists(st.builds(seen, TEXTS, BOXES, st.floats(0.1, 1)), max_size=6), max_size=8)
 
 
+SURE, UNSURE = (seen("Goal", Box(0, 0, 1, 1), confidence) for confidence in (1.0, 0.5))
+
+
 @settings(max_examples=60)
+@example([[SURE, SURE, SURE, UNSURE, SURE, SURE], [seen("GOAL", Box(0, 0, 1, 1), 0.5)]], 0)  # which one goes on?
 @given(READINGS, st.integers(0, 2**32))
 def test_nothing_is_lost_and_the_order_of_regions_does_not_matter(readings: list[list[Detection]], seed: int) -> None:
     shuffled = [Random(seed).sample(regions, len(regions)) for regions in readings]
