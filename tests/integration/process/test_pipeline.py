@@ -326,7 +326,7 @@ async def test_a_language_that_is_not_installed_fails_for_good_and_names_its_pac
         failed = await line.fails(await line.claim(), line.ocr(tesseract))
     assert failed.error
     assert (failed.status, failed.error.type) == (JobStatus.FAILED, "LanguageMissing")
-    assert "tessdata-xyz" in failed.error.message
+    assert "apt-get install tesseract-ocr-xyz" in failed.error.message
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def _believed(document: dict[str, Any]) -> dict[str, Any]:
         case {"error": "language", "language": str(language)}:
             package = package_of(language)
             hint = f"Install it (`{package}`) where the worker runs, or choose other languages."
-            why = f"there is no data for `{language}`, which only Tesseract reads here"
+            why = f"there is no data for `{language}`; `{package}` installs it"  # a job keeps this and not the hint
             raise LanguageMissing("a language is not installed", why=why, hint=hint)
         case {"error": "memory"}:
             raise PictureTooLarge("this picture is too large", why="it needs more memory than the engine may have")
