@@ -19,7 +19,7 @@ from touchline.world.days.model import Day, Fault, Service, Trouble
 from touchline.world.overview.services import SERVICES, base_urls
 
 STARTS = datetime(2026, 3, 14, tzinfo=UTC)
-KEYS = {"x-apisports-key": "world", "Authorization": "Bearer sk-world", "Host": "world.invalid"}
+KEYS = {"x-apisports-key": "world", "Authorization": "Bearer sk-world", "Host": "localhost"}
 
 
 async def test_the_day_as_the_feed_tells_it(small: Small) -> None:
