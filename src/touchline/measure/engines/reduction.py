@@ -1,12 +1,12 @@
 """From columns of plain events to the evidence of each session, without an object for an event that adds nothing new.
 
-Invariant: the same evidence as `gather` gives of the same events, but that of a run of equal sights only the first is
-kept. Each uid once.
+Invariant: the same evidence as `gather` gives of the same events. Only where nothing more of a session comes from
+elsewhere, of a run of equal sights the first is kept: what is merged may lie between two equal ones. Each uid once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,15 @@ from .columns import NO_TIME, Columns, Numbers, Profile
 Rows = NDArray[np.int64]
 
 
-def evidence_of(columns: Columns, names: Sequence[str], profiles: Sequence[Profile]) -> list[Evidence]:
-    """One for each session of them, in the order of the names. Every row is of a session."""
+def evidence_of(
+    columns: Columns, names: Sequence[str], profiles: Sequence[Profile], merged: Collection[str] | None = None
+) -> list[Evidence]:
+    """One for each session of them, in the order of the names. Every row is of a session.
+
+    `merged`: the sessions whose evidence will be merged with more; None: any of them may be.
+    """
     ordered = columns.take(in_order(columns))
-    return _Reduction(ordered, names, profiles).evidence() if len(ordered) else []
+    return _Reduction(ordered, names, profiles, merged).evidence() if len(ordered) else []
 
 
 def in_order(columns: Columns) -> Rows:
@@ -41,8 +46,10 @@ def in_order(columns: Columns) -> Rows:
 class _Reduction:
     """`columns` are in order. A group is a session's rows, and has the number of its evidence."""
 
-    def __init__(self, columns: Columns, names: Sequence[str], profiles: Sequence[Profile]) -> None:
-        self._columns, self._names, self._profiles = columns, names, profiles
+    def __init__(
+        self, columns: Columns, names: Sequence[str], profiles: Sequence[Profile], merged: Collection[str] | None
+    ) -> None:
+        self._columns, self._names, self._profiles, self._merged = columns, names, profiles, merged
         self._profile = columns.profile
         self._starts = _begins(columns.session)
         self._counts = np.diff(np.append(self._starts, len(columns)))
@@ -106,9 +113,17 @@ class _Reduction:
         seen = [(profile.address, profile.url, (profile.pipeline or "").lower()) for profile in profiles]
         number_of = np.array([numbers.number(one) for one in seen], np.int64)
         rows = self._rows_where([profile.sight for profile in profiles])
-        rows = rows[_begins(self._group[rows], number_of[self._profile[rows]])]
+        begins = _begins(self._group[rows], number_of[self._profile[rows]])
+        rows = rows[np.union1d(begins, np.flatnonzero(self._is_merged()[self._group[rows]]))]
         for group, moment, profile in self._at(rows, self._profile[rows].tolist()):
             made[group].sights.append(Sight(moment, *seen[profile], profiles[profile].source))
+
+    def _is_merged(self) -> NDArray[np.bool_]:
+        """By group."""
+        if self._merged is None:
+            return np.ones(len(self._starts), np.bool_)
+        numbers = self._columns.session[self._starts].tolist()
+        return np.array([self._names[number] in self._merged for number in numbers], np.bool_)
 
     def _first_said(self, values: Sequence[str | None]) -> Iterator[tuple[int, tuple[Moment, str]]]:
         """Of each group in which one is said. `values` are those of the profiles."""

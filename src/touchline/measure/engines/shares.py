@@ -90,7 +90,7 @@ def conclude_share(share: Share) -> list[Lines]:
 def _concluded(share: Share) -> list[Lines]:
     directory = Directory.of(share.capabilities)
     columns = joined([part.columns() for part in share.parts])
-    evidence = {one.session_id: one for one in evidence_of(columns, share.names, share.profiles)}
+    evidence = {one.session_id: one for one in evidence_of(columns, share.names, share.profiles, share.events)}
     for session_id, events in share.events.items():
         gathered = gather(events)
         known = evidence.get(session_id)

@@ -50,6 +50,11 @@ def most_held(folder: Path, events: int, *, contested: bool) -> int:
     return most
 
 
+def least_held(folder: Path, events: int, *, contested: bool) -> int:
+    """Of two tries: what other threads of this process held meanwhile is no part of the question."""
+    return min(most_held(folder / f"{events}-{number}", events, contested=contested) for number in range(2))
+
+
 @pytest.fixture(scope="module", autouse=True)
 def warm(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What is made once and stays is no part of the question."""
@@ -58,11 +63,11 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def test_memory_does_not_grow_with_what_is_over(tmp_path: Path) -> None:
-    few, many = (most_held(tmp_path / str(events), events, contested=False) for events in (FEW, MANY))
+    few, many = (least_held(tmp_path, events, contested=False) for events in (FEW, MANY))
     assert many < 1.1 * few
 
 
 def test_with_contested_ids_it_grows_by_their_names_alone(tmp_path: Path) -> None:
-    few, many = (most_held(tmp_path / str(events), events, contested=True) for events in (FEW, MANY))
+    few, many = (least_held(tmp_path, events, contested=True) for events in (FEW, MANY))
     contested = (MANY - FEW) // EACH
     assert many - few < 1000 * contested, "their keys and the ids of their sessions, no events"
