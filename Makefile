@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup web demo test check check-python check-page bench test-chaos wheel clean lock reference
+.PHONY: help setup web demo test check check-python check-page bench test-world test-chaos wheel clean lock reference
 BIN := .venv/bin
 # Containers often set it: every process of the product would compile all that it imports once more.
 unexport PYTHONDONTWRITEBYTECODE
@@ -23,6 +23,10 @@ test: setup web check ## Check, then run the whole suite with a sample of the ch
 	TOUCHLINE_CHAOS=sample TOUCHLINE_CHAOS_SEED=$${SEED:-$$(scripts/commit-seed)} \
 	  $(BIN)/pytest --numprocesses 3 --dist loadscope --no-loadscope-reorder
 
+test-world: setup ## Run the tests of the simulated world, world/tests
+	@scripts/setup-browser test
+	$(BIN)/pytest --numprocesses 3 --dist loadscope world/tests
+
 check: setup web ## Lint, format, types, import contracts; the same for the page, and its unit tests
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-python check-page
 
@@ -42,8 +46,9 @@ bench: setup ## Run every measurement in bench/
 test-chaos: setup ## Run all chaos tests in full size; SHARD=1/4 and SEED=7 narrow and repeat
 	@SHARD="$(SHARD)" SEED="$(SEED)" scripts/chaos
 
-wheel: setup web ## Build dist/touchline-*.whl, the page inside
+wheel: setup web ## Build dist/touchline-*.whl, the page inside, and dist/touchline_world-*.whl
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist world
 
 reference: setup ## Rewrite docs/reference from the code
 	$(BIN)/python scripts/reference.py
@@ -53,4 +58,4 @@ lock: setup ## Resolve the dependencies again into requirements/ and the lock of
 
 clean: ## Remove what builds and tests left behind (.venv and your data stay)
 	rm -rf build dist .cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis bench/results
-	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src world tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -24,9 +24,8 @@ from touchline.apps.settings import load
 from touchline.contracts.events import Event, Payload
 from touchline.kernel import SystemClock, TenantId
 from touchline.platform.endpoints import Endpoints
-from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
-from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
+from touchline.platform.events.log import EVENTS_CHANNEL, Archive, PostgresLog
 from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore

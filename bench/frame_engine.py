@@ -23,7 +23,7 @@ from support.report import report
 
 from touchline.media.vision import judge
 from touchline.media.vision.judge import QUESTIONS, Judge
-from touchline.world.scenes import draw_scene
+from touchline_world.scenes.samples import draw_scene
 
 FIRST, PICTURES = 7_000_000, 600
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "frame-engine.md"

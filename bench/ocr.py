@@ -35,7 +35,7 @@ from touchline.media.sampling import read_manifest, sample
 from touchline.media.sampling_model import SampleOptions
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
-from touchline.world.scenes import broadcast
+from touchline_world.scenes.samples import broadcast
 
 SEEDS = tuple(int(seed) for seed in sys.argv[1:]) or (211, 212, 213, 214)
 SECONDS = 45

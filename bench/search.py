@@ -31,7 +31,7 @@ from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.settings import PostgresSettings
 from touchline.process.search.model import Sort
-from touchline.process.search.service import Question, Search
+from touchline.process.search.service import SearchRequest, VideoSearch
 
 TENANT = TenantId(UUID("11111111-1111-4111-8111-111111111111"))
 A_VIDEO = 1_000  # segments
@@ -95,12 +95,12 @@ class Ours:
     """The search of the product, by one connection, whose processor time is watched on both sides."""
 
     def __init__(self, database: Database, process: int) -> None:
-        self._search = Search(database)
+        self._search = VideoSearch(database)
         self._process = process
 
     async def ask(self, kind: str, text: str, sort: Sort = Sort.RELEVANCE) -> tuple[float, float]:
         """Milliseconds on the clock, and of the processors: this process and the server's."""
-        question = Question(FORMS.get(kind, "{}").format(text), sort=sort)
+        question = SearchRequest(FORMS.get(kind, "{}").format(text), sort=sort)
         busy, begun = self._busy(), time.perf_counter()
         await self._search.page(TENANT, question)
         return (time.perf_counter() - begun) * 1000, self._busy() - busy

@@ -37,13 +37,18 @@ from touchline.media.sampling import read_manifest, sample
 from touchline.media.sampling_model import SampleOptions
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
-from touchline.process.ocr.rules import FRAMES_PER_CHUNK, kept
-from touchline.process.ocr.runs import folded, rests, unfolded, with_next
-from touchline.process.queue.payloads import OcrPayload
+from touchline.process.ocr.rules import (
+    FRAMES_PER_CHUNK,
+    append_frame,
+    compress_runs,
+    confident_texts,
+    expand_runs,
+    is_still,
+)
+from touchline.process.queue.jobs import OcrPayload
 from touchline.process.segments.entities import find_entities
-from touchline.process.segments.indexing import GAP_MS, Index, index
-from touchline.process.segments.model import Frame, Segment
-from touchline.world.videos.labelling import write_labelled
+from touchline.process.segments.rules import MAX_GAP_MS, ReadFrame, SegmentIndex, TextSegment, build_index
+from touchline_world.videos.library import write_labelled
 
 WITHIN_MS = 500
 SHORTEST_MS = 200  # two samples: a line that stands for less is on its way to another
@@ -82,7 +87,7 @@ def shown_in(texts: Sequence[dict[str, Any]]) -> list[Stood]:
     for each in sorted(texts, key=lambda each: each["from_ms"]):
         new = Stood(each["text"], Box(*each["box"]), each["from_ms"], each["until_ms"])
         last = found.get((new.text, new.box))
-        if last and new.start_ms - last.end_ms <= GAP_MS:
+        if last and new.start_ms - last.end_ms <= MAX_GAP_MS:
             new = replace(last, end_ms=new.end_ms)
         elif last:
             done.append(last)
@@ -90,26 +95,26 @@ def shown_in(texts: Sequence[dict[str, Any]]) -> list[Stood]:
     return done + list(found.values())
 
 
-async def indexed(sandbox: Sandbox, engine: Engine, video: Path, folder: Path, tally: Tally) -> Index:
+async def indexed(sandbox: Sandbox, engine: Engine, video: Path, folder: Path, tally: Tally) -> SegmentIndex:
     """As the workers do it, without the store and the tables between them."""
     await asyncio.to_thread(folder.mkdir)
     made = await sample(sandbox, video, folder, SampleOptions())
     samples = list(read_manifest(folder / made.manifest))
-    times, stream, frames = [each.time_ms for each in samples], uuid4().hex, list[Frame]()
+    times, stream, frames = [each.time_ms for each in samples], uuid4().hex, list[ReadFrame]()
     began = time.monotonic()
     async for picture in decode_samples(sandbox, folder, samples, (made.width, made.height)):
         regions = await engine.read(picture, stream)
-        if rests(times, len(frames), 100):
+        if is_still(times, len(frames), 100):
             regions = await engine.read(picture, stream)
-        frames = with_next(frames, picture.at_ms, kept(regions, ASKED))
+        frames = append_frame(frames, picture.at_ms, confident_texts(regions, ASKED))
     tally.read_s += time.monotonic() - began
     tally.video_s += made.source.duration_ms / 1000
     chunks = (frames[start : start + FRAMES_PER_CHUNK] for start in range(0, len(frames), FRAMES_PER_CHUNK))
-    runs = [run for chunk in chunks for run in folded(chunk)]
-    return index(VIDEO, unfolded(times, runs), made.source.duration_ms)
+    runs = [run for chunk in chunks for run in compress_runs(chunk)]
+    return build_index(VIDEO, expand_runs(times, runs), made.source.duration_ms)
 
 
-def judge(tally: Tally, shown: Sequence[Stood], found: Index) -> None:
+def judge(tally: Tally, shown: Sequence[Stood], found: SegmentIndex) -> None:
     segments = [each.segment for each in found.segments]
     tally.segments += len(segments)
     for stood in shown:
@@ -164,7 +169,7 @@ def around(boxes: Sequence[Box]) -> Box:
     return Box(left, top, right - left, bottom - top)
 
 
-def judge_entities(tally: Tally, shown: Sequence[Stood], segments: Sequence[Segment]) -> None:
+def judge_entities(tally: Tally, shown: Sequence[Stood], segments: Sequence[TextSegment]) -> None:
     """Each true one must stand in a segment of its time, and each found one in a line of its time."""
     lines = lines_of(shown)
     for stood, parts in lines:
@@ -193,18 +198,18 @@ def entities_of(text: str) -> list[tuple[str, str]]:
     return [(each.kind or each.type, each.normalized_value) for each in find_entities(text)]
 
 
-def stretches(same: Sequence[Segment]) -> Iterator[tuple[int, int]]:
+def stretches(same: Sequence[TextSegment]) -> Iterator[tuple[int, int]]:
     """Each alone, and those that follow each other without a gap as one."""
     start = end = None
     for each in sorted(same, key=lambda each: each.start_ms):
         yield each.start_ms, each.end_ms
-        if start is None or end is None or each.start_ms - end > GAP_MS:
+        if start is None or end is None or each.start_ms - end > MAX_GAP_MS:
             start, end = each.start_ms, each.end_ms
         end = max(end, each.end_ms)
         yield start, end
 
 
-def meets(segment: Segment, stood: Stood) -> bool:
+def meets(segment: TextSegment, stood: Stood) -> bool:
     return segment.start_ms < stood.end_ms and stood.start_ms < segment.end_ms
 
 

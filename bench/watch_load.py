@@ -26,12 +26,11 @@ from support.stack import Product, product
 from temporalio.client import Client, WorkflowExecution
 
 from touchline.kernel.values import parse_duration
-from touchline.platform.stack.endpoints import NOTHING_OUTSIDE, read_endpoints
 from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.ports import read_ports
+from touchline.platform.stack.installation import read_ports, read_secrets
 from touchline.platform.stack.postgres import superuser_url
-from touchline.platform.stack.secrets import read_secrets
-from touchline.world.videos.library import Library
+from touchline.platform.stack.stack import NOTHING_OUTSIDE, read_endpoints
+from touchline_world.videos.library import VideoLibrary
 
 LIMIT_S = 5.0
 SETTLES = timedelta(seconds=45)  # after the third look at the last goal: a search, a download
@@ -181,7 +180,7 @@ def delays(name: str, values: list[float]) -> dict[str, float | str]:
 async def measure(load: Load, every: timedelta, folder: Path) -> dict[str, float | str]:
     port, day = free_port(), day_of(load)
     os.environ.update(settings_of(f"http://127.0.0.1:{port}", f"{every.total_seconds():g}s"))
-    async with Library(folder) as library:
+    async with VideoLibrary(folder) as library:
         videos = Prepared(library)
         await videos.prepare(day)
         with product() as made:

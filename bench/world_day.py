@@ -18,10 +18,9 @@ import cv2
 import numpy as np
 from support.report import report
 
-from touchline.world.days.building import build
-from touchline.world.days.generating import Knobs, generate
-from touchline.world.videos.library import Library
-from touchline.world.videos.wanted import recipes_of
+from touchline_world.days.builder import build
+from touchline_world.days.generator import GeneratorOptions, generate
+from touchline_world.videos.library import VideoLibrary, recipes_of
 
 ROUNDS = 60
 
@@ -44,9 +43,9 @@ def spent_s() -> float:
 
 
 async def measure(seed: int, folder: Path) -> dict[str, float | str]:
-    recipes = recipes_of(build(generate(Knobs(seed=seed))))
+    recipes = recipes_of(build(generate(GeneratorOptions(seed=seed))))
     before, begun, spent = yardstick_ms(), time.monotonic(), spent_s()
-    async with Library(folder) as library:
+    async with VideoLibrary(folder) as library:
         await library.prepare(recipes, lambda done, of: print(f"{done} of {of}", file=sys.stderr, flush=True))
         first_s, cost_s = time.monotonic() - begun, spent_s() - spent
         begun = time.monotonic()

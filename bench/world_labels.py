@@ -32,7 +32,7 @@ from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 from touchline.watch.validation.clock import clock_among
 from touchline.watch.validation.engines import CLOCK_ABOVE
-from touchline.world.videos.labelling import write_labelled
+from touchline_world.videos.library import write_labelled
 
 STEP_MS = 1000
 CLOCK = re.compile(r"\d{2,3}:\d{2}")

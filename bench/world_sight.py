@@ -20,15 +20,13 @@ from PIL import Image
 from support.report import report
 
 from touchline.kernel.clock import ManualClock
-from touchline.world.clock import DayClock
-from touchline.world.context import World
-from touchline.world.days.building import build
-from touchline.world.days.generating import Knobs, generate
-from touchline.world.knowledge.assistant.sight import Recognised, Sight, told
-from touchline.world.stills import Pixels, pictures
-from touchline.world.videos.library import Library
-from touchline.world.videos.model import Recipe
-from touchline.world.videos.wanted import recipes_of
+from touchline_world.days.builder import build
+from touchline_world.days.generator import GeneratorOptions, generate
+from touchline_world.frames import Pixels, pictures
+from touchline_world.language_model.vision import PictureRecogniser, Recognised, facts_of
+from touchline_world.videos.library import VideoLibrary, recipes_of
+from touchline_world.videos.model import Recipe
+from touchline_world.world import DayClock, World
 
 SHARES = (0.25, 0.5, 0.75)
 SENT = (640, 360)
@@ -36,12 +34,12 @@ STARTS = datetime(2026, 3, 14, tzinfo=UTC)
 
 
 async def measure(seed: int, folder: Path) -> dict[str, float | str]:
-    day = build(generate(Knobs(seed=seed)))
+    day = build(generate(GeneratorOptions(seed=seed)))
     wall = ManualClock(STARTS + timedelta(milliseconds=day.length_ms))
     counts, looking_s = Counter[str](), list[float]()
-    async with Library(folder) as library:
+    async with VideoLibrary(folder) as library:
         await library.prepare(recipes_of(day), lambda done, of: print(f"{done} of {of}", file=sys.stderr, flush=True))
-        sight = Sight(World(day, DayClock(wall, STARTS), library))
+        sight = PictureRecogniser(World(day, DayClock(wall, STARTS), library))
         begun, spent = time.monotonic(), time.process_time()
         await sight.learn()
         learning_s, learning_cpu_s = time.monotonic() - begun, time.process_time() - spent
@@ -82,7 +80,7 @@ def judged(found: Recognised | None, recipe: Recipe, at_ms: int) -> str:
         return "unknown"
     if found.recipe.take != recipe.take:
         return "another take"
-    return "right" if told(found) == told(Recognised(recipe, at_ms, 0)) else "another clock"
+    return "right" if facts_of(found) == facts_of(Recognised(recipe, at_ms, 0)) else "another clock"
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
 import types
 from collections.abc import Iterator
 from datetime import timedelta
@@ -155,11 +154,13 @@ def exit_codes() -> str:
 
 
 def metrics() -> list[MetricWrapperBase]:
-    """Every metric that a module called `metrics` declares."""
+    """Every metric that a module declares. Only modules that can declare one are imported."""
     found: dict[str, MetricWrapperBase] = {}
-    for module in pkgutil.walk_packages(touchline.__path__, "touchline."):
-        if module.name.endswith(".metrics"):
-            declared = vars(importlib.import_module(module.name)).values()
+    package = Path(touchline.__file__).parent
+    for path in package.rglob("*.py"):
+        if "from prometheus_client import" in path.read_text("utf-8"):
+            name = ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
+            declared = vars(importlib.import_module(name)).values()
             found |= {metric._name: metric for metric in declared if isinstance(metric, MetricWrapperBase)}
     return [found[name] for name in sorted(found)]
 
@@ -179,7 +180,9 @@ def errors_page() -> str:
     tree = inspect.cleandoc("\n".join(line for line in lines if line.startswith("    ")))
     head = "| code | class | HTTP | gRPC | GraphQL | exit | retry | what to do next |\n" + "| --- " * 8 + "|"
     rows: list[str] = []
-    for error in (kind for kind in errors.tree() if kind.__module__ == errors.__name__):  # planes refine, codes stay
+    for error in (
+        kind for kind in errors.error_classes() if kind.__module__ == errors.__name__
+    ):  # planes refine, codes stay
         look = errors.SURFACES[error.code]
         retry = "yes" if error.retryable else "no"
         rows.append(

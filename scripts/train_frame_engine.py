@@ -17,7 +17,7 @@ import numpy as np
 from touchline.media.vision import judge
 from touchline.media.vision.areas import Pixels
 from touchline.media.vision.judge import DEPTH, QUESTIONS, Trees, cues_of
-from touchline.world.scenes import draw_scene
+from touchline_world.scenes.samples import draw_scene
 
 PICTURES = 2000  # numbers 0 to 1999
 VERSION = 1

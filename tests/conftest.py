@@ -14,7 +14,6 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
-from tests.support import debian_postgres
 from tests.support.buckets import Buckets
 from tests.support.postgres import PostgresServer
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
@@ -24,6 +23,8 @@ from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEnd
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+
+from .support import debian_postgres
 
 # A busy machine is no finding: properties are about values, not about time.
 settings.register_profile("touchline", deadline=None)

@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from socket import socket
 
-from touchline.platform.clickhouse.launch import OwnerOptions, owner_command
+from touchline.platform.clickhouse.options import OwnerOptions, owner_command
 from touchline.platform.clickhouse.settings import ClickHouseSettings, owner_limits
 from touchline.platform.endpoints import ClickHouseEndpoint
 

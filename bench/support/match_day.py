@@ -19,24 +19,22 @@ from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 
 from touchline.kernel import SystemClock
-from touchline.world.application import build_app
-from touchline.world.clock import DayClock
-from touchline.world.context import World
-from touchline.world.days.building import build
-from touchline.world.days.catalogue import catalogue
-from touchline.world.days.model import Day, Post
-from touchline.world.days.moments import MINUTE
-from touchline.world.days.script import Script
-from touchline.world.serving import Serving
-from touchline.world.social.cdn.bodies import Pace
-from touchline.world.social.timeline import begin, find
-from touchline.world.videos.library import Library
-from touchline.world.videos.model import Copy, Recipe
-from touchline.world.videos.wanted import recipes_of
+from touchline_world.application import build_app
+from touchline_world.days.builder import build
+from touchline_world.days.catalogue import get_catalogue
+from touchline_world.days.model import Day, Post
+from touchline_world.days.script import Script
+from touchline_world.days.values import MINUTE
+from touchline_world.server import WorldServer
+from touchline_world.social.cdn import SlowRate
+from touchline_world.social.search import begin_search, find_posts
+from touchline_world.videos.library import VideoLibrary, recipes_of
+from touchline_world.videos.model import Copy, Recipe
+from touchline_world.world import DayClock, World
 
 KICK_OFF = timedelta(minutes=30)  # of the day; everything is played half an hour after it begins
 SMALL = 360  # lines
-FAST = Pace(bytes_per_second=50_000_000)
+FAST = SlowRate(bytes_per_second=50_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class Load:
 
 def day_of(load: Load) -> Day:
     """Goals in the minutes from the second on, each with one post a few seconds later."""
-    teams = [team.name for _, team in catalogue().teams]
+    teams = [team.name for _, team in get_catalogue().teams]
     pairs = list(zip(teams[::2], teams[1::2], strict=True))[: load.matches]
     matches = [
         {"home": home, "away": away, "kick_off": "00:30", "chatter": 0, "incidents": _goals(number, load)}
@@ -71,7 +69,7 @@ def _goals(number: int, load: Load) -> list[dict[str, Any]]:
 class Prepared:
     """One file for each minute."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: VideoLibrary) -> None:
         self._library = library
         self._files: dict[int, Path] = {}
 
@@ -107,7 +105,7 @@ async def playing(videos: Prepared, day: Day, port: int, begins_in: timedelta) -
     clock = SystemClock()
     world = World(day, DayClock(clock, clock.now() - KICK_OFF + begins_in), videos)
     routes = [Mount("/browser", routes=_search(world)), Mount("/", app=build_app(world, pace=FAST))]
-    async with Serving(Starlette(routes=routes), port) as serving:
+    async with WorldServer(Starlette(routes=routes), port) as serving:
         yield Played(world, serving.url)
 
 
@@ -115,7 +113,7 @@ def _search(world: World) -> list[Route]:
     async def search(request: Request) -> JSONResponse:
         asked = await request.json()
         now = world.clock.day_ms()
-        found = find(world, begin(asked["search_query"], "live", "", now)).posts
+        found = find_posts(world, begin_search(asked["search_query"], "live", "", now)).posts
         oldest = now - asked["max_age_minutes"] * MINUTE
         root = f"{request.base_url.scheme}://{request.base_url.netloc}/social"
         entries = [_entry(world, root, post) for post in found if post.clips and post.at_ms >= oldest]

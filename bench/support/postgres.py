@@ -17,12 +17,10 @@ import psycopg
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.migrations import migrate
 from touchline.platform.stack import postgres
-from touchline.platform.stack.endpoints import NOTHING_OUTSIDE
-from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.process import tethered
+from touchline.platform.stack.folder import DataFolder, service_user
+from touchline.platform.stack.process import guarded_command
 from touchline.platform.stack.settings import StackSettings
-from touchline.platform.stack.stack import Stack, install
-from touchline.platform.stack.users import service_user
+from touchline.platform.stack.stack import NOTHING_OUTSIDE, Stack, prepare_installation
 
 PASSABLE = 0o711
 
@@ -39,12 +37,12 @@ async def embedded_postgres(kept: Path | None = None) -> AsyncGenerator[tuple[Po
         only=frozenset({"postgres"}),
     )
     only.folder.create(service_user(only.settings.service_user))
-    installation = install(only)
+    installation = prepare_installation(only)
     part = postgres.postgres_part(installation)
     await part.before_start()
     launch = part.launch
     process = await asyncio.create_subprocess_exec(
-        *tethered(launch),
+        *guarded_command(launch),
         cwd=launch.folder,
         env=dict(launch.environment),
         stdin=subprocess.DEVNULL,
@@ -70,7 +68,7 @@ def _root() -> Path:
     return root
 
 
-async def _answers(part: postgres.Part) -> None:
+async def _answers(part: postgres.StackPart) -> None:
     while True:
         try:
             return await part.probe()

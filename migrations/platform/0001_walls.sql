@@ -1,5 +1,5 @@
 -- The tenant wall: who asks is read from the request's claims, and every table with a tenant has the same policies.
--- The roles exist before the first migration: see platform/postgres/roles.py.
+-- The roles exist before the first migration: see platform/postgres/migrations.py.
 
 GRANT USAGE ON SCHEMA platform
    TO touchline_app, touchline_worker, touchline_readonly, touchline_system, touchline_definer;

@@ -1,4 +1,4 @@
--- From a text to the words that are compared. process/search/words.py does the same, letter for letter: a test compares.
+-- From a text to the words that are compared. process/text.py does the same, letter for letter: a test compares.
 
 -- A normalized word without accents, and with one letter for those that readers of pictures confuse: I l 1, O 0.
 CREATE FUNCTION process.search_fold(word text) RETURNS text

@@ -15,10 +15,8 @@ from uuid import UUID
 from tests.support.events import EffectHandler, Noted
 from touchline.kernel import SystemClock, TenantId
 from touchline.kernel.errors import Defect, Unavailable
-from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
-from touchline.platform.events.log import PostgresLog
-from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.events.log import Archive, PostgresLog, Sequencer
 from touchline.platform.events.settings import EventSettings
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from tests.chaos.sampling import sample
+from .sampling import sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.endpoints import ClickHouseEndpoint
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
-from touchline.platform.retry import retried_forever
+from touchline.platform.retry import retry_forever
 
 POSTGRES, CLICKHOUSE = "TOUCHLINE_CHAOS_DATABASE", "TOUCHLINE_CHAOS_CLICKHOUSE"
 TENANT = TenantId(UUID(int=7))
@@ -63,7 +63,7 @@ async def sum_days(analytics: Analytics) -> None:
         await sums.run_pass()
         await asyncio.sleep(SETTINGS.fold_interval.total_seconds())
 
-    await retried_forever(turn, SETTINGS.fold_interval, logger)
+    await retry_forever(turn, SETTINGS.fold_interval, logger)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,11 @@ from datetime import timedelta
 from touchline.apps.running import process_name
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
-from touchline.process.queue.handler import Finished, Tell
-from touchline.process.queue.model import Job, JobType
-from touchline.process.queue.payloads import TranscodePayload
+from touchline.process.queue.handler import Finished, ReportProgress
+from touchline.process.queue.jobs import Job, JobType, TranscodePayload
 from touchline.process.queue.service import Queue
-from touchline.process.queue.settings import WorkerSettings
 from touchline.process.queue.worker import CHANNELS, Worker
+from touchline.process.settings import WorkerSettings
 
 ADDRESS = "TOUCHLINE_CHAOS_DATABASE"
 SETTINGS = WorkerSettings(
@@ -45,7 +44,7 @@ LEAVE = "INSERT INTO test.effects (tenant_id, job_id, attempt) VALUES (platform.
 class Light:
     pause_s: float = 0.01
 
-    async def work(self, job: Job, payload: TranscodePayload, tell: Tell) -> Finished:
+    async def work(self, job: Job, payload: TranscodePayload, report: ReportProgress) -> Finished:
         await asyncio.sleep(self.pause_s)
 
         async def effects(transaction: Transaction) -> None:

@@ -15,12 +15,13 @@ from random import Random
 import psycopg
 import pytest
 
-from tests.chaos.actors import ADDRESS, STATE_TABLE
-from tests.chaos.conftest import Chaos
 from tests.support.events import EFFECTS_TABLE
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
 from tests.support.waiting import eventually
 from touchline.platform.postgres.migrations import migrate
+
+from .actors import ADDRESS, STATE_TABLE
+from .conftest import Chaos
 
 ROOT = Path(__file__).parents[2]
 WRITERS = [f"writer-{number}" for number in range(4)]

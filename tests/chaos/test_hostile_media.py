@@ -17,7 +17,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.chaos.conftest import Chaos, configured
 from tests.support.hostile import corpus
 from tests.support.hostile.corpus import FAMILIES, Hostile, Target
 from tests.support.videos import Studio
@@ -36,6 +35,8 @@ from touchline.media.settings import MediaSettings
 from touchline.media.storyboard import make_storyboard
 from touchline.media.survey import Survey, surveyed
 from touchline.media.survey_model import SurveyOptions
+
+from .conftest import Chaos, configured
 
 
 async def survey(sandbox: Sandbox, path: Path, _: Path) -> Survey:

@@ -16,8 +16,6 @@ from random import Random
 import psycopg
 import pytest
 
-from tests.chaos.conftest import Chaos
-from tests.chaos.measure_actors import CLICKHOUSE, POSTGRES, TENANT
 from tests.support.measuring import Measuring, as_lines, expected
 from tests.support.sessions import made_up_log
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
@@ -30,6 +28,9 @@ from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.clickhouse.store import ensure_database
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.migrations import migrate
+
+from .conftest import Chaos
+from .measure_actors import CLICKHOUSE, POSTGRES, TENANT
 
 ROOT = Path(__file__).parents[2]
 VICTIMS = ["importer", "folder-1", "folder-2", "clickhouse", "postgres"]

@@ -15,10 +15,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.chaos.conftest import Chaos
-from tests.chaos.queue_worker import ADDRESS, EFFECTS_TABLE, LEAVE
-from tests.integration.process.conftest import World, until
-from tests.integration.process.test_turns import flood
+from tests.integration.process.conftest import QueueHarness, until
+from tests.integration.process.test_claims import flood
 from tests.support.events import new_tenant
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
 from touchline.kernel.errors import Unavailable
@@ -26,9 +24,11 @@ from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.migrations import migrate
 from touchline.platform.stack import postgres
-from touchline.platform.stack.ports import read_ports
-from touchline.platform.stack.secrets import read_secrets
-from touchline.process.queue.model import JobStatus, JobType
+from touchline.platform.stack.installation import read_ports, read_secrets
+from touchline.process.queue.jobs import JobStatus, JobType
+
+from .conftest import Chaos
+from .queue_worker import ADDRESS, EFFECTS_TABLE, LEAVE
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 900.0
@@ -81,7 +81,7 @@ def own_postgres() -> Generator[RunningStack]:
 
 
 @pytest.fixture
-async def world(own_postgres: RunningStack) -> AsyncGenerator[World]:
+async def harness(own_postgres: RunningStack) -> AsyncGenerator[QueueHarness]:
     folder = own_postgres.folder
     where = postgres.endpoint(read_ports(folder.ports), read_secrets(folder.secrets))
     await migrate(where.owner_url)
@@ -89,23 +89,25 @@ async def world(own_postgres: RunningStack) -> AsyncGenerator[World]:
         await connection.execute("DROP SCHEMA IF EXISTS test CASCADE")
         await connection.execute(EFFECTS_TABLE.encode())
     async with Database(where.worker_url) as database:
-        yield World(where, database, new_tenant())
+        yield QueueHarness(where, database, new_tenant())
 
 
 @pytest.mark.chaos(seconds=10)
 @pytest.mark.timeout(1800)
-async def test_each_effect_is_there_once_whoever_dies(world: World, own_postgres: RunningStack, chaos: Chaos) -> None:
+async def test_each_effect_is_there_once_whoever_dies(
+    harness: QueueHarness, own_postgres: RunningStack, chaos: Chaos
+) -> None:
     count, deaths = (2000, 30) if chaos.full else (100, 4)
-    await flood(world, count)
+    await flood(harness, count)
     blows = ["worker", "sessions", "worker", "postgres"]
-    with light_workers(world.postgres.worker_url, 2) as workers:
+    with light_workers(harness.postgres.worker_url, 2) as workers:
         for death in range(deaths):
-            await reached(world, (death + 1) * count // (deaths + 2))
+            await reached(harness, (death + 1) * count // (deaths + 2))
             await strike(blows[death % len(blows)], workers, own_postgres, chaos.random(f"queue {death}"))
-        await reached(world, count)
+        await reached(harness, count)
         for _ in workers.running[:]:
             assert workers.end(0, signal.SIGTERM) == 0, "whoever outlived it all stops cleanly"
-    await check_effects(world, count)
+    await check_effects(harness, count)
 
 
 async def strike(blow: str, workers: LightWorkers, stack: RunningStack, chance: Random) -> None:
@@ -123,36 +125,36 @@ async def strike(blow: str, workers: LightWorkers, stack: RunningStack, chance: 
         os.kill(pid, chance.choice([signal.SIGINT, signal.SIGQUIT]))
 
 
-async def ask(world: World, question: str) -> list[tuple[Any, ...]]:
+async def ask(harness: QueueHarness, question: str) -> list[tuple[Any, ...]]:
     try:
-        return await world.execute(question)
+        return await harness.execute(question)
     except (Unavailable, psycopg.OperationalError):
         return []
 
 
-async def reached(world: World, count: int) -> None:
+async def reached(harness: QueueHarness, count: int) -> None:
     async def look() -> bool:
-        return any(done >= count for (done,) in await ask(world, DONE))
+        return any(done >= count for (done,) in await ask(harness, DONE))
 
     await until(look, PATIENCE_S)
 
 
-async def check_effects(world: World, count: int) -> None:
-    rows = await world.execute("SELECT status::text, count(*) FROM process.jobs GROUP BY status")
+async def check_effects(harness: QueueHarness, count: int) -> None:
+    rows = await harness.execute("SELECT status::text, count(*) FROM process.jobs GROUP BY status")
     assert rows == [("done", count)], "none lost, none failed"
-    rows = await world.execute(
+    rows = await harness.execute(
         "SELECT count(*), count(DISTINCT e.job_id) FROM test.effects AS e"
         " JOIN process.jobs AS j ON j.id = e.job_id AND j.attempt = e.attempt"
     )
     assert rows == [(count, count)], "each effect once, and by the attempt that is written down"
-    assert await world.execute("SELECT count(*) FROM test.effects") == [(count,)]
+    assert await harness.execute("SELECT count(*) FROM test.effects") == [(count,)]
 
 
 @pytest.mark.chaos(seconds=5)
-async def test_a_crash_between_any_two_statements_of_a_completion_leaves_no_half_state(world: World) -> None:
+async def test_a_crash_between_any_two_statements_of_a_completion_leaves_no_half_state(harness: QueueHarness) -> None:
     """The session dies after the first, the second, … statement; only the last try lives to its commit."""
-    job = await world.enqueue()
-    [held] = await world.queue().claim([JobType.TRANSCODE], 1)
+    job = await harness.enqueue()
+    [held] = await harness.queue().claim([JobType.TRANSCODE], 1)
     steps = 4
 
     def effects_that_die_after(last: int) -> Any:
@@ -166,12 +168,12 @@ async def test_a_crash_between_any_two_statements_of_a_completion_leaves_no_half
 
     for last in range(steps):
         with pytest.raises(Unavailable):
-            await world.queue().complete(held, {}, effects_that_die_after(last))
-        assert (await world.job(job.id)).status is JobStatus.PROCESSING
-        assert await world.execute("SELECT count(*) FROM test.effects") == [(0,)]
-    await world.queue().complete(held, {}, effects_that_die_after(steps))
-    assert await world.execute("SELECT count(*) FROM test.effects") == [(steps,)]
-    statuses = [data["status"] for _, _, data in await world.events("job.changed") if data["job_id"] == str(job.id)]
+            await harness.queue().complete(held, {}, effects_that_die_after(last))
+        assert (await harness.job(job.id)).status is JobStatus.PROCESSING
+        assert await harness.execute("SELECT count(*) FROM test.effects") == [(0,)]
+    await harness.queue().complete(held, {}, effects_that_die_after(steps))
+    assert await harness.execute("SELECT count(*) FROM test.effects") == [(steps,)]
+    statuses = [data["status"] for _, _, data in await harness.events("job.changed") if data["job_id"] == str(job.id)]
     assert statuses == ["queued", "processing", "done"]
 
 
@@ -181,12 +183,12 @@ async def test_one_tenant_with_a_hundred_thousand_waiting_does_not_hold_up_anoth
     postgres: PostgresEndpoint, chaos: Chaos
 ) -> None:
     async with Database(postgres.worker_url) as database:
-        world = World(postgres, database, new_tenant())
+        harness = QueueHarness(postgres, database, new_tenant())
         for _ in range(50 if chaos.full else 1):
-            await flood(world, 2000)
+            await flood(harness, 2000)
         for _ in range(5):
-            await world.queue().claim([JobType.TRANSCODE], 100, thorough=False)
-            job = await world.of(new_tenant()).enqueue()
+            await harness.queue().claim([JobType.TRANSCODE], 100, thorough=False)
+            job = await harness.of(new_tenant()).enqueue()
             # The lane may be up to a batch ahead of what it says; then it is the newcomer's turn.
-            claimed = await world.queue().claim([JobType.TRANSCODE], 102, thorough=False)
+            claimed = await harness.queue().claim([JobType.TRANSCODE], 102, thorough=False)
             assert job.id in {each.id for each in claimed}

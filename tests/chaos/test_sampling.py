@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chaos.sampling import BUDGET_S, sample
+from .sampling import BUDGET_S, sample
 
 COSTS = st.dictionaries(st.text(min_size=1), st.integers(1, BUDGET_S), min_size=1, max_size=20)
 

@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.conftest import Chaos
-from tests.support.doors import STACK_DOORS, check_listeners, from_elsewhere, get, let_in, open_sockets, post
+from tests.support.doors import STACK_DOORS, WATCH_DOORS, check_listeners, let_in, open_sockets, watch_knocks
+from tests.support.examples import search_examples
 from tests.support.installation import Installation, temporary_installation
 from tests.support.waiting import eventually
 from touchline.apps.demonstration import profile
-from touchline.platform.stack.leftovers import find_leftovers
-from touchline.platform.stack.ports import read_ports
+from touchline.platform.stack.installation import read_ports
+from touchline.platform.stack.lock import find_orphans
+
+from .conftest import Chaos
 
 BETWEEN_DEATHS_S = 3
 PARTS = ["watch", "browser", "temporal", "postgres", "objects"]
@@ -64,6 +66,7 @@ def test_a_day_ends_as_it_truly_was_whoever_dies(tmp_path: Path, chaos: Chaos) -
                 wait_for_goal(process.stderr)
                 kill_one_by_one(fresh, dying, told)
                 check(told.result())
+                check_examples(fresh)
                 check_doors(fresh)
                 if chaos.full:
                     by_hand(fresh.run)
@@ -71,7 +74,7 @@ def test_a_day_ends_as_it_truly_was_whoever_dies(tmp_path: Path, chaos: Chaos) -
                 process.send_signal(signal.SIGINT)
                 _, errors = process.communicate()
         assert process.returncode == 0, errors
-        assert not find_leftovers(fresh.folder)
+        assert not find_orphans(fresh.folder)
 
 
 def wait_for_goal(lines: Iterable[str]) -> None:
@@ -107,6 +110,13 @@ def check(told: Any) -> None:
     assert "/sign-in?next=%2Fmatches#token=" in told["sign_in_link"]
 
 
+def check_examples(fresh: Installation) -> None:
+    """What the README, the guides and the page tell people to search for is found in a day that was played."""
+    for example in search_examples():
+        code, found = fresh.command("search", example)
+        assert (code, bool(found["hits"])) == (0, True), example
+
+
 def document(lines: Iterable[str]) -> Any:
     """The one JSON document on stdout; the command goes on behind it."""
     found: list[str] = []
@@ -118,18 +128,12 @@ def document(lines: Iterable[str]) -> Any:
 
 
 def check_doors(fresh: Installation) -> None:
-    """Of the roles that run only where football is watched; tests/e2e/test_doors.py tries those of the others."""
+    """With the demo's own world beside them, and after deaths; tests/e2e/test_doors.py tries them all in more ways."""
     eventually(lambda: {part.state for part in fresh.state.parts} == {"ready"})  # whoever died is back
     ports, world = read_ports(fresh.folder.ports), profile.read_state(fresh.folder.root / "demo")
-    names = {*STACK_DOORS, "watch", "browser"}
+    names = {*STACK_DOORS, *WATCH_DOORS}
     check_listeners(fresh, {**{ports[name]: name for name in names}, world.port: "the world, which has no secrets"})
-    watch, browser = ports["watch"], ports["browser"]
-    tried = [get(browser, path) for path in ("/", "/status", "/search", "/docs", "/redoc", "/openapi.json", "/metrics")]
-    tried += [post(browser, "/search", '{"search_query": "goal"}', Authorization=given) for given in ("", "Bearer ")]
-    tried += [post(browser, "/status"), *from_elsewhere(browser, "/health"), *from_elsewhere(browser, "/status")]
-    tried += [get(watch, path) for path in ("/", "/status", "/docs", "/openapi.json")]
-    tried += [each for path in ("/health/live", "/metrics") for each in from_elsewhere(watch, path)]
-    assert let_in(tried) == []
+    assert let_in(watch_knocks(ports)) == []
     assert open_sockets(fresh) == []
 
 

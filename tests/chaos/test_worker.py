@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -16,12 +16,12 @@ from random import Random
 from typing import Any
 from uuid import UUID, uuid4
 
+import psutil
 import psycopg
 import pytest
 
-from tests.chaos.conftest import Chaos
-from tests.integration.process.clips import RE_ENCODED, make_clip
-from tests.integration.process.conftest import World, original_path, until
+from tests.integration.process.conftest import QueueHarness, original_path, until
+from tests.integration.process.videos import RE_ENCODED, make_clip
 from tests.support.events import announce, new_tenant
 from tests.support.owner import free_port
 from tests.support.postgres import PostgresServer
@@ -29,16 +29,18 @@ from tests.support.stack import RunningStack
 from touchline.contracts.events.artifacts import OriginalStored
 from touchline.kernel.errors import LeaseLost, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint, PostgresEndpoint
-from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.events.log import Sequencer
 from touchline.platform.events.settings import EventSettings
+from touchline.platform.foreground import open_foreground
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
-from touchline.process.queue.model import Failure, JobStatus, JobType
-from touchline.process.queue.payloads import SamplePayload
+from touchline.process.queue.jobs import FailureReason, JobStatus, JobType, SamplePayload
 from touchline.process.queue.service import Queue
-from touchline.process.transcode.pointers import PointerWriter
+from touchline.process.transcode.worker import PointerWriter
+
+from .conftest import Chaos
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 300.0
@@ -81,7 +83,7 @@ class Workers:
 
 
 @contextmanager
-def on_stage(workers: Workers, count: int) -> Generator[Workers]:
+def running_workers(workers: Workers, count: int) -> Generator[Workers]:
     try:
         for _ in range(count):
             workers.start()
@@ -91,8 +93,8 @@ def on_stage(workers: Workers, count: int) -> Generator[Workers]:
 
 
 @dataclass(frozen=True, slots=True)
-class Theatre:
-    world: World
+class WorkerHarness:
+    harness: QueueHarness
     objects: ObjectStore
     workers: Workers
     clip: Path
@@ -106,18 +108,18 @@ class Theatre:
             stored = OriginalStored(
                 artifact_hash=video_id.hex, original_key=key, size_bytes=1, content_type="video/mp4"
             )
-            await announce(self.world.database, self.world.tenant_id, stored)
-        await Sequencer(self.world.database, Wakeups(self.world.database.url, []), EventSettings()).step()
+            await announce(self.harness.database, self.harness.tenant_id, stored)
+        await Sequencer(self.harness.database, Wakeups(self.harness.database.url, []), EventSettings()).step()
         return found
 
     async def ask(self, question: str, **values: Any) -> list[tuple[Any, ...]]:
         """Nothing while the connections are being killed."""
         try:
-            return await self.world.execute(question, **values)
+            return await self.harness.execute(question, **values)
         except Unavailable:
             return []
 
-    async def in_hand(self, percent: int = 10) -> int:
+    async def busy_worker(self, percent: int = 10) -> int:
         """A worker that is that far with a job, and not with its last try; 0 when all jobs are done."""
 
         async def look() -> list[int]:
@@ -139,18 +141,18 @@ class Theatre:
         return self.workers.doing("sample,ocr,segment_index")
 
     async def jobs(self) -> list[tuple[Any, ...]]:
-        return await self.world.execute(
+        return await self.harness.execute(
             "SELECT attempt, retry_count, status::text FROM process.jobs WHERE job_type = 'transcode'"
         )
 
 
 @pytest.fixture
-async def theatre(
+async def worker_harness(
     shared_stack: RunningStack,
     postgres: PostgresEndpoint,
     bucket: ObjectsEndpoint,
     tmp_path: Path,
-) -> AsyncGenerator[Theatre]:
+) -> AsyncGenerator[WorkerHarness]:
     environment = {
         **os.environ,
         "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
@@ -175,64 +177,66 @@ async def theatre(
     (tmp_path / "temporary").mkdir()
     clip = make_clip(tmp_path / "clip.mp4", seconds=10, codec=RE_ENCODED, size=(640, 360))
     async with Database(postgres.worker_url) as database, ObjectStore(bucket, ObjectsSettings()) as objects:
-        world = World(postgres, database, new_tenant())
-        yield Theatre(world, objects, Workers(environment), clip)
+        harness = QueueHarness(postgres, database, new_tenant())
+        yield WorkerHarness(harness, objects, Workers(environment), clip)
 
 
 @pytest.mark.chaos(seconds=22)
 @pytest.mark.timeout(1800)
 async def test_each_video_is_made_once_whoever_dies(
-    theatre: Theatre, chaos: Chaos, postgres_server: PostgresServer
+    worker_harness: WorkerHarness, chaos: Chaos, postgres_server: PostgresServer
 ) -> None:
     count, deaths = (12, 24) if chaos.full else (2, 3)
     chance = chaos.random("worker")
-    with on_stage(theatre.workers, 2) as workers:
-        videos = await theatre.videos(count)
+    with running_workers(worker_harness.workers, 2) as workers:
+        videos = await worker_harness.videos(count)
         for _ in range(deaths):
-            victim = await theatre.in_hand(chance.randrange(5, 95, 5))
+            victim = await worker_harness.busy_worker(chance.randrange(5, 95, 5))
             if not victim:
                 break
             if chance.random() < 0.3:
                 await kill_sessions(postgres_server)
             workers.end(victim, signal.SIGKILL)
             workers.start()
-        await theatre.until_done(count)
-    await check(theatre, videos)
+        await worker_harness.until_done(count)
+    await check(worker_harness, videos)
 
 
 @pytest.mark.chaos(seconds=10)
-async def test_a_worker_that_is_killed_and_started_again_does_not_wait_for_its_lease(theatre: Theatre) -> None:
+async def test_a_worker_that_is_killed_and_started_again_does_not_wait_for_its_lease(
+    worker_harness: WorkerHarness,
+) -> None:
     """Its lease is of an hour: nobody could wait for it. Another that lives beside it keeps what it has."""
-    with on_stage(theatre.workers.with_lease("1h"), 1) as workers:
-        [video] = await theatre.videos(1)
-        victim = await replace(theatre, workers=workers).in_hand()
+    with running_workers(worker_harness.workers.with_lease("1h"), 1) as workers:
+        [video] = await worker_harness.videos(1)
+        victim = await replace(worker_harness, workers=workers).busy_worker()
         assert victim
         workers.end(victim, signal.SIGKILL)
         workers.start()
-        await theatre.until_done(1)
-    assert await theatre.jobs() == [(2, 1, "done")]
-    [(why,)] = await theatre.world.execute(
+        await worker_harness.until_done(1)
+    assert await worker_harness.jobs() == [(2, 1, "done")]
+    [(why,)] = await worker_harness.harness.execute(
         "SELECT DISTINCT reason FROM process.job_events WHERE reason LIKE %(like)s", like="WorkerDied%"
     )
     assert f"/{victim}/" in why
-    await check(theatre, [video])
+    await check(worker_harness, [video])
 
 
-async def check(theatre: Theatre, videos: list[UUID]) -> None:
-    await theatre.world.execute(
+async def check(worker_harness: WorkerHarness, videos: list[UUID]) -> None:
+    await worker_harness.harness.execute(
         "UPDATE process.videos SET updated_at = now() - interval '1 hour' WHERE NOT pointers_written"
     )
-    await PointerWriter(theatre.world.database, theatre.objects).run_pass()
-    all_told = [data for _, _, data in await all_events(theatre.world, "video.transcoded")]
+    await PointerWriter(worker_harness.harness.database, worker_harness.objects).run_pass()
+    all_told = [data for _, _, data in await all_events(worker_harness.harness, "video.transcoded")]
     told = [data for data in all_told if data["storyboard_key"]]  # complete; before, each may have become playable
     assert Counter(data["artifact_hash"] for data in told) == Counter(video_id.hex for video_id in videos), "each once"
-    assert await all_events(theatre.world, "video.failed") == []
-    rows = await theatre.world.execute("SELECT video_id, s3_proxy_path, s3_thumb_path FROM process.videos")
+    assert await all_events(worker_harness.harness, "video.failed") == []
+    rows = await worker_harness.harness.execute("SELECT video_id, s3_proxy_path, s3_thumb_path FROM process.videos")
     assert {(video.hex, proxy, thumb) for video, proxy, thumb in rows} == {
         (data["artifact_hash"], data["manifest_key"], data["poster_key"]) for data in told
     }, "one set of pointers"
     for video_id, proxy, _ in rows:
-        await check_fixed_keys(theatre.objects, video_id, attempt=proxy.split("/")[-2])
+        await check_fixed_keys(worker_harness.objects, video_id, attempt=proxy.split("/")[-2])
 
 
 async def check_fixed_keys(objects: ObjectStore, video_id: UUID, attempt: str) -> None:
@@ -248,9 +252,9 @@ async def check_fixed_keys(objects: ObjectStore, video_id: UUID, attempt: str) -
     assert fixed == await objects.get(f"thumbs/{video_id}/{attempt}/poster.jpg")
 
 
-async def all_events(world: World, event_type: str) -> list[tuple[str, int, dict[str, Any]]]:
+async def all_events(harness: QueueHarness, event_type: str) -> list[tuple[str, int, dict[str, Any]]]:
     """Nobody sequences what the workers announce: it lies in the inbox."""
-    return await world.events(event_type)
+    return await harness.events(event_type)
 
 
 async def kill_sessions(server: PostgresServer) -> None:
@@ -262,29 +266,29 @@ async def kill_sessions(server: PostgresServer) -> None:
 
 @pytest.mark.chaos(seconds=10)
 @pytest.mark.timeout(600)
-async def test_a_clean_stop_in_the_middle_costs_no_attempt(theatre: Theatre) -> None:
-    with on_stage(theatre.workers, 1) as workers:
-        await theatre.videos(1)
-        assert workers.end(await theatre.in_hand(), signal.SIGTERM) == 0
-        assert await theatre.jobs() == [(1, 0, "queued")]
+async def test_a_clean_stop_in_the_middle_costs_no_attempt(worker_harness: WorkerHarness) -> None:
+    with running_workers(worker_harness.workers, 1) as workers:
+        await worker_harness.videos(1)
+        assert workers.end(await worker_harness.busy_worker(), signal.SIGTERM) == 0
+        assert await worker_harness.jobs() == [(1, 0, "queued")]
         workers.start()
-        await theatre.until_done(1)
-    assert await theatre.jobs() == [(2, 0, "done")]
+        await worker_harness.until_done(1)
+    assert await worker_harness.jobs() == [(2, 0, "done")]
 
 
 @pytest.mark.chaos(seconds=12)
 @pytest.mark.timeout(600)
-async def test_a_worker_that_froze_past_its_lease_writes_nothing_when_it_wakes(theatre: Theatre) -> None:
-    with on_stage(theatre.workers, 1) as workers:
-        videos = await theatre.videos(1)
-        frozen = await theatre.in_hand()
+async def test_a_worker_that_froze_past_its_lease_writes_nothing_when_it_wakes(worker_harness: WorkerHarness) -> None:
+    with running_workers(worker_harness.workers, 1) as workers:
+        videos = await worker_harness.videos(1)
+        frozen = await worker_harness.busy_worker()
         os.kill(frozen, signal.SIGSTOP)
         workers.start()
-        await theatre.until_done(1)
+        await worker_harness.until_done(1)
         os.kill(frozen, signal.SIGCONT)
         assert workers.end(frozen, signal.SIGTERM) == 0  # it has noticed, and has nothing to give back
-    assert await theatre.jobs() == [(2, 1, "done")]
-    await check(theatre, videos)
+    assert await worker_harness.jobs() == [(2, 1, "done")]
+    await check(worker_harness, videos)
 
 
 @pytest.mark.chaos(seconds=2)
@@ -293,18 +297,18 @@ async def test_the_write_of_a_frozen_worker_is_refused_every_time(postgres: Post
     """Whatever it wants to write, and however far the others have come meanwhile."""
     chance, runs = chaos.random("fence"), 10_000 if chaos.full else 60
     async with Database(postgres.worker_url) as database:
-        world = World(postgres, database, new_tenant())
+        harness = QueueHarness(postgres, database, new_tenant())
         for _ in range(runs):
-            await freeze_once(world, chance)
-        [(done,)] = await world.execute("SELECT count(*) FROM process.jobs WHERE status = 'done'")
+            await freeze_once(harness, chance)
+        [(done,)] = await harness.execute("SELECT count(*) FROM process.jobs WHERE status = 'done'")
         assert done == runs
 
 
-async def freeze_once(world: World, chance: Random) -> None:
-    frozen, living = world.queue("frozen"), world.queue("living", timedelta(minutes=5))
-    job = await world.enqueue()
+async def freeze_once(harness: QueueHarness, chance: Random) -> None:
+    frozen, living = harness.queue("frozen"), harness.queue("living", timedelta(minutes=5))
+    job = await harness.enqueue()
     [held] = await frozen.claim([JobType.TRANSCODE], 1)
-    await world.expire_leases()
+    await harness.expire_leases()
     moments = [chance.random() < 0.5 for _ in range(4)]
     if moments[0]:
         await refused(frozen, held, chance)
@@ -317,14 +321,14 @@ async def freeze_once(world: World, chance: Random) -> None:
     await living.complete(current, {"by": "living"}, nothing)
     if moments[3]:
         await refused(frozen, held, chance)
-    done = await world.job(job.id)
+    done = await harness.job(job.id)
     assert (done.status, done.attempt, done.result) == (JobStatus.DONE, 2, {"by": "living"})
 
 
 async def refused(queue: Queue, held: Any, chance: Random) -> None:
     writes = {
         "complete": lambda: queue.complete(held, {"by": "frozen"}, nothing),
-        "fail": lambda: queue.fail(held, Failure("Late", "too late", retryable=False)),
+        "fail": lambda: queue.fail(held, FailureReason("Late", "too late", retryable=False)),
         "release": lambda: queue.release(held, "too late"),
         "progress": lambda: queue.report(held, 50),
     }
@@ -346,33 +350,67 @@ READING = "SELECT read_until_ms, is_complete, revision FROM process.readings"
 
 @pytest.mark.chaos(seconds=20)
 @pytest.mark.timeout(600)
-async def test_a_reader_killed_in_the_middle_is_followed_by_one_who_goes_on(theatre: Theatre, tmp_path: Path) -> None:
+async def test_a_reader_killed_in_the_middle_is_followed_by_one_who_goes_on(
+    worker_harness: WorkerHarness, tmp_path: Path
+) -> None:
     """A hundred pictures are two chunks: begun twice, each kept once, completed once. What the first left is gone."""
-    world = theatre.world
-    video_id = await world.video()
-    await theatre.objects.put_new(original_path(video_id), theatre.clip)
-    await world.enqueue(SamplePayload(video_id=video_id, s3_original_path=original_path(video_id)))
+    harness = worker_harness.harness
+    video_id = await harness.video()
+    await worker_harness.objects.put_new(original_path(video_id), worker_harness.clip)
+    await harness.enqueue(SamplePayload(video_id=video_id, s3_original_path=original_path(video_id)))
 
     def has_pictures() -> bool:
         return any(files and "touchline-pixels-" in folder for folder, _, files in os.walk(tmp_path))
 
     async def reader() -> list[int]:
-        return [pid for (pid,) in await theatre.ask(READ_BY) if has_pictures()]
+        return [pid for (pid,) in await worker_harness.ask(READ_BY) if has_pictures()]
 
     async def ready() -> bool:
-        return await theatre.ask("SELECT status FROM process.videos") == [("ready",)]
+        return await worker_harness.ask("SELECT status FROM process.videos") == [("ready",)]
 
-    with on_stage(theatre.reading(), 1) as workers:
+    with running_workers(worker_harness.reading(), 1) as workers:
         [victim] = await until(reader, PATIENCE_S)
         workers.end(victim, signal.SIGKILL)
-        [(read_until_ms, is_complete, _)] = await world.execute(READING)
+        [(read_until_ms, is_complete, _)] = await harness.execute(READING)
         assert (read_until_ms > 0, is_complete) == (True, False)
         assert len([*(tmp_path / "scratch").glob("worker-*")]) == 1
         workers.start()
         await until(ready, PATIENCE_S)
         assert len([*(tmp_path / "scratch").glob("worker-*")]) == 1, "its own"
         assert [*(tmp_path / "temporary").iterdir()] == []
-    [(_, is_complete, revision)] = await world.execute(READING)
+    [(_, is_complete, revision)] = await harness.execute(READING)
     assert (is_complete, revision) == (True, 5)
-    attempts = await world.execute("SELECT job_type::text, attempt FROM process.jobs ORDER BY created_at")
+    attempts = await harness.execute("SELECT job_type::text, attempt FROM process.jobs ORDER BY created_at")
     assert attempts == [("sample", 1), ("ocr", 2), ("segment_index", 1)]
+
+
+@pytest.mark.chaos(seconds=20)
+async def test_a_reader_rests_while_something_waits_to_play_and_leaves_nothing_that_rests(
+    worker_harness: WorkerHarness, tmp_path: Path
+) -> None:
+    """The foreground is that of the machine, held here by another process than the worker. A worker that is killed
+    while its child rests takes it along, and the next one goes on when nothing waits any more."""
+    harness = worker_harness.harness
+    video_id = await harness.video()
+    await worker_harness.objects.put_new(original_path(video_id), worker_harness.clip)
+    job = await harness.enqueue(SamplePayload(video_id=video_id, s3_original_path=original_path(video_id)))
+    workers = worker_harness.workers.doing("sample")
+    with open_foreground(tmp_path / "scratch") as foreground:
+        with running_workers(workers, 1), foreground.working():
+            [victim] = workers.running
+
+            async def resting() -> list[psutil.Process]:
+                with suppress(psutil.NoSuchProcess):  # one may end while they are looked at
+                    children = psutil.Process(victim).children(recursive=True)
+                    return [child for child in children if child.status() == psutil.STATUS_STOPPED]
+                return []
+
+            rested = await until(resting, PATIENCE_S)
+            workers.end(victim, signal.SIGKILL)
+            assert psutil.wait_procs(rested, timeout=PATIENCE_S)[1] == []
+        with running_workers(workers, 1):
+
+            async def done() -> bool:
+                return (await harness.job(job.id)).status is JobStatus.DONE
+
+            await until(done, PATIENCE_S)

@@ -12,10 +12,7 @@ from tests.support.events import Noted, OtherNoted, announce, new_tenant
 from touchline.contracts.events import Payload
 from touchline.kernel import ManualClock, SystemClock
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.events.archive import Archive
-from touchline.platform.events.log import PostgresLog
-from touchline.platform.events.port import EventSource
-from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.events.log import Archive, EventSource, PostgresLog, Sequencer
 from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database

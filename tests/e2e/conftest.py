@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator, Generator
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
-from tests.e2e.browsing import FLAGS, Visit, find_chromium
-from tests.e2e.product import Product, running_product, unpack_wheel
 from tests.support.videos import Studio
+
+from .browsing import FLAGS, Visit, find_chromium
+from .product import Product, running_product, unpack_wheel
 
 PATIENCE_MS = 60_000  # a busy machine is no finding
 

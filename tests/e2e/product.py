@@ -28,9 +28,8 @@ from tests.support.stack import ROOT
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.stack import postgres
-from touchline.platform.stack.endpoints import NOTHING_OUTSIDE, read_endpoints
-from touchline.platform.stack.ports import read_ports
-from touchline.platform.stack.secrets import read_secrets
+from touchline.platform.stack.installation import read_ports, read_secrets
+from touchline.platform.stack.stack import NOTHING_OUTSIDE, read_endpoints
 
 OPERATOR = "admin@localhost"
 PATIENCE_S = 60.0  # a busy machine is no finding

@@ -13,11 +13,12 @@ from uuid import UUID
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.e2e.browsing import open_library
-from tests.e2e.product import Product
-from tests.integration.process.clips import make_clip
+from tests.integration.process.videos import make_clip
 from tests.support.videos import MP4, SOUND_ONLY, Studio
 from tests.support.waiting import eventually
+
+from .browsing import open_library
+from .product import Product
 
 REGISTERED = "SELECT artifact_hash FROM serve.uploads WHERE file_name = ANY (%s)"
 VIDEO = "query ($hash: String!) { video(artifactHash: $hash) { isPlayable isSearchable } }"

@@ -11,7 +11,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.e2e.product import Product
 from tests.support.proxy import BAD_GATEWAY, Answer, Request, Spoil, running_proxy
 from tests.support.videos import MP4, Studio
 from touchline.apps.uploading.api import UploadApi
@@ -21,6 +20,8 @@ from touchline.apps.uploading.session import SILENCE_S
 from touchline.apps.uploading.transfer import Transfer
 from touchline.apps.uploading.upload import FileChanged, Upload
 from touchline.kernel.errors import SetupError, Unavailable
+
+from .product import Product
 
 PART_BYTES = 20 * 1024**2
 WAITS = Waits(pause_s=0.01)

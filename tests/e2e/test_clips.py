@@ -9,9 +9,10 @@ from uuid import UUID
 
 from playwright.async_api import Page, expect
 
-from tests.e2e.browsing import open_library, row, wait_until_ready, watch
-from tests.e2e.product import Product
 from tests.support.videos import MP4, Studio
+
+from .browsing import open_library, row, wait_until_ready, watch
+from .product import Product
 
 ORIGINAL = "SELECT original_key FROM serve.artifacts WHERE artifact_hash = %s"
 DELETE = "mutation ($hash: String!) { deleteClip(artifactHash: $hash) { __typename } }"

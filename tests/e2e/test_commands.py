@@ -6,8 +6,9 @@ import signal
 
 import pytest
 
-from tests.e2e.product import Product
 from tests.support.installation import PARTS
+
+from .product import Product
 
 
 def test_up_returns_when_everything_is_ready_and_greets(product: Product) -> None:

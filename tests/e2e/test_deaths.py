@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from playwright.async_api import Page
 
-from tests.e2e.browsing import open_library, wait_until_ready, watch
-from tests.e2e.product import Product
 from tests.support.videos import AVI, MP4, Studio
 from tests.support.waiting import eventually
+
+from .browsing import open_library, wait_until_ready, watch
+from .product import Product
 
 # Encoded again, and long enough to be caught at it.
 LONG = replace(AVI, name="long.avi", seconds=20, size=(640, 360))

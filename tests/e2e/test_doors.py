@@ -1,15 +1,18 @@
 """Every door of the running product, tried by another user of the machine who has no secret.
 
 A port that no line here is about fails the test: whoever opens a new one says here why nobody can do anything by it.
-Those of the roles that watch football are tried where they run, by the demo (tests/chaos/test_watch.py).
+The roles that watch football run beside the product, as on a machine of their own; their feed is nowhere.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+
 import httpx
 import pytest
 
-from tests.e2e.product import Product
 from tests.security.rpc_cases import services
 from tests.support.doors import (
     STACK_DOORS,
@@ -18,15 +21,24 @@ from tests.support.doors import (
     check_listeners,
     get,
     is_closed,
+    let_in,
     open_sockets,
     post,
     rpc_port,
+    watch_knocks,
 )
 from tests.support.stranger import CLOSED
+from tests.support.waiting import eventually
 from touchline.platform.stack import objects
-from touchline.platform.stack.ports import read_ports
+from touchline.platform.stack.installation import read_ports
+
+from .product import Product
 
 SCRAM = 10
+NOWHERE = {
+    "TOUCHLINE_FEED_URL": "http://127.0.0.1:9",
+    "TOUCHLINE_FEED_KEY": "no key of anybody",
+}
 BUCKET = objects.BUCKET
 DELETE_ALL = f"<Delete><Object><Key>{objects.PROBE_KEY}</Key></Object></Delete>"
 
@@ -39,12 +51,39 @@ WEED_PATHS = (
 
 
 @pytest.fixture(scope="module")
-def ports(product: Product) -> dict[str, int]:
-    return dict(read_ports(product.installation.folder.ports))
+def ports(product: Product) -> Generator[dict[str, int]]:
+    """Of all roles. They are asked for their health until they answer, by the supervisor's own paths."""
+    found = dict(read_ports(product.installation.folder.ports))
+    with ExitStack() as stack:
+        for role, path in (("browser", "/health"), ("watch", "/health/live")):
+            stack.enter_context(_running(product, role))
+            eventually(partial(_answers, found[role], path), 60.0)
+        yield found
+
+
+@contextmanager
+def _running(product: Product, role: str) -> Generator[None]:
+    process = product.installation.start("run", role, environment=NOWHERE)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def _answers(port: int, path: str) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}{path}", timeout=5).is_success
+    except httpx.TransportError:
+        return False
 
 
 def test_nobody_listens_who_is_not_known_here(product: Product, ports: dict[str, int]) -> None:
     check_listeners(product.installation, {ports[name]: name for name in STACK_DOORS})
+
+
+def test_the_roles_that_watch_football_do_nothing_for_strangers(ports: dict[str, int]) -> None:
+    assert let_in(watch_knocks(ports)) == []
 
 
 def test_the_internal_rpc_wants_proof_of_the_cluster_secret(product: Product) -> None:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
+import pytest
 from playwright.async_api import Page, expect
 
-from tests.e2e.product import OPERATOR, Product
+from tests.support.videos import MP4, Studio
+from tests.support.waiting import eventually
+
+from .browsing import open_library, row, watch
+from .product import OPERATOR, Product
 
 # Of a video that nobody uploaded. It waits for its time, so that no worker decides how this goes, however busy it is.
 ENQUEUE = """
@@ -36,6 +42,12 @@ SELECT e.id, f.tenant_id, 'job.changed', 1, e.key, e.revision, now(), e.data
     AS e (id uuid, key text, revision bigint, data jsonb)
 RETURNING id
 """
+STORED = """
+SELECT artifact_hash, a.original_key FROM serve.artifacts AS a JOIN serve.uploads AS u USING (artifact_hash)
+ WHERE u.title = %s AND a.status = 'processing'
+"""
+DEAD = "SELECT id FROM process.jobs WHERE video_id = %s AND job_type = 'transcode' AND dead"
+RETRY = "mutation ($id: ID!) { retryJobs(selection: {ids: [$id]}) { __typename } }"
 JOB = "SELECT status, payload #>> '{error,type}' AS error FROM process.jobs WHERE id = %s"
 
 
@@ -70,3 +82,38 @@ async def test_failures_are_grouped_retried_and_jobs_cancelled(product: Product,
     again = page.get_by_role("region", name="History").get_by_role("listitem").filter(has_text="Failed → Waiting").last
     await expect(again).to_contain_text("retried by hand")
     await expect(again).to_contain_text(OPERATOR)
+
+
+async def found(product: Product, query: Any, value: Any) -> Any:
+    """What is there sooner or later."""
+    return (await asyncio.to_thread(eventually, lambda: product.rows(query, value)))[0]
+
+
+@pytest.mark.parametrize("by", ["command", "API", "page"])
+async def test_from_dead_letter_to_playing(product: Product, page: Page, studio: Studio, by: str) -> None:
+    """A video whose original was away fails for good; when it is back a retry makes it play, whoever asks for it."""
+    title, free = f"Lost and found by {by}", b"\0\0\0\x10free" + by.encode().ljust(8)
+    file = studio.write(f"{by}.mp4", studio.make(MP4).read_bytes() + free)  # nobody has seen these bytes
+    with product.locked("process.videos"):  # nobody takes it on
+        uploading = asyncio.create_task(asyncio.to_thread(product.upload, str(file), "--title", title))
+        video = await found(product, STORED, title)
+        await product.lose(f"videos/original/{UUID(video['artifact_hash'])}")
+    code, told = await uploading
+    assert code != 0, told
+    await open_library(page)
+    await row(page, title).get_by_role("link", name=title).click()
+    retry = page.get_by_role("region", name="Processing").get_by_role("button", name="Retry: ")
+    await retry.wait_for()
+    dead = await found(product, DEAD, UUID(video["artifact_hash"]))
+    await product.bring(video["original_key"], file)
+    match by:
+        case "command":
+            code, told = await asyncio.to_thread(product.installation.run, "jobs", "retry", str(dead["id"]))
+            assert (code, told["status"]) == (0, "queued"), told
+        case "API":
+            answer = await asyncio.to_thread(product.graphql, RETRY, id=str(dead["id"]))
+            assert answer == {"retryJobs": {"__typename": "JobActs"}}
+        case _:
+            await retry.click()
+    assert await watch(page, seconds=0.5, frames=6) > 100
+    await expect(retry).to_have_count(0)

@@ -8,11 +8,12 @@ from uuid import UUID
 
 from playwright.async_api import Page, expect
 
-from tests.e2e.browsing import watch
-from tests.e2e.product import OPERATOR, Product
 from tests.support import matches
 from tests.support.matches import SEARCHING, Statement, announced, event_id, fixture_changed, goal_changed
 from tests.support.videos import MP4, Studio
+
+from .browsing import watch
+from .product import OPERATOR, Product
 
 FIXTURE = 4200
 TENANT = "SELECT tenant_id FROM access.users WHERE email = %s"

@@ -15,7 +15,6 @@ from uuid import UUID
 import pytest
 from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]
 
-from tests.e2e.product import Product
 from tests.support.sessions import NOON, REAL_LOG, facts_of, trace
 from tests.support.waiting import eventually
 from touchline.kernel import TenantId
@@ -27,7 +26,9 @@ from touchline.measure.journal.rules import delivered
 from touchline.measure.journal.store import JournalStore
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
-from touchline.platform.stack.endpoints import NOTHING_OUTSIDE, read_endpoints
+from touchline.platform.stack.stack import NOTHING_OUTSIDE, read_endpoints
+
+from .product import Product
 
 TENANT, USER = "measured", "measured@example.org"
 REAL, OWN = "stream-o5s73x-mk5zc8fy|db936fab", "stream|request"
@@ -184,7 +185,7 @@ BAD = {
     "import absent.json": (3, "not_found", "absent.json cannot be read"),
     "import damaged.gz": (2, "invalid_input", "damaged.gz is packed, but damaged"),
     "import fine.json --tenant nobody": (3, "not_found", "tenant"),
-    "quarantine --after somewhere": (2, "invalid_input", "somewhere is no place of a record"),
+    "quarantine --after somewhere": (2, "invalid_input", "somewhere is not the position of a record"),
     "quarantine --limit 0": (2, "invalid_input", "--limit"),
     "replay --verdict odd": (2, "invalid_input", "--verdict"),
 }

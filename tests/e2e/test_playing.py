@@ -15,10 +15,11 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 from playwright.async_api import BrowserContext, Page, expect
 
-from tests.e2e.browsing import drop, open_library, row, wait_until_ready, watch
-from tests.e2e.product import Product
 from tests.support.footage import with_captions
 from tests.support.videos import LADDER, MP4, Studio
+
+from .browsing import drop, open_library, row, wait_until_ready, watch
+from .product import Product
 
 SHOWN = """
 (words) => [...document.querySelector("video").textTracks]
@@ -170,7 +171,7 @@ async def test_a_video_whose_file_is_lost_says_so(product: Product, signed_in: B
         await product.lose(f"videos/{kind}/{UUID(done['artifact_hash'])}")
     await page.goto(done["url"])
     alert = page.get_by_role("alert").filter(has_text="The file of this video is gone")
-    await expect(alert).to_contain_text("Tell whoever runs this server")
+    await expect(alert).to_contain_text("Tell your administrator")
     await page.close()
 
     scans = [await asyncio.to_thread(product.installation.command, "scan") for _ in range(2)]
@@ -178,7 +179,7 @@ async def test_a_video_whose_file_is_lost_says_so(product: Product, signed_in: B
     code, findings = await asyncio.to_thread(product.installation.command, "doctor")
     assert code == 8
     [files] = [finding for finding in findings if finding["check"] == "files"]
-    assert (files["level"], files["what"]) == ("fail", "files of videos are gone")
-    assert "touchline scan" in files["mend"]
+    assert (files["level"], files["what"]) == ("fail", "video files are missing")
+    assert "touchline scan" in files["fix"]
     await product.delete(done["artifact_hash"])
     assert done["artifact_hash"] not in (await asyncio.to_thread(product.installation.command, "scan"))[1]["missing"]

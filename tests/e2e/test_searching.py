@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from tests.e2e.browsing import open_library
-from tests.e2e.product import Product
-from tests.integration.process.clips import make_captions
+from tests.integration.process.videos import make_captions
 from tests.support.waiting import eventually
+
+from .browsing import open_library
+from .product import Product
 
 VIDEO = "query ($hash: String!) { video(artifactHash: $hash) { isSearchable } }"
 CLIPS = """
@@ -124,11 +125,14 @@ async def test_what_is_found_is_seen_and_played_from_its_millisecond(
 
     await page.goto("/search?q=derby&where=title")  # a title, which has no picture and plays from the start
     await expect(hit.get_by_text("in the title")).to_be_visible()
+    found_in = page.get_by_role("group", name="Found in")
+    await expect(found_in.get_by_role("button", name="Title 1", pressed=True)).to_be_visible()
+    await expect(found_in.get_by_role("button", name="Match facts 0")).to_be_disabled()
     await expect(hit.get_by_role("link", name="Derby")).to_have_attribute("href", f"/watch/{video['playback_id']}")
     await expect(hit.get_by_role("button")).to_have_count(0)
 
     await page.goto("/search?q=henirk&min=0.5")
-    await expect(page.get_by_text(re.compile("Nothing had “henirk”; looked for “henrik”"))).to_be_visible()
+    await expect(page.get_by_text(re.compile("No results for “henirk”; showing results for “henrik”"))).to_be_visible()
     await page.get_by_role("button", name="Remove filter: At least 50 % sure").click()
     await page.wait_for_url("**/search?q=henirk")
     await expect(hit).to_have_count(1)

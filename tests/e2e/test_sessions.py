@@ -11,10 +11,11 @@ import httpx
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.e2e.product import PATIENCE_S, Product
 from tests.support.sessions import REAL_LOG, happened, metrics, status, trace
 from tests.support.waiting import eventually
 from touchline.measure.sessions import edges
+
+from .product import PATIENCE_S, Product
 
 # The day of the real log, and a later one for a session of our own.
 DAY = "from=2026-01-08T00:00:00Z&to=2026-01-09T00:00:00Z"

@@ -8,8 +8,9 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.product import Product
 from tests.support.videos import MP4, Studio
+
+from .product import Product
 
 MIB = 1024**2
 INVALID, UNAUTHENTICATED, QUOTA = 2, 4, 6

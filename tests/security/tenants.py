@@ -32,12 +32,11 @@ from touchline.gateway.graphql.settings import GraphqlSettings
 from touchline.gateway.graphql.vods import VODS, place_of
 from touchline.kernel import Role, Scope
 from touchline.kernel.ids import ArtifactHash, new_artifact_hash, new_internal_name, new_playback_id, video_id
-from touchline.process.queue.administration import JobAdministration
-from touchline.process.queue.alerts.service import Watch as QueueWatch
-from touchline.process.queue.alerts.settings import AlertSettings
-from touchline.process.queue.payloads import ClipGeneratePayload
-from touchline.process.queue.service import enqueue
-from touchline.process.search.store import TOP as PLACE
+from touchline.process.queue.alerts import QueueMonitor as QueueWatch
+from touchline.process.queue.jobs import ClipGeneratePayload
+from touchline.process.queue.service import JobAdministration, enqueue
+from touchline.process.search.store import FIRST_PAGE as PLACE
+from touchline.process.settings import AlertSettings
 from touchline.serve.artifacts import changes
 from touchline.serve.clips.model import NewClip
 from touchline.serve.registry.client import RegistryClient

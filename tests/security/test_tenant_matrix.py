@@ -20,7 +20,7 @@ from tests.support.postgres import PostgresServer
 from touchline.contracts.rpc.v1 import registry_pb2 as pb
 from touchline.gateway.graphql.schema import build_schema
 from touchline.platform.rpc.client import RpcClient
-from touchline.platform.rpc.model import Call
+from touchline.platform.rpc.credentials import RpcCall
 from touchline.platform.rpc.server import RpcServer
 from touchline.serve.registry import messages
 from touchline.serve.registry.rpc import SERVICE, RegistryServicer
@@ -195,7 +195,7 @@ class LeakyRegistry(RegistryServicer):
         super().__init__(tenants.site.serve.registry, tenants.site.serve.clips)
         self._tenants = tenants
 
-    async def get_uploads(self, request: pb.GetUploadsRequest, call: Call) -> pb.GetUploadsResponse:
+    async def get_uploads(self, request: pb.GetUploadsRequest, call: RpcCall) -> pb.GetUploadsResponse:
         found = await self._tenants.site.serve.registry.uploads(self._tenants.eve.principal, request.artifact_hashes)
         return pb.GetUploadsResponse(uploads=map(messages.to_upload, found))
 

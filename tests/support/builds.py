@@ -13,9 +13,9 @@ from typing import Any
 from touchline.measure.engines import batch, incremental
 from touchline.measure.engines.facts import line_of
 from touchline.measure.engines.incremental import Pace, Stored
-from touchline.measure.engines.model import Built, Source, report_of
+from touchline.measure.engines.model import ANY_TIME, Built, Received, Source, report_of
 from touchline.measure.engines.records import AT_ONCE
-from touchline.measure.sessions.reading import Accepted, Ignored, Quarantined, read_text
+from touchline.measure.sessions.reading import Accepted, Ignored, Quarantined, believed, read_text
 
 from .sessions import NOON, RULES, facts_of
 
@@ -63,19 +63,25 @@ def broken_line(random: Random, line: bytes) -> bytes:
     return bytes(content)
 
 
-def built_by_batch(files: Sequence[Path], piece_bytes: int, members: int = 1) -> Result:
+def built_by_batch(files: Sequence[Path], piece_bytes: int, members: int = 1, received: Received = ANY_TIME) -> Result:
     sources = [Source(str(file), file) for file in files]
     with TemporaryDirectory() as work:
-        built = batch.build(sources, Path(work), RULES, lambda _: None, members=members, piece_bytes=piece_bytes)
+        split = batch.Split(members, piece_bytes)
+        built = batch.build(sources, Path(work), RULES, lambda _: None, received=received, split=split)
         return _result(built)
 
 
 def built_by_increments(
-    files: Sequence[Path], state: Path, piece_bytes: int, commit_bytes: int, at_once: int = AT_ONCE
+    files: Sequence[Path],
+    state: Path,
+    piece_bytes: int,
+    commit_bytes: int,
+    at_once: int = AT_ONCE,
+    received: Received = ANY_TIME,
 ) -> Result:
     sources = [Source(str(file), file) for file in files]
     stored = Stored(state, pace=Pace(piece_bytes, commit_bytes, at_once=at_once))
-    with incremental.build(sources, stored, RULES, lambda _: None) as built:
+    with incremental.build(sources, stored, RULES, lambda _: None, received=received) as built:
         return _result(built)
 
 
@@ -90,14 +96,16 @@ def _result(built: Built) -> Result:
     }
 
 
-def built_plainly(lines: Sequence[bytes]) -> Result:
+def built_plainly(lines: Sequence[bytes], received: Received = ANY_TIME) -> Result:
     """What every engine must come to: each line read alone, then all facts at once. No line is an array of records."""
     readings = [
-        read_text(content) for line in lines if (content := line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n"))
+        believed(read_text(content), received.latest_ts)
+        for line in lines
+        if (content := line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n"))
     ]
     accepted = [reading for reading in readings if isinstance(reading, Accepted)]
     reasons = Counter(reading.reason.value for reading in readings if isinstance(reading, Quarantined))
-    facts = sorted(facts_of(reading.record for reading in accepted).items())
+    facts = sorted(facts_of((reading.record for reading in accepted), now_ms=received.now_ms).items())
     distinct = len({reading.uid for reading in accepted})
     return {
         "sessions": b"".join(line_of(one.session) for _, one in facts),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from touchline.world.days.building import build
-from touchline.world.days.model import Day, Fixture
-from touchline.world.days.moments import HOUR, MINUTE, SECOND
-from touchline.world.days.script import Script
-from touchline.world.days.showing import Shown, showing
+from touchline_world.days.builder import build
+from touchline_world.days.model import Day, Fixture
+from touchline_world.days.script import Script
+from touchline_world.days.timeline import FeedState, feed_state
+from touchline_world.days.values import HOUR, MINUTE, SECOND
 
 KICK_OFF = 15 * HOUR
 TOLD = 20  # seconds from a goal until the feed tells it
@@ -29,20 +29,20 @@ def goal(minute: int | str = 10, side: str = "home", **more: Any) -> dict[str, A
     return {"kind": "goal", "minute": minute, "side": side, **more}
 
 
-def told_ms(minute: int) -> int:
+def reported_ms(minute: int) -> int:
     """When the feed tells a goal of that minute of the first half."""
     return KICK_OFF + (minute - 1) * MINUTE + (SCORED_SECOND + TOLD) * SECOND
 
 
-def after(fixture: Fixture, minute: int, seconds: int) -> Shown:
+def after(fixture: Fixture, minute: int, seconds: int) -> FeedState:
     """What the feed shows so long after it first told a goal of that minute."""
-    return showing(fixture, told_ms(minute) + seconds * SECOND)
+    return feed_state(fixture, reported_ms(minute) + seconds * SECOND)
 
 
-def names(shown: Shown) -> list[str | None]:
+def names(shown: FeedState) -> list[str | None]:
     """Of those who scored, in the order shown."""
     return [each.player.name if each.player else None for each in shown.entries if each.type == "Goal"]
 
 
-def score(shown: Shown) -> tuple[int | None, int | None]:
+def score(shown: FeedState) -> tuple[int | None, int | None]:
     return shown.home, shown.away

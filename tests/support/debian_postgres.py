@@ -13,15 +13,14 @@ from pathlib import Path
 
 import psycopg
 
-from tests.support.postgres import PostgresServer
-from tests.support.stack import temporary_root
-from tests.support.waiting import eventually
-from touchline.platform.postgres.roles import LOGIN_ROLES
-from touchline.platform.stack.environment import server_environment
-from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.ports import choose_ports
-from touchline.platform.stack.process import Launch, run_once, tethered
-from touchline.platform.stack.users import service_user
+from touchline.platform.postgres.migrations import LOGIN_ROLES
+from touchline.platform.stack.folder import DataFolder, service_user
+from touchline.platform.stack.installation import choose_ports
+from touchline.platform.stack.process import Launch, guarded_command, run_to_completion, server_environment
+
+from .postgres import PostgresServer
+from .stack import temporary_root
+from .waiting import eventually
 
 PROGRAMS = Path("/usr/lib/postgresql/15/bin")
 PASSWORD = "only for this run"  # the superuser's, and everybody's
@@ -48,7 +47,7 @@ def debian_postgres() -> Generator[PostgresServer]:
             return Launch([str(PROGRAMS / name), *arguments], home, server_environment(folder, home), user)
 
         login = ("--username", "postgres", "--auth", "scram-sha-256", "--pwfile", str(password))
-        made = run_once(
+        made = run_to_completion(
             launch("initdb", "--pgdata", str(home / "data"), "--encoding", "UTF8", *login), timedelta(minutes=2)
         )
         assert made.returncode == 0, made.stdout
@@ -63,7 +62,7 @@ def debian_postgres() -> Generator[PostgresServer]:
 @contextmanager
 def _running(launch: Launch) -> Generator[None]:
     process = subprocess.Popen(
-        tethered(launch),
+        guarded_command(launch),
         cwd=launch.folder,
         env=dict(launch.environment),
         stdin=subprocess.DEVNULL,

@@ -7,10 +7,11 @@ from typing import Any
 
 import psutil
 
-from tests.support.installation import Installation
-from tests.support.stranger import CLOSED, knock_as_stranger
-from touchline.platform.stack.leftovers import find_leftovers
-from touchline.platform.stack.ports import read_ports
+from touchline.platform.stack.installation import read_ports
+from touchline.platform.stack.lock import find_orphans
+
+from .installation import Installation
+from .stranger import CLOSED, knock_as_stranger
 
 Knock = dict[str, Any]
 HTTP_ERROR = 400
@@ -22,6 +23,7 @@ STACK_DOORS = frozenset(
     {"postgres", "objects", "objects_grpc", "clickhouse", "gateway", "worker", *TEMPORAL}
     | {f"{side}{kind}" for side in WEED_SIDES for kind in ("", "_grpc")}
 )
+WATCH_DOORS = ("watch", "browser")
 FOREIGN_NAMES = ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example")
 
 
@@ -40,6 +42,16 @@ def from_elsewhere(port: int, path: str) -> list[Knock]:
     return [*named, get(port, path, **page), post(port, path, **page)]
 
 
+def watch_knocks(ports: Mapping[str, int]) -> list[Knock]:
+    """At the roles that run only where football is watched."""
+    watch, browser = ports["watch"], ports["browser"]
+    tried = [get(browser, path) for path in ("/", "/status", "/search", "/docs", "/redoc", "/openapi.json", "/metrics")]
+    tried += [post(browser, "/search", '{"search_query": "goal"}', Authorization=given) for given in ("", "Bearer ")]
+    tried += [post(browser, "/status"), *from_elsewhere(browser, "/health"), *from_elsewhere(browser, "/status")]
+    tried += [get(watch, path) for path in ("/", "/status", "/docs", "/openapi.json")]
+    return tried + [each for path in ("/health/live", "/metrics") for each in from_elsewhere(watch, path)]
+
+
 def is_closed(answer: Any) -> bool:
     return answer == CLOSED or (isinstance(answer, int) and answer >= HTTP_ERROR)
 
@@ -53,7 +65,7 @@ def let_in(knocks: list[Knock]) -> list[Knock]:
 
 
 def listening(installation: Installation) -> Iterator[tuple[psutil.Process, Any]]:
-    for process in find_leftovers(installation.folder):
+    for process in find_orphans(installation.folder):
         for connection in process.net_connections("inet"):
             if connection.status == psutil.CONN_LISTEN or (
                 not connection.raddr and connection.type.name == "SOCK_DGRAM"
@@ -93,7 +105,7 @@ def open_sockets(installation: Installation) -> list[str]:
     """Those of the file system and beside it that another user may speak through."""
     paths = {
         connection.laddr
-        for process in find_leftovers(installation.folder)
+        for process in find_orphans(installation.folder)
         for connection in process.net_connections("unix")
         if connection.laddr
     }

@@ -6,13 +6,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
-from tests.support.events import new_tenant
 from touchline.contracts.tenants import Owner
 from touchline.kernel import Clock, SystemClock, UserId
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.watch.ground import Ground
 from touchline.watch.model import GoalRef
+
+from .events import new_tenant
 
 FIXTURE_ID = 9_000_001
 FIRST_SEEN = datetime(2026, 3, 14, 15, 24, tzinfo=UTC)

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.stack import ROOT, temporary_root
 from touchline.apps import cli
 from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.leftovers import find_leftovers
-from touchline.platform.stack.lock import holder
-from touchline.platform.stack.state import StackState, read_state
+from touchline.platform.stack.lock import find_orphans, lock_holder
+from touchline.platform.stack.status import StackState, read_state
+
+from .stack import ROOT, temporary_root
 
 PARTS = ["postgres", "temporal", "objects", "clickhouse", "control", "worker"]
 
@@ -32,10 +32,12 @@ class Installation:
         self._environment = {**inherited, **own, **(environment or {})}
         self._cwd = cwd
 
-    def start(self, *arguments: str, cwd: Path | None = None) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "touchline", *arguments]
-        pipe, where = subprocess.PIPE, cwd or self._cwd
-        return subprocess.Popen(command, env=self._environment, cwd=where, stdout=pipe, stderr=pipe, text=True)
+        pipe, where, own = subprocess.PIPE, cwd or self._cwd, {**self._environment, **(environment or {})}
+        return subprocess.Popen(command, env=own, cwd=where, stdout=pipe, stderr=pipe, text=True)
 
     def run(self, *arguments: str, cwd: Path | None = None) -> tuple[int, Any]:
         """The exit code and the document of a command with `--json`."""
@@ -74,9 +76,9 @@ class Installation:
         return found
 
     def close(self) -> None:
-        if holder(self.folder) is not None:
+        if lock_holder(self.folder) is not None:
             self.run("down")
-        assert not find_leftovers(self.folder)
+        assert not find_orphans(self.folder)
 
 
 @contextmanager

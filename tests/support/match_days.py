@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.support.goals import AWAY, HOME, match
 from touchline.watch.feed.model import FeedFixture, FeedGoal
+
+from .goals import AWAY, HOME, match
 
 LAST_QUIRK = 21  # polls; from then on the feed is right
 POLLS = LAST_QUIRK + 5

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tests.support.sessions import RULES, facts_of
 from touchline.kernel import Clock, TenantId
 from touchline.measure.facts.service import FoldService
 from touchline.measure.ingest.model import Receipt
@@ -18,6 +17,8 @@ from touchline.measure.journal.store import JournalStore
 from touchline.measure.sessions.model import SessionFacts
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
+
+from .sessions import RULES, facts_of
 
 SESSIONS = "SELECT * EXCEPT (tenant_id, start_day) FROM fact_workflow_sessions WHERE tenant_id = {tenant_id:UUID}"
 SEGMENTS = """

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_urlsafe
 
-from touchline.platform.clickhouse.launch import OwnerOptions, owner_command
-from touchline.platform.clickhouse.limits import OwnerLimits
+from touchline.platform.clickhouse.options import OwnerLimits, OwnerOptions, owner_command
 from touchline.platform.endpoints import ClickHouseEndpoint
-from touchline.platform.stack.probes import check, http_probe
+from touchline.platform.stack.part import http_probe, probe_error
 
 USER = "touchline"
 DATABASE = "touchline"
@@ -147,4 +146,4 @@ def environment() -> dict[str, str]:
 
 async def _answers(owner: RunningOwner) -> bool:
     assert owner.process.returncode is None, owner.log.read_text()
-    return not await check(http_probe(f"{owner.endpoint.url}/ping"))
+    return not await probe_error(http_probe(f"{owner.endpoint.url}/ping"))

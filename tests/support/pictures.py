@@ -6,8 +6,7 @@ from numpy.random import default_rng
 
 from touchline.media.engines.model import Picture
 from touchline.media.vision.areas import Pixels
-from touchline.world.scenes.canvas import crowd, plain
-from touchline.world.scenes.overlays import Bug, Caption, put_bug, put_caption
+from touchline_world.scenes.canvas import Bug, Caption, crowd, plain, put_bug, put_caption
 
 SIZE = (640, 360)
 BUG = Bug((30, 24), 22, "ARS", "CHE", "2-1", "67:42", (60, 20, 10), (245, 245, 245), (245, 245, 245), (10, 10, 10))

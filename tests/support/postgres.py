@@ -12,8 +12,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import scalar_row
 
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.postgres.migrations import migrate
-from touchline.platform.postgres.roles import LOGIN_ROLES, ensure_database, ensure_roles
+from touchline.platform.postgres.migrations import LOGIN_ROLES, ensure_database, ensure_roles, migrate
 
 TEMPLATE = "touchline_template"
 # Whatever a test could have built, dropped or altered, hashed as it lies there: as text it takes twice as long.

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -97,11 +98,11 @@ def accepted_of(records: Iterable[object]) -> list[Accepted]:
     return [winner(of_one) for of_one in copies.values()]
 
 
-def facts_of(records: Iterable[object], rules: Rules = RULES) -> dict[str, SessionFacts]:
+def facts_of(records: Iterable[object], rules: Rules = RULES, now_ms: int = sys.maxsize) -> dict[str, SessionFacts]:
     """The facts of every session, by its id."""
     accepted = accepted_of(records)
     directory = Directory.of(row for reading in accepted for row in reading.capabilities)
-    greatest = max((reading.ts for reading in accepted), default=0)
+    greatest = min(max((reading.ts for reading in accepted), default=0), now_ms)
     sessions: dict[str, list[Event]] = defaultdict(list)
     for reading in accepted:
         if reading.event:

@@ -15,18 +15,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.waiting import eventually
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.stack import postgres
-from touchline.platform.stack.endpoints import NOTHING_OUTSIDE, Outside, read_endpoints
 from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.leftovers import find_leftovers
-from touchline.platform.stack.ports import read_ports
-from touchline.platform.stack.process import Launch, tethered
-from touchline.platform.stack.role import Role
-from touchline.platform.stack.secrets import read_secrets
-from touchline.platform.stack.stack import SERVERS
-from touchline.platform.stack.state import PartStatus, Phase, StackState, read_state
+from touchline.platform.stack.installation import read_ports, read_secrets
+from touchline.platform.stack.lock import find_orphans
+from touchline.platform.stack.part import StackRole
+from touchline.platform.stack.process import Launch, guarded_command
+from touchline.platform.stack.stack import NOTHING_OUTSIDE, SERVERS, OutsideEndpoints, read_endpoints
+from touchline.platform.stack.status import PartStatus, StackPhase, StackState, read_state
+
+from .waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 START_S = 60.0
@@ -42,8 +41,8 @@ class StackPlan:
     root: Path
     only: Iterable[str] = tuple(SERVERS)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    outside: Outside = NOTHING_OUTSIDE
-    roles: tuple[Role, ...] = ()
+    outside: OutsideEndpoints = NOTHING_OUTSIDE
+    roles: tuple[StackRole, ...] = ()
 
     def document(self) -> str:
         outside, roles = asdict(self.outside), [asdict(role) for role in self.roles]
@@ -58,7 +57,7 @@ class RunningStack:
         command = [sys.executable, "-m", "tests.support.stack_process"]
         environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
         self.process = subprocess.Popen(
-            tethered(Launch(command, ROOT, environment)),
+            guarded_command(Launch(command, ROOT, environment)),
             cwd=ROOT,
             env=environment,
             stdin=subprocess.PIPE,
@@ -96,7 +95,7 @@ class RunningStack:
     def wait_until_ready(self) -> None:
         def ready() -> bool:
             assert self.process.poll() is None, self.complaint()
-            return self.state is not None and self.state.phase is Phase.READY
+            return self.state is not None and self.state.phase is StackPhase.READY
 
         eventually(ready, START_S)
 
@@ -110,7 +109,7 @@ class RunningStack:
         """The supervisor alone, and then wait for what that does to the rest."""
         self.process.kill()
         self.process.wait()
-        eventually(lambda: not find_leftovers(self.folder))
+        eventually(lambda: not find_orphans(self.folder))
 
     def stop(self) -> int:
         """As Ctrl-C would."""

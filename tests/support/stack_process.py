@@ -15,11 +15,10 @@ from touchline.platform.endpoints import (
     PostgresEndpoint,
     TemporalEndpoint,
 )
-from touchline.platform.stack.endpoints import Outside
 from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.role import Role
+from touchline.platform.stack.part import StackRole
 from touchline.platform.stack.settings import StackSettings
-from touchline.platform.stack.stack import Stack, run_stack
+from touchline.platform.stack.stack import OutsideEndpoints, Stack, run_stack
 
 ENDPOINTS = {
     "postgres": PostgresEndpoint,
@@ -31,11 +30,11 @@ ENDPOINTS = {
 
 def read_stack(document: dict[str, Any]) -> Stack:
     outside = {name: ENDPOINTS[name](**given) for name, given in document["outside"].items() if given}
-    roles = [Role(**{**role, "needs": tuple(role["needs"])}) for role in document["roles"]]
+    roles = [StackRole(**{**role, "needs": tuple(role["needs"])}) for role in document["roles"]]
     return Stack(
         folder=DataFolder(Path(document["root"])),
         settings=StackSettings.model_validate(document["settings"]),
-        outside=Outside(**outside),
+        outside=OutsideEndpoints(**outside),
         roles=lambda endpoints: roles,
         only=frozenset(document["only"]),
     )

@@ -9,11 +9,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from tests.support import videos
 from touchline.kernel.clock import ManualClock
-from touchline.world.clock import DayClock
-from touchline.world.context import World
-from touchline.world.days.model import (
+from touchline_world.days.model import (
     Author,
     Clip,
     Day,
@@ -27,10 +24,13 @@ from touchline.world.days.model import (
     Player,
     Post,
     Relation,
-    Scored,
+    ScoreChange,
     Team,
 )
-from touchline.world.videos.model import BugStyle, Copy, Kind, Look, Recipe, Side, Take
+from touchline_world.videos.model import BugStyle, Copy, Look, Recipe, Side, Take, TakeKind
+from touchline_world.world import DayClock, World
+
+from . import videos
 
 STARTS = datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
 MINUTE = 60_000
@@ -55,7 +55,7 @@ LOOK = Look(Side("Northport", "NOR", RED, RED), Side("Göteryd", "GOT", WHITE, W
 
 
 def recipe(seed: int = 1, **copied: object) -> Recipe:
-    take = Take(Kind.GOAL, seed, 6_000, LOOK, clock_ms=22 * MINUTE, goal_ms=3_000, score_after=(1, 0))
+    take = Take(TakeKind.GOAL, seed, 6_000, LOOK, clock_ms=22 * MINUTE, goal_ms=3_000, score_after=(1, 0))
     return Recipe(take, Copy(**{"height": 360, **copied}))  # pyright: ignore[reportArgumentType]
 
 
@@ -78,7 +78,7 @@ FIXTURE = Fixture(
     kick_off_ms=30 * MINUTE,
     phases=(Phase(0, "NS", None, False), Phase(30 * MINUTE, "1H", 0, True, 45), Phase(77 * MINUTE, "FT", 90, False)),
     entries=(),
-    scores=(Scored(0, 0, 0), Scored(53 * MINUTE, 1, 0)),
+    scores=(ScoreChange(0, 0, 0), ScoreChange(53 * MINUTE, 1, 0)),
 )
 GOAL = Goal("9000001/1", 9_000_001, 40, STRIKER, "Normal Goal", 23, None, 53 * MINUTE, (1, 0), Outcome.STANDS)
 
@@ -133,7 +133,7 @@ def promoted(each: Post) -> Post:
 @asynccontextmanager
 async def served(app: object) -> AsyncGenerator[str]:
     """Over real HTTP, on a free port."""
-    from touchline.world.serving import Serving
+    from touchline_world.server import WorldServer
 
-    async with Serving(app, port=0) as serving:  # pyright: ignore[reportArgumentType]
+    async with WorldServer(app, port=0) as serving:  # pyright: ignore[reportArgumentType]
         yield serving.url

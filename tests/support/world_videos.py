@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from touchline.world.videos.model import BugStyle, Copy, Kind, Look, Recipe, Side, Take
+from touchline_world.videos.model import BugStyle, Copy, Look, Recipe, Side, Take, TakeKind
 
 HOME = Side("Northport United", "NOR", (200, 30, 40), (240, 240, 240))
 AWAY = Side("Valle Azul", "VAZ", (40, 90, 200), (30, 40, 90))
 LOOK = Look(HOME, AWAY, BugStyle.BAR, 5)
 GOAL = Take(
-    Kind.GOAL,
+    TakeKind.GOAL,
     seed=11,
     length_ms=5_000,
     look=LOOK,
@@ -24,9 +24,9 @@ PLAIN = Copy(height=240, quality=26)
 
 def another_goal(seed: int) -> Take:
     """Of the same match."""
-    return Take(Kind.GOAL, seed, 3_500, LOOK, clock_ms=1_500_000, goal_ms=2_000)
+    return Take(TakeKind.GOAL, seed, 3_500, LOOK, clock_ms=1_500_000, goal_ms=2_000)
 
 
 def small(seed: int, quality: int = 30) -> Recipe:
     """Made in a moment: a second of an advert."""
-    return Recipe(Take(Kind.ADVERT, seed, 1_000), Copy(height=90, quality=quality))
+    return Recipe(Take(TakeKind.ADVERT, seed, 1_000), Copy(height=90, quality=quality))

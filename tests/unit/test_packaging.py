@@ -1,13 +1,16 @@
-"""What is shipped: a wheel with migrations and page inside, and lock files that name no host and no machine."""
+"""What is shipped: wheels of the product (with migrations and page) and of the world; lock files that name no host."""
 
 from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tomllib
+import venv
 import zipfile
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
@@ -15,8 +18,12 @@ from pathlib import Path
 
 import pytest
 
+import touchline
+import touchline_world
+
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+WORLD = ROOT / "world"
+PROJECT, WORLD_PROJECT = (tomllib.loads((each / "pyproject.toml").read_text("utf-8")) for each in (ROOT, WORLD))
 PINNED = re.compile(r"^([a-z0-9._-]+)(?:\[[a-z0-9,-]+\])?==", re.MULTILINE)
 PAGE_LOCK = ROOT / "web" / "package-lock.json"
 LOCKS = ["runtime.txt", "dev.txt"]
@@ -31,12 +38,48 @@ def lock(name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    subprocess.run(build, check=True, capture_output=True)
-    [path] = folder.glob("touchline-*.whl")
-    return zipfile.ZipFile(path)
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def world_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(WORLD, tmp_path_factory.mktemp("world-wheel"))
+
+
+def build(project: Path, folder: Path) -> Path:
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(project)]
+    subprocess.run(command, check=True, capture_output=True)
+    [path] = folder.glob("*.whl")
+    return path
+
+
+def names_in(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+class Environment:
+    """A fresh one with the locked packages as they are installed here, and with none of ours; nothing is downloaded."""
+
+    def __init__(self, folder: Path) -> None:
+        venv.create(folder, with_pip=False)
+        self._programs = folder / "bin"
+        [packages] = folder.glob("lib/python*/site-packages")
+        for path in Path(sysconfig.get_path("purelib")).iterdir():
+            if path.suffix != ".pth" and not path.name.startswith(("touchline", "_touchline", "__pycache__")):
+                (packages / path.name).symlink_to(path)
+
+    def install(self, *wheels: Path) -> None:
+        pip = [sys.executable, "-m", "pip", "--python", str(self._programs / "python"), "install", "--quiet"]
+        subprocess.run([*pip, "--no-deps", "--no-index", *map(str, wheels)], check=True, capture_output=True)
+
+    def touchline(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TOUCHLINE"))
+        }
+        command = [str(self._programs / "touchline"), *arguments]
+        return subprocess.run(command, check=False, capture_output=True, text=True, env=environment, cwd=self._programs)
 
 
 @pytest.mark.parametrize("name", LOCKS)
@@ -71,36 +114,39 @@ def test_a_lock_of_the_page_loses_its_hosts_and_nothing_else(tmp_path: Path) -> 
 
 
 def test_the_locks_hold_what_the_project_asks_for() -> None:
-    runtime = wanted(PROJECT["project"]["dependencies"])
+    runtime = wanted(PROJECT["project"]["dependencies"] + WORLD_PROJECT["project"]["dependencies"]) - {"touchline"}
     assert runtime <= set(PINNED.findall(lock("runtime.txt")))
     assert runtime | wanted(PROJECT["dependency-groups"]["dev"]) <= set(PINNED.findall(lock("dev.txt")))
 
 
-def test_the_wheel_carries_every_migration(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_carries_every_migration(wheel: Path) -> None:
     folder = ROOT / "migrations"
     files = {f"touchline/migrations/{path.relative_to(folder).as_posix()}" for path in folder.rglob("*.sql")}
     assert files
-    assert {name for name in wheel.namelist() if name.endswith(".sql")} == files
+    assert {name for name in names_in(wheel) if name.endswith(".sql")} == files
 
 
-def test_the_wheel_carries_the_page(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_carries_the_page(wheel: Path) -> None:
     built = ROOT / "web" / "dist"
     files = {f"touchline/web/{path.relative_to(built).as_posix()}" for path in built.rglob("*") if path.is_file()}
     assert "touchline/web/index.html" in files
-    assert {name for name in wheel.namelist() if name.startswith("touchline/web/")} == files
+    assert {name for name in names_in(wheel) if name.startswith("touchline/web/")} == files
 
 
 def test_the_package_imports_only_what_comes_along_with_it() -> None:
     """Otherwise the wheel alone would not be enough."""
-    ours = {"touchline", *sys.stdlib_module_names}
+    assert strangers_in(ROOT / "src", {"touchline"}) == []
+    assert strangers_in(WORLD / "src", {"touchline", "touchline_world"}) == []
+
+
+def strangers_in(sources: Path, ours: set[str]) -> list[str]:
     locked = set(PINNED.findall(lock("runtime.txt")))
     providers = packages_distributions()
-    strangers = [
+    return [
         module
-        for module in imported_modules(ROOT / "src") - ours
+        for module in imported_modules(sources) - ours - sys.stdlib_module_names
         if locked.isdisjoint(name.lower().replace("_", "-") for name in providers.get(module, []))
     ]
-    assert strangers == []
 
 
 def imported_modules(folder: Path) -> set[str]:
@@ -118,7 +164,37 @@ def _imports(node: ast.AST) -> Iterator[str]:
         yield from _imports(child)
 
 
-def test_the_wheel_carries_the_package_and_its_license_only(wheel: zipfile.ZipFile) -> None:
-    tops = {name.partition("/")[0] for name in wheel.namelist()}
+def test_the_wheel_carries_the_package_and_its_license_only(wheel: Path) -> None:
+    tops = {name.partition("/")[0] for name in names_in(wheel)}
     assert tops == {"touchline", next(top for top in tops if top.endswith(".dist-info"))}
-    assert any(name.endswith("licenses/LICENSE") for name in wheel.namelist())
+    assert any(name.endswith("licenses/LICENSE") for name in names_in(wheel))
+
+
+def test_the_wheel_of_the_world_carries_its_pages_too(world_wheel: Path) -> None:
+    package = WORLD / "src" / "touchline_world"
+    files = {f"touchline_world/{path.relative_to(package).as_posix()}" for path in package.rglob("page/*")}
+    assert "touchline_world/social/page/search.html" in files
+    assert files <= {*names_in(world_wheel)}
+    assert {name.partition("/")[0] for name in names_in(world_wheel) if ".dist-info" not in name} == {"touchline_world"}
+
+
+def test_the_demo_installs_the_world_of_the_same_version() -> None:
+    assert wanted(PROJECT["project"]["optional-dependencies"]["demo"]) == {WORLD_PROJECT["project"]["name"]}
+    assert touchline_world.__version__ == touchline.__version__
+
+
+def test_the_world_comes_with_its_own_wheel(wheel: Path, world_wheel: Path, tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "installed")
+    environment.install(wheel)
+    assert environment.touchline("demo", "--help").returncode == 0
+    for command in (["demo"], ["world"], ["world", "serve", "--help"]):
+        refused = environment.touchline(*command)
+        assert refused.returncode != 0
+        assert "the simulated world is not installed" in refused.stderr
+        assert 'pip install "touchline[demo]"' in refused.stderr
+    assert "world" not in environment.touchline("--help").stdout.split()
+
+    environment.install(world_wheel)
+    assert environment.touchline("demo", "--help").returncode == 0
+    assert "serve" in environment.touchline("world", "--help").stdout
+    assert environment.touchline("world", "day", "--seed", "7").stdout.startswith("Match day 7")

@@ -13,12 +13,11 @@ from touchline.apps.running import keep_what_is_loaded, process_name
 from touchline.kernel import TenantId
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
-from touchline.process.queue.handler import Finished, Tell
-from touchline.process.queue.model import Job, JobType
-from touchline.process.queue.payloads import TranscodePayload
+from touchline.process.queue.handler import Finished, ReportProgress
+from touchline.process.queue.jobs import Job, JobType, TranscodePayload
 from touchline.process.queue.service import Queue, enqueue, enqueue_all
-from touchline.process.queue.settings import WorkerSettings
 from touchline.process.queue.worker import CHANNELS, Worker
+from touchline.process.settings import WorkerSettings
 
 TENANT = TenantId(UUID(int=7))
 CHUNK = 500
@@ -51,7 +50,7 @@ class NoOperation:
     def __init__(self) -> None:
         self.told = False
 
-    async def work(self, job: Job, payload: TranscodePayload, tell: Tell) -> Finished:
+    async def work(self, job: Job, payload: TranscodePayload, report: ReportProgress) -> Finished:
         if self.told:
             say(f"{job.id} {time.time():.6f}")
         return Finished({})
@@ -59,13 +58,13 @@ class NoOperation:
 
 async def drain(url: str, batch: int) -> None:
     settings = WorkerSettings(concurrency=batch, reclaim_interval=timedelta(minutes=10))
-    async with Database(url) as database, database.alone() as looking:
+    async with Database(url) as database, database.dedicated() as looking:
         queue = Queue(database, process_name(), settings.lease)
         worker = Worker(queue, {JobType.TRANSCODE: NoOperation()}, Wakeups(url, []), settings)
         keep_what_is_loaded()
         await go()
         running = asyncio.create_task(worker.run())
-        while worker.in_hand or await _left(looking):  # looking costs: only when it has nothing to do
+        while worker.running_jobs or await _left(looking):  # looking costs: only when it has nothing to do
             await asyncio.sleep(0.01)
         say("done")
         worker.stop()

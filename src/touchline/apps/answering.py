@@ -9,11 +9,10 @@ from typing import IO, Any
 
 import httpx
 
+from touchline.apps.uploading.answers import data_of
+from touchline.apps.uploading.session import Access, signed_in
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput, Unavailable
-
-from .uploading.answers import data_of
-from .uploading.session import Access, signed_in
 
 SILENCE_S = 60.0
 _PERCENTILES = "{ count p50 p90 p95 p99 }"

@@ -6,11 +6,10 @@ from typing import Any
 
 import httpx
 
+from touchline.apps.uploading.answers import data_of, error_of
+from touchline.apps.uploading.session import Access, signed_in
 from touchline.kernel import Scope
 from touchline.kernel.errors import NotFound, Unavailable
-
-from .uploading.answers import data_of, error_of
-from .uploading.session import Access, signed_in
 
 SILENCE_S = 30.0
 _FIELDS = """

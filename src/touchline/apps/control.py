@@ -22,14 +22,12 @@ from touchline.kernel import SystemClock, TouchlineError
 from touchline.measure.answers.sums.service import DaySums
 from touchline.media.sandbox import Sandbox
 from touchline.platform.events import queries
-from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
-from touchline.platform.events.log import PostgresLog
-from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.events.log import Archive, PostgresLog, Sequencer
 from touchline.platform.http_server import HttpLimits
-from touchline.platform.periodic.runner import PeriodicRunner, Task
+from touchline.platform.periodic.runner import PeriodicRunner, PeriodicTask
 from touchline.platform.postgres.database import Database
-from touchline.platform.retry import retried_forever
+from touchline.platform.retry import retry_forever
 from touchline.serve.scanner.service import Scanner
 from touchline.watch.showing import observing as watching
 
@@ -59,9 +57,12 @@ def _loops(planes: Planes, settings: Settings) -> list[Loop]:
     archive = Archive(ground.database, ground.objects, settings.events, clock)
     log = PostgresLog(ground.database, ground.wakeups, archive)
     scanner = Scanner(ground.database, ground.objects, TenantOwners(ground.database), settings.serve, clock)
-    scan = Task("scan the bucket", settings.serve.scan_interval, scanner.run_pass)
+    scan = PeriodicTask("scan the bucket", settings.serve.scan_interval, scanner.run_pass)
     sums = DaySums(ground.analytics, settings.answers)
-    summing = [Task("sum days of sessions", MINUTE, sums.run_pass), Task("tidy sums of days", HOUR, sums.tidy)]
+    summing = [
+        PeriodicTask("sum days of sessions", MINUTE, sums.run_pass),
+        PeriodicTask("tidy sums of days", HOUR, sums.tidy),
+    ]
     tasks = [*_tasks(ground.database, archive, settings), *planes.serve.tasks, scan, *summing]
     return [
         Sequencer(ground.database, ground.wakeups, settings.events).run(),
@@ -75,14 +76,14 @@ def _loops(planes: Planes, settings: Settings) -> list[Loop]:
     ]
 
 
-def _tasks(database: Database, archive: Archive, settings: Settings) -> list[Task]:
+def _tasks(database: Database, archive: Archive, settings: Settings) -> list[PeriodicTask]:
     async def archive_events() -> bool:
         return (await archive.run_pass()).more
 
     async def tidy_access() -> bool:
         return (await upkeep(database, settings.auth, SystemClock())).more
 
-    return [Task("archive events", HOUR, archive_events), Task("tidy access", DAY, tidy_access)]
+    return [PeriodicTask("archive events", HOUR, archive_events), PeriodicTask("tidy access", DAY, tidy_access)]
 
 
 def believed_proxies(settings: GatewaySettings) -> dict[str, Any]:
@@ -134,8 +135,8 @@ async def _observe(database: Database, settings: Settings) -> None:
     """Keeps the gauges of the log and of watching current."""
 
     async def turn() -> None:
-        await queries.observe(database)
+        await queries.update_gauges(database)
         await watching.observe(database, settings.watch, SystemClock().now())
         await asyncio.sleep(OBSERVE_EVERY.total_seconds())
 
-    await retried_forever(turn, OBSERVE_EVERY, logger)
+    await retry_forever(turn, OBSERVE_EVERY, logger)

@@ -18,8 +18,7 @@ import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from touchline.kernel.errors import Misconfigured
-from touchline.platform.host_check import HostCheck
-from touchline.platform.http_server import HttpLimits
+from touchline.platform.http_server import HostCheck, HttpLimits
 
 from .running import Server
 

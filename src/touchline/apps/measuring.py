@@ -17,8 +17,7 @@ from touchline.measure.ingest.service import IngestService
 from touchline.measure.journal.store import JournalStore
 from touchline.measure.sessions.rules import Rules
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.events.archive import Archive
-from touchline.platform.events.log import PostgresLog
+from touchline.platform.events.log import Archive, PostgresLog
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups

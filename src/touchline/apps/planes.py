@@ -33,9 +33,8 @@ from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.events import queries
-from touchline.platform.events.log import EVENTS_CHANNEL
-from touchline.platform.events.port import Handler
-from touchline.platform.events.sequencer import INBOX_CHANNEL
+from touchline.platform.events.log import EVENTS_CHANNEL, INBOX_CHANNEL, EventHandler
+from touchline.platform.foreground import Foreground, open_foreground
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
@@ -58,6 +57,7 @@ class Ground:
     objects: ObjectStore
     analytics: Analytics
     wakeups: Wakeups
+    foreground: Foreground
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ class Planes:
     serve: ServeParts
     gateway: GatewayParts
     media: Media
-    handlers: tuple[Handler, ...]
-    feeds: tuple[Handler, ...]  # these write to ClickHouse, which would rather have many rows at once
+    handlers: tuple[EventHandler, ...]
+    feeds: tuple[EventHandler, ...]  # these write to ClickHouse, which would rather have many rows at once
     folds: FoldWorker
 
 
@@ -103,7 +103,8 @@ async def _open_ground(loaded: Loaded) -> AsyncGenerator[Ground]:
         Analytics(where.clickhouse, settings.clickhouse) as analytics,
         wakeups.listening(),
     ):
-        yield Ground(database, objects, analytics, wakeups)
+        with open_foreground(wiring.scratch_folder(loaded)) as foreground:
+            yield Ground(database, objects, analytics, wakeups, foreground)
 
 
 def _environment(loaded: Loaded, ground: Ground, sandbox: Sandbox) -> Environment:
@@ -114,6 +115,7 @@ def _environment(loaded: Loaded, ground: Ground, sandbox: Sandbox) -> Environmen
         scratch=wiring.scratch_folder(loaded),
         settings=loaded.settings.serve,
         clock=SystemClock(),
+        foreground=ground.foreground,
     )
 
 
@@ -134,7 +136,7 @@ def _gateway(loaded: Loaded, ground: Ground, client: RpcClient, media: Media, in
         auth=auth,
         settings=wiring.gateway_settings(loaded),
         checks={
-            "postgres": lambda: queries.status(ground.database),
+            "postgres": lambda: queries.log_status(ground.database),
             "objects": lambda: ground.objects.exists("health"),
             "clickhouse": ground.analytics.ping,
         },

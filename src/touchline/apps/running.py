@@ -18,7 +18,7 @@ from touchline.platform import http_server
 Loop = Coroutine[Any, Any, None]
 
 
-class Server(http_server.Server):
+class Server(http_server.HttpServer):
     """The signals are handled by the process, which has more to stop than this."""
 
     @contextmanager

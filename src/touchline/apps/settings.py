@@ -33,9 +33,7 @@ from touchline.platform.postgres.settings import PostgresSettings
 from touchline.platform.rpc.settings import RpcSettings
 from touchline.platform.stack.settings import StackSettings
 from touchline.platform.temporal.settings import TemporalSettings
-from touchline.process.queue.alerts.settings import AlertSettings
-from touchline.process.queue.settings import WorkerSettings
-from touchline.process.settings import ProcessSettings
+from touchline.process.settings import AlertSettings, ProcessSettings, WorkerSettings
 from touchline.serve.settings import ServeSettings
 from touchline.watch.aliases.settings import AliasSettings
 from touchline.watch.browser.settings import BrowserSettings

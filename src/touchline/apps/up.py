@@ -10,7 +10,7 @@ from touchline.kernel import SystemClock
 from touchline.platform.clickhouse.settings import owner_limits
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.postgres.database import Database
-from touchline.platform.stack.role import Role
+from touchline.platform.stack.part import StackRole
 from touchline.platform.stack.stack import Stack
 
 from . import wiring
@@ -32,11 +32,11 @@ def stack(loaded: Loaded, tell: Tell, greet: Tell) -> Stack:
         clickhouse=owner_limits(loaded.settings.clickhouse),
         roles=lambda where: roles(loaded),
         on_ready=on_ready,
-        tell=tell,
+        report=tell,
     )
 
 
-def roles(loaded: Loaded) -> list[Role]:
+def roles(loaded: Loaded) -> list[StackRole]:
     gateway, worker = wiring.gateway_settings(loaded), wiring.worker_settings(loaded)
     found = [
         _role("control", f"{gateway.host}:{gateway.port}"),
@@ -53,9 +53,9 @@ def roles(loaded: Loaded) -> list[Role]:
 
 def _role(
     name: str, where: str, needs: tuple[str, ...] = (), ready: str = "/health/ready", live: str = "/health/live"
-) -> Role:
+) -> StackRole:
     command = [sys.executable, "-m", "touchline", "run", name]
-    return Role(name, command, f"http://{where}{ready}", needs, f"http://{where}{live}")
+    return StackRole(name, command, f"http://{where}{ready}", needs, f"http://{where}{live}")
 
 
 async def _welcome(loaded: Loaded, where: Endpoints, greet: Tell) -> None:

@@ -18,10 +18,10 @@ from touchline.contracts.tenants import Owner
 from touchline.kernel import SystemClock
 from touchline.kernel.errors import Misconfigured
 from touchline.media.sandbox import Sandbox
+from touchline.platform.files import Scratch, open_scratch
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.periodic.runner import PeriodicRunner, Task
+from touchline.platform.periodic.runner import PeriodicRunner, PeriodicTask
 from touchline.platform.postgres.database import Database
-from touchline.platform.scratch import Scratch, open_scratch
 from touchline.platform.temporal.client import Client, connect, ensure_namespace
 from touchline.watch import schedules
 from touchline.watch.aliases.activities import AliasActivities
@@ -96,7 +96,7 @@ async def _watch(loaded: Loaded, parts: Parts, client: Client, stop: asyncio.Eve
     await asyncio.gather(parts.sandbox.walls(), parts.ground.objects.prepare())  # so that no video waits for it
     tasks = [
         Canary(parts.ground, search, discovery).task,
-        Task("resume the archive of goals", MINUTE, _resuming(archive)),
+        PeriodicTask("resume the archive of goals", MINUTE, _resuming(archive)),
     ]
     periodic = PeriodicRunner(parts.ground.database, tasks, settings.periodic, process_name())
     keep_what_is_loaded()

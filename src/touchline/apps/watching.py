@@ -25,6 +25,12 @@ from . import wiring
 from .settings import Loaded
 
 ANSWER_S = 3.0
+_BUDGET = {
+    "day": "left today",
+    "day_limit": "limit per day",
+    "minute": "left this minute",
+    "minute_limit": "limit per minute",
+}
 
 
 async def watch_owner(database: Database, tenant: str) -> Owner:
@@ -32,7 +38,9 @@ async def watch_owner(database: Database, tenant: str) -> Owner:
     owner = await owners.named(tenant) if tenant else await owners.first()
     if owner is None:
         hint = "Create one with `touchline tenants create`, or correct `watch.tenant`."
-        raise Misconfigured("nobody owns what is watched", why=f"there is no tenant {tenant}".rstrip(), hint=hint)
+        raise Misconfigured(
+            "no tenant is set for what is watched", why=f"there is no tenant {tenant}".rstrip(), hint=hint
+        )
     return owner
 
 
@@ -81,12 +89,12 @@ async def status(loaded: Loaded) -> dict[str, Any]:
             feed = await last_check(transaction)
     return {
         "enabled": settings.watch.enabled,
-        **{f"feed, left this {span}": left for span, left in asdict(budget).items()},
+        **{f"feed calls, {_BUDGET[name]}": left for name, left in asdict(budget).items()},
         "feed answered at": feed.answered_at if feed else None,
         "feed failure": feed.failure if feed else None,
         "feed next try at": feed.next_try_at if feed else None,
         "search works": search.works if search else None,
-        "search looked at": search.checked_at if search else None,
+        "search checked at": search.checked_at if search else None,
         "search failure": search.failure if search else None,
         **await _browser(wiring.discovery_settings(loaded)),
         "Temporal's page": wiring.temporal_page(loaded),
@@ -101,7 +109,7 @@ async def _browser(settings: DiscoverySettings) -> dict[str, Any]:
     except httpx.HTTPError as error:
         return {"browser": f"does not answer ({type(error).__name__})"}
     return {
-        "browser": "runs" if document["running"] else "rests",
+        "browser": "running" if document["running"] else "idle, starts when needed",
         "login": document["login"],
         "searches left": document["searches_left"],
         "network's limit ends": document["limited_until"],

@@ -23,12 +23,18 @@ from touchline.platform.endpoints import (
 )
 from touchline.platform.postgres.database import Database
 from touchline.platform.stack import temporal
-from touchline.platform.stack.endpoints import Outside, read_endpoints
 from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.ports import read_ports
-from touchline.platform.stack.secrets import read_secrets
-from touchline.platform.stack.stack import BROWSER_PORT, CLUSTER_SECRET, GATEWAY_PORT, WATCH_PORT, WORKER_PORT
-from touchline.process.queue.settings import WorkerSettings
+from touchline.platform.stack.installation import read_ports, read_secrets
+from touchline.platform.stack.stack import (
+    BROWSER_PORT,
+    CLUSTER_SECRET,
+    GATEWAY_PORT,
+    WATCH_PORT,
+    WORKER_PORT,
+    OutsideEndpoints,
+    read_endpoints,
+)
+from touchline.process.settings import WorkerSettings
 from touchline.watch.browser.settings import BrowserSettings
 from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.settings import WatchSettings
@@ -40,8 +46,8 @@ def data_folder(loaded: Loaded) -> DataFolder:
     return DataFolder(loaded.settings.data)
 
 
-def outside(settings: Settings) -> Outside:
-    return Outside(
+def outside(settings: Settings) -> OutsideEndpoints:
+    return OutsideEndpoints(
         postgres=_outside_postgres(settings),
         objects=_outside_objects(settings),
         temporal=_outside_temporal(settings),

@@ -14,34 +14,32 @@ from datetime import timedelta
 
 from touchline.kernel import SystemClock
 from touchline.kernel.errors import Misconfigured
-from touchline.media.sandbox import Program, Sandbox
-from touchline.platform.events.archive import Archive
+from touchline.media.sandbox import Pause, Program, Sandbox
 from touchline.platform.events.consumer import Consumer
-from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
+from touchline.platform.events.log import EVENTS_CHANNEL, Archive, PostgresLog
+from touchline.platform.files import Scratch, open_scratch
+from touchline.platform.foreground import Foreground, open_foreground
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.periodic.runner import PeriodicRunner, Task
+from touchline.platform.periodic.runner import PeriodicRunner, PeriodicTask
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
-from touchline.platform.presence import Presence, present
-from touchline.platform.retry import retried_forever
-from touchline.platform.scratch import Scratch, open_scratch
+from touchline.platform.process_registry import ProcessRegistry, register_process
+from touchline.platform.retry import retry_forever
 from touchline.process.clips.worker import ClipCutter
-from touchline.process.intake.consumer import Intake
-from touchline.process.labels.consumer import VideoLabels
-from touchline.process.logs.consumer import PipelineLogs
-from touchline.process.ocr.readers import Readers
-from touchline.process.ocr.worker import OcrWorker
+from touchline.process.intake import IntakeConsumer
+from touchline.process.ocr.worker import OcrEngines, OcrWorker
+from touchline.process.pipeline_logs import PipelineLogConsumer
 from touchline.process.purge.service import Purger
 from touchline.process.queue import queries
-from touchline.process.queue.alerts.service import Watch
-from touchline.process.queue.model import JobType
+from touchline.process.queue.alerts import QueueMonitor
+from touchline.process.queue.background import yield_to_foreground
+from touchline.process.queue.jobs import JobType
 from touchline.process.queue.service import Queue
-from touchline.process.queue.worker import CHANNELS, Handlers, Worker
+from touchline.process.queue.worker import CHANNELS, JobHandlers, Worker
 from touchline.process.sampling.worker import Sampler
+from touchline.process.search.consumer import VideoLabelConsumer
 from touchline.process.segments.worker import SegmentIndexer
-from touchline.process.transcode.pointers import PointerWriter
-from touchline.process.transcode.publishing import Publisher
-from touchline.process.transcode.worker import Transcoder
+from touchline.process.transcode.worker import PointerWriter, Publisher, Transcoder
 
 from . import wiring
 from .health import answering
@@ -61,10 +59,12 @@ class Parts:
     database: Database
     objects: ObjectStore
     wakeups: Wakeups
-    presence: Presence
+    presence: ProcessRegistry
     scratch: Scratch
+    foreground: Foreground
+    pause: Pause
     sandbox: Sandbox
-    readers: Readers
+    readers: OcrEngines
 
 
 async def run_worker(loaded: Loaded) -> None:
@@ -74,7 +74,7 @@ async def run_worker(loaded: Loaded) -> None:
         worker = _worker(parts, settings)
         on_stop_signal(worker.stop)
         where = wiring.worker_settings(loaded)
-        health = answering(where.host, where.port, lambda: queries.state(parts.database))
+        health = answering(where.host, where.port, lambda: queries.queue_state(parts.database))
         async with health if where.port else nullcontext():
             keep_what_is_loaded()
             await beside(worker.run(), _loops(parts, settings))
@@ -84,9 +84,10 @@ async def run_worker(loaded: Loaded) -> None:
 async def _open(loaded: Loaded) -> AsyncGenerator[Parts]:
     settings, where = loaded.settings, wiring.endpoints(loaded)
     wakeups = Wakeups(where.postgres.worker_url, [*CHANNELS, EVENTS_CHANNEL])
-    folder = wiring.scratch_folder(loaded)
+    folder, pause = wiring.scratch_folder(loaded), Pause()
     with (
-        present(folder / PRESENCE, process_name()) as presence,
+        open_foreground(folder) as foreground,
+        register_process(folder / PRESENCE, process_name()) as presence,
         open_scratch(folder) as scratch,
         scratch.as_temporary(),
     ):
@@ -94,35 +95,35 @@ async def _open(loaded: Loaded) -> AsyncGenerator[Parts]:
             Database(where.postgres.worker_url, settings.postgres) as database,
             ObjectStore(where.objects, settings.objects) as objects,
             Sandbox(settings.media, Program(niceness=settings.worker.niceness)) as sandbox,
-            Readers(sandbox.in_background(), settings.process.ocr_engine) as readers,
+            OcrEngines(sandbox.in_background(pause), settings.process.ocr_engine) as readers,
             wakeups.listening(),
         ):
             await sandbox.walls()  # now, so that the first video does not wait for it
-            yield Parts(database, objects, wakeups, presence, scratch, sandbox, readers)
+            yield Parts(database, objects, wakeups, presence, scratch, foreground, pause, sandbox, readers)
 
 
 def _worker(parts: Parts, settings: Settings) -> Worker:
     queue = Queue(parts.database, process_name(), settings.worker.lease)
     handlers = _chosen(_handlers(parts, settings), settings.worker.job_types)
-    return Worker(queue, handlers, parts.wakeups, settings.worker, parts.presence)
+    return Worker(queue, handlers, parts.wakeups, settings.worker, parts.presence, parts.foreground)
 
 
-def _handlers(parts: Parts, settings: Settings) -> Handlers:
+def _handlers(parts: Parts, settings: Settings) -> JobHandlers:
     """Everything that this version can do."""
     pointers = PointerWriter(parts.database, parts.objects)
     publisher = Publisher(parts.database, pointers)
     objects, sandbox, scratch, process = parts.objects, parts.sandbox, parts.scratch, settings.process
-    behind = sandbox.in_background()  # reading stands back while a video waits to play
+    reading = sandbox.in_background(parts.pause)
     return {
-        JobType.TRANSCODE: Transcoder(objects, sandbox, scratch, publisher, process),
-        JobType.SAMPLE: Sampler(parts.database, objects, behind, scratch, process),
-        JobType.OCR: OcrWorker(parts.database, objects, behind, scratch, parts.readers, process),
+        JobType.TRANSCODE: Transcoder(objects, sandbox, scratch, publisher, process, parts.pause),
+        JobType.SAMPLE: Sampler(parts.database, objects, reading, scratch, process),
+        JobType.OCR: OcrWorker(parts.database, objects, reading, scratch, parts.readers, process),
         JobType.SEGMENT_INDEX: SegmentIndexer(parts.database),
         JobType.CLIP_GENERATE: ClipCutter(parts.database, objects, sandbox, scratch, process),
     }
 
 
-def _chosen(handlers: Handlers, wanted: Sequence[JobType]) -> Handlers:
+def _chosen(handlers: JobHandlers, wanted: Sequence[JobType]) -> JobHandlers:
     if unknown := set(wanted) - set(handlers):
         why = f"this version has no worker for {', '.join(sorted(unknown))}"
         raise Misconfigured("worker.job_types is wrong", why=why, hint=f"It does: {', '.join(sorted(handlers))}.")
@@ -133,17 +134,18 @@ def _loops(parts: Parts, settings: Settings) -> list[Loop]:
     database, clock = parts.database, SystemClock()
     archive = Archive(database, parts.objects, settings.events, clock)
     log = PostgresLog(database, parts.wakeups, archive)
-    intake = Consumer(database, log, Intake(), settings.events)
-    labels = Consumer(database, log, VideoLabels(), settings.events)
-    pointers = Task("write fixed keys", MINUTE, PointerWriter(database, parts.objects).run_pass)
-    watch = Task("watch jobs", MINUTE, Watch(database, settings.alerts, clock).run_pass)
+    intake = Consumer(database, log, IntakeConsumer(), settings.events)
+    labels = Consumer(database, log, VideoLabelConsumer(), settings.events)
+    pointers = PeriodicTask("write fixed keys", MINUTE, PointerWriter(database, parts.objects).run_pass)
+    watch = PeriodicTask("watch jobs", MINUTE, QueueMonitor(database, settings.alerts, clock).run_pass)
     purger = Purger(database, parts.objects, settings.process)
-    purge = Task("purge videos", MINUTE, purger.run_pass)
-    history = Task("forget the history of jobs", HOUR, purger.forget_history)
+    purge = PeriodicTask("purge videos", MINUTE, purger.run_pass)
+    history = PeriodicTask("forget the history of jobs", HOUR, purger.delete_history)
     periodic = PeriodicRunner(database, [pointers, watch, purge, history], settings.periodic, process_name())
-    loops: list[Loop] = [intake.run(), labels.run(), periodic.run(), _observe(database)]
+    yielding = yield_to_foreground(parts.pause, parts.foreground, settings.worker.longest_pause)
+    loops: list[Loop] = [intake.run(), labels.run(), periodic.run(), yielding, _observe(database)]
     if settings.process.pipeline_logs:
-        logs = PipelineLogs(parts.objects, redact)
+        logs = PipelineLogConsumer(parts.objects, redact)
         loops.append(Consumer(database, log, logs, settings.events).run())
     return loops
 
@@ -152,7 +154,7 @@ async def _observe(database: Database) -> None:
     """Keeps the gauges of the queue current."""
 
     async def turn() -> None:
-        await queries.observe(database)
+        await queries.update_gauges(database)
         await asyncio.sleep(OBSERVE_EVERY.total_seconds())
 
-    await retried_forever(turn, OBSERVE_EVERY, logger)
+    await retry_forever(turn, OBSERVE_EVERY, logger)

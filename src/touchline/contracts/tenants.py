@@ -1,4 +1,4 @@
-"""What planes may ask of whoever knows the tenants: to whom something without a caller belongs."""
+"""Which tenant and user own something that was created without a caller."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from touchline.kernel import TenantId, UserId
 @dataclass(frozen=True, slots=True)
 class Owner:
     tenant_id: TenantId
-    user_id: UserId  # somebody of the tenant who answers for it
+    user_id: UserId  # a user of the tenant who is responsible for it
 
 
 class Owners(Protocol):
     async def named(self, tenant: str) -> Owner | None:
-        """Of the tenant with this slug or id; None when there is none that may own anything."""
+        """The owner in the tenant with this slug or id; None when no such tenant can own anything."""
         ...
 
     async def first(self) -> Owner | None:
-        """Of the oldest tenant."""
+        """The owner in the oldest tenant."""
         ...

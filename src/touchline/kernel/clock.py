@@ -1,4 +1,4 @@
-"""Time comes in from outside, always aware and always UTC."""
+"""Clocks, which are passed in. Times are always timezone-aware and always UTC."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that moves only when told to: for rules, replays and tests."""
+    """A clock that moves only by `advance`: for rules, replays and tests."""
 
     def __init__(self, start: datetime) -> None:
         if start.tzinfo is None:

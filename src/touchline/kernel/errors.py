@@ -2,8 +2,8 @@
 
     TouchlineError
     ├── InvalidInput            the request itself is wrong; names the field
-    ├── Unauthenticated         nobody we know
-    │   └── SessionOver         somebody we knew
+    ├── Unauthenticated         no valid credentials
+    │   └── SessionOver         the session has ended
     ├── Forbidden               known, but not allowed
     ├── NotFound                unknown, or another tenant's: the same answer
     ├── Conflict                the state does not allow it
@@ -12,13 +12,13 @@
     ├── LimitExceeded
     │   ├── RateLimited
     │   └── QuotaExceeded
-    ├── Unavailable             a part did not answer: says nothing about the data
+    ├── Unavailable             a part did not answer: this says nothing about the data
     │   ├── DeadlineExceeded
     │   └── StorageFull         a disk has no space left; nothing was acknowledged
-    ├── SetupError              this installation needs a hand
+    ├── SetupError              the installation must be fixed
     │   ├── Misconfigured
     │   └── HistoryDiffers      the database was migrated by other files
-    └── Defect                  our own mistake
+    └── Defect                  a bug of ours
 
 Invariant: `code` is the contract; wording may change, codes may not.
 """
@@ -51,7 +51,7 @@ class TouchlineError(Exception):
 
 class InvalidInput(TouchlineError):
     code = "invalid_input"
-    next_step = "Change what is named here, then try again."
+    next_step = "Correct the input, then try again."
 
     def __init__(self, what: str, *, field: str = "", why: str = "", hint: str = "") -> None:
         super().__init__(what, why=why, hint=hint)
@@ -60,7 +60,7 @@ class InvalidInput(TouchlineError):
 
 class Unauthenticated(TouchlineError):
     code = "unauthenticated"
-    next_step = "Sign in. A program needs an API token that was neither revoked nor has expired."
+    next_step = "Sign in. A program needs a valid API token: neither revoked nor expired."
 
 
 class SessionOver(Unauthenticated):
@@ -80,7 +80,7 @@ class NotFound(TouchlineError):
 
 class Conflict(TouchlineError):
     code = "conflict"
-    next_step = "Reload to see how it is now, then decide again."
+    next_step = "Reload to see the current state, then try again."
 
 
 class AlreadyExists(Conflict):
@@ -90,18 +90,18 @@ class AlreadyExists(Conflict):
 
 class LeaseLost(Conflict):
     code = "lease_lost"
-    next_step = "Nothing: whoever holds the lease now does the work."
+    next_step = "Nothing to do: the current holder of the lease does the work."
 
 
 class LimitExceeded(TouchlineError):
     code = "limit_exceeded"
-    next_step = "Ask for less, or raise the limit in the settings."
+    next_step = "Request less, or raise the limit in the settings."
 
 
 class RateLimited(LimitExceeded):
     code = "rate_limited"
     retryable = True
-    next_step = "Wait a little, then try again."
+    next_step = "Wait a moment, then try again."
 
     def __init__(self, what: str, *, retry_after: timedelta | None = None, why: str = "", hint: str = "") -> None:
         super().__init__(what, why=why, hint=hint)
@@ -124,15 +124,15 @@ class DeadlineExceeded(Unavailable):
 
 
 class StorageFull(Unavailable):
-    """Retryable: the same request succeeds once somebody has freed space. Whoever consumes waits, and loses nothing."""
+    """Retryable: the same request succeeds once space was freed. Consumers wait, and lose nothing."""
 
     code = "storage_full"
-    next_step = "Free disk space, then send it again; `touchline status` shows whose disk is full."
+    next_step = "Free disk space, then try again; `touchline status` shows which disk is full."
 
 
 class SetupError(TouchlineError):
     code = "setup"
-    next_step = "Run `touchline doctor`: it says how to mend it."
+    next_step = "Run `touchline doctor`: it says how to fix it."
 
 
 class Misconfigured(SetupError):
@@ -147,12 +147,12 @@ class HistoryDiffers(SetupError):
 
 class Defect(TouchlineError):
     code = "internal"
-    next_step = "Report it with the lines that `touchline logs` shows around it."
+    next_step = "Report it with the log lines around it (`touchline logs`)."
 
 
 @dataclass(frozen=True, slots=True)
-class Surface:
-    """How one error code looks on each way out of the product."""
+class ErrorSurface:
+    """How one error code appears in each protocol."""
 
     grpc: str
     http: int
@@ -160,26 +160,26 @@ class Surface:
     exit: int
 
 
-SURFACES: dict[str, Surface] = {
-    "error": Surface("UNKNOWN", 500, "InternalError", 1),
-    "internal": Surface("INTERNAL", 500, "InternalError", 1),
-    "invalid_input": Surface("INVALID_ARGUMENT", 400, "ValidationError", 2),
-    "not_found": Surface("NOT_FOUND", 404, "NotFoundError", 3),
-    "unauthenticated": Surface("UNAUTHENTICATED", 401, "AuthError", 4),
-    "session_over": Surface("UNAUTHENTICATED", 401, "AuthError", 4),
-    "forbidden": Surface("PERMISSION_DENIED", 403, "AuthError", 4),
-    "conflict": Surface("FAILED_PRECONDITION", 409, "ConflictError", 5),
-    "already_exists": Surface("ALREADY_EXISTS", 409, "ConflictError", 5),
-    "lease_lost": Surface("ABORTED", 409, "ConflictError", 5),
-    "limit_exceeded": Surface("RESOURCE_EXHAUSTED", 413, "RateLimitError", 6),
-    "rate_limited": Surface("RESOURCE_EXHAUSTED", 429, "RateLimitError", 6),
-    "quota_exceeded": Surface("RESOURCE_EXHAUSTED", 403, "RateLimitError", 6),
-    "unavailable": Surface("UNAVAILABLE", 503, "UnavailableError", 7),
-    "deadline_exceeded": Surface("DEADLINE_EXCEEDED", 504, "UnavailableError", 7),
-    "storage_full": Surface("RESOURCE_EXHAUSTED", 507, "UnavailableError", 7),
-    "setup": Surface("FAILED_PRECONDITION", 500, "InternalError", 8),
-    "misconfigured": Surface("FAILED_PRECONDITION", 500, "InternalError", 8),
-    "history_differs": Surface("FAILED_PRECONDITION", 500, "InternalError", 8),
+SURFACES: dict[str, ErrorSurface] = {
+    "error": ErrorSurface("UNKNOWN", 500, "InternalError", 1),
+    "internal": ErrorSurface("INTERNAL", 500, "InternalError", 1),
+    "invalid_input": ErrorSurface("INVALID_ARGUMENT", 400, "ValidationError", 2),
+    "not_found": ErrorSurface("NOT_FOUND", 404, "NotFoundError", 3),
+    "unauthenticated": ErrorSurface("UNAUTHENTICATED", 401, "AuthError", 4),
+    "session_over": ErrorSurface("UNAUTHENTICATED", 401, "AuthError", 4),
+    "forbidden": ErrorSurface("PERMISSION_DENIED", 403, "AuthError", 4),
+    "conflict": ErrorSurface("FAILED_PRECONDITION", 409, "ConflictError", 5),
+    "already_exists": ErrorSurface("ALREADY_EXISTS", 409, "ConflictError", 5),
+    "lease_lost": ErrorSurface("ABORTED", 409, "ConflictError", 5),
+    "limit_exceeded": ErrorSurface("RESOURCE_EXHAUSTED", 413, "RateLimitError", 6),
+    "rate_limited": ErrorSurface("RESOURCE_EXHAUSTED", 429, "RateLimitError", 6),
+    "quota_exceeded": ErrorSurface("RESOURCE_EXHAUSTED", 403, "RateLimitError", 6),
+    "unavailable": ErrorSurface("UNAVAILABLE", 503, "UnavailableError", 7),
+    "deadline_exceeded": ErrorSurface("DEADLINE_EXCEEDED", 504, "UnavailableError", 7),
+    "storage_full": ErrorSurface("RESOURCE_EXHAUSTED", 507, "UnavailableError", 7),
+    "setup": ErrorSurface("FAILED_PRECONDITION", 500, "InternalError", 8),
+    "misconfigured": ErrorSurface("FAILED_PRECONDITION", 500, "InternalError", 8),
+    "history_differs": ErrorSurface("FAILED_PRECONDITION", 500, "InternalError", 8),
 }
 
 
@@ -187,16 +187,16 @@ _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def is_storage_full(error: BaseException) -> bool:
-    """Whether the operating system says that there is no space for a write, or no more of it for this user."""
+    """Whether the operating system reports a full disk, or an exhausted quota of this user."""
     return isinstance(error, OSError) and error.errno in _NO_SPACE
 
 
-def surface(error: TouchlineError) -> Surface:
+def surface(error: TouchlineError) -> ErrorSurface:
     return SURFACES[error.code]
 
 
-def tree(root: type[TouchlineError] = TouchlineError) -> Iterator[type[TouchlineError]]:
+def error_classes(root: type[TouchlineError] = TouchlineError) -> Iterator[type[TouchlineError]]:
     """Every class of the tree, parents first."""
     yield root
     for child in root.__subclasses__():
-        yield from tree(child)
+        yield from error_classes(child)

@@ -49,17 +49,19 @@ def new_internal_name() -> InternalName:
 
 
 def parse_artifact_hash(text: str) -> ArtifactHash:
-    return ArtifactHash(_matched(_HASH, text, "artifact hash", "32 digits of 0-9a-f"))
+    return ArtifactHash(_matched(_HASH, text, "artifact hash", "32 hexadecimal digits (0-9, a-f)"))
 
 
 def parse_playback_id(text: str) -> PlaybackId:
     """Playback ids are read aloud and typed: case does not matter."""
-    return PlaybackId(_matched(_PLAYBACK_ID, text.lower(), "playback id", "16 of a-z0-9"))
+    return PlaybackId(_matched(_PLAYBACK_ID, text.lower(), "playback id", "16 characters of a-z and 0-9"))
 
 
 def parse_internal_name(text: str) -> InternalName:
     """With or without the routing prefix."""
-    return InternalName(_matched(_INTERNAL_NAME, text.removeprefix("vod+"), "internal name", "32 of a-z0-9"))
+    return InternalName(
+        _matched(_INTERNAL_NAME, text.removeprefix("vod+"), "internal name", "32 characters of a-z and 0-9")
+    )
 
 
 def video_id(artifact_hash: ArtifactHash) -> UUID:

@@ -1,6 +1,6 @@
-"""Who asks: tenants, people, programs, and what each may do.
+"""Who makes a request: tenants, users, programs, and what each may do.
 
-Invariant: a principal belongs to exactly one tenant; only an operator may leave it, and says why.
+Invariant: a principal belongs to exactly one tenant; only an operator may act across tenants, with a stated reason.
 """
 
 from __future__ import annotations
@@ -55,4 +55,4 @@ class Principal:
 
     def require(self, scope: Scope) -> None:
         if not self.may(scope):
-            raise Forbidden(f"this needs the right to {scope}", why=f"you act as {self.role}")
+            raise Forbidden(f"this needs the permission to {scope}", why=f"your role is {self.role}")

@@ -1,4 +1,4 @@
-"""The thread that runs through one story: a request, the events it made, and what those caused."""
+"""The trace id of a request, which its events and everything that they cause carry."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def current_trace() -> str | None:
 
 @contextmanager
 def tracing(trace: str | None) -> Generator[None]:
-    """Everything announced and logged inside carries this trace."""
+    """Every event announced and every line logged inside carries this trace id."""
     token = _trace.set(trace)
     try:
         yield

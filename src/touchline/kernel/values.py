@@ -1,4 +1,4 @@
-"""Small values that people write by hand or read (`90s`, `2h`, `1.4 GB`), and what no text or number may be."""
+"""Durations and sizes as people write and read them (`90s`, `2h`, `1.4 GB`), and which texts and numbers are valid."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 
 
 def parse_duration(text: str) -> timedelta:
-    """One whole number and one unit; a bare number would leave the unit to guesswork."""
+    """One whole number and one unit; a bare number would be ambiguous."""
     match = _DURATION.fullmatch(text.strip().lower())
     if not match:
         raise InvalidInput(f"{text!r} is not a duration", why="write a whole number and ms, s, m, h or d, like 90s")
@@ -53,12 +53,12 @@ def format_bytes(size_bytes: int) -> str:
 
 
 def is_text(text: str) -> bool:
-    """Half a character is no Unicode, and no store takes the character zero."""
+    """Lone surrogates are not valid Unicode, and no store accepts the NUL character."""
     return "\0" not in text and _HALF.search(text) is None
 
 
 def is_plain(document: object) -> bool:
-    """Whether a document from outside holds texts and numbers alone that can be kept and written again as JSON."""
+    """Whether all texts and numbers of a document from outside can be stored and written again as JSON."""
     return all(_is_plain(value) for value in _values(document))
 
 
@@ -73,7 +73,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _values(document: object) -> Iterator[object]:
-    """Every value and every name in it. Not by recursion: strangers choose how deep it is."""
+    """Every value and every key in it. Not by recursion: strangers choose how deep it is."""
     waiting = [document]
     while waiting:
         value = waiting.pop()

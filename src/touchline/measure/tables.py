@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from touchline.measure.answers.sums import store as sums
 from touchline.platform.clickhouse.client import Analytics
 
-from .answers.sums import store as sums
 from .facts import store as facts
 from .journal import store as journal
 from .lifecycle import store as lifecycle

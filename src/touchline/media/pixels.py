@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from touchline.kernel.errors import Defect
+from touchline.media.engines.model import CHANNELS, Picture
 
-from .engines.model import CHANNELS, Picture
 from .pixels_model import Decoded, DecodedPicture
 from .sampling_model import Sample
 from .sandbox import Sandbox, Task

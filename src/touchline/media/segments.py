@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from touchline.kernel.errors import InvalidInput, Unavailable
+from touchline.media.sandbox.files import opened
 
 from .clip_model import Range
 from .errors import EmptyRange
-from .sandbox.files import opened
 
 LEAD_US = 1_000_000  # sound may lie in the segment before its pictures
 TOLERANCE_US = 50_000  # durations are rounded where they are written down

@@ -6,9 +6,8 @@ import os
 from datetime import timedelta
 
 from touchline.contracts.settings import ByteSize, Duration, Field, Section
-
-from .child.order import Limits, Options
-from .fingerprint.style import Style
+from touchline.media.child.order import Limits, Options
+from touchline.media.fingerprint.style import Style
 
 MIB = 1024**2
 GIB = 1024**3

@@ -9,12 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from touchline.kernel.errors import Defect
+from touchline.media.fingerprint.errors import InvalidFingerprint
+from touchline.media.fingerprint.formats import LONGEST_BINARY, from_bytes
+from touchline.media.fingerprint.model import FINGERPRINT, Fingerprint
+from touchline.media.fingerprint.style import Style
 
 from .errors import CrashingVideo
-from .fingerprint.errors import InvalidFingerprint
-from .fingerprint.formats import LONGEST_BINARY, from_bytes
-from .fingerprint.model import FINGERPRINT, Fingerprint
-from .fingerprint.style import Style
 from .sandbox import Progress, Sandbox, Task
 from .settings import child_limits, child_options
 from .survey_model import PICTURE, Surveyed, SurveyOptions

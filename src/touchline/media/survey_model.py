@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .fingerprint.style import Style
+from touchline.media.fingerprint.style import Style
 
 PICTURE = "{}.jpg"  # the file of each picture, by its time in milliseconds
 

@@ -1,4 +1,4 @@
-"""Where each part answers, whether we started it or it runs elsewhere. Clients see only this.
+"""The address of each part, whether we started it or it runs elsewhere. Clients see only this.
 
 Invariant: secrets never show in a repr.
 """

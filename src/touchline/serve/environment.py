@@ -7,6 +7,7 @@ from pathlib import Path
 
 from touchline.kernel import Clock
 from touchline.media.sandbox import Sandbox
+from touchline.platform.foreground import Foreground
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 
@@ -21,3 +22,4 @@ class Environment:
     scratch: Path  # a folder on a disk: uploads lie there, without a name, while they are looked at
     settings: ServeSettings
     clock: Clock
+    foreground: Foreground

@@ -7,27 +7,27 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from touchline.platform.events.port import Handler
-from touchline.platform.periodic.runner import Task
+from touchline.platform.events.log import EventHandler
+from touchline.platform.periodic.runner import PeriodicTask
 from touchline.platform.rpc.client import RpcClient
 from touchline.platform.rpc.server import RpcServer
+from touchline.serve.artifacts.client import ArtifactClient
+from touchline.serve.artifacts.consumer import VideoEvents
+from touchline.serve.artifacts.service import ArtifactService
+from touchline.serve.clips.service import ClipService
+from touchline.serve.nodes.service import NodeService
+from touchline.serve.playback.service import PlaybackService
+from touchline.serve.registry.service import RegistryService
+from touchline.serve.retention.originals import OriginalPurger, PurgeConfirmations
+from touchline.serve.retention.service import Expiry, PurgeCaller
+from touchline.serve.uploads.completion import Completion
+from touchline.serve.uploads.service import UploadService
+from touchline.serve.uploads.worker import OpenUploads, UploadOwner
 
 from .artifacts import rpc as artifacts_rpc
-from .artifacts.client import ArtifactClient
-from .artifacts.consumer import VideoEvents
-from .artifacts.service import ArtifactService
-from .clips.service import ClipService
 from .environment import Environment
 from .nodes import rpc as nodes_rpc
-from .nodes.service import NodeService
-from .playback.service import PlaybackService
 from .registry import rpc as registry_rpc
-from .registry.service import RegistryService
-from .retention.originals import OriginalPurger, PurgeConfirmations
-from .retention.service import Expiry, PurgeCaller
-from .uploads.completion import Completion
-from .uploads.service import UploadService
-from .uploads.worker import OpenUploads, UploadOwner
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
@@ -42,8 +42,8 @@ class ServeParts:
     open_uploads: OpenUploads
     playback: PlaybackService
     nodes: NodeService
-    handlers: tuple[Handler, ...]
-    tasks: tuple[Task, ...]
+    handlers: tuple[EventHandler, ...]
+    tasks: tuple[PeriodicTask, ...]
 
 
 @asynccontextmanager
@@ -67,14 +67,16 @@ async def serve_parts(environment: Environment, client: RpcClient) -> AsyncGener
             nodes=nodes,
             handlers=(VideoEvents(settings.retention, clock), PurgeConfirmations(clock)),
             tasks=(
-                Task("end uploads", MINUTE, owner.run_pass),
-                Task("look through open uploads", MINUTE, open_uploads.run_pass),
-                Task("end registered uploads without an artifact", MINUTE, registry.end_unplaced),
-                Task("delete expired uploads", HOUR, Expiry(database, settings, clock).run_pass),
-                Task("purge originals", HOUR, OriginalPurger(database, environment.objects, settings, clock).run_pass),
-                Task("call for purges", HOUR, PurgeCaller(database, settings, clock).run_pass),
-                Task("delete expired clips", HOUR, clips.end_expired),
-                Task("notice nodes that are gone", settings.node_gone_after, nodes.mark_gone),
+                PeriodicTask("end uploads", MINUTE, owner.run_pass),
+                PeriodicTask("look through open uploads", MINUTE, open_uploads.run_pass),
+                PeriodicTask("end registered uploads without an artifact", MINUTE, registry.end_unplaced),
+                PeriodicTask("delete expired uploads", HOUR, Expiry(database, settings, clock).run_pass),
+                PeriodicTask(
+                    "purge originals", HOUR, OriginalPurger(database, environment.objects, settings, clock).run_pass
+                ),
+                PeriodicTask("call for purges", HOUR, PurgeCaller(database, settings, clock).run_pass),
+                PeriodicTask("delete expired clips", HOUR, clips.end_expired),
+                PeriodicTask("notice nodes that are gone", settings.node_gone_after, nodes.mark_gone),
             ),
         )
     finally:

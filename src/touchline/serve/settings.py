@@ -33,7 +33,7 @@ class ServeSettings(Section):
     """For how many parts one call gives addresses."""
 
     inspections: int = Field(default=2, ge=1, le=64)
-    """How many completed uploads a process looks at, at once. Each takes its size on the disk meanwhile."""
+    """How many completed uploads a process inspects at once. Each takes up to its size on the disk meanwhile."""
 
     retention: Duration = Field(default=30 * DAY, ge=SECOND)
     """How long an artifact is kept, counted from when it is finished; a clip from when it is asked for."""

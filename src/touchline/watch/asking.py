@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 
 from touchline.kernel.errors import DeadlineExceeded, Unavailable
+from touchline.kernel.values import format_bytes
 
 MOST_BYTES = 4 * 1024 * 1024
 
@@ -58,7 +59,9 @@ async def _read(http: httpx.AsyncClient, question: Question) -> Reply:
         async for piece in answer.aiter_bytes():
             content += piece
             if len(content) > MOST_BYTES:
-                raise Unavailable(f"{question.service} answers too much", why=f"more than {MOST_BYTES} bytes")
+                raise Unavailable(
+                    f"{question.service} answers with too much data", why=f"more than {format_bytes(MOST_BYTES)}"
+                )
         return Reply(answer.status_code, answer.headers, bytes(content))
     finally:
         await answer.aclose()

@@ -14,15 +14,15 @@ from temporalio.worker import Replayer
 from touchline.kernel import TenantId
 from touchline.kernel.errors import Conflict, NotFound, TouchlineError, Unavailable
 from touchline.platform.postgres.database import Database
+from touchline.watch.archive.service import pin as pin_video
+from touchline.watch.goals.service import search_again
+from touchline.watch.ingest.messages import IngestInput, IngestResult
+from touchline.watch.monitor.events import search_for
+from touchline.watch.monitor.messages import Search
+from touchline.watch.monitor.store import search_facts
 
 from . import attributes, queries
-from .archive.service import pin as pin_video
-from .goals.service import search_again
-from .ingest.messages import IngestInput, IngestResult
 from .model import TASK_QUEUE, GoalRef
-from .monitor.events import search_for
-from .monitor.messages import Search
-from .monitor.store import search_facts
 from .settings import WatchSettings
 from .worker import BUILD, WORKFLOWS, workflow_runner
 

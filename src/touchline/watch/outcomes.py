@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import Defect
-from touchline.platform.retry import passes_by_itself
+from touchline.platform.retry import is_transient
 
 logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
@@ -39,7 +39,7 @@ async def one_by_one(
         except Exception as error:  # whatever it is, it is this match's alone
             logger.exception("[MONITOR] Fixture failed", extra={"fixture": fixture_id})
             outcomes.append(FixtureOutcome(fixture_id, code_of(error), ok=False))
-            passing = passing or (error if passes_by_itself(error) else None)
+            passing = passing or (error if is_transient(error) else None)
     if passing and not last_try:
         raise passing
     return outcomes

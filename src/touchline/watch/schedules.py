@@ -28,11 +28,12 @@ from temporalio.client import (
 from temporalio.common import RetryPolicy
 from temporalio.service import RPCError, RPCStatusCode
 
+from touchline.watch.fixtures.settings import FixtureSettings
+from touchline.watch.ingest.messages import IngestInput
+from touchline.watch.monitor.messages import MonitorInput
+
 from . import attributes
-from .fixtures.settings import FixtureSettings
-from .ingest.messages import IngestInput
 from .model import TASK_QUEUE
-from .monitor.messages import MonitorInput
 from .settings import WatchSettings
 
 logger = logging.getLogger(__name__)

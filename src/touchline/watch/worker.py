@@ -19,16 +19,16 @@ from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from touchline import __version__
+from touchline.watch.aliases.workflow import RAGWorkflow
+from touchline.watch.archive.workflow import UploadWorkflow
+from touchline.watch.discovery.workflow import TwitterWorkflow
+from touchline.watch.downloads.workflow import DownloadWorkflow
+from touchline.watch.ingest.workflow import IngestWorkflow
+from touchline.watch.monitor.workflow import MonitorWorkflow
 
-from .aliases.workflow import RAGWorkflow
-from .archive.workflow import UploadWorkflow
 from .calls import Call
-from .discovery.workflow import TwitterWorkflow
 from .downloads import calls as downloads
-from .downloads.workflow import DownloadWorkflow
-from .ingest.workflow import IngestWorkflow
 from .model import HEAVY_QUEUE, TASK_QUEUE
-from .monitor.workflow import MonitorWorkflow
 
 WORKFLOWS = (IngestWorkflow, MonitorWorkflow, RAGWorkflow, TwitterWorkflow, DownloadWorkflow, UploadWorkflow)
 HEAVY = frozenset(call.name for call in vars(downloads).values() if isinstance(call, Call) and call.heavy)

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from tests.integration.gateway.graphql.site import Plan, gateway_parts, no_analytics, nobody, nowhere
 from touchline.gateway.auth.model import COMMAND_LINE, NewToken, User
 from touchline.gateway.graphql.sources import build_sources
 from touchline.gateway.rest.app import build_app
@@ -25,7 +26,6 @@ from touchline.measure.answers.service import SessionAnswers
 from touchline.platform.postgres.wakeups import Wakeups
 
 from .conftest import PASSWORD, SETTINGS, World
-from .graphql.site import Plan, gateway_parts, no_analytics, nobody, nowhere
 
 PLAIN = GatewaySettings(port=4000)
 HTTPS = GatewaySettings(port=4000, public_url="https://video.example.org")
@@ -294,7 +294,7 @@ async def test_metrics_are_for_this_machine_and_for_operators(world: World) -> N
         assert "stranger" not in text
         is_problem(await here.client.get("/metrics", headers={"X-Forwarded-For": "192.0.2.1"}), 401, "unauthenticated")
         rebound = await here.client.get("/metrics", headers={"Host": "rebound.example:4000"})
-        assert is_problem(rebound, 403, "forbidden")["title"] == "this name is not ours"
+        assert is_problem(rebound, 403, "forbidden")["title"] == "unknown host name"
         assert rebound.headers["X-Content-Type-Options"] == "nosniff"
     async with serving(world, peer="192.0.2.1") as elsewhere:
         is_problem(await elsewhere.client.get("/metrics"), 401, "unauthenticated")

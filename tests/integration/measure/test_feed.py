@@ -12,7 +12,6 @@ from uuid import uuid4
 
 import pytest
 
-from tests.integration.measure.conftest import SETTINGS as CLICKHOUSE
 from tests.support.events import announce, new_tenant
 from tests.support.owner import owner_options, start_owner, until
 from touchline.contracts.events import Event, Payload
@@ -28,15 +27,14 @@ from touchline.measure.lifecycle.service import LifecycleService
 from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.events import queries, service
-from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
-from touchline.platform.events.log import PostgresLog
-from touchline.platform.events.port import Handler
-from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.events.log import Archive, EventHandler, PostgresLog, Sequencer
 from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
+
+from .conftest import SETTINGS as CLICKHOUSE
 
 SETTINGS = EventSettings(
     consume_batch=10, retry_delay=timedelta(milliseconds=1), poll_interval=timedelta(milliseconds=20)
@@ -62,7 +60,7 @@ class Log:
                 transaction.announce(lifecycle_payload(artifact, status), revision=revision)
         await Sequencer(self.database, Wakeups(self.database.url, []), SETTINGS).step()
 
-    def consumer(self, feed: Handler) -> Consumer:
+    def consumer(self, feed: EventHandler) -> Consumer:
         return Consumer(self.database, self.source, feed, SETTINGS)
 
 
@@ -210,7 +208,7 @@ async def test_while_clickhouse_is_down_the_feed_waits_and_then_catches_up(log: 
                 failed = failed_inserts()
                 await log.write(tenant, *(lifecycle_payload(artifact, "processing") for _ in range(25)))
                 await until(lambda: has_failed_since(failed), PATIENCE_S)
-                _, [consumer] = await queries.status(log.database)
+                _, [consumer] = await queries.log_status(log.database)
                 assert (consumer.lag, consumer.poison, task.done()) == (25, 0, False)
                 owner = await start_owner(options)
                 await until(lambda: has_taken(log, 26), PATIENCE_S)
@@ -218,7 +216,7 @@ async def test_while_clickhouse_is_down_the_feed_waits_and_then_catches_up(log: 
             assert [event.position for event in taken] == list(range(1, 27))
     finally:
         await owner.stop()
-    assert await queries.poison(log.database) == []
+    assert await queries.poison_events(log.database) == []
 
 
 async def test_a_wrong_password_is_waited_out_too(log: Log, analytics: Analytics) -> None:
@@ -229,7 +227,7 @@ async def test_a_wrong_password_is_waited_out_too(log: Log, analytics: Analytics
             await locked_out.ping()
         with pytest.raises(Unavailable):
             await drain(log.consumer(LifecycleFeed(locked_out)))
-    assert await queries.poison(log.database) == []
+    assert await queries.poison_events(log.database) == []
 
 
 async def test_an_event_that_cannot_be_read_is_set_aside_and_the_others_go_on(
@@ -241,7 +239,7 @@ async def test_an_event_that_cannot_be_read_is_set_aside_and_the_others_go_on(
     payloads = [lifecycle_payload(artifact, status) for status in ("requested", "ready")]
     await log.write(tenant, payloads[0], broken, too_large, payloads[1])
     assert await drain(log.consumer(LifecycleFeed(analytics))) == 4
-    assert [poison.position for poison in await queries.poison(log.database)] == [2, 3]
+    assert [poison.position for poison in await queries.poison_events(log.database)] == [2, 3]
     assert [event.position for event in await lifecycle.events(tenant, artifact)] == [1, 4]
     [state] = await lifecycle.states(tenant, [artifact])
     assert (state.stage, state.size_bytes) == ("ready", None)
@@ -268,7 +266,7 @@ async def test_an_event_that_comes_late_changes_only_what_nobody_has_said_since(
 
 
 async def has_taken(log: Log, events: int) -> bool:
-    status, consumers = await queries.status(log.database)  # none before it has begun
+    status, consumers = await queries.log_status(log.database)  # none before it has begun
     return status.head == events and [consumer.lag for consumer in consumers] == [0]
 
 

@@ -12,8 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.integration.measure.conftest import SETTINGS
-from tests.integration.measure.test_feed import Log, drain
 from tests.support.events import new_tenant
 from tests.support.measuring import Measuring, expected
 from tests.support.owner import SmallDisk, owner_on_small_disk
@@ -28,17 +26,18 @@ from touchline.measure.own.consumer import OwnSessions
 from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.store import ensure_database
-from touchline.platform.events.archive import Archive
-from touchline.platform.events.log import PostgresLog
+from touchline.platform.events.log import Archive, PostgresLog
 from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.lock import hold
-from touchline.platform.stack.part import Kind
-from touchline.platform.stack.state import Board, PartState, PartStatus, Phase, StackState
-from touchline.platform.stack.status import report
+from touchline.platform.stack.lock import hold_lock
+from touchline.platform.stack.part import PartKind
+from touchline.platform.stack.status import PartState, PartStatus, StackPhase, StackState, StateWriter, stack_report
+
+from .conftest import SETTINGS
+from .test_feed import Log, drain
 
 DISK_MIB = 64
 LEFT_BYTES = 512 * 1024  # less than what an insert reserves, enough for what the engine writes beside its rows
@@ -183,13 +182,13 @@ def test_status_says_whose_disk_is_full(small: Full, tmp_path: Path) -> None:
     folder.create(None)
     folder.of("clickhouse").symlink_to(small.disk.folder)
     folder.of("postgres").mkdir()
-    parts = tuple(PartStatus(name, Kind.SERVER, PartState.READY, now) for name in ("clickhouse", "postgres"))
-    Board(folder.state, StackState(1, now, Phase.READY, parts))
-    with hold(folder):
-        assert report(folder).all_ready
+    parts = tuple(PartStatus(name, PartKind.SERVER, PartState.READY, now) for name in ("clickhouse", "postgres"))
+    StateWriter(folder.state, StackState(1, now, StackPhase.READY, parts))
+    with hold_lock(folder):
+        assert stack_report(folder).all_ready
         small.disk.fill(LEFT_BYTES)
         try:
-            found = report(folder)
+            found = stack_report(folder)
         finally:
             small.disk.free()
     assert not found.all_ready

@@ -25,8 +25,9 @@ from touchline.measure.ingest.replaying import Replay
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.ingest.store import BatchStore
 from touchline.measure.journal.model import Batch, Counters, Delivered, Place, Verdict
-from touchline.measure.journal.rules import deliver_all, latest_believed
+from touchline.measure.journal.rules import deliver_all
 from touchline.measure.journal.store import Wanted
+from touchline.measure.sessions.reading import latest_believed
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 

@@ -11,7 +11,6 @@ from random import Random
 
 import pytest
 
-from tests.integration.measure.conftest import empty_analytics
 from tests.support.events import new_tenant
 from tests.support.sessions import NOON, trace
 from touchline.kernel import TenantId
@@ -25,6 +24,8 @@ from touchline.measure.journal.store import MODULE, SCHEMA, JournalStore, ensure
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.store import ensure_schema
 from touchline.platform.endpoints import Endpoints
+
+from .conftest import empty_analytics
 
 HOUR_MS = 3_600_000
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)

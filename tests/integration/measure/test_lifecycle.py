@@ -14,7 +14,6 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.integration.measure.conftest import empty_analytics
 from tests.support.events import new_tenant
 from tests.unit.measure.histories import HASH, Delivery, deliveries, histories
 from touchline.kernel import TenantId
@@ -26,6 +25,8 @@ from touchline.measure.lifecycle.service import LifecycleService
 from touchline.measure.lifecycle.store import SCHEMA, STATES, LifecycleStore, ensure_tables
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.endpoints import Endpoints
+
+from .conftest import empty_analytics
 
 Result = TypeVar("Result")
 

@@ -16,10 +16,8 @@ from touchline.contracts.events.videos import JobAlert, JobChanged
 from touchline.kernel import SystemClock, TenantId
 from touchline.kernel.errors import Unavailable
 from touchline.measure.own.consumer import OwnSessions
-from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
-from touchline.platform.events.log import PostgresLog
-from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.events.log import Archive, PostgresLog, Sequencer
 from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database

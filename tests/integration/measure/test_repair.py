@@ -8,7 +8,6 @@ from uuid import uuid4
 
 import pytest
 
-from tests.integration.measure.test_feed import Log, drain
 from tests.support.events import new_tenant
 from tests.support.measuring import Measuring, as_lines, expected
 from tests.support.sessions import NOON, trace
@@ -22,12 +21,13 @@ from touchline.measure.ingest.importing import import_file
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.measure.own.consumer import OwnSessions
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.events.archive import Archive
-from touchline.platform.events.log import PostgresLog
+from touchline.platform.events.log import Archive, PostgresLog
 from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
+
+from .test_feed import Log, drain
 
 RECORDS = [
     trace(f"event-{number}", NOON + number, "gateway_receive_stream_request", session=(f"s{number % 3}", "r"))

@@ -7,15 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from tests.support.builds import built_by_batch, hostile_line, written
-from tests.support.sessions import REAL_LOG, made_up_log
+from tests.support.sessions import DAY_MS, REAL_LOG, RULES, made_up_log, trace
 from touchline.apps.cli import run
+from touchline.measure.engines.model import Engine
 from touchline.measure.engines.outputs import OURS
+from touchline.measure.sessions.reading import latest_believed
 
 BUILD = """
 import sys
@@ -85,6 +88,28 @@ def test_a_build_that_is_killed_goes_on_without_loss_or_double(
     assert run(with_state) != 0
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "conflict"
     assert contents(tmp_path / "out") == expected
+
+
+@pytest.mark.parametrize("engine", list(Engine))
+def test_an_event_from_the_future_ends_no_session_of_others(
+    engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The clock of the run decides: a session that has just begun is not over because of it."""
+    now_ms = latest_believed(datetime.now(UTC), timedelta(0))
+    quiet_ms = RULES.final_after_silence_ms - 120_000
+    sent = {"running": -quiet_ms, "a-little-ahead": 240_000, "stranger": DAY_MS}
+    records = [
+        trace(name, now_ms + ts, "gateway_receive_stream_request", session=(name, "r")) for name, ts in sent.items()
+    ]
+    [file] = written(tmp_path / "in", [json.dumps(one).encode() for one in records], ())
+    assert run(["sessions", "build", str(file), "--out", str(tmp_path / "out"), "--engine", engine, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["raw"], report["accepted"], report["quarantined"]) == (3, 2, 1)
+    assert report["reasons"] == {"in_the_future": 1}
+    sessions = map(json.loads, (tmp_path / "out" / "fact_workflow_sessions.jsonl").read_text().splitlines())
+    assert {one["stream_id"]: one["is_final"] for one in sessions} == {"running": 0, "a-little-ahead": 0}
+    [refused] = (tmp_path / "out" / "quarantine.jsonl").read_text().splitlines()
+    assert json.loads(refused)["reason"] == "in_the_future"
 
 
 def test_standard_input_and_several_processes_change_nothing(tmp_path: Path) -> None:

@@ -7,24 +7,24 @@ import pytest
 from touchline.apps.doctor import examine_walls
 from touchline.media.sandbox import Sandbox, trial
 from touchline.media.settings import MediaSettings
-from touchline.platform.stack.doctor import Level
+from touchline.platform.stack.doctor import FindingLevel
 
 
 async def test_all_walls_are_named_where_they_stand(sandbox: Sandbox) -> None:
     found = await examine_walls(MediaSettings())
     if (await sandbox.walls()).missing:
-        assert found.level is Level.WARN
+        assert found.level is FindingLevel.WARN
     else:
-        assert (found.level, found.why) == (Level.OK, "")
+        assert (found.level, found.why) == (FindingLevel.OK, "")
         assert "network, files, processes, user, limits" in found.what
 
 
-@pytest.mark.parametrize(("required", "level"), [(False, Level.WARN), (True, Level.FAIL)])
+@pytest.mark.parametrize(("required", "level"), [(False, FindingLevel.WARN), (True, FindingLevel.FAIL)])
 async def test_without_bubblewrap_the_missing_ones_are_named(
-    required: bool, level: Level, monkeypatch: pytest.MonkeyPatch
+    required: bool, level: FindingLevel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trial, "bubblewrap", lambda: None)
     found = await examine_walls(MediaSettings(require_walls=required))
     assert found.level is level
-    assert "missing: network, files, processes" in found.why
-    assert "user namespaces" in found.mend
+    assert "not isolated: network, files, processes" in found.why
+    assert "user namespaces" in found.fix

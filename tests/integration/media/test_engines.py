@@ -22,6 +22,7 @@ from touchline.media.engines.model import Picture, ReaderName
 from touchline.media.engines.service import Engine
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
+from touchline_world.scenes.canvas import plain, write
 
 PICTURE = as_picture(broadcast_picture())
 WORDS = {"ARS 2-1 CHE", "67:42", "Marta Silva", "Head coach"}
@@ -46,6 +47,12 @@ asyncio.run(main())
 @pytest.fixture(scope="module")
 async def rapid(sandbox: Sandbox) -> AsyncGenerator[Engine]:
     async with Engine(sandbox, ReaderName.RAPIDOCR) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+async def tesseract(sandbox: Sandbox) -> AsyncGenerator[Engine]:
+    async with Engine(sandbox, ReaderName.TESSERACT) as engine:
         yield engine
 
 
@@ -80,6 +87,13 @@ async def test_drawn_text_is_read_by_rapidocr(rapid: Engine) -> None:
     assert {region.text for region in regions} == WORDS
     clock = next(region for region in regions if region.text == "67:42")
     assert (150 < clock.box.x < 230, 10 < clock.box.y < 40, clock.confidence > 0.9) == (True, True, True)
+
+
+@pytest.mark.parametrize("height", [40, 90, 420])
+async def test_text_of_any_size_on_a_4k_picture_is_read_by_tesseract(height: int, tesseract: Engine) -> None:
+    pixels = plain((3840, 2160), (30, 20, 20))
+    write(pixels, "Marta Silva", (120, 300), height, (255, 255, 255))
+    assert [region.text for region in await tesseract.read(as_picture(pixels))] == ["Marta Silva"]
 
 
 async def test_a_running_clock_never_shows_an_old_digit(rapid: Engine) -> None:

@@ -17,7 +17,7 @@ from tests.support.waiting import eventually
 from touchline.kernel.errors import DeadlineExceeded, Defect, SetupError, TouchlineError, Unavailable
 from touchline.media.errors import CrashingVideo, MediaLimitExceeded, TruncatedVideo
 from touchline.media.model import OutputFile
-from touchline.media.sandbox import Enclosure, Program, Sandbox, Task
+from touchline.media.sandbox import Enclosure, Pause, Program, Sandbox, Task
 from touchline.media.settings import MediaSettings
 from touchline.process.queue.rules import failure_of
 
@@ -221,7 +221,7 @@ async def test_nothing_is_carried_over(within_walls: Sandbox) -> None:
 async def test_what_nobody_waits_for_stands_back_behind_the_others(enclosure: Enclosure) -> None:
     deed, started = Deed("hang"), asyncio.Event()
     async with misbehaving(enclosure, 5) as sandbox:
-        work = asyncio.create_task(deed.done(sandbox.in_background(), lambda percent: started.set()))
+        work = asyncio.create_task(deed.done(sandbox.in_background(Pause()), lambda percent: started.set()))
         await started.wait()
         [child] = deed.processes()
         assert child.nice() == 19

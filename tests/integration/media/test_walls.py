@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.media.conftest import standing
 from tests.support.sandboxes import LIMITS, MISBEHAVING, Deed, misbehaving
 from touchline.kernel.errors import SetupError
 from touchline.media.sandbox import Enclosure, Sandbox, Task
 from touchline.media.settings import MediaSettings
+
+from .conftest import standing
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ async def test_missing_walls_are_told_once(caplog: pytest.LogCaptureFixture) -> 
         async with misbehaving(Enclosure.BARE) as bare:
             for _ in range(2):
                 await bare.run(Task("inspect", LIMITS), object)
-    assert [record.message for record in caplog.records] == ["videos are opened without all walls"]
+    assert [record.message for record in caplog.records] == ["the sandbox for videos is incomplete"]
 
 
 async def test_missing_walls_can_be_refused() -> None:

@@ -15,12 +15,10 @@ from tests.support.events import new_tenant
 from touchline.kernel import TenantId
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
-from touchline.process.queue.model import Job
-from touchline.process.queue.payloads import JobPayload, TranscodePayload
+from touchline.process.queue.jobs import Job, JobPayload, TranscodePayload
 from touchline.process.queue.service import Queue, enqueue
 from touchline.process.queue.store import JobStore
-from touchline.process.videos.model import NewVideo
-from touchline.process.videos.store import VideoStore
+from touchline.process.videos.store import NewVideo, VideoStore
 
 LEASE = timedelta(minutes=5)
 
@@ -30,7 +28,7 @@ def original_path(video_id: UUID) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class QueueHarness:
     postgres: PostgresEndpoint
     database: Database  # as a worker
     tenant_id: TenantId
@@ -38,7 +36,7 @@ class World:
     def queue(self, worker: str = "worker", lease: timedelta = LEASE) -> Queue:
         return Queue(self.database, worker, lease)
 
-    def of(self, tenant_id: TenantId) -> World:
+    def of(self, tenant_id: TenantId) -> QueueHarness:
         return replace(self, tenant_id=tenant_id)
 
     async def video(self) -> UUID:
@@ -95,14 +93,14 @@ class World:
 
 
 @pytest.fixture
-async def world(postgres: PostgresEndpoint) -> AsyncGenerator[World]:
+async def harness(postgres: PostgresEndpoint) -> AsyncGenerator[QueueHarness]:
     async with Database(postgres.worker_url) as database:
-        yield World(postgres, database, new_tenant())
+        yield QueueHarness(postgres, database, new_tenant())
 
 
-async def until(look: Callable[[], Awaitable[Any]], within_s: float = 60.0) -> Any:
+async def until(condition: Callable[[], Awaitable[Any]], within_s: float = 60.0) -> Any:
     """The first thing that `look` finds."""
     async with asyncio.timeout(within_s):
-        while not (found := await look()):
+        while not (found := await condition()):
             await asyncio.sleep(0.02)
     return found

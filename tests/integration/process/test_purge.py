@@ -1,4 +1,4 @@
-"""The end of a video, with everything real: rows, objects, and whoever is at work on it."""
+"""Purging a video, with everything real: rows, objects, and a worker that is still working on it."""
 
 from __future__ import annotations
 
@@ -20,24 +20,22 @@ from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.process.clips.store import ClipStore
-from touchline.process.intake.consumer import take
-from touchline.process.labels.rules import GoalShown, labeled, labels, texts
-from touchline.process.labels.store import SubjectStore
-from touchline.process.ocr.model import Chunk, Request, Run
+from touchline.process.intake import handle_event
+from touchline.process.ocr.rules import OcrChunk, OcrRequest, TextRun
 from touchline.process.ocr.store import ReadingStore
 from touchline.process.purge import service
 from touchline.process.purge.service import Purger
 from touchline.process.purge.store import TABLES, PurgeStore
-from touchline.process.queue.model import JobStatus, JobType, Order
-from touchline.process.queue.payloads import SegmentIndexPayload
-from touchline.process.sampling.model import Sampling
+from touchline.process.queue.jobs import JobSchedule, JobStatus, JobType, SegmentIndexPayload
+from touchline.process.sampling.rules import Sampling
 from touchline.process.sampling.store import FrameStore
-from touchline.process.segments.indexing import index
-from touchline.process.segments.model import Detection, Frame
+from touchline.process.search.labels import GoalShown, labels_of, texts_of, with_goal
+from touchline.process.search.store import VideoSubjectStore
+from touchline.process.segments.rules import Detection, ReadFrame, build_index
 from touchline.process.segments.store import SegmentStore
 from touchline.process.settings import ProcessSettings
 
-from .conftest import World, original_path
+from .conftest import QueueHarness, original_path
 
 READ = Detection("goal by @saka #goal 2-1", Box(1, 2, 30, 4), 0.9)
 WITH_A_VIDEO = """
@@ -51,32 +49,32 @@ class Killed(BaseException):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    world: World
+class PurgeHarness:
+    harness: QueueHarness
     objects: ObjectStore
 
     def purger(self, second_look: timedelta = timedelta(0), **settings: Any) -> Purger:
         changed = ProcessSettings(purge_second_look=second_look, **settings)
-        return Purger(self.world.database, self.objects, changed)
+        return Purger(self.harness.database, self.objects, changed)
 
     async def processed(self) -> UUID:
         """A video as the pipeline leaves it, its transcode waiting."""
-        world = self.world
-        job = await world.enqueue()
+        harness = self.harness
+        job = await harness.enqueue()
         video_id = job.video_id
-        await world.enqueue(SegmentIndexPayload(video_id=video_id), order=Order(depends_on=job.id))
-        async with world.database.transaction(world.tenant_id) as transaction:
+        await harness.enqueue(SegmentIndexPayload(video_id=video_id), schedule=JobSchedule(depends_on=job.id))
+        async with harness.database.transaction(harness.tenant_id) as transaction:
             connection = transaction.connection
             await FrameStore(connection).replace(video_id, Sampling(1, 100, 640, 360, 2000, 2), [0, 100])
-            await ReadingStore(connection).begin(video_id, Request("by hand", 1, None))
-            await ReadingStore(connection).add(video_id, 1, Chunk(0, 100, (Run(0, 0, READ),)))
-            await SegmentStore(connection).replace(video_id, index(video_id, [Frame(0, [READ])], 5000))
+            await ReadingStore(connection).begin(video_id, OcrRequest("by hand", 1, None))
+            await ReadingStore(connection).add(video_id, 1, OcrChunk(0, 100, (TextRun(0, 0, READ),)))
+            await SegmentStore(connection).replace(video_id, build_index(video_id, [ReadFrame(0, [READ])], 5000))
             shown = GoalShown("Arsenal 1-0 Liverpool", 1, "Arsenal", "Liverpool", "B. Saka")
-            subjects = SubjectStore(connection)
-            subject = labeled(await subjects.lock(video_id), shown, 1)
+            subjects = VideoSubjectStore(connection)
+            subject = with_goal(await subjects.lock(video_id), shown, 1)
             await subjects.save(video_id, subject)
-            await subjects.save_texts(video_id, texts(subject))
-            await subjects.save_labels(video_id, labels(subject))
+            await subjects.save_texts(video_id, texts_of(subject))
+            await subjects.save_labels(video_id, labels_of(subject))
             await ClipStore(connection).add(uuid4(), video_id, job.id)  # one of it
             await ClipStore(connection).add(video_id, video_id, job.id)  # and the one that it is
         for key in (*keys_of(video_id), f"logs/pipeline/{job.id}.json"):
@@ -86,18 +84,18 @@ class Place:
     async def ask(self, video_id: UUID) -> None:
         """As the log delivers it."""
         now, due = SystemClock().now(), PurgeDue(artifact_hash=video_id.hex)
-        data, tenant_id = due.model_dump(mode="json"), self.world.tenant_id
+        data, tenant_id = due.model_dump(mode="json"), self.harness.tenant_id
         event = Event(uuid7(now), due.event_type, 1, tenant_id, due.key, 1, now, None, data, 1)
-        async with self.world.database.transaction(tenant_id) as transaction:
-            await take(transaction, event)
+        async with self.harness.database.transaction(tenant_id) as transaction:
+            await handle_event(transaction, event)
 
     async def rows(self, video_id: UUID) -> dict[str, int]:
         """By table, those that have any."""
-        tables = [name for (name,) in await self.world.execute(WITH_A_VIDEO)]
+        tables = [name for (name,) in await self.harness.execute(WITH_A_VIDEO)]
         found: dict[str, int] = {}
         for table in tables:
             question = f"SELECT count(*) FROM process.{table} WHERE video_id = %(video_id)s"  # noqa: S608
-            found[table] = (await self.world.execute(question, video_id=video_id))[0][0]
+            found[table] = (await self.harness.execute(question, video_id=video_id))[0][0]
         return {table: count for table, count in found.items() if count}
 
     async def keys(self) -> set[str]:
@@ -105,11 +103,11 @@ class Place:
 
     async def make_due(self) -> None:
         """As if the time had passed."""
-        async with self.world.database.system("test: let time pass") as transaction:
+        async with self.harness.database.system("test: let time pass") as transaction:
             await transaction.connection.execute("UPDATE process.purges SET next_at = now()")
 
     async def told(self) -> list[str]:
-        return [data["artifact_hash"] for _, _, data in await self.world.events("video.purged")]
+        return [data["artifact_hash"] for _, _, data in await self.harness.events("video.purged")]
 
 
 def keys_of(video_id: UUID) -> list[str]:
@@ -124,47 +122,51 @@ def keys_of(video_id: UUID) -> list[str]:
 
 
 @pytest.fixture
-async def place(postgres: PostgresEndpoint, objects: ObjectStore) -> AsyncGenerator[Place]:
+async def purges(postgres: PostgresEndpoint, objects: ObjectStore) -> AsyncGenerator[PurgeHarness]:
     async with Database(postgres.worker_url) as database:
-        yield Place(World(postgres, database, new_tenant()), objects)
+        yield PurgeHarness(QueueHarness(postgres, database, new_tenant()), objects)
 
 
-async def test_nothing_is_left_of_a_purged_video_and_everything_of_the_others(place: Place) -> None:
-    video_id, other = await place.processed(), await place.processed()
-    kept_rows, everything = await place.rows(other), await place.keys()
-    assert set(await place.rows(video_id)) == {*TABLES, "videos", "jobs", "video_jobs", "search_entries", "clips"}, (
+async def test_nothing_is_left_of_a_purged_video_and_everything_of_the_others(purges: PurgeHarness) -> None:
+    video_id, other = await purges.processed(), await purges.processed()
+    kept_rows, everything = await purges.rows(other), await purges.keys()
+    assert set(await purges.rows(video_id)) == {*TABLES, "videos", "jobs", "video_jobs", "search_entries", "clips"}, (
         "a table with a video_id must be purged"
     )
     kept = {key for key in everything if str(other) in key} | {original_path(video_id)}
-    logs = await place.world.execute("SELECT id FROM process.jobs WHERE video_id = %(id)s AND result IS NULL", id=other)
+    logs = await purges.harness.execute(
+        "SELECT id FROM process.jobs WHERE video_id = %(id)s AND result IS NULL", id=other
+    )
     kept |= {f"logs/pipeline/{log}.json" for (log,) in logs} & everything
-    await place.ask(video_id)
-    await place.ask(video_id)
-    assert await place.world.queue().claim([JobType.TRANSCODE], 5) != [], "the other's"
-    assert not await place.purger().run_pass()
-    assert await place.rows(video_id) == {}
-    assert await place.rows(other) == kept_rows
-    assert await place.keys() == kept
-    assert await place.told() == [video_id.hex]
-    [(_, _, told)] = await place.world.events("video.purged")
+    await purges.ask(video_id)
+    await purges.ask(video_id)
+    assert await purges.harness.queue().claim([JobType.TRANSCODE], 5) != [], "the other's"
+    assert not await purges.purger().run_pass()
+    assert await purges.rows(video_id) == {}
+    assert await purges.rows(other) == kept_rows
+    assert await purges.keys() == kept
+    assert await purges.told() == [video_id.hex]
+    [(_, _, told)] = await purges.harness.events("video.purged")
     assert told["objects"] == 5
-    changes = [data for _, _, data in await place.world.events("job.changed") if data["video_id"] == str(video_id)]
+    changes = [data for _, _, data in await purges.harness.events("job.changed") if data["video_id"] == str(video_id)]
     assert {each["error_type"] for each in changes if each["status"] == "failed"} == {"Cancelled", "ParentFailed"}
-    assert await place.world.events("video.failed") == [], "it was not the video's fault"
+    assert await purges.harness.events("video.failed") == [], "it was not the video's fault"
 
 
-async def test_a_video_that_nobody_knows_is_purged_at_once(place: Place) -> None:
+async def test_a_video_that_nobody_knows_is_purged_at_once(purges: PurgeHarness) -> None:
     """Whoever waits for all planes must not wait for ever."""
     video_id = uuid4()
-    await place.ask(video_id)
-    await place.purger().run_pass()
-    assert await place.told() == [video_id.hex]
+    await purges.ask(video_id)
+    await purges.purger().run_pass()
+    assert await purges.told() == [video_id.hex]
 
 
-@pytest.mark.parametrize("step", ["note_jobs", "delete_some", "delete_rest", "put_off", "finish"])
-async def test_a_purge_that_was_killed_goes_on(place: Place, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    video_id = await place.processed()
-    await place.ask(video_id)
+@pytest.mark.parametrize("step", ["note_jobs", "delete_some", "delete_rest", "postpone", "finish"])
+async def test_a_purge_that_was_killed_goes_on(
+    purges: PurgeHarness, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    video_id = await purges.processed()
+    await purges.ask(video_id)
     whole = getattr(PurgeStore, step)
 
     async def dies(*arguments: Any) -> Any:
@@ -173,43 +175,43 @@ async def test_a_purge_that_was_killed_goes_on(place: Place, step: str, monkeypa
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(PurgeStore, step, dies)
-        await place.purger().run_pass()
-    assert await place.told() == []
-    await place.make_due()
-    await place.purger().run_pass()
-    assert await place.rows(video_id) == {}
-    assert await place.keys() == {original_path(video_id)}
-    assert await place.told() == [video_id.hex]
+        await purges.purger().run_pass()
+    assert await purges.told() == []
+    await purges.make_due()
+    await purges.purger().run_pass()
+    assert await purges.rows(video_id) == {}
+    assert await purges.keys() == {original_path(video_id)}
+    assert await purges.told() == [video_id.hex]
 
 
-async def test_a_worker_at_the_video_can_write_nothing_and_its_late_objects_go(place: Place) -> None:
-    video_id = await place.processed()
-    [held] = await place.world.queue().claim([JobType.TRANSCODE], 1)
-    await place.ask(video_id)
-    assert not await place.world.queue().heartbeat(held)
-    await place.purger(second_look=timedelta(hours=1)).run_pass()
+async def test_a_worker_at_the_video_can_write_nothing_and_its_late_objects_go(purges: PurgeHarness) -> None:
+    video_id = await purges.processed()
+    [held] = await purges.harness.queue().claim([JobType.TRANSCODE], 1)
+    await purges.ask(video_id)
+    assert not await purges.harness.queue().heartbeat(held)
+    await purges.purger(second_look=timedelta(hours=1)).run_pass()
 
     async def effects(transaction: object) -> None:
         raise AssertionError("it holds nothing")
 
     with pytest.raises(LeaseLost):
-        await place.world.queue().complete(held, {}, effects)
+        await purges.harness.queue().complete(held, {}, effects)
     late = f"videos/proxy/{video_id}/1/late.m4s"
-    await place.objects.put_new(late, b"x")
-    assert await place.told() == [], "not before the second look"
-    await place.make_due()
-    await place.purger(second_look=timedelta(hours=1)).run_pass()
-    assert late not in await place.keys()
-    assert await place.told() == [], "somebody was still writing"
-    await place.make_due()
-    await place.purger().run_pass()
-    assert await place.told() == [video_id.hex]
+    await purges.objects.put_new(late, b"x")
+    assert await purges.told() == [], "not before the second look"
+    await purges.make_due()
+    await purges.purger(second_look=timedelta(hours=1)).run_pass()
+    assert late not in await purges.keys()
+    assert await purges.told() == [], "somebody was still writing"
+    await purges.make_due()
+    await purges.purger().run_pass()
+    assert await purges.told() == [video_id.hex]
 
 
-async def test_one_that_cannot_be_purged_holds_up_nobody(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = await place.processed(), await place.processed()
-    await place.ask(first)
-    await place.ask(second)
+async def test_one_that_cannot_be_purged_holds_up_nobody(purges: PurgeHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = await purges.processed(), await purges.processed()
+    await purges.ask(first)
+    await purges.ask(second)
     whole = Purger._delete_objects  # pyright: ignore[reportPrivateUsage]
 
     async def refuses(purger: Purger, purge: Any) -> int:
@@ -218,30 +220,30 @@ async def test_one_that_cannot_be_purged_holds_up_nobody(place: Place, monkeypat
         return await whole(purger, purge)
 
     monkeypatch.setattr(Purger, "_delete_objects", refuses)
-    await place.purger().run_pass()
-    assert await place.told() == [second.hex]
+    await purges.purger().run_pass()
+    assert await purges.told() == [second.hex]
 
 
 async def test_the_history_of_jobs_that_ended_long_ago_is_forgotten(
-    world: World, objects: ObjectStore, monkeypatch: pytest.MonkeyPatch
+    harness: QueueHarness, objects: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "JOBS_AT_ONCE", 2)
-    ended = [await world.enqueue() for _ in range(5)]
-    for held in await world.queue().claim([JobType.TRANSCODE], 5):
-        await world.queue().complete(held, {}, no_effects)
-    waiting = await world.enqueue()
-    purger = Purger(world.database, objects, ProcessSettings(history_kept=timedelta(0)))
-    passes = [await purger.forget_history() for _ in range(4)]
+    ended = [await harness.enqueue() for _ in range(5)]
+    for held in await harness.queue().claim([JobType.TRANSCODE], 5):
+        await harness.queue().complete(held, {}, no_effects)
+    waiting = await harness.enqueue()
+    purger = Purger(harness.database, objects, ProcessSettings(history_kept=timedelta(0)))
+    passes = [await purger.delete_history() for _ in range(4)]
     assert passes == [True, True, False, False]
-    assert [await world.history(job.id) for job in ended] == [[]] * 5
-    assert (await world.job(ended[0].id)).status is JobStatus.DONE, "the job itself stays"
-    assert len(await world.history(waiting.id)) == 1
+    assert [await harness.history(job.id) for job in ended] == [[]] * 5
+    assert (await harness.job(ended[0].id)).status is JobStatus.DONE, "the job itself stays"
+    assert len(await harness.history(waiting.id)) == 1
 
-    keeping = Purger(world.database, objects, ProcessSettings(history_kept=timedelta(days=1)))
-    [held] = await world.queue().claim([JobType.TRANSCODE], 1)
-    await world.queue().complete(held, {}, no_effects)
-    assert not await keeping.forget_history()
-    assert len(await world.history(waiting.id)) == 3
+    keeping = Purger(harness.database, objects, ProcessSettings(history_kept=timedelta(days=1)))
+    [held] = await harness.queue().claim([JobType.TRANSCODE], 1)
+    await harness.queue().complete(held, {}, no_effects)
+    assert not await keeping.delete_history()
+    assert len(await harness.history(waiting.id)) == 3
 
 
 async def no_effects(transaction: object) -> None:

@@ -19,6 +19,7 @@ from touchline.kernel import ManualClock, Principal, Role, TenantId, UserId, uui
 from touchline.kernel.ids import ArtifactHash
 from touchline.media.sandbox import Sandbox
 from touchline.platform.endpoints import PostgresEndpoint
+from touchline.platform.foreground import open_foreground
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.client import RpcClient
@@ -178,8 +179,9 @@ def clock() -> ManualClock:
 async def environment(
     postgres: PostgresEndpoint, objects: ObjectStore, sandbox: Sandbox, tmp_path: Path, clock: ManualClock
 ) -> AsyncGenerator[Environment]:
-    async with Database(postgres.app_url, clock=clock) as database:
-        yield Environment(database, objects, sandbox, tmp_path, SETTINGS, clock)
+    with open_foreground(tmp_path.with_name(f"{tmp_path.name}-foreground")) as foreground:
+        async with Database(postgres.app_url, clock=clock) as database:
+            yield Environment(database, objects, sandbox, tmp_path, SETTINGS, clock, foreground)
 
 
 @pytest.fixture

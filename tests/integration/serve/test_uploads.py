@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,13 +20,18 @@ from touchline.kernel.errors import (
     Unavailable,
 )
 from touchline.kernel.ids import video_id
+from touchline.media.probe import HEAD_BYTES, probe
+from touchline.media.sandbox import Pause
 from touchline.serve.artifacts import changes
 from touchline.serve.artifacts.model import Status
 from touchline.serve.registry.model import Upload
+from touchline.serve.uploads.download import downloaded
 from touchline.serve.uploads.store import MultipartStore
 
 from .conftest import World, another_process
-from .videos import TEXT, large_video, video
+from .videos import TEXT, large_video, spread_video, video
+
+MIB = 1024**2
 
 
 def original(upload: Upload) -> str:
@@ -144,6 +150,39 @@ async def test_a_caller_who_leaves_does_not_stop_it(world: World) -> None:
     state = await world.artifacts.complete_upload(world.ours, upload.artifact_hash)
     assert state.status is Status.PROCESSING
     assert len(await world.events(upload, "artifact.original_stored")) == 1
+
+
+async def test_the_background_of_the_machine_stands_back_while_an_upload_is_completed(world: World) -> None:
+    upload, foreground, pause = await world.uploaded(), world.environment.foreground, Pause()
+    pause.begin()
+    waiting = replace(world.environment, sandbox=world.environment.sandbox.pausing(pause))
+    async with another_process(replace(world, environment=waiting)) as other:
+        assert not foreground.is_busy()
+        task = asyncio.create_task(other.parts.uploads.complete(world.ours, upload.artifact_hash))
+        while not foreground.is_busy():
+            await asyncio.sleep(0)
+        pause.end()
+        assert (await task).status is Status.PROCESSING
+    assert not foreground.is_busy()
+
+
+async def test_an_inspection_reads_the_head_and_the_index_of_a_long_video(world: World, tmp_path: Path) -> None:
+    environment, whole, key = world.environment, tmp_path / "whole.mp4", "videos/original/long/master.mp4"
+    whole.write_bytes(spread_video(after=16 * MIB))
+    await environment.objects.put_new(key, whole)
+    async with downloaded(environment.objects, key, whole.stat().st_size, environment.scratch) as download:
+        assert os.fstat(download.descriptor).st_blocks * 512 < HEAD_BYTES + MIB
+        assert await probe(environment.sandbox, download.descriptor) == await probe(environment.sandbox, whole)
+        assert await download.fetch_rest()
+        assert os.pread(download.descriptor, 32 * MIB, 0) == whole.read_bytes()
+        assert not await download.fetch_rest()
+
+
+async def test_a_video_is_not_refused_for_what_was_left_out(world: World) -> None:
+    """Its first picture comes late in the file."""
+    upload = await world.uploaded(spread_video(before=16 * MIB))
+    state = await world.artifacts.complete_upload(world.ours, upload.artifact_hash)
+    assert state.status is Status.PROCESSING
 
 
 async def test_a_process_that_dies_while_completing_is_continued(world: World) -> None:

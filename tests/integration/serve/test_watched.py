@@ -240,7 +240,7 @@ async def test_a_tenant_without_a_user_is_said(watch: Watch) -> None:
     theirs = watch.world.theirs
     other = OneOwner(Owner(theirs.tenant_id, theirs.user_id))
     watch.handler = WatchedVideos(watch.world.environment.objects, other, watch.world.clock)
-    with pytest.raises(NotFound, match="nobody answers"):
+    with pytest.raises(NotFound, match="there is no registry entry"):
         await watch.kept()
 
 

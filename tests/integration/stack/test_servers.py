@@ -23,15 +23,13 @@ from tests.support.waiting import eventually
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEndpoint
-from touchline.platform.postgres.roles import DOOR_ROLES, LOGIN_ROLES
+from touchline.platform.postgres.migrations import LOGIN_ROLES, NOLOGIN_ROLES
 from touchline.platform.stack import objects
-from touchline.platform.stack.endpoints import Outside
-from touchline.platform.stack.leftovers import find_leftovers
-from touchline.platform.stack.ports import read_ports
+from touchline.platform.stack.installation import read_ports, read_secrets
+from touchline.platform.stack.lock import find_orphans
 from touchline.platform.stack.programs import installed_postgres, program
-from touchline.platform.stack.secrets import read_secrets
-from touchline.platform.stack.stack import SERVERS
-from touchline.platform.stack.state import PartState
+from touchline.platform.stack.stack import SERVERS, OutsideEndpoints
+from touchline.platform.stack.status import PartState
 
 PRIVATE = 0o077
 
@@ -80,7 +78,7 @@ async def test_all_servers_answer(stack: RunningStack) -> None:
 async def test_they_listen_on_this_machine_alone(stack: RunningStack) -> None:
     listening = {
         connection.laddr
-        for process in find_leftovers(stack.folder)
+        for process in find_orphans(stack.folder)
         for connection in process.net_connections("inet")
         if connection.status == psutil.CONN_LISTEN
     }
@@ -90,7 +88,7 @@ async def test_they_listen_on_this_machine_alone(stack: RunningStack) -> None:
 
 def test_no_secret_shows_in_arguments_state_or_logs(stack: RunningStack) -> None:
     secrets = set(read_secrets(stack.folder.secrets).values())
-    shown = [" ".join(process.cmdline()) for process in find_leftovers(stack.folder)]
+    shown = [" ".join(process.cmdline()) for process in find_orphans(stack.folder)]
     files = [stack.folder.state, stack.folder.ports, *stack.folder.logs.iterdir()]
     shown += [file.read_text(errors="replace") for file in files]
     assert not [text for text in shown if any(secret in text for secret in secrets)]
@@ -121,7 +119,7 @@ def test_postgres_has_its_roles_and_none_is_above_the_walls(stack: RunningStack)
             "SELECT rolname, rolcanlogin, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname LIKE 'touchline%'"
         ).fetchall()
     assert {name for name, may_log_in, _ in rows if may_log_in} == set(LOGIN_ROLES)
-    assert {name for name, may_log_in, _ in rows if not may_log_in} == set(DOOR_ROLES)
+    assert {name for name, may_log_in, _ in rows if not may_log_in} == set(NOLOGIN_ROLES)
     assert not any(above for _, _, above in rows)
 
 
@@ -141,17 +139,17 @@ async def test_a_killed_server_comes_back_and_answers(stack: RunningStack, name:
 
 async def test_an_outside_server_is_used_and_not_started(stack: RunningStack, root: Path) -> None:
     elsewhere = replace(stack.endpoints.temporal, namespace="theirs")
-    plan = StackPlan(root, only={"postgres", "temporal"}, outside=Outside(temporal=elsewhere))
+    plan = StackPlan(root, only={"postgres", "temporal"}, outside=OutsideEndpoints(temporal=elsewhere))
     with running_stack(plan) as other:
         assert other.part("temporal").state is PartState.OUTSIDE
         assert other.part("temporal").address == elsewhere.address
         assert other.endpoints.temporal == elsewhere
         assert not other.folder.of("temporal").exists()
-        assert [process.name() for process in find_leftovers(other.folder)] == ["postgres"]
+        assert [process.name() for process in find_orphans(other.folder)] == ["postgres"]
 
 
 def test_temporary_files_of_the_parts_lie_in_the_data_folder(stack: RunningStack) -> None:
-    started = [process for process in find_leftovers(stack.folder) if process.name() != "postgres"]
+    started = [process for process in find_orphans(stack.folder) if process.name() != "postgres"]
     found = {process.environ().get("TMPDIR") for process in started}
     assert found == {str(stack.folder.temporary)}
     assert stack.folder.temporary.is_dir()
@@ -166,7 +164,7 @@ async def test_data_and_ports_survive_a_kill_of_everything_and_a_clean_stop_leav
         sockets = objects.sockets(ports)
         assert all(path.exists() for path in sockets), "it talks to itself, and leaves us no choice where"
         stack.kill()
-        assert not find_leftovers(stack.folder)
+        assert not find_orphans(stack.folder)
         eventually(lambda: not any(path.exists() for path in sockets))
     with running_stack(plan) as again:
         assert read_ports(again.folder.ports) == ports
@@ -176,7 +174,7 @@ async def test_data_and_ports_survive_a_kill_of_everything_and_a_clean_stop_leav
         assert all(path.exists() for path in sockets)
         (again.folder.temporary / "left").touch()
         assert again.stop() == 0
-        assert not find_leftovers(again.folder)
+        assert not find_orphans(again.folder)
         assert not again.folder.temporary.exists()
     assert modes(outside) == before
     assert not any(path.exists() for path in sockets)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.stack import StackPlan, running_stack, temporary_root
-from touchline.platform.stack.state import PartState
+from touchline.platform.stack.status import PartState
 
 
 def complaint(plan: StackPlan) -> str:
@@ -32,18 +32,18 @@ def test_data_of_another_version_is_refused(plan: StackPlan) -> None:
     version = plan.root / "postgres" / "data" / "PG_VERSION"
     right = version.read_text()
     version.write_text("17\n")
-    told = complaint(plan)
+    message = complaint(plan)
     version.write_text(right)
-    assert "setup: the data in" in told
-    assert "is of PostgreSQL 17" in told
+    assert "setup: the data in" in message
+    assert "was written by PostgreSQL 17" in message
 
 
 def test_data_without_its_secrets_is_refused(plan: StackPlan) -> None:
     secrets = plan.root / "secrets.json"
     aside = secrets.rename(plan.root.with_name("secrets.json"))
-    told, made = complaint(plan), secrets.exists()
+    message, made = complaint(plan), secrets.exists()
     aside.rename(secrets)
-    assert "secrets.json is gone" in told
+    assert "secrets.json is missing" in message
     assert not made
 
 
@@ -70,10 +70,10 @@ def test_a_folder_with_other_things_in_it_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_disk_without_room_for_the_object_store_is_said_at_once(root: Path) -> None:
-    told = complaint(StackPlan(root, settings={"objects_free_space": "1000PB"}))
-    assert told.startswith("setup: not enough disk space")
-    assert str(root) in told
-    assert "Free some space" in told
+    message = complaint(StackPlan(root, settings={"objects_free_space": "1000PB"}))
+    assert message.startswith("setup: not enough disk space")
+    assert str(root) in message
+    assert "Free some space" in message
     assert not (root / "postgres").exists()
 
 
@@ -81,14 +81,14 @@ if os.geteuid() == 0:
 
     def test_a_folder_that_the_service_user_cannot_reach_is_said_and_not_opened(tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
-        told = complaint(StackPlan(tmp_path / "data", only={"postgres"}))
-        assert told.startswith("misconfigured: the user nobody cannot reach the data folder")
-        assert "is closed to it" in told
+        message = complaint(StackPlan(tmp_path / "data", only={"postgres"}))
+        assert message.startswith("misconfigured: the user nobody cannot reach the data folder")
+        assert "is closed to it" in message
         assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
 
     @pytest.mark.parametrize(
         ("user", "what"), [("absent-user", "there is no user 'absent-user'"), ("root", "'root' is root")]
     )
     def test_a_service_user_that_will_not_do_is_said(root: Path, user: str, what: str) -> None:
-        told = complaint(StackPlan(root, only={"postgres"}, settings={"service_user": user}))
-        assert told.startswith(f"misconfigured: {what}")
+        message = complaint(StackPlan(root, only={"postgres"}, settings={"service_user": user}))
+        assert message.startswith(f"misconfigured: {what}")

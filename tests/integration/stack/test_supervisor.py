@@ -14,15 +14,14 @@ import pytest
 
 from tests.support.stack import RunningStack, StackPlan, running_stack
 from tests.support.waiting import eventually
-from touchline.platform.stack.doctor import Level, examine
-from touchline.platform.stack.leftovers import WARDEN, find_leftovers
+from touchline.platform.stack.doctor import FindingLevel, run_checks
+from touchline.platform.stack.installation import choose_ports
+from touchline.platform.stack.lock import REAPER, find_orphans
 from touchline.platform.stack.logs import tail
-from touchline.platform.stack.ports import choose_ports
-from touchline.platform.stack.role import Role
+from touchline.platform.stack.part import StackRole
 from touchline.platform.stack.settings import StackSettings
 from touchline.platform.stack.stack import Stack
-from touchline.platform.stack.state import PartState, Phase, read_state
-from touchline.platform.stack.status import ask, report
+from touchline.platform.stack.status import PartState, StackPhase, probe_roles, read_state, stack_report
 
 MODULE = "tests.integration.stack.role"
 
@@ -34,10 +33,10 @@ class Cast:
         self.journal = folder / "journal"
         self._ports = choose_ports(folder / "roles.json", ["one", "two", "three"])
 
-    def role(self, name: str, *options: str, needs: tuple[str, ...] = ()) -> Role:
+    def role(self, name: str, *options: str, needs: tuple[str, ...] = ()) -> StackRole:
         port = self._ports[name]
         arguments = ["--name", name, "--port", str(port), "--journal", str(self.journal), *options]
-        return Role(name, [sys.executable, "-m", MODULE, *arguments], f"http://127.0.0.1:{port}/", needs)
+        return StackRole(name, [sys.executable, "-m", MODULE, *arguments], f"http://127.0.0.1:{port}/", needs)
 
     def notes(self) -> list[str]:
         return self.journal.read_text().splitlines() if self.journal.exists() else []
@@ -54,7 +53,7 @@ def one(root: Path, cast: Cast) -> Generator[RunningStack]:
         yield stack
 
 
-def told(stack: RunningStack, part: str = "supervisor") -> str:
+def log_of(stack: RunningStack, part: str = "supervisor") -> str:
     return "\n".join(line.text for line in tail(stack.folder.log(part), part, 100))
 
 
@@ -65,14 +64,14 @@ def test_roles_start_after_those_they_need_and_stop_when_asked(root: Path, cast:
         assert [stack.part(name).state for name in ("one", "two", "three")] == [PartState.READY] * 3
         assert stack.stop() == 0
         assert sorted(cast.notes()[3:]) == ["one stopped", "three stopped", "two stopped"]
-    assert not find_leftovers(stack.folder)
+    assert not find_orphans(stack.folder)
 
 
 def test_the_last_state_says_that_everything_is_stopped(one: RunningStack) -> None:
     one.stop()
     state = read_state(one.folder.state)
     assert state
-    assert state.phase is Phase.STOPPED
+    assert state.phase is StackPhase.STOPPED
     assert [(part.state, part.pid) for part in state.parts] == [(PartState.STOPPED, None)]
 
 
@@ -83,7 +82,7 @@ def test_a_killed_role_is_started_again(one: RunningStack, cast: Cast) -> None:
     eventually(lambda: one.part("one").state is PartState.READY and one.part("one").pid != before)
     assert one.part("one").restarts == 1
     assert cast.notes() == ["one started", "one started"]
-    assert "one ended: killed by SIGKILL; it starts again in" in told(one)
+    assert "one ended: killed by SIGKILL; it starts again in" in log_of(one)
 
 
 QUICK = {"health_interval": "50ms", "health_timeout": "200ms", "role_stop_grace": "200ms"}
@@ -99,8 +98,8 @@ def test_a_role_that_hangs_is_stopped_and_started_again(root: Path, cast: Cast) 
         assert not psutil.pid_exists(before)
         assert stack.part("one").restarts == 1
         assert cast.notes() == ["one started", "one started"]
-    assert "one does not answer: no answer within" in told(stack) or "one does not answer: timed out" in told(stack)
-    assert "one ended: it hangs: no good answer for" in told(stack)
+    assert "one does not answer: no answer within" in log_of(stack) or "one does not answer: timed out" in log_of(stack)
+    assert "one ended: it hangs: no successful health check for" in log_of(stack)
 
 
 def test_a_role_that_answers_again_in_time_is_left_alone(root: Path, cast: Cast) -> None:
@@ -110,26 +109,26 @@ def test_a_role_that_answers_again_in_time_is_left_alone(root: Path, cast: Cast)
         assert before
         os.kill(before, signal.SIGSTOP)
         eventually(lambda: stack.part("one").state is PartState.UNHEALTHY)
-        shown = asyncio.run(ask(report(stack.folder)))
+        shown = asyncio.run(probe_roles(stack_report(stack.folder)))
         assert not shown.all_ready
         os.kill(before, signal.SIGCONT)
         eventually(lambda: stack.part("one").state is PartState.READY)
         assert (stack.part("one").pid, stack.part("one").restarts) == (before, 0)
-        assert asyncio.run(ask(report(stack.folder))).all_ready
-    assert "one answers again" in told(stack)
+        assert asyncio.run(probe_roles(stack_report(stack.folder))).all_ready
+    assert "one answers again" in log_of(stack)
 
 
 def test_a_role_that_hangs_is_shown_as_such_before_the_supervisor_asks_it(one: RunningStack) -> None:
     pid = one.part("one").pid
     assert pid
     os.kill(pid, signal.SIGSTOP)
-    shown = asyncio.run(ask(report(one.folder)))
-    findings = asyncio.run(examine(Stack(one.folder, StackSettings())))
+    shown = asyncio.run(probe_roles(stack_report(one.folder)))
+    findings = asyncio.run(run_checks(Stack(one.folder, StackSettings())))
     os.kill(pid, signal.SIGCONT)
     [part] = shown.parts
     assert (part.status.state, one.part("one").state) == (PartState.UNHEALTHY, PartState.READY)
     assert "timed out" in part.status.detail or "no answer" in part.status.detail
-    assert {finding.level for finding in findings if finding.check == "one"} == {Level.FAIL}
+    assert {finding.level for finding in findings if finding.check == "one"} == {FindingLevel.FAIL}
 
 
 def test_what_a_killed_role_had_started_goes_with_it(root: Path, cast: Cast) -> None:
@@ -147,17 +146,17 @@ def test_a_role_that_cannot_start_is_tried_again_and_again_and_says_why(root: Pa
     with running_stack(plan, ready=False) as stack:
         eventually(lambda: stack.state and stack.part("one").restarts >= 3)
         eventually(lambda: "it is broken" in stack.part("one").detail)
-        assert "time 3 in a row: code 1: it is broken" in told(stack)
+        assert "one ended 3 times in a row: code 1: it is broken" in log_of(stack)
         eventually(lambda: stack.part("two").state is PartState.READY)
         assert stack.state
-        assert stack.state.phase is Phase.STARTING
+        assert stack.state.phase is StackPhase.STARTING
 
 
 def test_a_stubborn_role_is_killed_when_its_time_is_up(root: Path, cast: Cast) -> None:
     plan = StackPlan(root, only=(), settings={"role_stop_grace": "200ms"}, roles=(cast.role("one", "--stubborn"),))
     with running_stack(plan) as stack:
         assert stack.stop() == 0
-    assert "one did not stop in time and is killed" in told(stack)
+    assert "one did not stop in time and is killed" in log_of(stack)
     assert cast.notes() == ["one started"]
 
 
@@ -180,9 +179,9 @@ def test_a_second_supervisor_is_refused_and_the_first_stays(one: RunningStack) -
 def test_nothing_outlives_a_killed_supervisor(root: Path, cast: Cast) -> None:
     plan = StackPlan(root, only=(), roles=(cast.role("one", "--child"), cast.role("two", "--stubborn")))
     with running_stack(plan) as stack:
-        assert len(find_leftovers(stack.folder)) == 3
+        assert len(find_orphans(stack.folder)) == 3
         stack.kill()
-        assert not find_leftovers(stack.folder)
+        assert not find_orphans(stack.folder)
     with running_stack(plan) as again:
         assert again.part("two").state is PartState.READY
 
@@ -194,8 +193,8 @@ def test_leftovers_of_an_earlier_run_are_ended_first(root: Path, cast: Cast) -> 
         assert pid
         [child] = psutil.Process(pid).children()
         processes = psutil.Process(stack.process.pid).children()
-        [warden] = [process for process in processes if str(WARDEN) in process.cmdline()]
-        warden.kill()
+        [reaper] = [process for process in processes if str(REAPER) in process.cmdline()]
+        reaper.kill()
         stack.process.kill()
         stack.process.wait()
         assert child.is_running()

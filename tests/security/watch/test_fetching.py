@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.watch.servers import Bodies, Server, answering, forever, redirecting, self_signed, serving
 from touchline.watch.downloads.fetching.addresses import Address
 from touchline.watch.downloads.fetching.client import Fetcher, Limits, Request
 from touchline.watch.downloads.fetching.errors import (
@@ -29,6 +28,8 @@ from touchline.watch.downloads.fetching.errors import (
 )
 from touchline.watch.downloads.fetching.files import Sizes, fetch_video
 from touchline.watch.downloads.fetching.urls import Policy
+
+from .servers import Bodies, Server, answering, forever, redirecting, self_signed, serving
 
 SIZES = Sizes(smallest=100, largest=100_000)
 QUICK = Limits(connect_s=5, silence_s=0.2, total_s=20, redirects=3, least_bytes_per_second=10_000, window_s=0.1)

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.security.watch.url_tricks import LEADING_INSIDE, TRICKS
 from touchline.watch.downloads.fetching.addresses import is_public
 from touchline.watch.downloads.fetching.client import Fetcher, Request
 from touchline.watch.downloads.fetching.errors import RefusedAddress
 from touchline.watch.downloads.fetching.urls import Policy, Target, checked, next_target
+
+from .url_tricks import LEADING_INSIDE, TRICKS
 
 HERE = Target("http", "video.twimg.com", 80, "/v.mp4")
 

@@ -3,7 +3,7 @@ from touchline.media.child.zygote import serve
 
 MISDEEDS = (
     "hang", "multiply", "burn", "grow", "crash", "leave", "raise_defect", "raise_failure", "babble", "drone", "flood",
-    "lie", "overflow", "trespass", "hoard", "look_around", "fork_bomb", "inspect",
+    "lie", "overflow", "trespass", "hoard", "look_around", "fork_bomb", "inspect", "toil",
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -202,3 +202,14 @@ def _succeeds(way: Callable[[], object]) -> bool:
     except OSError:
         return False
     return True
+
+
+@marked
+def toil(options: Options, channel: Channel) -> Said:
+    """The one that does what it should, and takes its time."""
+    for turn in range(options["turns"]):
+        channel.progress(turn / options["turns"])
+        until = time.process_time() + 0.01
+        while time.process_time() < until:
+            pass
+    return Said({"turns": options["turns"]})

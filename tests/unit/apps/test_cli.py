@@ -15,7 +15,7 @@ from touchline.kernel import errors
 from touchline.kernel.errors import InvalidInput, NotFound, TouchlineError, surface
 
 # What help may load: typer and what it needs. Anything else makes every command slow to start.
-LIGHT = {"annotated_doc", "shellingham", "touchline", "typer", "typing_extensions"}
+LIGHT = {"annotated_doc", "shellingham", "touchline", "touchline_world", "typer", "typing_extensions"}
 SHOW_HELP = """
 import sys
 before = set(sys.modules)
@@ -73,7 +73,7 @@ def test_no_command_shows_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Usage: touchline" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("error", [error("it broke", why="because") for error in errors.tree()])
+@pytest.mark.parametrize("error", [error("it broke", why="because") for error in errors.error_classes()])
 def test_every_error_has_its_exit_code(monkeypatch: pytest.MonkeyPatch, error: TouchlineError) -> None:
     def fail(text: str) -> None:
         raise error

@@ -9,7 +9,7 @@ import pytest
 from touchline.apps.demonstration.profile import State, after_its_world, read_state, write_state
 from touchline.apps.settings import Loaded, Settings
 from touchline.apps.up import roles
-from touchline.platform.stack.role import Role
+from touchline.platform.stack.part import StackRole
 
 KICKED_OFF = "2026-03-14T15:00:00.000Z"
 
@@ -46,7 +46,7 @@ def test_whatever_asks_the_world_starts_when_it_answers() -> None:
         for name in ("gateway", "worker", "watch", "browser")
     }
     watching = settings.model_copy(update=ports | {"watch": ports["watch"].model_copy(update={"enabled": True})})
-    world = Role("world", ["serve"], "http://127.0.0.1:1/world/clock")
+    world = StackRole("world", ["serve"], "http://127.0.0.1:1/world/clock")
     found = {role.name: role.needs for role in after_its_world(world, roles(Loaded(watching, {})))}
     assert next(iter(found)) == "world"
     assert {name for name, needs in found.items() if "world" in needs} == {"browser", "watch"}

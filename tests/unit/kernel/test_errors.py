@@ -6,9 +6,9 @@ import re
 import pytest
 
 from touchline.kernel import errors
-from touchline.kernel.errors import InvalidInput, NotFound, RateLimited, TouchlineError, surface, tree
+from touchline.kernel.errors import InvalidInput, NotFound, RateLimited, TouchlineError, error_classes, surface
 
-CLASSES = [error for error in tree() if error.__module__ == errors.__name__]
+CLASSES = [error for error in error_classes() if error.__module__ == errors.__name__]
 GRPC_STATUSES = {
     "UNKNOWN", "INTERNAL", "INVALID_ARGUMENT", "NOT_FOUND", "UNAUTHENTICATED", "PERMISSION_DENIED",
     "FAILED_PRECONDITION", "ALREADY_EXISTS", "ABORTED", "RESOURCE_EXHAUSTED", "UNAVAILABLE", "DEADLINE_EXCEEDED",
@@ -32,11 +32,11 @@ def test_every_error_says_what_to_do_next_in_a_sentence(error: type[TouchlineErr
 
 @pytest.mark.parametrize("code", errors.SURFACES)
 def test_every_surface_is_valid(code: str) -> None:
-    look = errors.SURFACES[code]
-    assert look.grpc in GRPC_STATUSES
-    assert 400 <= look.http < 600
-    assert 1 <= look.exit < 128
-    assert look.graphql.endswith("Error")
+    entry = errors.SURFACES[code]
+    assert entry.grpc in GRPC_STATUSES
+    assert 400 <= entry.http < 600
+    assert 1 <= entry.exit < 128
+    assert entry.graphql.endswith("Error")
 
 
 def test_the_drawing_shows_the_tree() -> None:

@@ -6,9 +6,10 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 
-from tests.unit.measure.histories import HASH, Delivery, deliveries, histories
 from touchline.measure.lifecycle.model import ArtifactEvent, Facts, Failure, Knowledge, StorageLocation, Transfer
 from touchline.measure.lifecycle.rules import conclude, fold, is_frozen, storage_location
+
+from .histories import HASH, Delivery, deliveries, histories
 
 START = datetime(2026, 3, 31, 12, tzinfo=UTC)
 LIFECYCLE, REGISTERED = "artifact.lifecycle", "artifact.registered"

@@ -23,7 +23,7 @@ from touchline.media.vision.attention import (
 )
 from touchline.media.vision.memory import Memory, Words
 from touchline.media.vision.tracking import Stream
-from touchline.world.scenes.canvas import crowd, plain, write
+from touchline_world.scenes.canvas import crowd, plain, write
 
 SIZE = (640, 360)
 STEP_MS = 100

@@ -9,8 +9,20 @@ from numpy.random import default_rng
 
 from touchline.media.vision.areas import Pixels, covered
 from touchline.media.vision.gate import find_candidates, find_edges
-from touchline.world.scenes.canvas import Colour, crowd, gradient, plain, shaded, text_size, uneven, write
-from touchline.world.scenes.overlays import any_bug, any_caption, put_bug, put_caption
+from touchline_world.scenes.canvas import (
+    Colour,
+    any_bug,
+    any_caption,
+    crowd,
+    gradient,
+    plain,
+    put_bug,
+    put_caption,
+    shaded,
+    text_size,
+    uneven,
+    write,
+)
 
 SIZE = (640, 360)
 INKS: dict[str, tuple[Colour, Colour]] = {

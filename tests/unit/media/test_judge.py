@@ -7,7 +7,7 @@ import pytest
 
 from touchline.media.vision.areas import Pixels
 from touchline.media.vision.judge import Judge, cues_of
-from touchline.world.scenes import draw_scene
+from touchline_world.scenes.samples import draw_scene
 
 FIRST, PICTURES, ERRORS = 2_000_000, 10, 2
 

@@ -6,8 +6,7 @@ import pytest
 
 from touchline.media.vision.areas import Area, Pixels
 from touchline.media.vision.plates import split_at_plates
-from touchline.world.scenes.canvas import plain, write
-from touchline.world.scenes.overlays import Bug, put_bug
+from touchline_world.scenes.canvas import Bug, plain, put_bug, write
 
 LINE = Area(20, 22, 220, 34)
 BUG = Bug((20, 20), 22, "ARS", "CHE", "2-1", "67:42", (60, 20, 10), (245, 245, 245), (245, 245, 245), (10, 10, 10))

@@ -13,7 +13,7 @@ from touchline.media.engines.service import package_of
 from touchline.media.vision.areas import Pixels
 from touchline.media.vision.languages import NoData, data_of, installed_folders
 from touchline.media.vision.tesseract import TALLEST, WIDEST, Tesseract, prepare
-from touchline.world.scenes.canvas import plain, write
+from touchline_world.scenes.canvas import plain, write
 
 RAPID, TESSERACT = ReaderName.RAPIDOCR, ReaderName.TESSERACT
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from touchline.media.vision.areas import Pixels
 from touchline.media.vision.memory import Memory, Words
 from touchline.media.vision.sameness import same
-from touchline.world.scenes.canvas import text_size, write
+from touchline_world.scenes.canvas import text_size, write
 
 GLYPHS = "0123456789"
 

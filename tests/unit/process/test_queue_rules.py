@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from uuid import UUID
 
 import psycopg
@@ -26,18 +27,27 @@ from touchline.kernel.errors import (
 )
 from touchline.media.errors import MediaLimitExceeded, NotAVideo
 from touchline.process.originals import OriginalMissing
-from touchline.process.queue.model import JobType
+from touchline.process.queue.jobs import JobType
 from touchline.process.queue.rules import (
-    LONG,
-    LONGEST_MESSAGE,
-    Ask,
-    Holding,
+    LONG_TYPES,
+    MAX_MESSAGE_LENGTH,
+    Alert,
+    AlertCheck,
+    AlertKind,
+    ClaimRequest,
+    HeldJob,
+    QueueMeasurement,
     Slot,
+    alerts_without_jobs,
+    changed_alerts,
+    check_thresholds,
     failure_of,
-    is_worth_telling,
-    next_asks,
+    is_worth_reporting,
+    next_claims,
     remaining_s,
+    webhook_signature,
 )
+from touchline.process.settings import AlertSettings
 
 
 @pytest.mark.parametrize(
@@ -76,7 +86,7 @@ def test_a_message_is_bounded_printable_for_the_database_and_never_empty() -> No
     assert failure_of(ConnectionResetError()).message == "ConnectionResetError"
     assert failure_of(ValueError("a\x00b")).message == "ab"
     assert failure_of(ValueError("a\ud800b")).message == "a?b"
-    assert len(failure_of(ValueError("x" * 5000)).message) == LONGEST_MESSAGE
+    assert len(failure_of(ValueError("x" * 5000)).message) == MAX_MESSAGE_LENGTH
 
 
 @pytest.mark.parametrize(
@@ -92,7 +102,7 @@ def test_a_message_is_bounded_printable_for_the_database_and_never_empty() -> No
     ],
 )
 def test_which_progress_is_worth_telling(case: str, percent: int, told: int, elapsed_s: float, worth: bool) -> None:
-    assert is_worth_telling(percent, told, elapsed_s) is worth, case
+    assert is_worth_reporting(percent, told, elapsed_s) is worth, case
 
 
 @pytest.mark.parametrize(
@@ -130,16 +140,16 @@ ALL = (OCR, TRANSCODE, SAMPLE)
 ANNA, BERT, CARL = (TenantId(UUID(int=number)) for number in (1, 2, 3))
 
 
-def held(*kinds: JobType, tenant: TenantId = ANNA, slot: Slot = Slot.USUAL, plays: bool = False) -> list[Holding]:
-    return [Holding(kind, tenant, slot, kind not in LONG and not plays) for kind in kinds]
+def held(*kinds: JobType, tenant: TenantId = ANNA, slot: Slot = Slot.REGULAR, plays: bool = False) -> list[HeldJob]:
+    return [HeldJob(kind, tenant, slot, kind not in LONG_TYPES and not plays) for kind in kinds]
 
 
-def usual(
-    types: Sequence[JobType], held: Sequence[Holding], concurrency: int
+def regular(
+    types: Sequence[JobType], held: Sequence[HeldJob], concurrency: int
 ) -> tuple[tuple[JobType, ...], int] | None:
     """What is asked for of the usual slots, whoever it is for."""
-    asks = [ask for ask in next_asks(types, held, concurrency) if ask.slot is Slot.USUAL and not ask.passed_over]
-    return (tuple(asks[0].types), asks[0].most) if asks else None
+    claims = [ask for ask in next_claims(types, held, concurrency) if ask.slot is Slot.REGULAR and not ask.excluded]
+    return (tuple(claims[0].types), claims[0].most) if claims else None
 
 
 @pytest.mark.parametrize(
@@ -161,17 +171,17 @@ def usual(
         ("full", ALL, held(TRANSCODE, TRANSCODE), 2, None),
         ("full of what plays and is read", ALL, [*held(OCR), *held(TRANSCODE, plays=True)], 2, ((TRANSCODE,), 1)),
         ("four times full", ALL, [*held(OCR), *held(*[TRANSCODE] * 7, plays=True)], 2, None),
-        ("a guest takes no usual slot", ALL, held(TRANSCODE, slot=Slot.GUEST), 2, (ALL, 1)),
+        ("a guest takes no usual slot", ALL, held(TRANSCODE, slot=Slot.OTHER_TENANT), 2, (ALL, 1)),
     ],
 )
 def test_what_plays_is_waited_for_and_reading_stands_back(
     case: str,
     types: tuple[JobType, ...],
-    holdings: list[Holding],
+    holdings: list[HeldJob],
     concurrency: int,
     asked: tuple[tuple[JobType, ...], int] | None,
 ) -> None:
-    assert usual(types, holdings, concurrency) == asked, case
+    assert regular(types, holdings, concurrency) == asked, case
 
 
 EVERY = (TRANSCODE, CLIP, OCR)
@@ -181,38 +191,43 @@ FULL = held(TRANSCODE, TRANSCODE)
 @pytest.mark.parametrize(
     ("case", "types", "holdings", "asked"),
     [
-        ("full", EVERY, FULL, [(Slot.SHORT, {CLIP}, set()), (Slot.GUEST, {*EVERY}, {ANNA})]),
-        ("full, with a short one", EVERY, [*FULL, *held(CLIP, slot=Slot.SHORT)], [(Slot.GUEST, {*EVERY}, {ANNA})]),
+        ("full", EVERY, FULL, [(Slot.SHORT, {CLIP}, set()), (Slot.OTHER_TENANT, {*EVERY}, {ANNA})]),
+        (
+            "full, with a short one",
+            EVERY,
+            [*FULL, *held(CLIP, slot=Slot.SHORT)],
+            [(Slot.OTHER_TENANT, {*EVERY}, {ANNA})],
+        ),
         (
             "full, with a guest",
             EVERY,
-            [*FULL, *held(TRANSCODE, tenant=BERT, slot=Slot.GUEST)],
+            [*FULL, *held(TRANSCODE, tenant=BERT, slot=Slot.OTHER_TENANT)],
             [(Slot.SHORT, {CLIP}, set())],
         ),
         (
             "full of two tenants",
             EVERY,
             [*held(TRANSCODE), *held(TRANSCODE, tenant=BERT), *held(CLIP, tenant=CARL, slot=Slot.SHORT)],
-            [(Slot.GUEST, {*EVERY}, {ANNA, BERT, CARL})],
+            [(Slot.OTHER_TENANT, {*EVERY}, {ANNA, BERT, CARL})],
         ),
-        ("full, and nothing is short", (TRANSCODE,), FULL, [(Slot.GUEST, {TRANSCODE}, {ANNA})]),
-        ("full, and all is short", (CLIP,), held(CLIP, CLIP), [(Slot.GUEST, {CLIP}, {ANNA})]),
+        ("full, and nothing is short", (TRANSCODE,), FULL, [(Slot.OTHER_TENANT, {TRANSCODE}, {ANNA})]),
+        ("full, and all is short", (CLIP,), held(CLIP, CLIP), [(Slot.OTHER_TENANT, {CLIP}, {ANNA})]),
         (
             "the last slot is for others first",
             (TRANSCODE,),
             held(TRANSCODE),
-            [(Slot.USUAL, {TRANSCODE}, {ANNA}), (Slot.USUAL, {TRANSCODE}, set())],
+            [(Slot.REGULAR, {TRANSCODE}, {ANNA}), (Slot.REGULAR, {TRANSCODE}, set())],
         ),
-        ("nobody has anything", (TRANSCODE,), [], [(Slot.USUAL, {TRANSCODE}, set())]),
+        ("nobody has anything", (TRANSCODE,), [], [(Slot.REGULAR, {TRANSCODE}, set())]),
     ],
 )
 def test_one_tenant_does_not_have_all_slots_while_others_wait(
     case: str,
     types: tuple[JobType, ...],
-    holdings: list[Holding],
+    holdings: list[HeldJob],
     asked: list[tuple[Slot, set[JobType], set[TenantId]]],
 ) -> None:
-    found = [(ask.slot, set(ask.types), set(ask.passed_over)) for ask in next_asks(types, holdings, 2)]
+    found = [(ask.slot, set(ask.types), set(ask.excluded)) for ask in next_claims(types, holdings, 2)]
     assert found == asked, case
 
 
@@ -227,29 +242,93 @@ def test_however_jobs_come_the_slots_are_bounded_and_none_stays_empty(
 ) -> None:
     """A worker that gets what it asks for, while its videos begin to play at any time."""
     types, queue = tuple(JobType), [(kind, tenants[number % len(tenants)]) for number, kind in enumerate(waiting)]
-    holdings: list[Holding] = []
+    holdings: list[HeldJob] = []
     for _ in range(2 * len(waiting)):
-        granted = _grant(next_asks(types, holdings, concurrency), queue)
+        granted = _grant(next_claims(types, holdings, concurrency), queue)
         holdings.extend(granted)
-        in_usual = [each for each in holdings if each.slot is Slot.USUAL]
-        assert sum(each.waited_for for each in in_usual) <= concurrency
+        in_usual = [each for each in holdings if each.slot is Slot.REGULAR]
+        assert sum(each.is_foreground for each in in_usual) <= concurrency
         assert len(in_usual) <= 4 * concurrency
-        assert sum(each.job_type in LONG for each in in_usual) <= max(concurrency - 1, 1)
+        assert sum(each.job_type in LONG_TYPES for each in in_usual) <= max(concurrency - 1, 1)
         assert len(holdings) <= len(in_usual) + 2
         if not granted and len(in_usual) < concurrency:
-            assert all(kind in LONG for kind, _ in queue), "who waits to play never waits for an empty slot"
+            assert all(kind in LONG_TYPES for kind, _ in queue), "who waits to play never waits for an empty slot"
         if holdings and data.draw(st.booleans()):
             number = data.draw(st.integers(0, len(holdings) - 1))
-            changed = replace(holdings.pop(number), waited_for=False)
+            changed = replace(holdings.pop(number), is_foreground=False)
             if data.draw(st.booleans()):
                 holdings.append(changed)
 
 
-def _grant(asks: Sequence[Ask], queue: list[tuple[JobType, TenantId]]) -> list[Holding]:
-    for ask in asks:
-        fitting = [job for job in queue if job[0] in ask.types and job[1] not in ask.passed_over][: ask.most]
+def _grant(claims: Sequence[ClaimRequest], queue: list[tuple[JobType, TenantId]]) -> list[HeldJob]:
+    for ask in claims:
+        fitting = [job for job in queue if job[0] in ask.types and job[1] not in ask.excluded][: ask.most]
         if fitting:
             for job in fitting:
                 queue.remove(job)
-            return [Holding(kind, tenant, ask.slot, kind not in LONG) for kind, tenant in fitting]
+            return [HeldJob(kind, tenant, ask.slot, kind not in LONG_TYPES) for kind, tenant in fitting]
     return []
+
+
+TENANT = TenantId(UUID(int=1))
+SETTINGS = AlertSettings(failure_rate=0.5, failure_minimum=4, dead_letters=2)
+
+
+@pytest.mark.parametrize(
+    ("done", "failed", "oldest_s", "dead", "raised"),
+    [
+        (10, 0, 0.0, 0, set[AlertKind]()),
+        (0, 3, 0.0, 2, set[AlertKind]()),  # too few to say anything
+        (2, 2, 0.0, 2, set[AlertKind]()),  # at the threshold is not beyond it
+        (1, 3, 0.0, 3, {AlertKind.FAILURE_RATE, AlertKind.DEAD_LETTERS}),
+        (0, 0, 1800.0, 0, set[AlertKind]()),
+        (0, 0, 1801.0, 0, {AlertKind.QUEUE_AGE}),
+    ],
+)
+def test_what_is_beyond_its_threshold(
+    done: int, failed: int, oldest_s: float, dead: int, raised: set[AlertKind]
+) -> None:
+    measured = QueueMeasurement(TENANT, "ocr", done=done, failed=failed, oldest_s=oldest_s, dead=dead)
+    assert {finding.kind for finding in check_thresholds(measured, SETTINGS) if finding.raised} == raised
+
+
+def alert(raised: bool) -> Alert:
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    return Alert(TENANT, "queue_age", "ocr", raised, 9.0, 5.0, when, 1, told=True, tries=1)
+
+
+def finding(value: float) -> AlertCheck:
+    return AlertCheck(TENANT, "ocr", AlertKind.QUEUE_AGE, value, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "known", "told"),
+    [
+        (9.0, None, True),
+        (9.0, True, False),
+        (9.0, False, True),
+        (1.0, None, False),
+        (1.0, True, True),
+        (1.0, False, False),
+    ],
+)
+def test_only_a_change_is_told(value: float, known: bool | None, told: bool) -> None:
+    before = {} if known is None else {(TENANT, "queue_age", "ocr"): alert(known)}
+    assert bool(changed_alerts([finding(value)], before)) == told
+
+
+def test_an_alert_of_which_nothing_is_left_is_cleared() -> None:
+    known = {(TENANT, "queue_age", "ocr"): alert(True)}
+    [cleared] = alerts_without_jobs([], known)
+    assert not cleared.raised
+    assert alerts_without_jobs([finding(9.0)], known) == []
+
+
+def test_a_signature_is_of_time_and_body() -> None:
+    first = webhook_signature("secret", 1, b"body")
+    assert len(first) == 64
+    assert first not in {
+        webhook_signature("other", 1, b"body"),
+        webhook_signature("secret", 2, b"body"),
+        webhook_signature("secret", 1, b"b"),
+    }

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.kernel.errors import InvalidInput
+from touchline.process import outputs
 from touchline.process.transcode import rules
-from touchline.process.transcode.rules import Stage
+from touchline.process.transcode.rules import TranscodeStage
 
 VIDEO = UUID("a1b2c3d4-e5f6-7890-abcd-ef1234567890")
 PLAYLIST = """#EXTM3U
@@ -36,7 +37,7 @@ def test_a_name_cannot_leave_the_attempts_folder(path: str) -> None:
 
 
 def test_the_pointing_playlist_names_the_same_files_from_one_level_above() -> None:
-    assert rules.pointing_playlist(PLAYLIST, "12").splitlines() == [
+    assert rules.fixed_playlist(PLAYLIST, "12").splitlines() == [
         "#EXTM3U",
         "#EXT-X-VERSION:7",
         '#EXT-X-MAP:URI="12/init.mp4"',
@@ -60,17 +61,17 @@ def test_the_pointing_playlist_names_the_same_files_from_one_level_above() -> No
     ],
 )
 def test_content_types(path: str, content_type: str) -> None:
-    assert rules.content_type(path) == content_type
+    assert outputs.content_type(path) == content_type
 
 
-@given(st.sampled_from(Stage), st.floats(allow_nan=False))
-def test_a_stage_stays_within_its_share(stage: Stage, share: float) -> None:
+@given(st.sampled_from(TranscodeStage), st.floats(allow_nan=False))
+def test_a_stage_stays_within_its_share(stage: TranscodeStage, share: float) -> None:
     start, stop = stage.value
     assert start <= stage.percent(share) <= stop
 
 
 def test_the_stages_follow_each_other_and_leave_the_last_percent_to_the_commit() -> None:
-    borders = [stage.value for stage in Stage]
+    borders = [stage.value for stage in TranscodeStage]
     assert borders[0][0] == 0
     assert borders[-1][1] == 99
     assert all(before[1] == after[0] for before, after in pairwise(borders))

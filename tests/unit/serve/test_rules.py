@@ -14,8 +14,7 @@ from touchline.kernel import TenantId, TouchlineError, UserId
 from touchline.kernel.errors import Conflict, Defect, InvalidInput, LimitExceeded, QuotaExceeded, Unavailable
 from touchline.kernel.ids import new_artifact_hash, new_internal_name
 from touchline.media import errors as media
-from touchline.platform.objects.model import PartPlan
-from touchline.platform.objects.rules import LARGEST_OBJECT_BYTES, part_plan
+from touchline.platform.objects.rules import LARGEST_OBJECT_BYTES, PartPlan, part_plan
 from touchline.platform.objects.rules import MEBIBYTE as MIB
 from touchline.serve.artifacts.model import NO_RUN, Artifact, Reason, Status
 from touchline.serve.artifacts.rules import existing, lifecycle

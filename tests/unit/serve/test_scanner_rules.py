@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.kernel.ids import video_id
-from touchline.platform.objects.keys import object_key
-from touchline.platform.objects.model import ListedObject
+from touchline.platform.objects.rules import ListedObject, object_key
 from touchline.serve.scanner.model import Candidate, Refusal, Refused
 from touchline.serve.scanner.rules import ORIGINALS, Skipped, artifact_of, judge, moved_metadata, shown_name
 

@@ -25,7 +25,7 @@ function asProblem(answer: Named): Problem {
   const said = answer as Named & Partial<Problem>;
   return {
     code: said.code ?? "internal",
-    message: said.message ?? "The answer is newer than this page",
+    message: said.message ?? "This page is out of date",
     hint: said.hint ?? "Reload the page.",
     retryAfterSeconds: said.retryAfterSeconds ?? null,
   };

@@ -400,11 +400,12 @@ export type SearchQueryVariables = Exact<{
   sort: SearchSort;
   first: number;
   after?: string | null | undefined;
+  withPlaces: boolean;
 }>;
 
 
 export type SearchQuery = { readonly search:
-    | { readonly __typename: 'SearchPage', readonly edges: ReadonlyArray<{ readonly node: { readonly segmentId: string, readonly where: SearchPlace, readonly artifactHash: string, readonly text: string, readonly startMs: number, readonly endMs: number, readonly confidence: number, readonly language: string | null, readonly videoCreatedAt: string, readonly frameUrl: string | null, readonly fragments: ReadonlyArray<{ readonly text: string, readonly matched: boolean }>, readonly box: { readonly x: number, readonly y: number, readonly width: number, readonly height: number, readonly frameWidth: number | null, readonly frameHeight: number | null } | null, readonly vod: { readonly title: string, readonly playbackId: string, readonly posterUrl: string | null } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null }, readonly corrections: ReadonlyArray<{ readonly word: string, readonly readAs: ReadonlyArray<string> }> }
+    | { readonly __typename: 'SearchPage', readonly edges: ReadonlyArray<{ readonly node: { readonly segmentId: string, readonly where: SearchPlace, readonly artifactHash: string, readonly text: string, readonly startMs: number, readonly endMs: number, readonly confidence: number, readonly language: string | null, readonly videoCreatedAt: string, readonly frameUrl: string | null, readonly fragments: ReadonlyArray<{ readonly text: string, readonly matched: boolean }>, readonly box: { readonly x: number, readonly y: number, readonly width: number, readonly height: number, readonly frameWidth: number | null, readonly frameHeight: number | null } | null, readonly vod: { readonly title: string, readonly playbackId: string, readonly posterUrl: string | null } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null }, readonly corrections: ReadonlyArray<{ readonly word: string, readonly readAs: ReadonlyArray<string> }>, readonly places?: ReadonlyArray<{ readonly where: SearchPlace, readonly count: number, readonly hasMore: boolean }> }
     | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'RateLimitError', readonly code: string, readonly message: string, readonly hint: string }
@@ -1513,7 +1514,7 @@ export const LiveJobsDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<LiveJobsSubscription, LiveJobsSubscriptionVariables>;
 export const SearchDocument = new TypedDocumentString(`
-    query Search($query: String!, $filters: SearchFilters!, $sort: SearchSort!, $first: Int!, $after: String) {
+    query Search($query: String!, $filters: SearchFilters!, $sort: SearchSort!, $first: Int!, $after: String, $withPlaces: Boolean!) {
   search(
     query: $query
     filters: $filters
@@ -1535,6 +1536,11 @@ export const SearchDocument = new TypedDocumentString(`
       corrections {
         word
         readAs
+      }
+      places @include(if: $withPlaces) {
+        where
+        count
+        hasMore
       }
     }
     ... on Problem {

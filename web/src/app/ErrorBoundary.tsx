@@ -19,7 +19,7 @@ export class ErrorBoundary extends Component<{ readonly children: ComponentChild
     return (
       <Notice
         icon="alert"
-        title="This page has broken"
+        title="This page stopped working"
         actions={<Button onClick={() => location.reload()}>Reload</Button>}
       >
         Reload it. Uploads that were under way go on when you choose their files again.

@@ -30,7 +30,7 @@ export function CancelDialog({ job, onClose, onAct }: CancelDialogProps) {
       onConfirm={() => void confirm()}
       onClose={onClose}
     >
-      {job.status === "processing" ? "Whoever works on it stops. " : ""}
+      {job.status === "processing" ? "The worker stops it. " : ""}
       It ends, and so does what waits for it. A retry brings them back.
     </ConfirmDialog>
   );

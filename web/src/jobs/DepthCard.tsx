@@ -17,7 +17,7 @@ const MEANINGS: Record<Metric, string> = {
 };
 const SPANS = [1, 6, 24] as const;
 
-/** Depth and age over time. */
+/** Queue length and age over time. */
 export function DepthCard({ jobType }: { readonly jobType: string | null }) {
   const { request } = useWorkspace();
   const metric = useSignal<Metric>("queued");
@@ -28,7 +28,7 @@ export function DepthCard({ jobType }: { readonly jobType: string | null }) {
   }, [hours.value]);
   useEffect(() => () => life.abort(), [life]);
   return (
-    <section class={styles.card} aria-label="Depth and age over time">
+    <section class={styles.card} aria-label="Queue length and age over time">
       <div class={styles.head}>
         <Choice
           label="What"

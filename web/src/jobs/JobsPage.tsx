@@ -66,7 +66,7 @@ function Everything({ filters, overview }: ContentProps) {
     <>
       <DepthCard jobType={jobType} />
       <Section title="Running" all={jobsPath({ status: "processing", jobType })}>
-        <JobRows filter={{ status: "processing", jobType }} size={SHORT_LIST} empty="Nothing runs." />
+        <JobRows filter={{ status: "processing", jobType }} size={SHORT_LIST} empty="No jobs are running." />
       </Section>
       {failures.length > 0 && (
         <Section title="Failed, by cause" all={jobsPath({ status: "failed", jobType })}>
@@ -74,7 +74,7 @@ function Everything({ filters, overview }: ContentProps) {
         </Section>
       )}
       <Section title="Waiting" all={jobsPath({ status: "queued", jobType })}>
-        <JobRows filter={{ status: "queued", jobType }} size={SHORT_LIST} empty="Nothing waits." />
+        <JobRows filter={{ status: "queued", jobType }} size={SHORT_LIST} empty="No jobs are waiting." />
       </Section>
     </>
   );

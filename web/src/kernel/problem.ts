@@ -25,7 +25,7 @@ export const UNREACHABLE: Problem = {
 const UNEXPECTED: Problem = {
   code: "internal",
   message: "Something went wrong",
-  hint: "Reload the page. If it happens again, tell whoever runs this installation.",
+  hint: "Reload the page. If it happens again, tell your administrator.",
 };
 
 /** These say nothing about the request itself: the same one may succeed in a moment. */

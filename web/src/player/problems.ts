@@ -5,13 +5,13 @@ import type { SourceFailure } from "./source";
 const GONE: Problem = {
   code: "not_found",
   message: "The file of this video is gone",
-  hint: "The store no longer has it. Tell whoever runs this server: it may be in a backup.",
+  hint: "The object store no longer has it. Tell your administrator: it may be in a backup.",
 };
 
 export const PROBLEMS: Record<SourceFailure, Problem> = {
   expired: {
     code: "forbidden",
-    message: "The video does not answer any more",
+    message: "The video stopped loading",
     hint: "Try again, or reload the page.",
   },
   missing: GONE, // also at a new address
@@ -19,7 +19,7 @@ export const PROBLEMS: Record<SourceFailure, Problem> = {
   unreadable: {
     code: "unavailable",
     message: "The file of this video cannot be read",
-    hint: "Its store fails to answer. Try again later, or tell whoever runs this server.",
+    hint: "The object store does not answer. Try again later, or tell your administrator.",
   },
   network: {
     code: "unreachable",

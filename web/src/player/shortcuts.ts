@@ -37,7 +37,7 @@ export const SHORTCUT_LEGEND: readonly (readonly [keys: string, meaning: string]
   ["Space or K", "Play or pause"],
   ["J / L", "10 seconds back or forward"],
   ["← / →", "5 seconds back or forward"],
-  ["↑ / ↓", "Louder or quieter"],
+  ["↑ / ↓", "Volume up or down"],
   ["M", "Sound off or on"],
   ["C", "Captions"],
   ["F", "Full screen"],

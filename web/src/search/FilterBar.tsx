@@ -18,7 +18,7 @@ interface FilterBarProps {
 const SORT_LABELS: Record<Sort, string> = {
   relevance: "Best match",
   recency: "Newest video",
-  confidence: "Surest text",
+  confidence: "Highest confidence",
 };
 
 export function FilterBar({ question, count, onChange }: FilterBarProps) {
@@ -64,7 +64,7 @@ export function FilterBar({ question, count, onChange }: FilterBarProps) {
 function Chips({ question, onChange }: Pick<FilterBarProps, "question" | "onChange">) {
   const used = FILTERS.flatMap((name) => {
     const value = question.filters[name];
-    return value === undefined ? [] : [{ name, text: filterText(name, value) }];
+    return name === "where" || value === undefined ? [] : [{ name, text: filterText(name, value) }];
   });
   if (used.length === 0) return null;
   return (

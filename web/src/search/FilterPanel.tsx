@@ -1,7 +1,7 @@
 import { withFilter } from "./address";
 import styles from "./FilterPanel.module.css";
-import type { FilterName, Question } from "./model";
-import { CONFIDENCES, ENTITIES, FILTER_LABELS, languageName, LANGUAGES, percentName, PLACES } from "./words";
+import type { ListedFilter, Question } from "./model";
+import { CONFIDENCES, ENTITIES, FILTER_LABELS, languageName, LANGUAGES, percentName } from "./words";
 
 interface FilterPanelProps {
   readonly question: Question;
@@ -13,14 +13,13 @@ const CONFIDENCE_OPTIONS = CONFIDENCES.map((share) => [share, `At least ${percen
 
 /** Each change counts at once; words count when they are finished. */
 export function FilterPanel({ question, onChange }: FilterPanelProps) {
-  const field = (name: FilterName) => ({
+  const field = (name: ListedFilter) => ({
     name,
     value: question.filters[name] ?? "",
     onValue: (value: string) => onChange(withFilter(question, name, value)),
   });
   return (
     <div class={styles.panel}>
-      <Choice {...field("where")} options={PLACES} />
       <Choice {...field("entity")} options={ENTITIES} />
       <Choice {...field("lang")} options={LANGUAGE_OPTIONS} />
       <Choice {...field("min")} options={CONFIDENCE_OPTIONS} />
@@ -34,7 +33,7 @@ export function FilterPanel({ question, onChange }: FilterPanelProps) {
 }
 
 interface FieldProps {
-  readonly name: FilterName;
+  readonly name: ListedFilter;
   readonly value: string;
   readonly onValue: (value: string) => void;
 }

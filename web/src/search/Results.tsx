@@ -83,15 +83,15 @@ function Corrections() {
 
 function NothingFound({ question, onChange }: Pick<ResultsProps, "question" | "onChange">) {
   const hasFilters = Object.keys(question.filters).length > 0;
-  const title = question.text === "" ? "Nothing passes these filters" : `Nothing shows “${question.text}”`;
+  const title = question.text === "" ? "No results with these filters" : `No results for “${question.text}”`;
   return (
     <Notice
       icon="search"
       title={title}
       actions={hasFilters && <Button onClick={() => onChange(withoutFilters(question))}>Search without filters</Button>}
     >
-      Fewer words find more, and a word with a star finds all that begin so: <code>goal*</code>. Videos can be searched
-      as soon as their text was read.
+      Try fewer words, or the beginning of a word with a star: <code>goal*</code>. Text on screen can be found once it
+      has been read; the video’s page shows how far that is.
     </Notice>
   );
 }

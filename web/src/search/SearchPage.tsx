@@ -5,6 +5,7 @@ import { useWorkspace } from "../app/workspace";
 import { isEmpty, questionOf, searchPath } from "./address";
 import { FilterBar } from "./FilterBar";
 import type { Hit, Question } from "./model";
+import { PlaceFacet } from "./PlaceFacet";
 import { Results } from "./Results";
 import { SearchBox } from "./SearchBox";
 import { useSearchKeys } from "./selection";
@@ -30,6 +31,7 @@ export function SearchPage({ query }: { readonly query: string }) {
   };
   const isFound = search.first.value.kind === "idle" && search.isOf(question) && !isEmpty(question);
   const count = isFound ? countText(search.hits.value.length, search.complete.value) : "";
+  const hasFacet = !isEmpty(question) && search.first.value.kind !== "failed";
   return (
     <>
       <PageTitle name={question.text === "" ? "Search" : `${question.text} · Search`} hidden />
@@ -39,6 +41,7 @@ export function SearchPage({ query }: { readonly query: string }) {
         onSearch={(text) => go({ ...question, text })}
         onLeave={() => keys.move(1)}
       />
+      {hasFacet && <PlaceFacet places={search.places.value} question={question} onChange={go} />}
       <FilterBar question={question} count={count} onChange={go} />
       <Results list={list} question={question} onChange={go} onClip={mayChange ? makeClip : null} />
     </>

@@ -8,6 +8,7 @@ import { FILTERS, SORTS, type FilterName, type Filters, type Question, type Sort
 
 /** As the address names them. */
 const PLACES: Readonly<Record<string, Where>> = { picture: "PICTURE", title: "TITLE", match: "MATCH" };
+const WHERE = /(?<!\S)where:(\w+)(?!\S)/gi;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
 export function questionOf(query: string): Question {
@@ -46,12 +47,30 @@ export function withFilter(question: Question, name: FilterName, value: string):
   return { ...question, filters: filtersOf((other) => (other === name ? value : (question.filters[other] ?? null))) };
 }
 
+/** The place that is asked for, by the filter or in the text; null: any, or several. */
+export function placeOf({ text, filters }: Question): Where | null {
+  const names = new Set([filters.where, ...[...text.matchAll(WHERE)].map(([, name]) => name?.toLowerCase())]);
+  names.delete(undefined);
+  const [name] = names;
+  return names.size === 1 && name !== undefined ? (PLACES[name] ?? null) : null;
+}
+
+/** Asks for one place, or with null for any, whatever the text says of places. */
+export function withPlace(question: Question, place: Where | null): Question {
+  const name = Object.keys(PLACES).find((known) => PLACES[known] === place) ?? "";
+  return withFilter({ ...question, text: tidy(question.text.replace(WHERE, " ")) }, "where", name);
+}
+
 export function withoutFilters(question: Question): Question {
   return { ...question, filters: {} };
 }
 
 /** As the gateway takes it. */
-export function variablesOf({ text, sort, filters }: Question): Omit<SearchQueryVariables, "first" | "after"> {
+export function variablesOf({
+  text,
+  sort,
+  filters,
+}: Question): Omit<SearchQueryVariables, "first" | "after" | "withPlaces"> {
   return { query: text, sort: SORT_NAMES[sort], filters: askedFilters(filters) };
 }
 

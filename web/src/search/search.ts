@@ -8,12 +8,14 @@ import type { Request } from "../api/client";
 import { SearchDocument } from "../api/generated";
 import { attempt, type Loading } from "../kernel/loading";
 import { isEmpty, searchPath, variablesOf } from "./address";
-import type { Correction, Hit, Question, SearchPageAnswer } from "./model";
+import type { Correction, Hit, PlaceCount, Question, SearchPageAnswer } from "./model";
 
 export interface Search {
   readonly hits: ReadonlySignal<readonly Hit[]>;
   readonly corrections: ReadonlySignal<readonly Correction[]>;
   readonly complete: ReadonlySignal<boolean>;
+  /** How many texts of each place match, whichever place is asked for. */
+  readonly places: ReadonlySignal<readonly PlaceCount[]>;
   /** The question as a whole, while there is nothing to show yet. */
   readonly first: ReadonlySignal<Loading>;
   readonly more: ReadonlySignal<Loading>;
@@ -31,11 +33,12 @@ export interface Search {
 interface Found {
   readonly hits: readonly Hit[];
   readonly corrections: readonly Correction[];
+  readonly places: readonly PlaceCount[];
   readonly endCursor: string | null; // null: that is all
 }
 
 const PAGE_SIZE = 20;
-const NOTHING: Found = { hits: [], corrections: [], endCursor: null };
+const NOTHING: Found = { hits: [], corrections: [], places: [], endCursor: null };
 
 export function createSearch(request: Request): Search {
   const found = signal(NOTHING);
@@ -45,7 +48,7 @@ export function createSearch(request: Request): Search {
   const asked = signal<Question | null>(null);
 
   async function read(question: Question, after: string | null): Promise<void> {
-    const variables = { ...variablesOf(question), first: PAGE_SIZE, after };
+    const variables = { ...variablesOf(question), first: PAGE_SIZE, after, withPlaces: after === null };
     const page = expectAnswer((await request(SearchDocument, variables)).search, "SearchPage");
     if (question === asked.peek()) found.value = withPage(after === null ? NOTHING : found.peek(), page);
   }
@@ -72,6 +75,7 @@ export function createSearch(request: Request): Search {
   return {
     hits: computed(() => found.value.hits),
     corrections: computed(() => found.value.corrections),
+    places: computed(() => found.value.places),
     complete: computed(() => found.value.endCursor === null),
     first,
     more,
@@ -94,13 +98,14 @@ function isSame(one: Question | null, other: Question): boolean {
   return one !== null && searchPath(one) === searchPath(other);
 }
 
-/** A text may come twice when it was read anew between two pages. */
-export function withPage(found: Found, { edges, pageInfo, corrections }: SearchPageAnswer): Found {
+/** A text may come twice when it was read anew between two pages. Places are counted with the first page. */
+export function withPage(found: Found, { edges, pageInfo, corrections, places }: SearchPageAnswer): Found {
   const known = new Set(found.hits.map(({ segmentId }) => segmentId));
   const hits = edges.map(({ node }) => node).filter((hit): hit is Hit => hit.vod !== null && !known.has(hit.segmentId));
   return {
     hits: [...found.hits, ...hits],
     corrections: found.hits.length === 0 ? corrections : found.corrections,
+    places: places ?? found.places,
     endCursor: pageInfo.hasNextPage ? pageInfo.endCursor : null,
   };
 }

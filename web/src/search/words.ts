@@ -1,13 +1,12 @@
 /** What the page of search says. Pure. */
 import { formatDuration, plural } from "../kernel/format";
-import type { Correction, FilterName, Hit } from "./model";
+import type { Correction, Hit, ListedFilter, PlaceCount, Where } from "./model";
 
 const MOST_READ_AS = 4;
 const languages = new Intl.DisplayNames("en", { type: "language", fallback: "code" });
 const inList = new Intl.ListFormat("en", { type: "disjunction" });
 
-export const FILTER_LABELS: Record<FilterName, string> = {
-  where: "Found in",
+export const FILTER_LABELS: Record<ListedFilter, string> = {
   entity: "Contains",
   lang: "Language",
   min: "Confidence",
@@ -18,11 +17,13 @@ export const FILTER_LABELS: Record<FilterName, string> = {
   player: "Player",
 };
 
-export const PLACES: readonly (readonly [value: string, name: string])[] = [
-  ["picture", "Text on screen"],
-  ["title", "Title"],
-  ["match", "Match facts"],
-];
+export const PLACE_NAMES: Record<Where, string> = { PICTURE: "Text on screen", TITLE: "Title", MATCH: "Match facts" };
+export const PLACES_SHOWN: readonly Where[] = ["PICTURE", "TITLE", "MATCH"];
+
+/** `12`, or `999+` where counting stopped. */
+export function placeCountText({ count, hasMore }: Pick<PlaceCount, "count" | "hasMore">): string {
+  return `${count}${hasMore ? "+" : ""}`;
+}
 
 export const ENTITIES: readonly (readonly [value: string, name: string])[] = [
   ["mention", "A mention (@)"],
@@ -49,23 +50,22 @@ export function percentName(share: string | number): string {
   return `${Math.floor(Number(share) * 100 + 1e-9)} %`;
 }
 
-export function filterText(name: FilterName, value: string): string {
+export function filterText(name: ListedFilter, value: string): string {
   if (name === "min") return `At least ${percentName(value)} sure`;
   if (name === "lang") return value.split(",").map(languageName).join(" or ");
-  if (name === "where") return `${FILTER_LABELS.where}: ${PLACES.find(([known]) => known === value)?.[1] ?? value}`;
   if (name === "entity") return ENTITIES.find(([known]) => known === value)?.[1] ?? value;
   return `${FILTER_LABELS[name]}: ${value}`;
 }
 
 export function countText(count: number, complete: boolean): string {
-  if (count === 0) return complete ? "Nothing was found" : "";
+  if (count === 0) return complete ? "No results" : "";
   return complete ? plural(count, "result") : `${plural(count, "result")} so far`;
 }
 
 export function correctionText({ word, readAs }: Correction): string {
   const shown = readAs.slice(0, MOST_READ_AS).map((read) => `“${read}”`);
   const rest = readAs.length > MOST_READ_AS ? ["others like it"] : [];
-  return `Nothing had “${word}”; looked for ${inList.format([...shown, ...rest])}.`;
+  return `No results for “${word}”; showing results for ${inList.format([...shown, ...rest])}.`;
 }
 
 /** Where it was found, and what is known of it there: `on screen for 4.2 s`, `95 % sure`; `in the title`. */

@@ -36,7 +36,7 @@ export function SignInPage({ session, ended }: SignInPageProps) {
           <p class={styles.intro}>{ended === null ? "Welcome back." : `${sentence(ended)} Sign in to go on.`}</p>
           <SignInForm session={session} />
           <p class={styles.note}>
-            No password? Whoever runs this installation makes a sign-in link with <code>touchline users link</code>.
+            No password? Your administrator makes a sign-in link with <code>touchline users link</code>.
           </p>
         </div>
       </main>

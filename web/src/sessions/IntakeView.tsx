@@ -36,7 +36,7 @@ export function IntakeView({ question }: { readonly question: Question }) {
       <Sum intake={intake} />
       <ChartCard title="Events over time" meaning="By when they came in">
         {intake.raw === 0 ? (
-          <ChartBlank>No events came in this time.</ChartBlank>
+          <ChartBlank>No events were received in this time range.</ChartBlank>
         ) : (
           <Chart intake={intake} question={question} />
         )}

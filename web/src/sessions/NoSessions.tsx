@@ -18,7 +18,9 @@ export function NoSessions({ question }: { readonly question: Question }) {
     <div class={styles.empty}>
       <Notice
         icon="chart"
-        title={isNarrow ? "No session is like this" : span ? "No sessions in this time" : "No sessions yet"}
+        title={
+          isNarrow ? "No sessions match these filters" : span ? "No sessions in this time range" : "No sessions yet"
+        }
         actions={
           (isNarrow || span) && (
             <>

@@ -51,7 +51,7 @@ function Event({ event }: { readonly event: QuarantinedEvent }) {
       </p>
       {event.detail !== "" && <p class={styles.detail}>{event.detail}</p>}
       <details>
-        <summary>As it came</summary>
+        <summary>As received</summary>
         <pre class={styles.body} tabIndex={0}>
           {event.body}
         </pre>

@@ -63,7 +63,7 @@ export function Timeline({ session }: { readonly session: SessionDetail }) {
         ))}
       </div>
       <p class={styles.pointed} role="status">
-        {pointed.value || (session.timeline.truncated ? "There was more than can be drawn here." : "\u00a0")}
+        {pointed.value || (session.timeline.truncated ? "There are more events than can be drawn here." : "\u00a0")}
       </p>
     </div>
   );

@@ -172,12 +172,15 @@ export function metricOf(summary: Summary, metric: Metric): Percentiles {
   }
 }
 
+type NamedSession = Pick<Session, "id" | "video" | "jobId" | "pipelineId">;
+
 /**
- * `Final · Transcode` for our own work on a video; else `stream-1 · request-2`: an id is several names with a bar
+ * `Final · Transcode` for our own work on a video, `Deleted video · Transcode` when that is gone; else `stream-1 · request-2`: an id is several names with a bar
  * between them, and a word where one is missing.
  */
-export function sessionName({ id, video, pipelineId }: Pick<Session, "id" | "video" | "pipelineId">): string {
-  if (video !== null) return [video.title || "Untitled video", capital(pipelineId ?? "")].filter(Boolean).join(" · ");
+export function sessionName({ id, video, jobId, pipelineId }: NamedSession): string {
+  const subject = video === null ? (jobId === null ? null : "Deleted video") : video.title || "Untitled video";
+  if (subject !== null) return [subject, capital(pipelineId ?? "")].filter(Boolean).join(" · ");
   const names = id.split("|").filter((name) => name !== "" && !name.startsWith("_missing_"));
   return names.length > 0 ? names.join(" · ") : id;
 }

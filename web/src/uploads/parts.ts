@@ -26,7 +26,7 @@ const REFUSED: Problem = {
 };
 const GONE: Problem = {
   code: "not_found",
-  message: "The upload was given up by the server",
+  message: "The server ended the upload",
   hint: "Try again: it starts from the beginning.",
 };
 

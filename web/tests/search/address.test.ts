@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { isEmpty, questionOf, searchPath, variablesOf, withFilter, withoutFilters } from "../../src/search/address";
+import {
+  isEmpty,
+  placeOf,
+  questionOf,
+  searchPath,
+  variablesOf,
+  withFilter,
+  withPlace,
+  withoutFilters,
+} from "../../src/search/address";
 
 const FULL =
   "q=saka+%22full+time%22&entity=score&lang=eng&min=0.8&after=2026-03-01&before=2026-03-31&match=final&team=Man+Utd&player=saka&sort=recency";
@@ -82,4 +91,24 @@ test("the gateway is asked for whole days of whoever looks", () => {
 test("where a text stands is chosen by name", () => {
   expect(variablesOf(questionOf("q=x&where=title")).filters.where).toEqual(["TITLE"]);
   expect(questionOf("q=x&where=nowhere").filters).toEqual({});
+});
+
+test.each([
+  ["q=x", null],
+  ["q=x&where=title", "TITLE"],
+  ["q=where:match x", "MATCH"],
+  ["q=x WHERE:Match", "MATCH"],
+  ["q=x where:match&where=match", "MATCH"],
+  ["q=x where:match&where=title", null],
+  ["q=x where:title where:match", null],
+  ["q=nowhere:match", null],
+] as const)("%s asks for the place %s", (address, place) => expect(placeOf(questionOf(address))).toBe(place));
+
+test.each([
+  ["q=x", "TITLE", "/search?q=x&where=title"],
+  ["q=x&where=title", null, "/search?q=x"],
+  ["q=where:match x", "PICTURE", "/search?q=x&where=picture"],
+  ["q=a where:match b", null, "/search?q=a+b"],
+] as const)("a place chosen replaces the one that %s names", (address, place, path) => {
+  expect(searchPath(withPlace(questionOf(address), place))).toBe(path);
 });

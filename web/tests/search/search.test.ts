@@ -70,7 +70,7 @@ test("what is there is kept; what failed is asked again", async () => {
   expect(asked).toHaveLength(2);
 });
 
-test("nothing is asked where there is nothing to look for", async () => {
+test("nothing is asked where there is nothing to search for", async () => {
   const { asked, search } = gateway();
   await search.ask(questionOf("sort=recency"));
   expect([asked.length, search.first.value.kind]).toEqual([0, "idle"]);
@@ -79,11 +79,24 @@ test("nothing is asked where there is nothing to look for", async () => {
 test("a hit whose video was just deleted is no hit", () => {
   const gone = { ...hit("1"), vod: null };
   const found = withPage(
-    { hits: [], corrections: [], endCursor: null },
+    { hits: [], corrections: [], places: [], endCursor: null },
     {
       ...page([hit("2")]),
       edges: [{ node: gone }, { node: hit("2") }],
     },
   );
   expect(found.hits.map(({ segmentId }) => segmentId)).toEqual(["2"]);
+});
+
+test("places are counted once, with the first page", async () => {
+  const { asked, search } = gateway();
+  const places = [{ where: "TITLE", count: 2, hasMore: false }] as const;
+  const first = search.ask(questionOf("q=goal"));
+  asked[0]?.answer(page([hit("1")], { places, pageInfo: { hasNextPage: true, endCursor: "one" } }));
+  await first;
+  const more = search.loadMore();
+  asked[1]?.answer(page([hit("2")]));
+  await more;
+  expect(asked.map(({ variables }) => variables.withPlaces)).toEqual([true, false]);
+  expect(search.places.value).toEqual(places);
 });

@@ -4,6 +4,7 @@ import {
   correctionText,
   countText,
   filterText,
+  placeCountText,
   formatMoment,
   foundIn,
   languageName,
@@ -12,13 +13,13 @@ import {
 } from "../../src/search/words";
 
 test.each([
-  [["chelsea"], "Nothing had “chelsae”; looked for “chelsea”."],
-  [["chelsea", "chelse"], "Nothing had “chelsae”; looked for “chelsea” or “chelse”."],
-  [["a", "b", "c", "d", "e"], "Nothing had “chelsae”; looked for “a”, “b”, “c”, “d”, or others like it."],
+  [["chelsea"], "No results for “chelsae”; showing results for “chelsea”."],
+  [["chelsea", "chelse"], "No results for “chelsae”; showing results for “chelsea” or “chelse”."],
+  [["a", "b", "c", "d", "e"], "No results for “chelsae”; showing results for “a”, “b”, “c”, “d”, or others like it."],
 ])("%j", (readAs, text) => expect(correctionText({ word: "chelsae", readAs })).toBe(text));
 
 test.each([
-  [0, true, "Nothing was found"],
+  [0, true, "No results"],
   [1, true, "1 result"],
   [20, false, "20 results so far"],
 ])("%i, all of them: %j", (count, complete, text) => expect(countText(count, complete)).toBe(text));
@@ -59,3 +60,8 @@ test.each([
   [hit("1", { where: "TITLE", box: null }), ["in the title"]],
   [hit("1", { where: "MATCH", box: null }), ["in the match facts"]],
 ])("a result says where it was found", (found, words) => expect(foundIn(found)).toEqual(words));
+
+test("a count that stopped says so", () => {
+  expect(placeCountText({ count: 12, hasMore: false })).toBe("12");
+  expect(placeCountText({ count: 999, hasMore: true })).toBe("999+");
+});

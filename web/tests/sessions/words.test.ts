@@ -38,12 +38,15 @@ test.each([
   ["stream-1|_missing_request", "stream-1"],
   ["_missing_stream|r|more", "r · more"],
   ["_missing_stream|_missing_request", "_missing_stream|_missing_request"],
-])("%j is called %j", (id, name) => expect(sessionName({ id, video: null, pipelineId: null })).toBe(name));
+])("%j is called %j", (id, name) => expect(sessionName({ id, video: null, jobId: null, pipelineId: null })).toBe(name));
 
 test("our own work is called by its video", () => {
   const video = { title: "Final", playbackId: "abcdefgh12345678" };
-  expect(sessionName({ id: "a|b", video, pipelineId: "transcode" })).toBe("Final · Transcode");
-  expect(sessionName({ id: "a|b", video: { ...video, title: "" }, pipelineId: null })).toBe("Untitled video");
+  expect(sessionName({ id: "a|b", video, jobId: "b", pipelineId: "transcode" })).toBe("Final · Transcode");
+  expect(sessionName({ id: "a|b", video: { ...video, title: "" }, jobId: "b", pipelineId: null })).toBe(
+    "Untitled video",
+  );
+  expect(sessionName({ id: "a|b", video: null, jobId: "b", pipelineId: "ocr" })).toBe("Deleted video · Ocr");
 });
 
 test("addresses are shortened, other names are not", () => {

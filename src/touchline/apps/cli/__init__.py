@@ -5,12 +5,15 @@ Invariant: every way out has a documented exit code and says what happened, why,
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -37,9 +40,10 @@ from . import (
     tasks,
     upload,
     watch,
-    world,
 )
 from .output import AsJson, progress, show, show_error, show_json
+
+COMMANDS = "touchline.commands"  # the entry points by which other packages add commands
 
 application = typer.Typer(
     name="touchline",
@@ -48,6 +52,18 @@ application = typer.Typer(
     rich_markup_mode=None,  # plain help starts in half the time and reads well in a pipe
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _add_installed_commands() -> None:
+    """`touchline world` exists when touchline-world is installed; without it the command says what to install."""
+    found = {point.name: point for point in entry_points(group=COMMANDS)}
+    for name, point in found.items():
+        application.add_typer(point.load(), name=name)
+    if "world" not in found:
+        anything = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": list[str]()}
+        application.command("world", hidden=True, context_settings=anything)(demo.require_world)
+
+
 application.add_typer(stack.commands)
 application.add_typer(demo.commands)
 application.add_typer(config.commands)
@@ -63,7 +79,7 @@ application.add_typer(jobs.commands, name="jobs")
 application.add_typer(delivered.commands, name="events")  # those of the log as well
 application.add_typer(facts.commands, name="facts")
 application.add_typer(answers.commands, name="sessions")
-application.add_typer(world.commands, name="world")
+_add_installed_commands()
 application.add_typer(access.tenants, name="tenants")
 application.add_typer(access.users, name="users")
 application.add_typer(access.tokens, name="tokens")
@@ -103,10 +119,16 @@ def _leave_at_once(code: int) -> NoReturn:
     os._exit(code)
 
 
+@cache
+def command() -> Any:
+    """All commands, put together: they do not change while the process lives."""
+    return typer.main.get_command(application)
+
+
 def run(arguments: Sequence[str]) -> int:
     try:
         _require_texts(arguments)
-        result: Any = application(list(arguments) or ["--help"], prog_name="touchline", standalone_mode=False)
+        result: Any = command()(list(arguments) or ["--help"], prog_name="touchline", standalone_mode=False)
     except typer.Abort:
         return 130
     except Exception as error:
@@ -138,6 +160,9 @@ def _known(error: Exception) -> TouchlineError:
             return error
         case typer.TyperException():
             return InvalidInput(error.format_message(), hint="`--help` after any command lists what it takes.")
+        case OSError(errno=errno.ENAMETOOLONG):
+            hint = "Take a shorter path: at most 255 bytes a name, 4,096 in all."
+            return InvalidInput("a path is too long", why=str(error.filename or ""), hint=hint)
         case OSError() if is_storage_full(error):
             return StorageFull("the disk is full", why=f"{error.filename or 'a file'} could not be written")
         case _:

@@ -142,7 +142,9 @@ def list_sessions(  # noqa: PLR0913, PLR0917  its options
 @commands.command(name="show")
 def show_session(
     session_id: SessionId,
-    window: Annotated[int, typer.Option("--window", min=1, help="Seconds of FPS and jitter around an update.")] = 30,
+    window: Annotated[
+        int, typer.Option("--window", min=1, max=86_400, help="Seconds of FPS and jitter around an update.")
+    ] = 30,
     server: Server = "",
     token_file: Token = "",
     user: User = "admin@localhost",

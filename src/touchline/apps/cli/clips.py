@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .media.clip import End, Start
-from .media.times import milliseconds
+from touchline.apps.cli.media.clip import End, Start
+from touchline.apps.cli.media.times import milliseconds
+
 from .output import AsJson, progress, show, show_json, show_table
 from .upload import Server, Token
 

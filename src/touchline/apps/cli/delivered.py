@@ -102,7 +102,9 @@ def _behind(place: str) -> tuple[str, int]:
     """The delivery and the number of the record."""
     batch, _, ordinal = place.rpartition("#")
     if place and not (batch and re.fullmatch("[0-9]{1,9}", ordinal)):
-        raise InvalidInput(f"{place} is no place of a record", field="after", hint="Take it from the list, as it is.")
+        raise InvalidInput(
+            f"{place} is not the position of a record", field="after", hint="Take it from the list, as it is."
+        )
     return batch, int(ordinal or 0)
 
 

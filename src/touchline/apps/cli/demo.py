@@ -7,6 +7,7 @@ import os
 import sys
 from dataclasses import asdict, replace
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from touchline.apps.demonstration.profile import State
     from touchline.apps.settings import Loaded
     from touchline.platform.endpoints import Endpoints
-    from touchline.platform.stack.role import Role
+    from touchline.platform.stack.part import StackRole
 
 commands = typer.Typer()
 
@@ -40,6 +41,7 @@ def demo(open_browser: Open = True, script: Script = None, as_json: AsJson = Fal
     from touchline.apps.settings import load
     from touchline.platform.stack.stack import run_stack
 
+    require_world()
     loaded = load()
     profile.require_no_real_football(loaded)
     folder = loaded.settings.data / "demo"
@@ -50,22 +52,34 @@ def demo(open_browser: Open = True, script: Script = None, as_json: AsJson = Fal
     async def on_ready(where: Endpoints) -> None:
         await _show(loaded, state, open_browser=open_browser, as_json=as_json)
 
-    def roles(where: Endpoints) -> list[Role]:
+    def roles(where: Endpoints) -> list[StackRole]:
         return profile.after_its_world(_world(loaded, state, script or profile.DAY), up.roles(loaded))
 
     asyncio.run(run_stack(replace(up.stack(loaded, progress, show), roles=roles, on_ready=on_ready)))
 
 
-def _world(loaded: Loaded, state: State, script: Path) -> Role:
+def require_world() -> None:
+    """The demo starts it as a process of its own and imports nothing of it."""
+    from touchline.kernel.errors import SetupError
+
+    if find_spec("touchline_world") is None:
+        raise SetupError(
+            "the simulated world is not installed",
+            why="`touchline demo` and `touchline world` need the package touchline-world",
+            hint='Install it with `pip install "touchline[demo]"`.',
+        )
+
+
+def _world(loaded: Loaded, state: State, script: Path) -> StackRole:
     from touchline.apps.demonstration import profile
-    from touchline.platform.stack.role import Role
+    from touchline.platform.stack.part import StackRole
 
     begins = ["--starts-at", state.starts_at] if state.starts_at else ["--starts-in", "3s"]
     folder = str(loaded.settings.data / "demo" / "videos")
     day = ["--script", str(script.absolute()), "--playing", str(state.playing), *begins]
     options = [*day, "--port", str(state.port), "--folder", folder, "--json"]
     command = [sys.executable, "-m", "touchline", "world", "serve", *options]
-    return Role("world", command, f"{profile.world_url(state)}/world/clock")
+    return StackRole("world", command, f"{profile.world_url(state)}/world/clock")
 
 
 async def _show(loaded: Loaded, state: State, *, open_browser: bool, as_json: bool) -> None:

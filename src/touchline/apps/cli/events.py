@@ -13,7 +13,8 @@ from .work import with_database
 commands = typer.Typer(help="See how the event log is doing, and take in events from outside.", no_args_is_help=True)
 
 Consumer = Annotated[str, typer.Argument(help="The name of the consumer.")]
-Position = Annotated[int, typer.Argument(help="The position of the event in the log.")]
+MOST_POSITION = 2**63 - 1
+Position = Annotated[int, typer.Argument(min=1, max=MOST_POSITION, help="The position of the event in the log.")]
 
 
 @commands.command()
@@ -21,7 +22,7 @@ def status(as_json: AsJson = False) -> None:
     """Show the head of the log and how far each consumer has come."""
     from touchline.platform.events import queries
 
-    log, consumers = with_database(lambda database, _: queries.status(database))
+    log, consumers = with_database(lambda database, _: queries.log_status(database))
     if as_json:
         show_json({"log": asdict(log), "consumers": [asdict(consumer) for consumer in consumers]})
         return
@@ -35,7 +36,7 @@ def poison(as_json: AsJson = False) -> None:
     """List the events that a consumer could not take."""
     from touchline.platform.events import queries
 
-    found = with_database(lambda database, _: queries.poison(database))
+    found = with_database(lambda database, _: queries.poison_events(database))
     if as_json:
         show_json([asdict(event) for event in found])
         return

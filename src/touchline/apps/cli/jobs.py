@@ -10,18 +10,18 @@ from uuid import UUID
 
 import typer
 
+from touchline.apps.cli.access.acting import as_id
 from touchline.kernel.errors import NotFound
 
-from .access.acting import as_id
 from .output import AsJson, progress, show, show_json, show_table
 from .work import with_database
 
 if TYPE_CHECKING:
     from touchline.kernel import TenantId
     from touchline.platform.postgres.database import Database
-    from touchline.process.queue.administration import JobAdministration
-    from touchline.process.queue.model import Job
+    from touchline.process.queue.jobs import Job
     from touchline.process.queue.queries import Transition
+    from touchline.process.queue.service import JobAdministration
 
 commands = typer.Typer(help="List, show, retry, cancel and reprioritise jobs.", no_args_is_help=True)
 
@@ -59,8 +59,8 @@ def list_jobs(  # noqa: PLR0913, PLR0917  each is an option of the command
     as_json: AsJson = False,
 ) -> None:
     """List the jobs of all tenants, newest first."""
-    from touchline.process.queue.listing.queries import JobFilter, JobWindow, jobs_of_all
-    from touchline.process.queue.model import JobStatus, JobType
+    from touchline.process.queue.jobs import JobStatus, JobType
+    from touchline.process.queue.queries import JobFilter, JobWindow, list_jobs_of_all_tenants
 
     wanted = JobFilter(
         status=JobStatus(status) if status else None,
@@ -70,7 +70,7 @@ def list_jobs(  # noqa: PLR0913, PLR0917  each is an option of the command
     )
     window = JobWindow(limit, after=as_id(after) if after else None)
     owner = as_id(tenant) if tenant else None
-    page = with_database(lambda database, _: jobs_of_all(database, wanted, window, owner))
+    page = with_database(lambda database, _: list_jobs_of_all_tenants(database, wanted, window, owner))
     if as_json:
         show_json({"jobs": [asdict(job) for job in page.jobs], "more": page.more})
         return
@@ -109,7 +109,7 @@ def cancel(job_id: JobId, as_json: AsJson = False) -> None:
 @commands.command()
 def priority(
     job_id: JobId,
-    wanted: Annotated[int, typer.Argument(help="From -100 to 100; higher ones run first.")],
+    wanted: Annotated[int, typer.Argument(min=-100, max=100, help="From -100 to 100; higher ones run first.")],
     as_json: AsJson = False,
 ) -> None:
     """Let a job run before or after others."""
@@ -117,7 +117,7 @@ def priority(
 
 
 def _act(job_id: str, change: Callable[[JobAdministration, TenantId, UUID], Awaitable[Job]], as_json: bool) -> None:
-    from touchline.process.queue.administration import JobAdministration
+    from touchline.process.queue.service import JobAdministration
 
     wanted = as_id(job_id)
 
@@ -134,9 +134,9 @@ def _act(job_id: str, change: Callable[[JobAdministration, TenantId, UUID], Awai
 
 async def _found(database: Database, job_id: UUID) -> tuple[Job, Sequence[Transition]]:
     """Whoever can read the data folder is an operator, and need not know whose job it is."""
-    from touchline.process.queue.listing.queries import job_of_any
+    from touchline.process.queue.queries import find_job_of_any_tenant
 
-    if found := await job_of_any(database, job_id):
+    if found := await find_job_of_any_tenant(database, job_id):
         return found
     raise NotFound(f"there is no job {job_id}", hint="`touchline jobs list` shows those that there are.")
 

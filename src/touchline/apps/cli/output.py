@@ -15,6 +15,7 @@ import typer
 from touchline.apps.redaction import redact
 from touchline.kernel.errors import TouchlineError
 
+LONGEST = 2000  # characters of a reason
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 
 
@@ -44,24 +45,29 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def show_error(error: TouchlineError, *, as_json: bool) -> None:
-    """What happened, why, and what to do next."""
+    """What happened, why, and what to do next. What was given may be long: its beginning says which one it was."""
     if as_json:
         show_json({"error": document(error)})
         return
-    progress(f"error: {redact(error.what)}")
+    progress(f"error: {_shown(error.what)}")
     if error.why:
-        progress(f"  why: {_indented(redact(error.why))}")
+        progress(f"  why: {_indented(_shown(error.why))}")
     progress(f" next: {_indented(error.hint)}")
 
 
 def document(error: TouchlineError) -> dict[str, Any]:
     return {
         "code": error.code,
-        "what": redact(error.what),
-        "why": redact(error.why),
+        "what": _shown(error.what),
+        "why": _shown(error.why),
         "next": error.hint,
         "retryable": error.retryable,
     }
+
+
+def _shown(text: str) -> str:
+    text = redact(text)
+    return f"{text[:LONGEST]}…" if len(text) > LONGEST else text
 
 
 def _indented(text: str) -> str:

@@ -43,7 +43,7 @@ def run(
     """Run one role in the foreground. `up` does this for you."""
     from touchline.apps import logging
     from touchline.apps.settings import load
-    from touchline.platform.opening import raise_open_files_limit
+    from touchline.platform.files import raise_open_files_limit
 
     raise_open_files_limit()
     loaded = load()

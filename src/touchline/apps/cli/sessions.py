@@ -43,8 +43,9 @@ def build(
 ) -> None:
     """Fold events into the tables of session facts, as JSON lines in a folder."""
     from touchline.apps.settings import load
+    from touchline.kernel.clock import SystemClock
     from touchline.kernel.errors import InvalidInput
-    from touchline.measure.engines.model import Engine
+    from touchline.measure.engines.model import Engine, Received
     from touchline.measure.engines.service import Order
     from touchline.measure.engines.service import build as build_facts
     from touchline.measure.sessions.rules import Rules
@@ -53,8 +54,10 @@ def build(
         raise InvalidInput(f"there is no engine {engine}", field="engine", hint="Take incremental or batch.")
     if state and engine != Engine.INCREMENTAL:
         raise InvalidInput("only the incremental engine has a state", field="state", hint="Leave --state out.")
-    order = Order(tuple(inputs), out, Engine(engine), state, force)
-    report = build_facts(order, Rules.of(load().settings.sessions), progress)
+    settings = load().settings
+    received = Received.at(SystemClock().now(), settings.ingest.max_ahead)
+    order = Order(tuple(inputs), out, Engine(engine), state, force, received)
+    report = build_facts(order, Rules.of(settings.sessions), progress)
     if as_json:
         show_json(report)
         return

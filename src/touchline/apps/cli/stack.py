@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from touchline.apps.settings import Settings
     from touchline.platform.endpoints import Endpoints
     from touchline.platform.stack.folder import DataFolder
-    from touchline.platform.stack.logs import Follower, Line
+    from touchline.platform.stack.logs import LogFollower, LogLine
     from touchline.platform.stack.stack import Stack
     from touchline.platform.stack.status import PartReport, StackReport
 
@@ -28,7 +28,7 @@ FOLLOW_EVERY_S = 0.2
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Return when everything is ready; `down` stops it.")]
 Detached = Annotated[bool, typer.Option("--detached", hidden=True, help="Started by `up --detach`, which greets.")]
 PartName = Annotated[str, typer.Argument(help="The part to show, like postgres or supervisor; all without it.")]
-Count = Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines to show.")]
+Count = Annotated[int, typer.Option("--lines", "-n", min=0, max=1_000_000, help="How many lines to show.")]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with new lines as they come.")]
 
 
@@ -36,9 +36,8 @@ Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with new lin
 def up(detach: Detach = False, as_json: AsJson = False, detached: Detached = False) -> None:
     """Start the servers and the roles on this machine and keep them running. Ctrl-C stops them, twice kills them."""
     from touchline.platform.stack.control import start_detached
-    from touchline.platform.stack.endpoints import read_endpoints
-    from touchline.platform.stack.stack import no_hook, run_stack
-    from touchline.platform.stack.status import report
+    from touchline.platform.stack.stack import no_hook, read_endpoints, run_stack
+    from touchline.platform.stack.status import stack_report
 
     greetings: list[str] = []
     stack = _stack(greetings.append if as_json else show, tell=_silently if detached else progress)
@@ -47,7 +46,7 @@ def up(detach: Detach = False, as_json: AsJson = False, detached: Detached = Fal
     async def on_ready(where: Endpoints) -> None:
         await greet(where)
         if as_json:
-            show_json({**_status_document(report(stack.folder)), "greeting": greetings})
+            show_json({**_status_document(stack_report(stack.folder)), "greeting": greetings})
 
     if detach:
         start_detached(stack.folder, ["up", "--json", "--detached"], stack.settings, progress)
@@ -71,9 +70,9 @@ def down(as_json: AsJson = False) -> None:
 @commands.command()
 def status(as_json: AsJson = False) -> int:
     """Ask every part, and show its state, process, address, restarts and memory. Exit code 7 unless all are ready."""
-    from touchline.platform.stack.status import ask, report
+    from touchline.platform.stack.status import probe_roles, stack_report
 
-    found = asyncio.run(ask(report(_folder())))
+    found = asyncio.run(probe_roles(stack_report(_folder())))
     if as_json:
         show_json(_status_document(found))
     else:
@@ -83,10 +82,10 @@ def status(as_json: AsJson = False) -> int:
 
 @commands.command()
 def doctor(as_json: AsJson = False) -> int:
-    """Look for what is wrong with this installation, and say how to mend it. Exit code 8 when something fails."""
+    """Look for what is wrong with this installation, and say how to fix it. Exit code 8 when something fails."""
     from touchline.apps.doctor import examine
     from touchline.apps.settings import load
-    from touchline.platform.stack.doctor import Level
+    from touchline.platform.stack.doctor import FindingLevel
 
     findings = asyncio.run(examine(load()))
     if as_json:
@@ -94,24 +93,24 @@ def doctor(as_json: AsJson = False) -> int:
     else:
         for finding in findings:
             show(f"{finding.level:4}  {finding.check}: {finding.what}")
-            for name, text in (("why", finding.why), ("mend", finding.mend)):
+            for name, text in (("why", finding.why), ("fix", finding.fix)):
                 if text:
                     show(f"      {name}: {text}")
-    return 8 if any(finding.level is Level.FAIL for finding in findings) else 0
+    return 8 if any(finding.level is FindingLevel.FAIL for finding in findings) else 0
 
 
 @commands.command()
 def logs(part: PartName = "", count: Count = 50, follow: Follow = False, as_json: AsJson = False) -> None:
     """Show the last lines that the parts wrote, and new ones as they come."""
     from touchline.kernel.errors import InvalidInput
-    from touchline.platform.stack.logs import Follower, log_names, recent
+    from touchline.platform.stack.logs import LogFollower, log_names, recent_lines
 
     if follow and as_json:
         raise InvalidInput("--follow and --json exclude each other", why="a stream is not one JSON document")
     folder = _folder()
     names = log_names(folder.logs, part)
-    followers = [Follower(folder.log(name), name) for name in names] if follow else []
-    lines = recent(folder.logs, names, count)
+    followers = [LogFollower(folder.log(name), name) for name in names] if follow else []
+    lines = recent_lines(folder.logs, names, count)
     if as_json:
         show_json([asdict(line) for line in lines])
         return
@@ -184,11 +183,11 @@ def _age(since: datetime | None) -> str:
     return f"{seconds}s"
 
 
-def _show_line(line: Line) -> None:
+def _show_line(line: LogLine) -> None:
     show(f"{line.at} {line.part:10} {line.text}")
 
 
-def _show_new(followers: list[Follower]) -> None:
+def _show_new(followers: list[LogFollower]) -> None:
     for follower in followers:
         for line in follower.poll():
             _show_line(line)

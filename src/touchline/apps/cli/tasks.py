@@ -11,7 +11,7 @@ from .output import AsJson, show_json, show_table
 from .work import with_database
 
 if TYPE_CHECKING:
-    from touchline.platform.periodic.queries import TaskStatus
+    from touchline.platform.periodic.store import PeriodicTaskStatus
 
 commands = typer.Typer()
 
@@ -19,16 +19,16 @@ commands = typer.Typer()
 @commands.command()
 def tasks(as_json: AsJson = False) -> None:
     """List what runs again and again: when next, by whom, and what went wrong last."""
-    from touchline.platform.periodic import queries
+    from touchline.platform.periodic import store
 
-    found = with_database(lambda database, _: queries.tasks(database))
+    found = with_database(lambda database, _: store.list_tasks(database))
     if as_json:
         show_json([asdict(task) for task in found])
     else:
         show_table(["TASK", "EVERY", "NEXT RUN", "STATE", "LAST ERROR"], [_row(task) for task in found])
 
 
-def _row(task: TaskStatus) -> list[str]:
+def _row(task: PeriodicTaskStatus) -> list[str]:
     failed = f"failed {task.failures} times" if task.failures else "waiting"
     state = f"running in {task.claimed_by}" if task.running else failed
     return [task.name, str(task.every), f"{task.next_run_at:%F %T}", state, task.last_error or "-"]

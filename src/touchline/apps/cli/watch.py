@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 commands = typer.Typer(help="Follow matches, look at goals, start things by hand.", no_args_is_help=True)
 
+MOST_FIXTURE = 2**63 - 1
 EventId = Annotated[str, typer.Argument(help="The id of the goal, like 1379142_40_306_Goal_1.")]
 VideoHash = Annotated[str, typer.Argument(help="The video, as `touchline watch goal` names it.")]
 
@@ -30,7 +31,9 @@ VideoHash = Annotated[str, typer.Argument(help="The video, as `touchline watch g
 @commands.command()
 def ingest(
     date: Annotated[str, typer.Option("--date", help="Only this day, like 2026-11-21.")] = "",
-    fixture: Annotated[list[int] | None, typer.Option("--fixture", help="Only this match, whoever plays.")] = None,
+    fixture: Annotated[
+        list[int] | None, typer.Option("--fixture", min=1, max=MOST_FIXTURE, help="Only this match, whoever plays.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fetch the matches of today and tomorrow, of another day, or some by their ids. Waits for the end."""
@@ -62,7 +65,8 @@ def find_matches(
 
 @commands.command(name="fixture")
 def show_fixture(
-    fixture_id: Annotated[int, typer.Argument(help="The feed's id of the match.")], as_json: AsJson = False
+    fixture_id: Annotated[int, typer.Argument(min=1, max=MOST_FIXTURE, help="The feed's id of the match.")],
+    as_json: AsJson = False,
 ) -> None:
     """Show a match with its goals."""
     match, goals = with_database(lambda database, settings: _match(database, settings.watch.tenant, fixture_id))

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 
 from touchline.apps.settings import Loaded
 from touchline.kernel.errors import Misconfigured
-from touchline.platform.stack.ports import choose_ports
-from touchline.platform.stack.role import Role
+from touchline.platform.stack.installation import choose_ports
+from touchline.platform.stack.part import StackRole
 
 PORT = "world"
 DAY = Path(__file__).with_name("day.yaml")
@@ -84,7 +84,7 @@ def apply(environment: MutableMapping[str, str], state: State) -> None:
         environment.setdefault(f"TOUCHLINE_{name}", value)
 
 
-def after_its_world(world: Role, roles: Sequence[Role]) -> list[Role]:
+def after_its_world(world: StackRole, roles: Sequence[StackRole]) -> list[StackRole]:
     """What asks the world starts when it answers: nothing fails for having been too early."""
     return [
         world,

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from touchline.kernel.errors import Defect, InvalidInput, TouchlineError, Unavailable, tree
+from touchline.kernel.errors import Defect, InvalidInput, TouchlineError, Unavailable, error_classes
 
 NOT_OURS = "Try again; if it stays so, check the address, and what stands between here and the gateway."
 
@@ -25,12 +25,12 @@ def data_of(response: httpx.Response) -> dict[str, Any]:
             raise error_of(code, what, why=more.get("detail"), hint=more.get("next"), field=more.get("field"))
         case _:
             why = f"{response.url.copy_with(raw_path=b'/')} answers {response.status_code} with {_kind(response)}"
-            raise Unavailable("this is no answer of a gateway", why=why, hint=NOT_OURS)
+            raise Unavailable("this is not a gateway's answer", why=why, hint=NOT_OURS)
 
 
 def error_of(code: str, what: str, why: Any = None, hint: Any = None, field: Any = None) -> TouchlineError:
     """The same error as there."""
-    kind = next((kind for kind in tree() if kind.code == code), Defect)
+    kind = next((kind for kind in error_classes() if kind.code == code), Defect)
     more = {"field": str(field or "")} if issubclass(kind, InvalidInput) else {}
     return kind(what, why=str(why or ""), hint=str(hint or ""), **more)
 

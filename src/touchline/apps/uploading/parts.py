@@ -51,15 +51,13 @@ class PartSender:
 
 
 def trouble_of(answer: httpx.Response, link: PartLink) -> TouchlineError:
-    """What passes by itself, and what somebody must mend."""
+    """What passes by itself, and what somebody must fix."""
     reason = REASON.search(answer.text[:10_000])
     said = f"{answer.status_code} {reason[1]}" if reason else str(answer.status_code)
     why = f"{_place(link)} answers {said} to part {link.number}"
     if answer.status_code >= 500 or answer.status_code in PASSES:
         return Unavailable("the object store does not take the file now", why=why, hint=GO_ON)
-    hint = (
-        "Whoever runs the server checks objects.public_url, what stands in front of the object store, and the clocks."
-    )
+    hint = "An administrator checks `objects.public_url`, the proxy in front of the object store, and the clocks."
     return SetupError("the object store refuses the file", why=why, hint=hint)
 
 

@@ -50,7 +50,7 @@ class Patience:
                         return answer
         except TimeoutError:
             why = f"{trouble}; this lasted {self.waits.away_s:g} s"
-            raise Unavailable("the gateway does not come back", why=why, hint=GO_ON) from trouble
+            raise Unavailable("the gateway stays unreachable", why=why, hint=GO_ON) from trouble
 
     def _begin_to_wait(self, error: TouchlineError, limit: asyncio.Timeout) -> None:
         if limit.when() is None:

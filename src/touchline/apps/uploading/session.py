@@ -78,7 +78,7 @@ def valid_server(text: str) -> str:
 
 
 def _no_address(text: str, why: str) -> InvalidInput:
-    return InvalidInput(f"{text} is no address of a server", field="server", why=why)
+    return InvalidInput(f"{text} is not the address of a server", field="server", why=why)
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from functools import partial
 import httpx
 
 from touchline.kernel.errors import Conflict, InvalidInput, TouchlineError
-from touchline.platform.together import together
+from touchline.platform.concurrency import gather_or_cancel
 
 from .api import PartLink, Ticket, UploadApi, VodState
 from .parts import PartSender
@@ -87,7 +87,7 @@ class Transfer:
         for start in range(0, len(missing), LINKS_AT_ONCE):
             numbers = missing[start : start + LINKS_AT_ONCE]
             links = await self._patience.ask(partial(self._api.links, ticket.artifact_hash, numbers))
-            await together(*(self._send(ticket, link) for link in links))
+            await gather_or_cancel(*(self._send(ticket, link) for link in links))
 
     async def _send(self, ticket: Ticket, link: PartLink) -> None:
         await self._sender.send(ticket, link)

@@ -28,7 +28,7 @@ class ArtifactPayload(Payload):
 
 
 class ArtifactRegistered(ArtifactPayload):
-    """The audit of a new registry record."""
+    """The audit record of a new registry entry."""
 
     event_type: ClassVar[str] = "artifact.registered"
     artifact_type: ArtifactType
@@ -65,7 +65,7 @@ class ArtifactLifecycle(ArtifactPayload):
 
 
 class OriginalStored(ArtifactPayload):
-    """The original lies verified in the object store: whoever processes videos may begin."""
+    """The original is verified in the object store: processing may begin."""
 
     event_type: ClassVar[str] = "artifact.original_stored"
     original_key: str

@@ -1,4 +1,4 @@
-"""Clips on their way from the registry to the cutter and back: asked for by serve, made or given up by process."""
+"""Clips on their way from the registry to processing and back: requested by serve, made or failed by process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ClipPayload(Payload):
 
 
 class ClipRequested(ClipPayload):
-    """A clip is registered: whoever cuts clips may begin. Times are the source's media time."""
+    """A clip is registered: cutting may begin. Times are the source's media time."""
 
     event_type: ClassVar[str] = "clip.requested"
     source_hash: str
@@ -28,7 +28,7 @@ class ClipRequested(ClipPayload):
 
 
 class ClipMade(ClipPayload):
-    """The clip lies in the object store as a whole, with its padding as far as the source has any."""
+    """The whole clip is in the object store, with its padding as far as the source has any."""
 
     event_type: ClassVar[str] = "clip.made"
     job_id: UUID

@@ -25,9 +25,9 @@ class VideoProgressed(VideoPayload):
 
 
 class VideoTranscoded(VideoPayload):
-    """A rendition is complete and lies under the attempt's prefix: the video can be played.
+    """A rendition is complete under the attempt's prefix: the video can be played.
 
-    Told again by the same attempt when all renditions and the storyboard are there.
+    Announced again by the same attempt when all renditions and the storyboard exist.
     """
 
     event_type: ClassVar[str] = "video.transcoded"
@@ -67,7 +67,7 @@ class VideoRetried(VideoPayload):
 
 
 class VideoPurged(Payload):
-    """Nothing of it is left in this plane: no rows, no objects but the original, which is not its own."""
+    """Nothing of it is left in this plane: no rows, and no objects but the original, which belongs to serve."""
 
     event_type: ClassVar[str] = "video.purged"
     artifact_hash: str
@@ -97,7 +97,7 @@ class JobChanged(Payload):
 
 
 class JobAlert(Payload):
-    """Something of a queue went beyond its threshold, or came back."""
+    """A measure of a queue exceeded its threshold, or returned below it."""
 
     event_type: ClassVar[str] = "job.alert"
     kind: str  # failure_rate, queue_age or dead_letters

@@ -9,7 +9,7 @@ from .envelope import Payload
 
 
 class FixtureChanged(Payload):
-    """The feed told something new of a match, or it went to another stage."""
+    """The feed reported something new about a match, or the match moved to another stage."""
 
     event_type: ClassVar[str] = "fixture.changed"
     fixture_id: int
@@ -41,7 +41,7 @@ class GoalChanged(Payload):
 
 
 class GoalVideoJudged(Payload):
-    """It was looked at whether a found video shows this goal. Its file stands for all that are the same."""
+    """It was checked whether a found video shows this goal. Its file stands for all identical ones."""
 
     event_type: ClassVar[str] = "goal.video_judged"
     event_id: str
@@ -69,7 +69,7 @@ class GoalVideoPayload(Payload):
 
 
 class GoalVideoKept(GoalVideoPayload):
-    """A goal's video lies in the archive: it is to become an artifact of this tenant."""
+    """A goal's video is in the archive: it is to become an artifact of this tenant."""
 
     event_type: ClassVar[str] = "goal.video_kept"
     object_key: str  # the whole file, immutable
@@ -81,7 +81,7 @@ class GoalVideoKept(GoalVideoPayload):
 
 
 class GoalVideoLabeled(GoalVideoPayload):
-    """What a kept video shows, as the feed says it now: told when it is kept, and again whenever that changes. The
+    """What a kept video shows, as the feed says it now: announced when it is kept, and again whenever that changes. The
     highest revision counts."""
 
     event_type: ClassVar[str] = "goal.video_labeled"
@@ -100,7 +100,7 @@ class GoalVideoDropped(GoalVideoPayload):
 
 
 class GoalVideoPinned(GoalVideoPayload):
-    """Somebody wants to keep it beyond its match, or no longer."""
+    """A user wants to keep it beyond its match, or no longer."""
 
     event_type: ClassVar[str] = "goal.video_pinned"
     pinned: bool

@@ -6,6 +6,8 @@ checked by its signature alone, and lives for minutes.
 
 from __future__ import annotations
 
+from touchline.gateway.auth.sessions.keys import SigningKeys
+from touchline.gateway.auth.sessions.rules import require_current
 from touchline.gateway.metrics import AUTHENTICATIONS
 from touchline.kernel import Clock, Principal
 from touchline.kernel.errors import Unauthenticated
@@ -14,8 +16,6 @@ from touchline.platform.postgres.database import Database
 from . import rules, tokens
 from .model import NOBODY
 from .sessions import claims
-from .sessions.keys import SigningKeys
-from .sessions.rules import require_current
 from .settings import AuthSettings
 from .store import AccessStore
 

@@ -5,13 +5,13 @@ Invariant: once there is a user, there is no first link any more, however many p
 
 from __future__ import annotations
 
+from touchline.gateway.auth.sessions.links import add_link, link_url
 from touchline.kernel import Clock, Role
 from touchline.platform.postgres.database import Database
 
 from . import rules
 from .model import INSTALLATION, NewUser
 from .service import add_tenant, add_user
-from .sessions.links import add_link, link_url
 from .settings import AuthSettings
 from .store import AccessStore
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from touchline.gateway.auth.sessions.devices import DeviceTokens
+from touchline.gateway.auth.sessions.keys import SigningKeys
+from touchline.gateway.auth.sessions.links import Links
+from touchline.gateway.auth.sessions.passwords import Passwords
+from touchline.gateway.auth.sessions.service import SessionSecrets, SessionService
 from touchline.kernel import Clock
 from touchline.platform.postgres.database import Database
 
 from .authentication import Authentication
 from .service import Tenants, Tokens, Users
-from .sessions.devices import DeviceTokens
-from .sessions.keys import SigningKeys
-from .sessions.links import Links
-from .sessions.passwords import Passwords
-from .sessions.service import SessionSecrets, SessionService
 from .settings import AuthSettings
 
 

@@ -39,7 +39,7 @@ def is_email(text: str) -> bool:
 def valid_email(text: str) -> str:
     text = text.strip()
     if not is_email(text):
-        raise InvalidInput("this is no e-mail address", field="email", why="it must look like somebody@example.org")
+        raise InvalidInput("this is not an e-mail address", field="email", why="it must look like somebody@example.org")
     return text
 
 

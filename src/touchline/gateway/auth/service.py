@@ -10,16 +10,16 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from touchline.contracts.events import access as events
+from touchline.gateway.auth.sessions.ending import end_sessions
+from touchline.gateway.auth.sessions.model import Ending
+from touchline.gateway.auth.sessions.passwords import Passwords
+from touchline.gateway.auth.sessions.rules import valid_password
 from touchline.kernel import Clock, Role, TenantId, UserId, uuid7
 from touchline.kernel.errors import AlreadyExists
 from touchline.platform.postgres.database import Database, Transaction
 
 from . import rules, tokens
 from .model import NOBODY, Actor, ApiToken, IssuedToken, Listing, NewToken, NewUser, Tenant, TokenId, User, Window
-from .sessions.ending import end_sessions
-from .sessions.model import Ending
-from .sessions.passwords import Passwords
-from .sessions.rules import valid_password
 from .store import AccessStore
 
 Item = TypeVar("Item")

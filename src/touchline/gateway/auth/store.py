@@ -15,7 +15,7 @@ from uuid import UUID
 from psycopg import AsyncConnection
 
 from touchline.kernel import Role, Scope, TenantId, UserId
-from touchline.platform.postgres.rows import fetch_all, fetch_one
+from touchline.platform.postgres.database import fetch_all, fetch_one
 
 from .model import ApiToken, FoundToken, NewToken, NewUser, Tenant, TokenId, User
 

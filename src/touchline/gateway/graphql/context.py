@@ -11,18 +11,18 @@ import strawberry
 from strawberry.types.graphql import OperationType
 
 from touchline.gateway.auth.parts import Auth
+from touchline.gateway.graphql.live.feeds import Feeds
 from touchline.gateway.media.parts import Media
 from touchline.kernel import Principal
 from touchline.kernel.errors import Defect, Unauthenticated
 
 from .cursors import Cursor, Cursors
-from .live.feeds import Feeds
 from .loaders import Loaders
 from .settings import GraphqlSettings
 from .sources import Sources
 
 if TYPE_CHECKING:
-    from .live.connections import LiveConnection
+    from touchline.gateway.graphql.live.connections import LiveConnection
 
 REQUEST = frozenset({OperationType.QUERY, OperationType.MUTATION})
 LIVE = frozenset({OperationType.SUBSCRIPTION})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from touchline.kernel.ids import parse_artifact_hash, video_id
-from touchline.process.sampling.queries import Moment
+from touchline.process.videos.queries import VideoMoment
 
 from .context import Info
 
@@ -23,7 +23,7 @@ class BoundingBox:
 async def frame_url(info: Info, artifact_hash: str, at_ms: float) -> str | None:
     """Of the picture that shows this moment; None when there is none, or no such video any more."""
     context, wanted = info.context, parse_artifact_hash(artifact_hash)
-    frame = await context.loaders.frames.load(Moment(video_id(wanted), int(at_ms)))
+    frame = await context.loaders.frames.load(VideoMoment(video_id(wanted), int(at_ms)))
     upload = frame and await context.loaders.uploads.load(wanted)
     if frame is None or upload is None:
         return None

@@ -15,14 +15,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from strawberry.exceptions import MissingQueryError
 from strawberry.schema.exceptions import CannotGetOperationTypeError
 
+from touchline.gateway.graphql.live.sockets import Sockets
 from touchline.gateway.rest.principals import CurrentPrincipal
 from touchline.gateway.rest.problems import RESPONSES, RequestBody, request_id_of
 from touchline.kernel.errors import DeadlineExceeded, InvalidInput
 from touchline.kernel.trace import tracing
-from touchline.platform.rpc.deadlines import ending_in
+from touchline.platform.rpc.protocol import deadline_in
 
 from .context import Context, GraphqlParts
-from .live.sockets import Sockets
 from .schema import Schema, build_schema
 
 
@@ -59,7 +59,7 @@ async def execute(schema: Schema, operation: Operation, context: Context) -> dic
     seconds = context.parts.settings.request_timeout.total_seconds()
     try:
         async with asyncio.timeout(seconds):
-            with ending_in(seconds):
+            with deadline_in(seconds):
                 result = await schema.execute(
                     operation.query,
                     variable_values=operation.variables,

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from touchline.kernel import Role, Scope, TouchlineError
 from touchline.kernel.errors import Forbidden, InvalidInput, NotFound
-from touchline.process.queue import model
-from touchline.process.queue.administration import act_on_all
-from touchline.process.queue.failures.queries import Cause
+from touchline.process.queue import jobs
+from touchline.process.queue.queries import Cause
+from touchline.process.queue.service import apply_to_each
 
 from .context import Context
 from .job_types import JobActs, JobCause, JobSelection, job_of, refusal_of
@@ -25,8 +25,8 @@ LONGEST_TEXT = 200
 # Higher ones go before the jobs of all tenants.
 HIGHEST_FOR_TENANTS = 0
 
-Choice = TypeVar("Choice", model.JobType, model.JobStatus)
-Act = Callable[[UUID], Awaitable[model.Job]]
+Choice = TypeVar("Choice", jobs.JobType, jobs.JobStatus)
+Act = Callable[[UUID], Awaitable[jobs.Job]]
 Selected = tuple[Sequence[UUID], Mapping[str, TouchlineError], str | None]
 
 
@@ -51,8 +51,8 @@ async def reprioritise(context: Context, selection: JobSelection, priority: int)
 
 def require_priority(role: Role, priority: int) -> None:
     """A tenant orders its own jobs; it does not push those of others back."""
-    if not model.LOWEST_PRIORITY <= priority <= model.HIGHEST_PRIORITY:
-        why = f"it is between {model.LOWEST_PRIORITY} and {model.HIGHEST_PRIORITY}"
+    if not jobs.LOWEST_PRIORITY <= priority <= jobs.HIGHEST_PRIORITY:
+        why = f"it is between {jobs.LOWEST_PRIORITY} and {jobs.HIGHEST_PRIORITY}"
         raise InvalidInput("not a priority", field="priority", why=why)
     if priority > HIGHEST_FOR_TENANTS and not role.includes(Role.OPERATOR):
         hint = f"Use {HIGHEST_FOR_TENANTS} or less, and lower for what may wait."
@@ -68,7 +68,7 @@ async def _actor(context: Context) -> str:
 
 async def _act(context: Context, selection: JobSelection, act: Act, *, dead: bool) -> JobActs:
     ids, unknown, more = await _selected(context, selection, dead=dead)
-    outcome = await act_on_all(ids, act)
+    outcome = await apply_to_each(ids, act)
     context.changed()
     refused = [*outcome.refused.items(), *unknown.items()]
     return JobActs(
@@ -96,11 +96,11 @@ async def _selected(context: Context, selection: JobSelection, *, dead: bool) ->
 
 async def _of_cause(context: Context, given: JobCause, after: str | None, *, dead: bool) -> Selected:
     error_type = line(given.error_type, "selection.cause.error_type")
-    cause = Cause(choice(model.JobType, given.job_type, "selection.cause.job_type"), error_type)
+    cause = Cause(choice(jobs.JobType, given.job_type, "selection.cause.job_type"), error_type)
     cursor = context.cursor(f"{JOBS} {cause.job_type} {cause.error_type}")
     since = place(None if after is None else cursor.open(after, "selection.after"))
     reads = context.parts.sources.jobs
-    found = await reads.of_cause(context.principal, cause, MOST_AT_ONCE + 1, since, dead=dead)
+    found = await reads.job_ids_of_cause(context.principal, cause, MOST_AT_ONCE + 1, since, dead=dead)
     ids = found[:MOST_AT_ONCE]
     return ids, {}, cursor.seal(ids[-1].bytes) if len(found) > MOST_AT_ONCE else None
 

@@ -13,10 +13,9 @@ from strawberry.scalars import JSON
 
 from touchline.kernel import TouchlineError
 from touchline.kernel.ids import artifact_hash, parse_artifact_hash
-from touchline.process.queue import model, rules
-from touchline.process.queue.alerts.queries import RaisedAlert, Sample, step_s
-from touchline.process.queue.failures.queries import FailureGroup
-from touchline.process.queue.service import subject
+from touchline.process.queue import jobs, rules
+from touchline.process.queue.queries import FailureGroup, QueueSample, RaisedAlert, sample_step_s
+from touchline.process.queue.service import artifact_of_job
 
 from .clips import Clip, find_clip
 from .context import Info
@@ -172,7 +171,7 @@ class JobActs:
 JobActsResult = Annotated[JobActs | ValidationError | AuthError, strawberry.union("JobActsResult")]
 
 
-def job_of(job: model.Job, now: datetime | None = None) -> Job:
+def job_of(job: jobs.Job, now: datetime | None = None) -> Job:
     """Without the present time it is not said how long it still takes."""
     return Job(
         id=strawberry.ID(str(job.id)),
@@ -196,12 +195,12 @@ def job_of(job: model.Job, now: datetime | None = None) -> Job:
         result=JSON(job.result) if job.result is not None else None,
         error=JobError(**asdict(job.error)) if job.error else None,
         revision=job.revision,
-        about=subject(job),
+        about=artifact_of_job(job),
     )
 
 
-def _eta(job: model.Job, now: datetime | None) -> float | None:
-    if now is None or job.status is not model.JobStatus.PROCESSING or job.started_at is None:
+def _eta(job: jobs.Job, now: datetime | None) -> float | None:
+    if now is None or job.status is not jobs.JobStatus.PROCESSING or job.started_at is None:
         return None
     return rules.remaining_s(job.progress_percent, (now - job.started_at).total_seconds())
 
@@ -217,15 +216,15 @@ def failure_of(group: FailureGroup) -> JobFailure:
     )
 
 
-def depth_of(samples: Sequence[Sample], hours: int, now: datetime) -> JobDepth:
+def depth_of(samples: Sequence[QueueSample], hours: int, now: datetime) -> JobDepth:
     types = [
         JobTypeDepth(job_type=job_type, samples=[_sample(one) for one in of_type])
         for job_type, of_type in groupby(samples, key=lambda sample: sample.job_type)
     ]
-    return JobDepth(since=now - timedelta(hours=hours), until=now, step_seconds=step_s(hours), types=types)
+    return JobDepth(since=now - timedelta(hours=hours), until=now, step_seconds=sample_step_s(hours), types=types)
 
 
-def _sample(sample: Sample) -> JobSample:
+def _sample(sample: QueueSample) -> JobSample:
     return JobSample(
         sampled_at=sample.sampled_at,
         queued=sample.queued,

@@ -9,9 +9,9 @@ import strawberry
 
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput
-from touchline.process.queue import model
-from touchline.process.queue.listing.queries import JobFilter as Wanted
-from touchline.process.queue.listing.queries import JobWindow
+from touchline.process.queue import jobs
+from touchline.process.queue.queries import JobFilter as Wanted
+from touchline.process.queue.queries import JobWindow
 
 from .context import Info
 from .job_acts import JOBS, cancel, choice, job_id, line, place, reprioritise, retry
@@ -109,10 +109,10 @@ class JobMutations:
 def _wanted(given: JobFilter) -> Wanted:
     video = None if given.video_id is None else job_id(given.video_id)
     if given.video_id is not None and video is None:
-        raise InvalidInput("not a video's id", field="filter.video_id", why="it is no UUID")
+        raise InvalidInput("not a video's id", field="filter.video_id", why="it is not a UUID")
     return Wanted(
-        status=None if given.status is None else choice(model.JobStatus, given.status, "filter.status"),
-        job_type=None if given.job_type is None else choice(model.JobType, given.job_type, "filter.job_type"),
+        status=None if given.status is None else choice(jobs.JobStatus, given.status, "filter.status"),
+        job_type=None if given.job_type is None else choice(jobs.JobType, given.job_type, "filter.job_type"),
         video_id=video,
         cause=None if given.error_type is None else line(given.error_type, "filter.error_type"),
     )

@@ -18,7 +18,7 @@ from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.kernel import Principal, TouchlineError
 from touchline.measure.answers.model import Change, Timeline
 from touchline.process.queue.queries import Transition
-from touchline.process.sampling.queries import FrameName, Moment
+from touchline.process.videos.queries import FrameName, VideoMoment
 from touchline.serve.clips.model import Clip
 from touchline.serve.registry.model import Upload
 from touchline.watch.showing.model import Goal, Match
@@ -59,7 +59,7 @@ class Loaders:
         self.lifecycles: DataLoader[str, Lifecycle] = DataLoader(self._lifecycles, max_batch_size=LARGEST_PAGE)
         self.matches: DataLoader[int, Match | None] = DataLoader(self._matches, max_batch_size=LARGEST_PAGE)
         self.goals: DataLoader[int, Sequence[Goal]] = DataLoader(self._goals, max_batch_size=LARGEST_PAGE)
-        self.frames: DataLoader[Moment, FrameName | None] = DataLoader(self._frames, max_batch_size=LARGEST_PAGE)
+        self.frames: DataLoader[VideoMoment, FrameName | None] = DataLoader(self._frames, max_batch_size=LARGEST_PAGE)
 
         self.timelines: DataLoader[str, Timeline] = DataLoader(self._timelines, max_batch_size=LARGEST_PAGE)
         self.changes: DataLoader[tuple[str, int], Mapping[int, Change]] = DataLoader(
@@ -80,7 +80,7 @@ class Loaders:
         found = {str(clip.artifact_hash): clip for clip in clips}
         return [found.get(artifact_hash) for artifact_hash in hashes]
 
-    async def _frames(self, moments: list[Moment]) -> Sequence[FrameName | None]:
+    async def _frames(self, moments: list[VideoMoment]) -> Sequence[FrameName | None]:
         found = await self._sources.process.frames(self._principal, moments)
         return [found.get(moment) for moment in moments]
 

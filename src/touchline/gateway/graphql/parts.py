@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from touchline.gateway.auth.parts import Auth
+from touchline.gateway.graphql.live.artifacts import TYPES
+from touchline.gateway.graphql.live.feeds import Feeds
 from touchline.gateway.media.parts import Media
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 
 from .context import GraphqlParts
 from .cursors import Cursors
-from .live.artifacts import TYPES
-from .live.feeds import Feeds
 from .settings import GraphqlSettings
 from .sources import Sources
 

@@ -14,9 +14,8 @@ import strawberry
 
 from touchline.kernel import Scope
 from touchline.kernel.ids import parse_artifact_hash, video_id
-from touchline.process.queue.model import Job, JobStatus, JobType
-from touchline.process.segments.queries import EntityRow, Found, Place, SegmentRow, Window
-from touchline.process.videos.queries import VideoState
+from touchline.process.queue.jobs import Job, JobStatus, JobType
+from touchline.process.videos.queries import EntityRow, SegmentRow, TimeCursor, TimePage, TimeWindow, VideoState
 
 from .context import Info
 from .cursors import Cursor
@@ -178,12 +177,12 @@ def entity_of(row: EntityRow) -> Entity:
     )
 
 
-def _asked(page: PageInput | None, cursor: Cursor) -> Window:
+def _asked(page: PageInput | None, cursor: Cursor) -> TimeWindow:
     asked = window(page, cursor)
-    return Window(asked.size, _opened(asked.after), _opened(asked.before), asked.from_the_end)
+    return TimeWindow(asked.size, _opened(asked.after), _opened(asked.before), asked.from_the_end)
 
 
-def _rows(found: Found[Row]) -> Rows[Row]:
+def _rows(found: TimePage[Row]) -> Rows[Row]:
     return Rows(found.rows, found.has_next, found.has_previous, found.total)
 
 
@@ -191,8 +190,8 @@ def _place(row: SegmentRow | EntityRow) -> bytes:
     return f"{row.t_start} {row.id}".encode()
 
 
-def _opened(place: bytes | None) -> Place | None:
+def _opened(place: bytes | None) -> TimeCursor | None:
     if place is None:
         return None
     t_start, row_id = place.decode().split(" ")
-    return Place(int(t_start), UUID(row_id))
+    return TimeCursor(int(t_start), UUID(row_id))

@@ -10,6 +10,10 @@ from graphql import GraphQLError
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
+from touchline.gateway.graphql.live.clips import ClipSubscriptions
+from touchline.gateway.graphql.live.jobs import JobSubscriptions
+from touchline.gateway.graphql.live.matches import MatchSubscriptions
+from touchline.gateway.graphql.live.vods import VodSubscriptions
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput
 from touchline.kernel.ids import parse_artifact_hash
@@ -21,10 +25,6 @@ from .errors import TypedErrors, log
 from .guard import Guard
 from .jobs import JobMutations, JobQueries
 from .lifecycle import LifecycleQueries
-from .live.clips import ClipSubscriptions
-from .live.jobs import JobSubscriptions
-from .live.matches import MatchSubscriptions
-from .live.vods import VodSubscriptions
 from .nodes import Node, parse_global_id
 from .process import ProcessQueries
 from .search import SearchQueries

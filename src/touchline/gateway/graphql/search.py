@@ -13,8 +13,8 @@ import strawberry
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput
 from touchline.kernel.ids import parse_artifact_hash
-from touchline.process.search.model import Filters, Hit, Place, Sort, Where
-from touchline.process.search.service import PAGE_SIZE, Question
+from touchline.process.search.model import QueryFilters, SearchCursor, Sort, TextHit, TextPlace
+from touchline.process.search.service import MOST_COUNTED, PAGE_SIZE, SearchRequest
 
 from .context import Info
 from .frames import BoundingBox, frame_url
@@ -103,10 +103,25 @@ class SearchCorrection:
 
 
 @strawberry.type
+class SearchPlaceCount:
+    where: SearchPlace
+    count: int = strawberry.field(description=f"How many texts of this place match; {MOST_COUNTED} at most.")
+    has_more: bool = strawberry.field(description="There are more than were counted.")
+
+
+@strawberry.type
 class SearchPage:
     edges: list[SearchEdge]
     page_info: PageInfo
     corrections: list[SearchCorrection]
+    question: strawberry.Private[SearchRequest]
+
+    @strawberry.field(
+        description="How many texts each value of the filter `where` would find, whichever of them is asked for now."
+    )
+    async def places(self, info: Info) -> list[SearchPlaceCount]:
+        found = await info.context.parts.sources.search.places(info.context.principal, self.question)
+        return [SearchPlaceCount(where=SearchPlace(one.where), count=one.count, has_more=one.has_more) for one in found]
 
 
 @strawberry.type
@@ -132,7 +147,7 @@ class SearchQueries:
         first: int = PAGE_SIZE,
         after: str | None = None,
     ) -> SearchResult:
-        question = Question(query, None, Sort(sort.value), first)
+        question = SearchRequest(query, None, Sort(sort.value), first)
         return await answered(SearchResult, _search(info, question, filters or SearchFilters(), after))
 
     @strawberry.field(description="Words that may follow what was typed so far, most frequent first.")
@@ -143,15 +158,15 @@ class SearchQueries:
         return [SearchSuggestion(text=one.text, segments=one.segments) for one in found]
 
 
-async def _search(info: Info, asked: Question, filters: SearchFilters, after: str | None) -> SearchPage:
+async def _search(info: Info, asked: SearchRequest, filters: SearchFilters, after: str | None) -> SearchPage:
     context = info.context
     context.principal.require(Scope.READ)
     cursor = context.cursor(f"{SEARCH} {asked.sort} {asked.text}")  # of this question alone
-    place = None if after is None else Place.from_bytes(cursor.open(after, "after"))
-    question = Question(asked.text, _filters(filters), asked.sort, asked.first, place)
+    place = None if after is None else SearchCursor.from_bytes(cursor.open(after, "after"))
+    question = SearchRequest(asked.text, _filters(filters), asked.sort, asked.first, place)
     found = await context.parts.sources.search.page(context.principal, question)
     mask = found.next.corrected if found.next else 0
-    places = [Place(hit.rank, hit.segment_id, mask) for hit in found.hits]
+    places = [SearchCursor(hit.rank, hit.segment_id, mask) for hit in found.hits]
     edges = [
         SearchEdge(cursor=cursor.seal(place.to_bytes()), node=_node(hit))
         for place, hit in zip(places, found.hits, strict=True)
@@ -165,10 +180,11 @@ async def _search(info: Info, asked: Question, filters: SearchFilters, after: st
             end_cursor=edges[-1].cursor if edges else None,
         ),
         corrections=[SearchCorrection(word=one.word, read_as=list(one.read_as)) for one in found.corrections],
+        question=question,
     )
 
 
-def _node(hit: Hit) -> SearchHit:
+def _node(hit: TextHit) -> SearchHit:
     return SearchHit(
         segment_id=strawberry.ID(str(hit.segment_id)),
         video_id=strawberry.ID(str(hit.video_id)),
@@ -185,17 +201,17 @@ def _node(hit: Hit) -> SearchHit:
     )
 
 
-def _box(hit: Hit) -> BoundingBox | None:
+def _box(hit: TextHit) -> BoundingBox | None:
     if hit.box is None:
         return None
     return BoundingBox(**asdict(hit.box), frame_width=hit.picture_width, frame_height=hit.picture_height)
 
 
-def _filters(given: SearchFilters) -> Filters:
+def _filters(given: SearchFilters) -> QueryFilters:
     if given.min_confidence is not None and not 0 <= given.min_confidence <= 1:
         raise InvalidInput("not a confidence", field="filters.min_confidence", why="it lies between 0 and 1")
     labels = ((kind, getattr(given, kind)) for kind in LABELS)
-    return Filters(
+    return QueryFilters(
         videos=tuple(_video(video) for video in given.videos or ()),
         languages=tuple(language.lower() for language in given.languages or ()),
         entities=tuple(given.entities or ()),
@@ -203,7 +219,7 @@ def _filters(given: SearchFilters) -> Filters:
         after=_utc(given.after),
         before=_utc(given.before),
         min_confidence=given.min_confidence,
-        where=tuple(Where(one.value) for one in given.where or ()),
+        where=tuple(TextPlace(one.value) for one in given.where or ()),
     )
 
 
@@ -211,7 +227,7 @@ def _video(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as error:
-        raise InvalidInput("not a video's id", field="filters.videos", why="it is no UUID") from error
+        raise InvalidInput("not a video's id", field="filters.videos", why="it is not a UUID") from error
 
 
 def _utc(at: datetime | None) -> datetime | None:

@@ -16,14 +16,23 @@ from touchline.measure.lifecycle.rpc import SERVICE
 from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.process.clips.store import job_of_clip
-from touchline.process.queue.administration import JobAdministration
-from touchline.process.queue.listing.service import JobReads
-from touchline.process.queue.model import Job
-from touchline.process.queue.queries import jobs_of_videos
-from touchline.process.sampling.queries import FrameName, Moment, frames_showing
-from touchline.process.search.service import Search
-from touchline.process.segments.queries import EntityRow, Found, SegmentRow, Window, entities_of, segments_of
-from touchline.process.videos.queries import VideoState, find_video
+from touchline.process.queue.jobs import Job
+from touchline.process.queue.queries import QueueReader, jobs_of_videos
+from touchline.process.queue.service import JobAdministration
+from touchline.process.search.service import VideoSearch
+from touchline.process.videos.queries import (
+    EntityRow,
+    FrameName,
+    SegmentRow,
+    TimePage,
+    TimeWindow,
+    VideoMoment,
+    VideoState,
+    find_video,
+    frames_at,
+    list_entities,
+    list_segments,
+)
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.registry.client import RegistryClient
 from touchline.watch.settings import WatchSettings
@@ -71,17 +80,17 @@ class ProcessReads:
             cut = await job_of_clip(transaction, video_id)
         return state, [*([cut] if cut else ()), *jobs.get(video_id, ())]
 
-    async def segments(self, caller: Principal, video_id: UUID, window: Window) -> Found[SegmentRow]:
+    async def segments(self, caller: Principal, video_id: UUID, window: TimeWindow) -> TimePage[SegmentRow]:
         async with self.database.transaction(caller) as transaction:
-            return await segments_of(transaction, video_id, window)
+            return await list_segments(transaction, video_id, window)
 
-    async def entities(self, caller: Principal, video_id: UUID, window: Window) -> Found[EntityRow]:
+    async def entities(self, caller: Principal, video_id: UUID, window: TimeWindow) -> TimePage[EntityRow]:
         async with self.database.transaction(caller) as transaction:
-            return await entities_of(transaction, video_id, window)
+            return await list_entities(transaction, video_id, window)
 
-    async def frames(self, caller: Principal, moments: Sequence[Moment]) -> Mapping[Moment, FrameName]:
+    async def frames(self, caller: Principal, moments: Sequence[VideoMoment]) -> Mapping[VideoMoment, FrameName]:
         async with self.database.transaction(caller) as transaction:
-            return await frames_showing(transaction, moments)
+            return await frames_at(transaction, moments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +99,8 @@ class Sources:
     artifacts: ArtifactClient
     lifecycle: LifecycleClient
     process: ProcessReads
-    search: Search
-    jobs: JobReads
+    search: VideoSearch
+    jobs: QueueReader
     administration: JobAdministration
     matches: MatchReads
     sessions: SessionAnswers
@@ -107,6 +116,6 @@ def build_sources(
 ) -> Sources:
     """Each client leads to the process that answers for that role, which may be the same for all."""
     clients = RegistryClient(registry), ArtifactClient(artifacts), LifecycleClient(lifecycle)
-    jobs = JobReads(database), JobAdministration(database)
+    jobs = QueueReader(database), JobAdministration(database)
     matches = MatchReads(database, watch or WatchSettings())
-    return Sources(*clients, ProcessReads(database), Search(database), *jobs, matches, sessions)
+    return Sources(*clients, ProcessReads(database), VideoSearch(database), *jobs, matches, sessions)

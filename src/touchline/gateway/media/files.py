@@ -20,7 +20,7 @@ from touchline.gateway.rest.parts import GatewayParts, Parts
 from touchline.gateway.rest.problems import RESPONSES, problem, request_id_of
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import InvalidInput, NotFound, Unavailable
-from touchline.platform.objects.model import ByteRange, ObjectInfo
+from touchline.platform.objects.rules import ByteRange, ObjectInfo
 
 from .parts import Media
 from .rules import (

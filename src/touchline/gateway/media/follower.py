@@ -9,8 +9,8 @@ import logging
 from datetime import timedelta
 
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactRenamed
-from touchline.platform.events.port import EventSource
-from touchline.platform.retry import retried_forever
+from touchline.platform.events.log import EventSource
+from touchline.platform.retry import retry_forever
 
 from .places import Places
 
@@ -30,7 +30,7 @@ class Follower:
 
     async def run(self) -> None:
         """Until cancelled. While the log is away nothing is trusted."""
-        await retried_forever(self._turn, RETRY_AFTER, logger)
+        await retry_forever(self._turn, RETRY_AFTER, logger)
 
     async def _turn(self) -> None:
         if self._position is None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from touchline.kernel import Clock, TenantId
 from touchline.kernel.ids import ArtifactHash, PlaybackId
-from touchline.process.sampling.queries import FrameName
+from touchline.process.videos.queries import FrameName
 
 from .rules import CLIP, MANIFEST, POSTER, frame_name
 from .tokens import Grant, MediaTokens

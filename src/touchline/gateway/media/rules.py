@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from touchline.kernel.errors import InvalidInput, NotFound, Unavailable
 from touchline.kernel.ids import ArtifactHash, video_id
 from touchline.media.model import POSTER_WIDTHS, smaller_poster
-from touchline.platform.objects.model import ByteRange
-from touchline.process.sampling.queries import FrameName
+from touchline.platform.objects.rules import ByteRange
 from touchline.process.sampling.rules import PICTURE_TYPE, frame_key
+from touchline.process.videos.queries import FrameName
 
 MANIFEST = "index.m3u8"
 POSTER = "poster.jpg"
@@ -96,12 +96,12 @@ def no_such_file() -> NotFound:
 
 
 def file_is_gone() -> NotFound:
-    hint = "Whoever runs this server finds out by `touchline scan` and `touchline doctor` what else is gone."
+    hint = "An administrator sees with `touchline scan` and `touchline doctor` what else is missing."
     return NotFound("the file of this video is gone", why="the object store no longer has it", hint=hint)
 
 
 def file_is_unreadable() -> Unavailable:
-    hint = "Try again; whoever runs this server finds out by `touchline doctor` what is wrong with the object store."
+    hint = "Try again. An administrator sees with `touchline doctor` what is wrong with the object store."
     return Unavailable("the file of this video cannot be read", why="the object store lists it and fails", hint=hint)
 
 

@@ -40,7 +40,7 @@ def find_page() -> Path | None:
 def read_page(folder: Path) -> Mapping[str, PageFile]:
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     if sum(path.stat().st_size for path in files.values()) > LARGEST_PAGE_BYTES:
-        raise ValueError(f"{folder} is no page of ours: it has more than {LARGEST_PAGE_BYTES} bytes")
+        raise ValueError(f"{folder} does not hold the built page: it has more than {LARGEST_PAGE_BYTES} bytes")
     return {name: _read(path) for name, path in files.items()}
 
 

@@ -8,7 +8,7 @@ from touchline import __version__
 from touchline.gateway.graphql import http as graphql
 from touchline.gateway.media import files as media
 from touchline.gateway.page import routes as page
-from touchline.platform.host_check import HostCheck
+from touchline.platform.http_server import HostCheck
 
 from . import auth, clips, events, exports, goals, health, parts, problems
 from .frame import Compressed, Frame

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput, LimitExceeded
+from touchline.kernel.values import format_bytes
 from touchline.measure.ingest.model import Delivery, Receipt
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.ingest.splitting import records_of
@@ -86,7 +87,7 @@ def _delivery(body: bytes, encoding: str, key: str, settings: IngestSettings) ->
     elif encoding != "identity":
         raise InvalidInput("this encoding is not known", field="Content-Encoding", why="gzip is, and none")
     if len(body) > settings.max_unpacked:
-        raise LimitExceeded("the body holds too much", why=f"the limit is {settings.max_unpacked} bytes")
+        raise LimitExceeded("the body is too large", why=f"the limit is {format_bytes(settings.max_unpacked)}")
     records = records_of(body, settings.max_records)
     return Delivery(f"key:{key}" if key else f"sha256:{sha256(body).hexdigest()}", SOURCE, records)
 

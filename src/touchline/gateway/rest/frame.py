@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from touchline.gateway.metrics import HTTP_REQUESTS, HTTP_SECONDS
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel.errors import Defect, LimitExceeded
+from touchline.kernel.values import format_bytes
 
 from .problems import problem
 
@@ -132,7 +133,7 @@ def _limited(receive: Receive, most_bytes: int) -> Callable[[], Awaitable[Messag
 
 
 def _too_large(most_bytes: int) -> LimitExceeded:
-    return LimitExceeded("the request is too large", why=f"the limit is {most_bytes} bytes")
+    return LimitExceeded("the request is too large", why=f"the limit is {format_bytes(most_bytes)}")
 
 
 def _declared_bytes(headers: Headers) -> int:

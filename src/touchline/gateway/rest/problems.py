@@ -58,7 +58,7 @@ class RequestBody(BaseModel):
     @classmethod
     def _plain(cls, document: object) -> object:
         if not is_plain(document):
-            raise ValueError("it holds half a character, the character zero, or a number that is not one")
+            raise ValueError("it has an unpaired surrogate, a NUL character, or a number that is not finite")
         return document
 
 

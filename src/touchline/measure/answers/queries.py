@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+from touchline.measure.answers.sums.model import Reach, Summed
+from touchline.measure.answers.sums.queries import OF_DAYS, OF_KEY, SETTINGS, TALLY, key, low, summed, told, units
+from touchline.measure.answers.sums.rules import FEW
 from touchline.measure.sessions.model import SessionRow
 
 from .conditions import CANCELLED, HORIZON, RUNNING, Condition
 from .model import Board, Dimension, Leaders, Metric, Order, Window
-from .sums.model import Reach, Summed
-from .sums.queries import OF_DAYS, OF_KEY, SETTINGS, TALLY, key, low, summed, told, units
-from .sums.rules import FEW
 
 OPEN_DAYS = 7
 LEVELS = (0.5, 0.9, 0.95, 0.99)

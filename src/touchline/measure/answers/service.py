@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from touchline.kernel import TenantId
 from touchline.kernel.clock import Clock, SystemClock
 from touchline.kernel.errors import InvalidInput, LimitExceeded
+from touchline.measure.answers.sums.rules import HOUR_S, by_weeks, grouping, part, weeks, whole_days
+from touchline.measure.answers.sums.store import SumStore
 from touchline.measure.sessions.settings import SessionSettings
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
 
@@ -45,8 +47,6 @@ from .model import (
 from .queries import Source
 from .settings import AnswerSettings
 from .store import AnswerStore
-from .sums.rules import HOUR_S, by_weeks, grouping, part, weeks, whole_days
-from .sums.store import SumStore
 
 MOST_TIMELINES = 20
 NOTHING = Tally(0, 0, 0, 0, 0, 0, 0)

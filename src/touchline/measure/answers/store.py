@@ -10,6 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from touchline.kernel import TenantId
+from touchline.measure.answers.sums.model import Asked
+from touchline.measure.answers.sums.queries import key
+from touchline.measure.answers.sums.rules import behind
+from touchline.measure.answers.sums.store import SumStore
 from touchline.platform.clickhouse.client import Analytics
 
 from . import queries, rules
@@ -34,10 +38,6 @@ from .model import (
 )
 from .queries import Listing, Source
 from .rows import session
-from .sums.model import Asked
-from .sums.queries import key
-from .sums.rules import behind
-from .sums.store import SumStore
 
 MOST_EMPTY_DAYS = 8
 _NAMES = ("sessions", "known", "success", "excused", "unexcused", "swapped", "errors")

@@ -10,14 +10,15 @@ import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from touchline.measure.sessions.rules import Rules
-from touchline.platform.crew import crew
+from touchline.platform.process_pool import process_pool
 
 from .distinct import distinct
-from .model import Built, Source, Tally, Tell
+from .model import ANY_TIME, Built, Received, Source, Tally, Tell
 from .pieces import pieces_of
-from .shares import conclude_share, shares_of
+from .shares import Ending, conclude_share, shares_of
 from .sheets import Filed, Task, file_extract
 
 LEAST_PIECE, MOST_PIECE = 1 << 20, 32 << 20
@@ -25,22 +26,38 @@ WORTH_A_CREW = 24 << 20  # bytes: below, starting processes takes longer than th
 SHARES = 2  # for each process: none waits long for the last
 
 
+class Split(NamedTuple):
+    """`members` is the number of processes. The size of the input decides what is 0."""
+
+    members: int = 0
+    piece_bytes: int = 0
+
+
+BY_SIZE = Split()
+
+
 def build(
-    sources: Sequence[Source], work: Path, rules: Rules, tell: Tell, *, members: int = 0, piece_bytes: int = 0
+    sources: Sequence[Source],
+    work: Path,
+    rules: Rules,
+    tell: Tell,
+    *,
+    received: Received = ANY_TIME,
+    split: Split = BY_SIZE,
 ) -> Built:
-    """`members` is the number of processes; the size of the input decides what is not given."""
     size = sum(source.path.stat().st_size for source in sources)
-    members = members or (len(os.sched_getaffinity(0)) if size > WORTH_A_CREW else 1)
-    piece_bytes = piece_bytes or min(max(size // (4 * members), LEAST_PIECE), MOST_PIECE)
+    members = split.members or (len(os.sched_getaffinity(0)) if size > WORTH_A_CREW else 1)
+    piece_bytes = split.piece_bytes or min(max(size // (4 * members), LEAST_PIECE), MOST_PIECE)
     pieces = [piece for source in sources for piece in pieces_of(source.path, size=piece_bytes)]
-    tasks = [Task(piece, work / f"columns-{number}") for number, piece in enumerate(pieces)]
-    with crew(members, work) as together:
+    tasks = [Task(piece, work / f"columns-{number}", received.latest_ts) for number, piece in enumerate(pieces)]
+    with process_pool(members, work) as together:
         extracts = together.each(file_extract, tasks, _Progress(tasks, tell).add)
         tally = _counted(extracts)
         quarantine = sorted(refused.line() for each in extracts for refused in each.made.refused)
         found = distinct(pieces, extracts)
         tally.duplicate, tally.accepted = found.duplicates, found.accepted
-        shares = list(shares_of(extracts, found, rules, members * SHARES if members > 1 else 1))
+        now_ms = min(found.greatest_ts or 0, received.now_ms)
+        shares = list(shares_of(extracts, found, Ending(rules, now_ms), members * SHARES if members > 1 else 1))
         tell(f"{tally.raw} records, {sum(len(share.names) for share in shares)} sessions")
         concluded = together.each(conclude_share, shares)
     return Built(tally, found.greatest_ts, chain.from_iterable(concluded), quarantine)

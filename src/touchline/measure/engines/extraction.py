@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from touchline.kernel.errors import Conflict
-from touchline.measure.sessions.reading import LARGEST_BYTES, Accepted, Ignored, Quarantined, Reason, read_text
+from touchline.measure.sessions.reading import (
+    LARGEST_BYTES,
+    Accepted,
+    Ignored,
+    Quarantined,
+    Reason,
+    believed,
+    read_text,
+)
 
 from .collecting import uncollected
 from .columns import Columns, Profile, no_columns
@@ -64,11 +72,12 @@ _decoder = msgspec.json.Decoder(Envelope)
 _OPEN, _CLOSE = ord("{"), ord("}")
 
 
-def extract(piece: Piece) -> Extract:
+def extract(piece: Piece, latest_ts: int) -> Extract:
+    """Events that are dated later are quarantined."""
     if not piece.whole:
         return _too_long(piece)
     with uncollected():
-        return _Extraction(piece).result()
+        return _Extraction(piece, latest_ts).result()
 
 
 def _too_long(piece: Piece) -> Extract:
@@ -132,14 +141,14 @@ def _blocks(piece: Piece, files: Files) -> Iterator[_Block]:
             size *= 2  # a long line
             continue
         if not whole:
-            raise Conflict(f"{piece.path} has become shorter", hint="Begin again when nobody writes it.")
+            raise Conflict(f"{piece.path} has become shorter", hint="Start again when nothing is writing to it.")
         yield _Block(content, whole, start)
         start, size = start + whole, BLOCK_BYTES
 
 
 class _Extraction:
-    def __init__(self, piece: Piece) -> None:
-        self._piece = piece
+    def __init__(self, piece: Piece, latest_ts: int) -> None:
+        self._piece, self._latest_ts = piece, latest_ts
         self._tables = Tables()
         self._extract = Extract()
 
@@ -161,12 +170,13 @@ class _Extraction:
             self._read(block.content[start:end], block.start + start)
 
     def _finish(self, files: Files) -> None:
-        """What is decoded and yet not plain is read alone, like what is not decoded."""
+        """What is decoded and yet not plain, or not believed, is read alone, like what is not decoded."""
         columns = self._tables.columns()
-        for row in np.flatnonzero(~self._tables.usable).tolist():
+        usable = self._tables.usable & (columns.ts <= self._latest_ts)
+        for row in np.flatnonzero(~usable).tolist():
             offset = int(columns.offset[row])
             self._read(files.read(self._piece.path, offset, int(columns.length[row])), offset)
-        kept = np.flatnonzero(self._tables.usable)
+        kept = np.flatnonzero(usable)
         self._extract.columns = columns if len(kept) == len(columns) else columns.take(kept)
         self._extract.names, self._extract.profiles = self._tables.names, self._tables.profiles
         self._extract.raw += len(kept)
@@ -193,7 +203,7 @@ class _Extraction:
 
     def _take(self, content: bytes, start: int) -> None:
         self._extract.raw += 1
-        match read_text(content):
+        match believed(read_text(content), self._latest_ts):
             case Accepted() as reading:
                 light = reading._replace(record={}, samples=())
                 self._extract.odd.append(Odd(light, start, len(content)))

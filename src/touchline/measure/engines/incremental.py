@@ -23,7 +23,7 @@ from touchline.measure.sessions.rules import Directory, Rules
 
 from .extraction import Extract, extract
 from .facts import Lines, lines_of
-from .model import Built, Source, Tell
+from .model import ANY_TIME, Built, Received, Source, Tell
 from .pieces import Piece, pieces_of
 from .records import AT_ONCE
 from .reduction import evidence_of
@@ -55,10 +55,12 @@ class Stored:
 
 
 @contextmanager
-def build(sources: Iterable[Source], stored: Stored, rules: Rules, tell: Tell) -> Generator[Built]:
+def build(
+    sources: Iterable[Source], stored: Stored, rules: Rules, tell: Tell, *, received: Received = ANY_TIME
+) -> Generator[Built]:
     """As long as it is open, its rows can be read."""
     with open_state(stored.folder, durable=stored.durable) as state:
-        engine = _Incremental(state, rules, tell, stored.pace)
+        engine = _Incremental(state, rules, tell, stored.pace, received)
         for source in _numbered(sources):
             engine.consume(source)
         engine.commit()
@@ -74,8 +76,9 @@ def _numbered(sources: Iterable[Source]) -> Iterator[tuple[str, Source]]:
 
 
 class _Incremental:
-    def __init__(self, state: State, rules: Rules, tell: Tell, pace: Pace) -> None:
+    def __init__(self, state: State, rules: Rules, tell: Tell, pace: Pace, received: Received) -> None:
         self._state, self._rules, self._tell, self._pace = state, rules, tell, pace
+        self._received = received
         self._store = Store(state, pace.at_once)
         self._open: dict[str, Evidence] = {}
         self._quarantine: list[bytes] = []
@@ -92,7 +95,7 @@ class _Incremental:
                 self.commit()
 
     def _take(self, piece: Piece) -> None:
-        made = extract(piece)
+        made = extract(piece, self._received.latest_ts)
         tally = self._state.manifest.tally
         tally.raw += made.raw
         tally.ignored += made.ignored
@@ -155,16 +158,17 @@ class _Incremental:
         refolded = refold(state, self._store.runs, self._pace.at_once)
         greatest = refolded.greatest_ts if manifest.contested else manifest.greatest_ts
         quarantine = all_lines(state.paths("quarantine", manifest.quarantine))
-        return Built(manifest.tally, greatest, self._lines(refolded, greatest or 0), quarantine)
+        now_ms = min(greatest or 0, self._received.now_ms)
+        return Built(manifest.tally, greatest, self._lines(refolded, now_ms), quarantine)
 
-    def _lines(self, refolded: Refolded, greatest_ts: int) -> Iterator[Lines]:
+    def _lines(self, refolded: Refolded, now_ms: int) -> Iterator[Lines]:
         """A session that was folded anew counts as it is now, one that has no event left does not count."""
         manifest, dirty = self._state.manifest, set(self._state.manifest.dirty)
         directory = Directory.of(chain(self._store.capabilities(), refolded.capabilities))
         spilled = all_evidence(self._state.paths("evidence", manifest.evidence))
         clean = (evidence for evidence in spilled if evidence.session_id not in dirty)
         for evidence in merged(clean, refolded.evidence, key=attrgetter("session_id")):
-            yield lines_of(evidence, directory, self._rules, greatest_ts)
+            yield lines_of(evidence, directory, self._rules, now_ms)
 
 
 def _by_session(events: Iterable[Event]) -> Iterable[list[Event]]:

@@ -55,7 +55,7 @@ def _plain(name: str, target: Path) -> Path:
         if is_storage_full(error):
             raise StorageFull(f"{name} cannot be unpacked", why=f"{target.parent} has no space left") from error
         raise NotFound(
-            f"{name} cannot be read", why=error.strerror or str(error), hint="Check who may read it."
+            f"{name} cannot be read", why=error.strerror or str(error), hint="Check the file's permissions."
         ) from error
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from touchline.measure.sessions.model import SEMANTICS_VERSION
+from touchline.measure.sessions.reading import latest_believed
 
 from .facts import Lines
 
@@ -18,6 +21,20 @@ Tell = Callable[[str], None]
 class Engine(StrEnum):
     INCREMENTAL = "incremental"
     BATCH = "batch"
+
+
+class Received(NamedTuple):
+    """When a build reads its events, and the latest date that it believes: they have no other receiver."""
+
+    now_ms: int
+    latest_ts: int
+
+    @classmethod
+    def at(cls, now: datetime, ahead: timedelta) -> Self:
+        return cls(latest_believed(now, timedelta(0)), latest_believed(now, ahead))
+
+
+ANY_TIME = Received(sys.maxsize, sys.maxsize)
 
 
 class Source(NamedTuple):

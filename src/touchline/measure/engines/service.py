@@ -12,7 +12,7 @@ from touchline.measure.sessions.rules import Rules
 from . import batch, incremental
 from .collecting import uncollected
 from .inputs import plain_files
-from .model import Engine, Source, Tell, report_of
+from .model import ANY_TIME, Engine, Received, Source, Tell, report_of
 from .outputs import drafted, write, write_report
 
 
@@ -25,6 +25,7 @@ class Order:
     engine: Engine = Engine.INCREMENTAL
     state: Path | None = None
     force: bool = False
+    received: Received = ANY_TIME
 
 
 def build(order: Order, rules: Rules, tell: Tell) -> dict[str, Any]:
@@ -33,10 +34,10 @@ def build(order: Order, rules: Rules, tell: Tell) -> dict[str, Any]:
         work = draft / "work"
         sources = (Source(name, path) for name, path in plain_files(order.inputs, work))
         if order.engine is Engine.BATCH:
-            built = batch.build(list(sources), work, rules, tell)
+            built = batch.build(list(sources), work, rules, tell, received=order.received)
         else:
             stored = incremental.Stored(order.state or work / "state", durable=order.state is not None)
-            built = stack.enter_context(incremental.build(sources, stored, rules, tell))
+            built = stack.enter_context(incremental.build(sources, stored, rules, tell, received=order.received))
         report = report_of(built, write(draft, built.sessions, built.quarantine))
         write_report(draft, report)
     return report

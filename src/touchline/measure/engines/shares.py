@@ -43,6 +43,13 @@ class Part(NamedTuple):
         return taken
 
 
+class Ending(NamedTuple):
+    """By what sessions are over."""
+
+    rules: Rules
+    now_ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """The sessions that one process concludes at a time, sorted."""
@@ -52,11 +59,10 @@ class Share:
     parts: list[Part]
     events: dict[str, list[Event]]
     capabilities: Sequence[Capability]
-    rules: Rules
-    greatest_ts: int
+    ending: Ending
 
 
-def shares_of(extracts: Sequence[Filed], found: Distinct, rules: Rules, count: int) -> Iterator[Share]:
+def shares_of(extracts: Sequence[Filed], found: Distinct, ending: Ending, count: int) -> Iterator[Share]:
     events: dict[str, list[Event]] = defaultdict(list)
     for event in found.events:
         events[event.session_id].append(event)
@@ -73,7 +79,7 @@ def shares_of(extracts: Sequence[Filed], found: Distinct, rules: Rules, count: i
         ]
         own = names[first:last]
         told = {name: events[name] for name in own if name in events}
-        yield Share(own, profiles.values, parts, told, found.capabilities, rules, found.greatest_ts or 0)
+        yield Share(own, profiles.values, parts, told, found.capabilities, ending)
 
 
 def _within(places: NDArray[np.int32], first: int, last: int) -> NDArray[np.int32]:
@@ -95,4 +101,4 @@ def _concluded(share: Share) -> list[Lines]:
         gathered = gather(events)
         known = evidence.get(session_id)
         evidence[session_id] = merge(known, gathered) if known else gathered
-    return [lines_of(evidence[name], directory, share.rules, share.greatest_ts) for name in sorted(evidence)]
+    return [lines_of(evidence[name], directory, *share.ending) for name in sorted(evidence)]

@@ -19,10 +19,11 @@ from .pieces import Piece
 
 
 class Task(NamedTuple):
-    """A piece, and where its columns are left."""
+    """A piece, where its columns are left, and the latest time that is believed."""
 
     piece: Piece
     path: Path
+    latest_ts: int
 
 
 class Sheet(NamedTuple):
@@ -53,7 +54,7 @@ class Filed(NamedTuple):
 
 
 def file_extract(task: Task) -> Filed:
-    made = extract(task.piece)
+    made = extract(task.piece, task.latest_ts)
     with task.path.open("wb") as file:
         for column in made.columns.arrays():
             file.write(np.ascontiguousarray(column).data)

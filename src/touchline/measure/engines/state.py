@@ -190,5 +190,5 @@ def copy_piece(source: Path, start: int, length: int, target: Path) -> None:
         while at < end:
             done = os.sendfile(copy.fileno(), file.fileno(), at, end - at)
             if not done:
-                raise Conflict(f"{source} has become shorter", hint="Begin again when nobody writes it.")
+                raise Conflict(f"{source} has become shorter", hint="Start again when nothing is writing to it.")
             at += done

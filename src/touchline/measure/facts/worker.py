@@ -9,7 +9,7 @@ from touchline.kernel import TenantId
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.ingest.store import CHANNEL
 from touchline.platform.postgres.wakeups import Wakeups
-from touchline.platform.retry import passes_by_itself, retried_forever
+from touchline.platform.retry import is_transient, retry_forever
 
 from .metrics import PASSES_FAILED
 from .service import FoldService
@@ -25,7 +25,7 @@ class FoldWorker:
 
     async def run(self) -> None:
         """Until cancelled. Parts that are away are waited for."""
-        await retried_forever(self._turn, self._ingest.settings.fold_interval, logger)
+        await retry_forever(self._turn, self._ingest.settings.fold_interval, logger)
 
     async def _turn(self) -> None:
         await self.step()
@@ -46,6 +46,6 @@ class FoldWorker:
                 pass
         except Exception as error:
             PASSES_FAILED.inc()
-            if passes_by_itself(error):
+            if is_transient(error):
                 raise
             logger.exception("a fold pass failed", extra={"tenant_id": str(tenant_id)})

@@ -19,7 +19,7 @@ from typing import IO, TypeVar
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput, NotFound, StorageFull, is_storage_full
 from touchline.measure.journal.model import Counted
-from touchline.platform.retry import delay_seconds, passes_by_itself
+from touchline.platform.retry import backoff_seconds, is_transient
 
 from .model import Delivery
 from .service import IngestService
@@ -117,8 +117,8 @@ async def _patiently(work: Callable[[], Awaitable[Result]], tell: Tell) -> Resul
         try:
             return await work()
         except Exception as error:
-            if not passes_by_itself(error) or asyncio.get_running_loop().time() > deadline:
+            if not is_transient(error) or asyncio.get_running_loop().time() > deadline:
                 raise
             tell(f"waiting: {error}")
-        await asyncio.sleep(delay_seconds(FIRST_DELAY, min(attempt, 4)))
+        await asyncio.sleep(backoff_seconds(FIRST_DELAY, min(attempt, 4)))
         attempt += 1

@@ -14,8 +14,9 @@ from itertools import groupby
 
 from touchline.kernel import Clock, SystemClock, TenantId
 from touchline.measure.journal.model import Batch, Delivered, Place, SetAside
-from touchline.measure.journal.rules import IN_THE_FUTURE, delivered, latest_believed
+from touchline.measure.journal.rules import delivered
 from touchline.measure.journal.store import JournalStore, Wanted
+from touchline.measure.sessions.reading import Reason, latest_believed
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 
@@ -75,5 +76,5 @@ def _changed(page: Iterable[SetAside], latest_ts: int) -> list[tuple[str, list[D
 
 
 def _verdict(record: SetAside | Delivered) -> tuple[str, str, str, str]:
-    detail = "" if record.reason == IN_THE_FUTURE else record.detail  # it names the moment of the reading
+    detail = "" if record.reason == Reason.IN_THE_FUTURE else record.detail  # it names the moment of the reading
     return record.verdict, record.reason, detail, record.type

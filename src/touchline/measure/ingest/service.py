@@ -15,6 +15,7 @@ from touchline.kernel.errors import Conflict, StorageFull, TouchlineError, Unava
 from touchline.measure.journal import rules
 from touchline.measure.journal.model import NOT_STORED, Batch, Counted, Delivered, Place
 from touchline.measure.journal.store import JournalStore
+from touchline.measure.sessions.reading import latest_believed
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 
@@ -56,7 +57,7 @@ class IngestService:
             if repeated := await self._repeated(tenant_id, received):
                 return repeated
             received = await self._read_again(tenant_id, received)
-        latest_ts = rules.latest_believed(received.received_at, self._settings.max_ahead)
+        latest_ts = latest_believed(received.received_at, self._settings.max_ahead)
         records = await asyncio.to_thread(rules.deliver_all, delivery.records, latest_ts)
         await self._store(tenant_id, received, records)
         DELIVERIES.labels("stored").inc()

@@ -23,7 +23,8 @@ class IngestSettings(Section):
     """After this time a delivery that was not finished counts as stored if its events are there, else as never made."""
 
     max_ahead: Duration = Field(default=timedelta(minutes=5), ge=timedelta(0))
-    """How far an event may be dated ahead of our clock when it is received. Later ones are quarantined."""
+    """How far an event may be dated ahead of our clock when it is received, or read from a file
+    by `touchline sessions build`. Later ones are quarantined."""
 
     fold_interval: Duration = Field(default=timedelta(seconds=5), ge=timedelta(milliseconds=10))
     """How often to look for stored events when nothing says that some have come."""

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from psycopg import AsyncConnection
 
-from touchline.platform.postgres.rows import fetch_all, fetch_one
+from touchline.platform.postgres.database import fetch_all, fetch_one
 
 from .model import Delivery, Received
 

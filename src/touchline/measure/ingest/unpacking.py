@@ -24,7 +24,7 @@ def unpacked(body: bytes, most_bytes: int) -> bytes:
         pieces.append(piece)
         total += len(piece)
         if total > most_bytes:
-            raise LimitExceeded("the body holds too much", why=f"at most {most_bytes} bytes are unpacked")
+            raise LimitExceeded("the body is too large", why=f"at most {most_bytes} bytes are unpacked")
         if not member.eof:
             raise InvalidInput("the body ends too early", why="its last part is missing")
         body = member.unused_data.lstrip(b"\0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Scope
-from touchline.platform.rpc.model import Call
+from touchline.platform.rpc.credentials import RpcCall
 
 from .model import ArtifactEvent, ArtifactState, StorageEvent
 from .service import LifecycleService
@@ -17,20 +17,22 @@ class LifecycleServicer:
         self._service = service
 
     async def get_artifact_states(
-        self, request: pb.GetArtifactStatesRequest, call: Call
+        self, request: pb.GetArtifactStatesRequest, call: RpcCall
     ) -> pb.GetArtifactStatesResponse:
         caller = call.require(Scope.READ)
         states = await self._service.states(caller.tenant_id, request.request_ids)
         return pb.GetArtifactStatesResponse(states=map(to_message, states))
 
     async def get_artifact_events(
-        self, request: pb.GetArtifactEventsRequest, call: Call
+        self, request: pb.GetArtifactEventsRequest, call: RpcCall
     ) -> pb.GetArtifactEventsResponse:
         tenant = call.require(Scope.READ).tenant_id
         events = await self._service.events_of_many(tenant, request.request_ids, request.after, request.limit)
         return pb.GetArtifactEventsResponse(events=map(event_message, events))
 
-    async def get_storage_events(self, request: pb.GetStorageEventsRequest, call: Call) -> pb.GetStorageEventsResponse:
+    async def get_storage_events(
+        self, request: pb.GetStorageEventsRequest, call: RpcCall
+    ) -> pb.GetStorageEventsResponse:
         tenant = call.require(Scope.READ).tenant_id
         events = await self._service.storage_events(tenant, request.request_ids, request.after, request.limit)
         return pb.GetStorageEventsResponse(events=map(storage_message, events))

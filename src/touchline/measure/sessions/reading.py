@@ -1,7 +1,9 @@
 """One record in, one verdict out: accepted with what it says, ignored, or quarantined with a reason. Pure and total.
 
-Invariant: the verdict depends on the record alone. Nothing is dropped without a word, and nothing read here can make
-a fact fail later.
+Invariant: the verdict depends on the record and, for its date, on the clock of whoever received it. Nothing is dropped
+without a word, and nothing read here can make a fact fail later. The greatest event time is the clock by which sessions
+end, so an event that is dated later than its receiver allows does not count: one wrong clock would end the sessions of
+everybody else.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple, cast
 
@@ -28,6 +31,7 @@ _PAYMENT = EventType.PAYMENT
 _decode = msgspec.json.Decoder().decode
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)  # each byte is looked at once
 _CLIP = 200
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Reason(StrEnum):
@@ -38,6 +42,7 @@ class Reason(StrEnum):
     NO_TYPE = "no_type"
     WRONG_DATA = "wrong_data"
     NO_TIME = "no_time"
+    IN_THE_FUTURE = "in_the_future"
 
 
 class Accepted(NamedTuple):
@@ -63,6 +68,7 @@ class Ignored:
 class Quarantined:
     reason: Reason
     detail: str
+    type: str = ""  # of an event that could be read
 
 
 Reading = Accepted | Ignored | Quarantined
@@ -82,6 +88,23 @@ def read_text(content: bytes) -> Reading:
         deep = not few and _written_deeper(content, DEEPEST)
         return _too_deep() if deep else Quarantined(Reason.UNPARSABLE, str(error)[:_CLIP])
     return _read(record) if few or not _deeper(record, DEEPEST) else _too_deep()
+
+
+def latest_believed(received_at: datetime, ahead: timedelta) -> int:
+    """The latest time, in epoch milliseconds, of an event that came at this moment."""
+    return (received_at - _EPOCH + ahead) // timedelta(milliseconds=1)
+
+
+def believed(reading: Reading, latest_ts: int | None) -> Reading:
+    """The same, or quarantined when it is dated later. None: any time is believed."""
+    if latest_ts is None or not isinstance(reading, Accepted) or reading.ts <= latest_ts:
+        return reading
+    detail = f"dated {_moment(reading.ts)}; at most {_moment(latest_ts)} was believed when it came"
+    return Quarantined(Reason.IN_THE_FUTURE, detail, reading.type)
+
+
+def _moment(ts: int) -> str:
+    return (_EPOCH + timedelta(milliseconds=ts)).isoformat(timespec="seconds")
 
 
 def read(record: object) -> Reading:

@@ -6,7 +6,7 @@ import os
 import resource
 import signal
 
-from touchline.platform.stack.tether import die_with
+from touchline.platform.stack.parent_death_guard import die_with
 
 from . import system
 from .order import Limits, Order

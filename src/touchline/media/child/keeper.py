@@ -1,4 +1,4 @@
-"""The process between the zygote and one child: it raises the child's own walls, and ends it.
+"""The process between the zygote and one child: it raises the child's own walls, stops and continues it, and ends it.
 
 Invariant: when the parent hangs up, by intention or by its own death, the child and all that it started are killed. The
 exit code comes from here and not from the child, who could lie.
@@ -17,10 +17,11 @@ from typing import Never
 from . import system
 from .confinement import OUT_OF_TIME
 from .life import live
-from .order import Order
+from .order import PAUSE, Order
 from .task import Function
 
 NOT_STARTED = 125
+LONGEST_WORDS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,18 @@ def _kept(order: Order, belongings: Belongings, function: Function) -> int:
         os.close(belongings.source)  # it is the standard input
         live(order, belongings.channel, function, keeper_id)
     os.close(belongings.channel)
-    watch = os.pidfd_open(child_id)
-    select.select([watch, belongings.leash], [], [])
+    _watch(child_id, belongings.leash)
     return _ended(child_id)
+
+
+def _watch(child_id: int, leash: int) -> None:
+    """Until it has ended, or the parent hangs up. From outside of its namespace its first process can be stopped."""
+    ending = os.pidfd_open(child_id)
+    while ending not in select.select([ending, leash], [], [])[0]:
+        words = os.read(leash, LONGEST_WORDS)
+        if not words:
+            return
+        os.kill(child_id, signal.SIGSTOP if words.endswith(PAUSE) else signal.SIGCONT)
 
 
 def _ended(child_id: int) -> int:

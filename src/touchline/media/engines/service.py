@@ -120,7 +120,8 @@ class Engine:
         patience = asyncio.timeout(self._settings.picture_time.total_seconds())
         try:
             async with patience:
-                yield
+                with self._sandbox.stopping(patience):
+                    yield
         except BaseException as error:  # also cancelled: what it still says would answer the wrong question
             await self._end()
             if isinstance(error, TimeoutError) and patience.expired():

@@ -2,6 +2,7 @@
 
 from .enclosed import Enclosed
 from .model import Completed, Enclosure, Outcome, Program, Progress, Task
+from .pause import Pause
 from .service import HINT, Sandbox
 
-__all__ = ["HINT", "Completed", "Enclosed", "Enclosure", "Outcome", "Program", "Progress", "Sandbox", "Task"]
+__all__ = ["HINT", "Completed", "Enclosed", "Enclosure", "Outcome", "Pause", "Program", "Progress", "Sandbox", "Task"]

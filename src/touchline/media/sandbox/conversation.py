@@ -20,7 +20,7 @@ MOST_WORDS = 100_000  # a day of samples; files are counted where they are made
 
 class Conversation:
     def __init__(self, outputs: Outputs, progress: Progress | None, completed: Completed | None) -> None:
-        self._outputs = outputs
+        self.outputs = outputs
         self._progress = progress
         self._completed = completed
         self._words = 0
@@ -32,7 +32,7 @@ class Conversation:
         while line := await _line(process):
             match message := _message(line):
                 case {"create": str(name)}:
-                    _hand(process, self._outputs.create(name))
+                    _hand(process, self.outputs.create(name))
                 case {"complete": str(name)}:
                     self._complete(name)
                 case _:
@@ -54,7 +54,7 @@ class Conversation:
                 raise _nonsense("a message that it does not have")
 
     def _complete(self, name: str) -> None:
-        file = self._outputs.completed(name)
+        file = self.outputs.completed(name)
         if self._completed:
             self._completed(file)
 

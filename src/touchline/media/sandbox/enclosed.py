@@ -12,7 +12,7 @@ import socket
 import subprocess
 from contextlib import suppress
 
-from touchline.platform.stack.process import tethered
+from touchline.platform.stack.process import guarded_command
 
 from .enclosure import launch
 from .model import Cell
@@ -28,7 +28,7 @@ class Enclosed:
         starting = launch(cell)
         with theirs:
             self._process = subprocess.Popen(
-                tethered(starting),
+                guarded_command(starting),
                 cwd=starting.folder,
                 env=dict(starting.environment),
                 stdin=theirs.fileno(),
@@ -52,10 +52,16 @@ class Enclosed:
     def last_words(self) -> str:
         return self._words.text
 
+    def pause(self) -> None:
+        """With all that it started."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
     def kill(self) -> None:
         """With all that it started, at once."""
-        if self.lives:
-            self._kill_group()
+        self._signal(signal.SIGKILL)
 
     async def close(self) -> int:
         """Its exit code, once nothing of it is left."""
@@ -68,9 +74,10 @@ class Enclosed:
     def _reap(self) -> None:
         self._loop.remove_reader(self._watch)
         os.close(self._watch)
-        self._kill_group()  # before the wait: as long as nobody waited, the id is still its own
+        self._signal(signal.SIGKILL)  # before the wait: as long as nobody waited, the id is still its own
         self._exited.set_result(self._process.wait())
 
-    def _kill_group(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process_id, signal.SIGKILL)
+    def _signal(self, number: signal.Signals) -> None:
+        if self.lives:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process_id, number)

@@ -28,7 +28,7 @@ async def run_errand(
     outputs = Outputs(task.output)
     conversation = Conversation(outputs, progress, task.completed)
     with opened(task.source) as source:
-        ending = await supervise(zygote, _order(zygote.cell, task), source, outputs, conversation)
+        ending = await supervise(zygote, _order(zygote.cell, task), source, conversation, task.pause)
     document, files = result_of(ending), outputs.files()
     if sum(file.size_bytes for file in files) > task.limits.output_bytes:
         raise media_error(Failure.LIMIT, f"more than {task.limits.output_bytes} bytes are made of it")

@@ -11,6 +11,8 @@ from typing import Any, Generic, TypeVar
 from touchline.media.child.order import Limits
 from touchline.media.model import OutputFile
 
+from .pause import Pause
+
 Result = TypeVar("Result")
 Progress = Callable[[int], None]  # takes the percentage that is done
 Completed = Callable[[OutputFile], None]  # takes each file that is whole, while the child goes on
@@ -53,6 +55,7 @@ class Task:
     output: Path | None = None  # an empty folder of the caller
     completed: Completed | None = None
     background: bool = False  # it stands back behind the other children
+    pause: Pause | None = None  # it rests while that is on
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ import socket
 from contextlib import suppress
 from typing import Self
 
+from touchline.media.child.order import PAUSE, RESUME
+
 from .pipes import Tail
 
 LONGEST_LINE = 1024**2
@@ -57,6 +59,12 @@ class ChildProcess:
     def last_words(self) -> str:
         return self._errors.text
 
+    def pause(self) -> None:
+        self._say(PAUSE)
+
+    def resume(self) -> None:
+        self._say(RESUME)
+
     def kill(self) -> None:
         with suppress(OSError):
             self._leash.shutdown(socket.SHUT_WR)
@@ -70,6 +78,10 @@ class ChildProcess:
             self._writer.close()
         else:
             self._channel.close()
+
+    def _say(self, word: bytes) -> None:
+        with suppress(OSError):  # it has ended
+            self._leash.send(word)
 
     async def _awaited(self) -> int | None:
         try:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Self
 
@@ -19,6 +20,7 @@ from touchline.media.settings import MediaSettings
 from .enclosed import Enclosed
 from .errand import run_errand
 from .model import Enclosure, Outcome, Program, Progress, Result, Task
+from .pause import Pause
 from .trial import Settled, possible_enclosures, settle
 from .zygote import ZygoteGone
 
@@ -79,15 +81,23 @@ class Sandbox:
         program = Program(module, niceness=max(niceness, cell.program.niceness))
         return Enclosed(replace(cell, program=program), socket.SOCK_STREAM)
 
-    def in_background(self) -> Sandbox:
-        """The same, for work that nobody waits for: it stands back behind the other children. It ends with this one."""
-        return BackgroundSandbox(self)
+    def pausing(self, pause: Pause) -> PausingSandbox:
+        """The same, for work that rests while the pause is on. It ends with this one."""
+        return PausingSandbox(self, pause)
+
+    def in_background(self, pause: Pause) -> BackgroundSandbox:
+        """The same, for work that nobody waits for: it also stands back behind the other children."""
+        return BackgroundSandbox(self, pause)
+
+    def stopping(self, timeout: asyncio.Timeout) -> AbstractContextManager[None]:
+        """Inside of a time-out for what an enclosed program does: it is not to count the pauses of that one."""
+        return nullcontext()
 
     async def _standing(self) -> Settled:
         settled = await self._settle()
         if settled.walls.missing and self.settings.require_walls:
             why = f"missing: {', '.join(settled.walls.missing)}; {settled.why_not_more}"
-            raise SetupError("the walls around videos do not stand", why=why, hint=HINT)
+            raise SetupError("the sandbox for videos could not start", why=why, hint=HINT)
         return settled
 
     async def _settle(self) -> Settled:
@@ -109,15 +119,16 @@ class Sandbox:
     def _tell(self, settled: Settled) -> None:
         if settled.walls.missing:
             extra = {"missing": settled.walls.missing, "reason": settled.why_not_more}
-            logger.warning("videos are opened without all walls", extra=extra)
+            logger.warning("the sandbox for videos is incomplete", extra=extra)
 
 
-class BackgroundSandbox(Sandbox):
+class PausingSandbox(Sandbox):
     """A view of another one, with its zygote."""
 
-    def __init__(self, whole: Sandbox) -> None:
+    def __init__(self, whole: Sandbox, pause: Pause) -> None:
         super().__init__(whole.settings)
         self._whole = whole
+        self._pause = pause
 
     async def close(self) -> None:
         """It is the other's to close."""
@@ -126,10 +137,20 @@ class BackgroundSandbox(Sandbox):
         return await self._whole.walls()
 
     async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> Outcome[Result]:
-        return await self._whole.run(replace(task, background=True), kind, progress)
+        return await self._whole.run(replace(task, pause=self._pause), kind, progress)
+
+    async def enclose(self, module: str, niceness: int = 0) -> Enclosed:
+        enclosed = await self._whole.enclose(module, niceness)
+        self._pause.add(enclosed)
+        return enclosed
+
+    def stopping(self, timeout: asyncio.Timeout) -> AbstractContextManager[None]:
+        return self._pause.stopping(timeout)
+
+
+class BackgroundSandbox(PausingSandbox):
+    async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> Outcome[Result]:
+        return await super().run(replace(task, background=True), kind, progress)
 
     async def enclose(self, module: str, niceness: int = NICEST) -> Enclosed:
-        return await self._whole.enclose(module, niceness)
-
-    def in_background(self) -> Sandbox:
-        return self
+        return await super().enclose(module, niceness)

@@ -6,6 +6,7 @@ Invariant: however the watch ends, by its answer, a limit, or the caller's own e
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 
 from touchline.kernel.errors import DeadlineExceeded
 from touchline.media.child.order import Limits, Order
@@ -15,6 +16,7 @@ from touchline.media.model import Failure
 from .conversation import Conversation
 from .files import Outputs
 from .model import Ending
+from .pause import Pause
 from .process import ChildProcess
 from .zygote import Zygote
 
@@ -22,14 +24,21 @@ LOOK_AGAIN_S = 1.0
 LEAVING_S = 60.0  # a busy machine takes its time; who gives up ends the work on all other videos, too
 
 
-async def supervise(zygote: Zygote, order: Order, source: int, outputs: Outputs, conversation: Conversation) -> Ending:
+async def supervise(
+    zygote: Zygote, order: Order, source: int, conversation: Conversation, pause: Pause | None
+) -> Ending:
+    if pause:
+        await pause.wait_until_ended()
     process = zygote.fork(order, source)
-    eye = asyncio.create_task(_keep_an_eye(process, outputs, order.limits))
+    eye = asyncio.create_task(_keep_an_eye(process, conversation.outputs, order.limits))
     patience = asyncio.timeout(order.limits.wall_s)
     try:
         async with patience:
-            await conversation.follow(process)
-            exit_code = await process.ended()
+            with pause.stopping(patience) if pause else nullcontext():
+                if pause:
+                    pause.add(process)
+                await conversation.follow(process)
+                exit_code = await process.ended()
         if eye.done():
             eye.result()
         return Ending(conversation.started, conversation.answer, exit_code, process.last_words)

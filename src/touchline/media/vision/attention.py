@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 
 from .areas import Area, Pixels
-from .gate import STEP, Candidate, Edges, find_candidates, find_edges, over
+from .gate import FALLING, RISING, Candidate, Edges, find_candidates, find_edges, over
 
 STOOD_MS = 200  # that strokes must have stood
 COARSE_STEP_MS = 500  # between pictures: what is clear is looked at at once, for it may be gone in the next one
@@ -26,10 +26,9 @@ MOVING_EVERY_MS = 5_000
 RESTING = 0.5  # of a candidate's strokes
 SAME_PLACE = 0.6  # of their union
 REACH = 0.5  # of the picture's width: how far letters may move between two pictures
-WEAK = STEP // 2  # an edge that was strong once goes on with this: a codec lets it flicker
 CUT = 0.7  # of the edges are new: another scene
 CROWDED = 0.5  # of a place: so many edges that had their look tell nothing any more
-MOST_AGE = 250  # pictures
+MOST_AGE = 255  # pictures that a byte can count
 STAYED_MS = 300  # longer than most of what moves rests
 TOGETHER = 2  # pictures within which all edges of a new scene begin
 YOUNGER = 0.15  # of a line's strokes may be younger than the line: a codec lets them flicker
@@ -69,40 +68,38 @@ class _Layer:
     """The edges of a stream at one scale: for how many pictures each has stood, and which had their look in vain."""
 
     ages: Pixels
-    rising: Pixels
-    falling: Pixels
-    vain_rising: Pixels
-    vain_falling: Pixels
+    sides: Pixels  # of those that live
+    vain: Pixels  # the sides that had their look
 
     @classmethod
     def of(cls, edges: Edges) -> _Layer:
-        return cls(*(np.zeros(edges.grey.shape, np.uint8) for _ in range(5)))
+        return cls(*(np.zeros(edges.grey.shape, np.uint8) for _ in range(3)))
 
     def see(self, edges: Edges) -> bool:
         """Whether another scene began."""
-        rising, falling, strong = over(edges.rising, WEAK), over(edges.falling, WEAK), over(edges.across, STEP)
-        older = np.minimum(self.ages, MOST_AGE - 1) + np.uint8(1)
-        self.ages = np.maximum(older & (rising & self.rising | falling & self.falling), strong & np.uint8(1))
-        alive = over(self.ages, 0)
-        self.rising, self.falling = rising & alive, falling & alive
-        is_cut = cv2.countNonZero(over(self.ages, 1)) < (1 - CUT) * cv2.countNonZero(strong)
+        older = cv2.bitwise_and(self.ages, cv2.compare(edges.sides, self.sides, cv2.CMP_EQ))
+        alive = cv2.max(older, edges.strong)
+        self.ages = cv2.add(older, over(alive, 0, 1))
+        self.sides = cv2.bitwise_and(edges.sides, over(alive, 0))
+        is_cut = cv2.countNonZero(older) < (1 - CUT) * cv2.countNonZero(edges.strong)
         if is_cut:
-            self.vain_rising[:], self.vain_falling[:] = 0, 0
+            self.vain[:] = 0
         return is_cut
 
     def stood(self, pictures: int) -> Pixels:
         """The edges that have stood for so many pictures and had no look yet."""
-        vain = self.rising & self.vain_rising | self.falling & self.vain_falling
-        return over(self.ages, pictures - 1) & ~vain
+        vain = over(cv2.bitwise_and(self.sides, self.vain), 0)
+        return cv2.subtract(over(self.ages, pictures - 1), vain)
 
     def forget(self, place: Area, letters: Sequence[Area]) -> None:
         """No look at these edges any more, but for those of letters."""
-        for vain, now in ((self.vain_rising, self.rising), (self.vain_falling, self.falling)):
-            inside, fresh = place.of(vain), place.of(now)
-            crowded = cv2.countNonZero(inside) > CROWDED * inside.size
-            inside[:] = fresh if crowded else inside | fresh
-            for area in letters:
-                area.of(vain)[:] = 0
+        inside = place.of(self.vain)
+        for side in (RISING, FALLING):
+            if cv2.countNonZero(inside & side) > CROWDED * inside.size:
+                inside &= ~np.uint8(side)
+        inside |= place.of(self.sides)
+        for area in letters:
+            area.of(self.vain)[:] = 0
 
 
 @dataclass(slots=True)

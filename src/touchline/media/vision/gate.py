@@ -6,7 +6,7 @@ it. Invariant: tuned to lose no letters; what it lets through without need costs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -15,9 +15,11 @@ import numpy as np
 from .areas import Area, Pixels, covered
 
 STEP = 18  # between neighbours, in grey levels: an edge
+WEAK = STEP // 2  # an edge that was strong once goes on with this: a codec lets it flicker
 SHARP = 80  # a stroke that needs no plain ground
 PLAIN = 9
 BRIGHT = 190
+RISING, FALLING = 1, 2  # bits
 WINDOW = (33, 13)  # about three letters of the smallest size
 SMEAR = (WINDOW[0] // 2, WINDOW[1] // 2)  # how far letters show beside themselves
 STROKES, GROUND = 0.11, 0.2  # the least shares of a window
@@ -42,22 +44,24 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """The upright edges of a grey picture, by the side that is brighter. `scale`: how much smaller it was made."""
+    """The upright edges of a grey picture. `scale`: how much smaller it was made."""
 
     grey: Pixels
-    rising: Pixels
-    falling: Pixels
-    across: Pixels
+    across: Pixels  # how strong they are
+    strong: Pixels  # 255 where they are strong enough
+    sides: Pixels  # the bit of the side that is brighter, of weak ones too
     scale: int = 1
 
     @classmethod
     def of(cls, sharp: Pixels, scale: int = 1) -> Edges:
         grey = cv2.GaussianBlur(sharp, (3, 3), 0)
-        rising, falling = _wide(cv2.subtract(grey[:, 2:], grey[:, :-2])), _wide(cv2.subtract(grey[:, :-2], grey[:, 2:]))
-        return cls(grey, rising, falling, cv2.max(rising, falling), scale)
+        rising, falling = cv2.subtract(grey[:, 2:], grey[:, :-2]), cv2.subtract(grey[:, :-2], grey[:, 2:])
+        across = _wide(cv2.max(rising, falling))
+        sides = _wide(cv2.bitwise_or(over(rising, WEAK, RISING), over(falling, WEAK, FALLING)))
+        return cls(grey, across, over(across, STEP), sides, scale)
 
     def cut(self, area: Area) -> Edges:
-        return Edges(area.of(self.grey), area.of(self.rising), area.of(self.falling), area.of(self.across), self.scale)
+        return Edges(area.of(self.grey), area.of(self.across), area.of(self.strong), area.of(self.sides), self.scale)
 
 
 def find_edges(grey: Pixels) -> list[Edges]:
@@ -73,7 +77,7 @@ def share_of_strokes(edges: Edges, area: Area) -> float:
     """How much of it looks like letters."""
     around = area.grown(*WINDOW).within(edges.grey)
     part = edges.cut(around)
-    inside = area.within(edges.grey).moved(-around.x, -around.y).of(_dense(part, over(part.across, STEP)))
+    inside = area.within(edges.grey).moved(-around.x, -around.y).of(_dense(part, part.strong))
     return float(inside.mean()) if inside.size else 0.0
 
 
@@ -83,8 +87,7 @@ def find_candidates(
     """What is left beside the regions that are known. Each mask says which edges of its picture count."""
     found: list[Candidate] = []
     for number, edges in enumerate(seen):
-        strong = over(edges.across, STEP)
-        counted = strong if masks is None else cv2.bitwise_and(strong, masks[number])
+        counted = edges.strong if masks is None else cv2.bitwise_and(edges.strong, masks[number])
         near = [area.scaled(1 / edges.scale).grown(*SMEAR) for area in known]
         new = _candidates(edges, counted, near) if cv2.countNonZero(counted) >= LEAST_EDGES else []
         if edges.scale > 1:
@@ -94,33 +97,32 @@ def find_candidates(
     return found
 
 
-def over(levels: Pixels, limit: int) -> Pixels:
-    """255 where it is more than that."""
-    return cv2.threshold(levels, limit, 255, cv2.THRESH_BINARY)[1]
+def over(levels: Pixels, limit: int, value: int = 255) -> Pixels:
+    """That value where it is more than the limit."""
+    return cv2.threshold(levels, limit, value, cv2.THRESH_BINARY)[1]
 
 
 def _candidates(edges: Edges, counted: Pixels, known: Sequence[Area]) -> list[Candidate]:
     left = _dense(edges, counted)
     for area in known:
         area.of(left)[:] = 0
-    strokes = cv2.bitwise_and(counted, left)
-    if not cv2.countNonZero(strokes):
+    starts = cv2.bitwise_and(counted, left)
+    if not cv2.countNonZero(starts):
         return []
-    starts = strokes.copy()
-    starts[:, 1:] = strokes[:, 1:] > strokes[:, :-1]
+    starts[:, 1:] = cv2.subtract(starts[:, 1:], starts[:, :-1])
     many = cv2.boxFilter(starts, -1, (NEIGHBOURS, 1), normalize=False, borderType=cv2.BORDER_CONSTANT)
-    clear = cv2.bitwise_and(cv2.threshold(many, CLEAR_RUNS - 1, 1, cv2.THRESH_BINARY)[1], left)
+    clear = cv2.bitwise_and(over(many, CLEAR_RUNS - 1, 1), left)
     for operation in (cv2.MORPH_CLOSE, cv2.MORPH_OPEN):  # small letters have a poor row in their middle
         clear = cv2.morphologyEx(clear, operation, np.ones((CLEAR_ROWS, 1), np.uint8))
     found = [area for area, _ in _boxes(clear) if area.width >= NARROWEST]
-    faint = _faint(starts, left, found)
+    faint = _faint(starts, _boxes(left), found)
     return [*(Candidate(area, is_clear=True) for area in found), *(Candidate(area, is_clear=False) for area in faint)]
 
 
-def _faint(starts: Pixels, dense: Pixels, clear: Sequence[Area]) -> Iterator[Area]:
-    for area, fill in _boxes(dense):
+def _faint(starts: Pixels, boxes: Iterable[tuple[Area, float]], clear: Sequence[Area]) -> Iterator[Area]:
+    for area, fill in boxes:
         if fill >= LEAST_FILL and not any(area.shared(other) for other in clear):
-            runs = np.sort(area.of(starts).sum(axis=1))
+            runs = np.sort(cv2.reduce(area.of(starts), 1, cv2.REDUCE_SUM, dtype=cv2.CV_32S), axis=None)
             if runs[int(0.8 * len(runs))] >= FAINT_RUNS:
                 yield area
 
@@ -136,13 +138,17 @@ def _boxes(mask: Pixels) -> Iterator[tuple[Area, float]]:
 
 def _dense(edges: Edges, counted: Pixels) -> Pixels:
     """Where the edges that count are as dense as in letters."""
+    dense = _many(counted, STROKES)
+    if not cv2.countNonZero(dense):
+        return dense
     grey, across = edges.grey, edges.across
     down = cv2.copyMakeBorder(cv2.absdiff(grey[2:], grey[:-2]), 1, 1, 0, 0, cv2.BORDER_REPLICATE)
     plain = cv2.threshold(cv2.max(across, down), PLAIN - 1, 255, cv2.THRESH_BINARY_INV)[1]
     ground = GROUND if edges.scale == 1 else FAR_GROUND
-    on_plain = cv2.bitwise_and(_many(counted, STROKES), _many(plain, ground))
-    sharp = cv2.bitwise_and(over(across, SHARP), counted)
-    outshining = cv2.bitwise_and(_many(sharp, STROKES), _many(over(grey, BRIGHT), GROUND / 2))
+    on_plain = cv2.bitwise_and(dense, _many(plain, ground))
+    outshining = _many(cv2.bitwise_and(over(across, SHARP), counted), STROKES)
+    if cv2.countNonZero(outshining):
+        outshining = cv2.bitwise_and(outshining, _many(over(grey, BRIGHT), GROUND / 2))
     return cv2.bitwise_or(on_plain, outshining)
 
 

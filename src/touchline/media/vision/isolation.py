@@ -12,7 +12,7 @@ import signal
 
 from touchline.media.child import system
 from touchline.media.engines.model import EngineOrder
-from touchline.platform.stack.tether import die_with
+from touchline.platform.stack.parent_death_guard import die_with
 
 OPEN_FILES = 64
 

@@ -56,7 +56,8 @@ class Region:
 
 
 class Stream:
-    """`is_single`: no other pictures follow, so that this one is looked at as a whole."""
+    """`is_single`: no other pictures follow, so that this one is looked at as a whole, and at each place: the detector
+    overlooks a small line that is alone on a large picture."""
 
     def __init__(self, reader: Reader, memory: Memory, *, is_single: bool = False) -> None:
         self._reader = reader
@@ -110,22 +111,23 @@ class Stream:
         return kept, changed, shifted
 
     def _places(self, look: Look, known: Sequence[Area]) -> list[Place]:
-        """In the order in which they get their look: the likeliest first, of those clear letters, then what has waited
-        for longest."""
+        """In the order in which they get their look: the likeliest first, of those clear letters, then the youngest: a
+        caption that just came is soon gone, and what has stood for long is mostly scenery."""
         if look.at_ms < self._resumes_ms:
             return []
         candidates = self._attention.choose(known)
-        if self._is_single:
-            return [Place(Area(0, 0, look.grey.shape[1], look.grey.shape[0]))] if candidates else []
         candidates = sorted(candidates, key=lambda each: (not each.is_clear, each.area.pixels))[:MOST_CANDIDATES]
         clear = [each.area for each in candidates if each.is_clear]
 
         def turn(place: Place) -> tuple[int, bool, int, float]:
             is_clear = any(place.area.shared(each) for each in clear)
             rank, age = self._attention.rank(place.area), self._attention.age(place.area)
-            return rank, not is_clear, -age, self._cost(look, place)
+            return rank, not is_clear, age, self._cost(look, place)
 
-        return sorted((place for is_far in (False, True) for place in self._merged(look, candidates, is_far)), key=turn)
+        places = [place for is_far in (False, True) for place in self._merged(look, candidates, is_far)]
+        if self._is_single and places:
+            return [Place(Area(0, 0, look.grey.shape[1], look.grey.shape[0])), *places]
+        return sorted(places, key=turn)
 
     def _merged(self, look: Look, candidates: Sequence[Candidate], is_far: bool) -> list[Place]:
         areas = [_around(each.area) for each in candidates if each.is_large is is_far]
@@ -137,6 +139,8 @@ class Stream:
 
     def _affordable(self, look: Look, places: Sequence[Place]) -> list[Place]:
         """Those whose turn it is. Nobody goes before one that waits for a larger allowance: small ones never end."""
+        if self._is_single:
+            return list(places)
         chosen, left = list[Place](), self._allowance.pixels
         for place in places:
             cost = self._cost(look, place)

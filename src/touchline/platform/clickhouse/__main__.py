@@ -24,22 +24,19 @@ import uvicorn
 
 from touchline.kernel.errors import Conflict, Misconfigured, TouchlineError, surface
 from touchline.platform import http_server
-from touchline.platform.opening import raise_open_files_limit
+from touchline.platform.files import raise_open_files_limit
 
-from .configuration import write_configuration
-from .engine import open_engine
-from .launch import MODULE, OwnerOptions
-from .library import load
-from .limits import OwnerLimits
-from .owner import Owner, OwnerIdentity
-from .requests import Credentials
+from .engine import load_chdb, open_engine, write_configuration
+from .options import MODULE, OwnerLimits, OwnerOptions
+from .protocol import OwnerCredentials
+from .server import OwnerIdentity, OwnerServer
 
 logger = logging.getLogger("touchline.clickhouse")
 
 HOST = "127.0.0.1"
 _PRIVATE = 0o700
 _CANCEL_S = 2  # how long a cancelled statement may take to end
-KEEP_ALIVE = timedelta(minutes=10)  # longer than clients keep idle connections, so that none is closed under a request
+KEEP_ALIVE = timedelta(minutes=10)  # longer than clients keep idle connections, so that none is closed during a request
 
 
 def parse_arguments(arguments: Sequence[str]) -> OwnerOptions:
@@ -48,7 +45,7 @@ def parse_arguments(arguments: Sequence[str]) -> OwnerOptions:
     parser.add_argument("--port", type=int, required=True, help="the port on 127.0.0.1")
     parser.add_argument("--secret-file", type=Path, required=True, help="a file that holds the password")
     parser.add_argument("--user", default="touchline")
-    parser.add_argument("--database", default="touchline", help="made if missing; statements run in it by default")
+    parser.add_argument("--database", default="touchline", help="created if missing; statements run in it by default")
     for limit in fields(OwnerLimits):
         parser.add_argument(f"--{limit.name.replace('_', '-')}", type=int, default=limit.default, metavar="N")
     values = vars(parser.parse_args(arguments))
@@ -57,26 +54,26 @@ def parse_arguments(arguments: Sequence[str]) -> OwnerOptions:
 
 
 def run_owner(options: OwnerOptions) -> int:
-    """Serves until SIGTERM or SIGINT. The exit code is 0 when everything ended well."""
+    """Serves until SIGTERM or SIGINT. The exit code is 0 after a clean stop."""
     data = options.data.absolute()
-    credentials = Credentials(options.user, _read_secret(options.secret_file))
+    credentials = OwnerCredentials(options.user, _read_secret(options.secret_file))
     data.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
-    with _sole_owner(data), _bound(options.port) as listener:
+    with _exclusive_owner(data), _bound_socket(options.port) as listener:
         configuration = write_configuration(data, options.limits)
-        engine = open_engine(load(configuration), configuration, options.database, options.limits)
-        owner = Owner(engine, OwnerIdentity(credentials, options.database, data), options.limits)
+        engine = open_engine(load_chdb(configuration), configuration, options.database, options.limits)
+        owner = OwnerServer(engine, OwnerIdentity(credentials, options.database, data), options.limits)
         _serve(owner, listener, options.limits)
         if not owner.idle:
             logger.error("a statement did not end in time; the engine recovers when it starts again")
-            os._exit(1)  # a thread inside the engine would hold an orderly exit up
+            os._exit(1)  # a thread inside the engine would block an orderly exit
         engine.close()
     return 0
 
 
-class _Server(http_server.Server):
-    """Stops as uvicorn does, and has running statements wound down meanwhile."""
+class _OwnerHttpServer(http_server.HttpServer):
+    """Stops as uvicorn does, and cancels running statements after a grace period."""
 
-    def __init__(self, config: uvicorn.Config, owner: Owner, grace_s: float) -> None:
+    def __init__(self, config: uvicorn.Config, owner: OwnerServer, grace_s: float) -> None:
         super().__init__(config, http_server.HttpLimits(idle_timeout=KEEP_ALIVE))
         self._owner = owner
         self._grace_s = grace_s
@@ -87,11 +84,11 @@ class _Server(http_server.Server):
         winding_down.cancel()
 
     def end(self, number: int, frame: FrameType | None) -> None:
-        """For a signal that comes before uvicorn listens to them, and for the one that it raises again in the end."""
+        """For a signal that comes before uvicorn handles signals, and for the one that it raises again at the end."""
         self.should_exit = True
 
 
-def _serve(owner: Owner, listener: socket.socket, limits: OwnerLimits) -> None:
+def _serve(owner: OwnerServer, listener: socket.socket, limits: OwnerLimits) -> None:
     config = uvicorn.Config(
         owner.application(),
         log_config=None,
@@ -100,7 +97,7 @@ def _serve(owner: Owner, listener: socket.socket, limits: OwnerLimits) -> None:
         server_header=False,
         timeout_graceful_shutdown=limits.stop_grace_s + _CANCEL_S,
     )
-    server = _Server(config, owner, limits.stop_grace_s)
+    server = _OwnerHttpServer(config, owner, limits.stop_grace_s)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.end)
     server.run(sockets=[listener])
@@ -117,7 +114,7 @@ def _read_secret(path: Path) -> str:
 
 
 @contextmanager
-def _sole_owner(data: Path) -> Generator[None]:
+def _exclusive_owner(data: Path) -> Generator[None]:
     with (data / "owner.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -128,8 +125,8 @@ def _sole_owner(data: Path) -> Generator[None]:
 
 
 @contextmanager
-def _bound(port: int) -> Generator[socket.socket]:
-    """Taken now, so that a port in use is known at once; it answers when the engine is ready."""
+def _bound_socket(port: int) -> Generator[socket.socket]:
+    """Bound now, so that a port in use is reported at once; it is served when the engine is ready."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

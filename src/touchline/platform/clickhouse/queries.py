@@ -1,4 +1,4 @@
-"""The statements that the owner itself gives to the engine, and how text becomes part of a statement."""
+"""The statements that the owner itself sends to the engine, and how text is quoted in a statement."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ENGINES = (
     "Null",
 )
 
-# No SOURCES: table functions and engines that reach files, URLs or other servers stay closed. The database `default`
-# is the engine's own view of the file system, and every connection begins there: it may be named, nothing more.
+# No SOURCES: table functions and engines that access files, URLs or other servers stay disabled. The database `default`
+# is the engine's own view of the file system, and every connection starts in it: it may be named, nothing more.
 GRANTS = (
     "GRANT SHOW, SELECT, INSERT, ALTER TABLE, ALTER VIEW, TRUNCATE, OPTIMIZE, KILL QUERY ON *.*",
     "GRANT CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP DATABASE, DROP TABLE, DROP VIEW ON *.*",
@@ -59,11 +59,11 @@ def read_file(path: Path) -> str:
     return f"SELECT file({quoted_text(str(path))})"
 
 
-def use(database: str) -> str:
+def use_database(database: str) -> str:
     return f"USE {quoted_name(database)}"
 
 
-def set_all(settings: Mapping[str, str]) -> str:
+def set_settings(settings: Mapping[str, str]) -> str:
     """One statement for all. Values are quoted whatever their type: the engine converts them."""
     return "SET " + ", ".join(f"{name} = {quoted_text(value)}" for name, value in settings.items())
 

@@ -1,4 +1,4 @@
-"""Settings of ClickHouse: where it answers, and how much the embedded one may use."""
+"""Settings of ClickHouse: its address, and the limits of the embedded one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from datetime import timedelta
 
 from touchline.contracts.settings import ByteSize, Duration, Field, SecretStr, Section, WebAddress
 
-from .limits import MIB, OwnerLimits
+from .options import MIB, OwnerLimits
 
 
 class ClickHouseSettings(Section):
     url: WebAddress = ""
-    """Where ClickHouse answers by HTTP, like https://clickhouse.example.org:8443; empty starts the embedded one."""
+    """The HTTP address of ClickHouse, like https://clickhouse.example.org:8443; empty starts the embedded one."""
 
     user: str = Field(default="touchline", pattern=r"^[^:\s]+$")
     """The user of every statement. Touchline's own tables need the rights to create, alter, read and write."""
@@ -23,37 +23,37 @@ class ClickHouseSettings(Section):
     """The database that holds all tables."""
 
     connections: int = Field(default=4, ge=1, le=64)
-    """The most statements that one process has under way; further ones wait."""
+    """The most statements that one process runs at once; further ones wait."""
 
     connect_timeout: Duration = timedelta(seconds=5)
     """How long to wait for a connection."""
 
     statement_timeout: Duration = Field(default=timedelta(seconds=30), ge=timedelta(seconds=1))
-    """How long a statement may run when its caller sets no other time."""
+    """How long a statement may run when its caller sets no other limit."""
 
     embedded_memory: ByteSize = Field(default=ByteSize(768 * MIB), ge=256 * MIB)
-    """What all statements and merges of the embedded one may use together, beyond the idle process."""
+    """The memory that all statements and merges of the embedded one may use in total, beyond the idle process."""
 
     embedded_statement_memory: ByteSize = Field(default=ByteSize(512 * MIB), ge=64 * MIB)
-    """What one statement of the embedded one may use."""
+    """The memory that one statement of the embedded one may use."""
 
     embedded_threads: int = Field(default=2, ge=1, le=256)
     """How many threads one statement of the embedded one may use."""
 
     embedded_statements: int = Field(default=8, ge=1, le=256)
-    """How many statements the embedded one runs at once; further ones wait a little, then fail as rate limited."""
+    """How many statements the embedded one runs at once; further ones wait, then fail as rate limited."""
 
     embedded_queue_wait: Duration = timedelta(seconds=5)
     """How long a statement waits for its turn in the embedded one."""
 
     embedded_longest_statement: Duration = Field(default=timedelta(minutes=1), ge=timedelta(seconds=1))
-    """How long a statement may run in the embedded one, whatever its caller asks for."""
+    """The longest that a statement may run in the embedded one, whatever its caller requests."""
 
     embedded_insert_size: ByteSize = Field(default=ByteSize(256 * MIB), ge=MIB)
-    """The largest insert that the embedded one takes, unpacked."""
+    """The largest insert that the embedded one accepts, after decompression."""
 
     embedded_result_size: ByteSize = Field(default=ByteSize(128 * MIB), ge=MIB)
-    """The largest answer that the embedded one gives."""
+    """The largest result that the embedded one returns."""
 
 
 def owner_limits(settings: ClickHouseSettings) -> OwnerLimits:

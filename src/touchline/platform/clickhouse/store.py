@@ -1,4 +1,4 @@
-"""The one database that holds all our tables, and the schema of each module in it, made when they are missing."""
+"""The one database that holds all our tables, and the schema of each module in it, created when they are missing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from touchline.platform.endpoints import ClickHouseEndpoint
 from .client import Analytics
 from .settings import ClickHouseSettings
 
-ALWAYS_THERE = "default"
+DEFAULT_DATABASE = "default"
 
 VERSIONS = """
 CREATE TABLE IF NOT EXISTS schema_versions (
@@ -22,16 +22,16 @@ RECORD = "INSERT INTO schema_versions (module, version) SELECT {module:String}, 
 
 
 async def ensure_database(endpoint: ClickHouseEndpoint, settings: ClickHouseSettings) -> None:
-    """Nobody can connect to a database that is not there yet: this goes through the one that always is."""
-    async with Analytics(replace(endpoint, database=ALWAYS_THERE), settings) as analytics:
+    """No client can connect to a database that does not exist yet: this goes through the one that always does."""
+    async with Analytics(replace(endpoint, database=DEFAULT_DATABASE), settings) as analytics:
         await analytics.command("CREATE DATABASE IF NOT EXISTS {name:Identifier}", {"name": endpoint.database})
 
 
 async def ensure_schema(analytics: Analytics, module: str, statements: Sequence[str]) -> None:
-    """Brings a module's schema up to its last statement; a newer one, made by another process, stays.
+    """Brings a module's schema up to its last statement; a newer one, applied by another process, stays.
 
-    Statements are appended, never edited: what ran on somebody's data stays as it was. Each changes nothing when it
-    runs again, because it and its record are not one step.
+    Statements are appended, never edited: what ran on someone's data stays as it was. Each changes nothing when it runs
+    again, because it and its record are not one step.
     """
     await analytics.command(VERSIONS)
     [row] = (await analytics.query_arrow(APPLIED, {"module": module})).to_pylist()
@@ -42,7 +42,7 @@ async def ensure_schema(analytics: Analytics, module: str, statements: Sequence[
 
 
 async def ensure_once(analytics: Analytics, name: str, work: Callable[[], Awaitable[None]]) -> None:
-    """What a new schema needs of old rows. It is done again if it was interrupted, and must not mind."""
+    """Runs work that a new schema needs on old rows. It runs again if it was interrupted, so it must be idempotent."""
     await ensure_schema(analytics, name, ())
     [row] = (await analytics.query_arrow(APPLIED, {"module": name})).to_pylist()
     if not row["version"]:

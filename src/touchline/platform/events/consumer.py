@@ -1,7 +1,7 @@
 """Runs one consumer of the log.
 
 Invariant: an event's effects and the cursor that passes it commit together, so each effect happens once, whatever
-dies in between. An event that cannot be taken is set aside, visibly, and never blocks the ones behind it.
+dies in between. An event that cannot be processed is set aside, visibly, and never blocks the ones behind it.
 """
 
 from __future__ import annotations
@@ -13,28 +13,32 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
+from prometheus_client import Counter
+
 from touchline.contracts.events import Event
 from touchline.kernel import TenantId
 from touchline.kernel.errors import LeaseLost
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.retry import delay_seconds, passes_by_itself, retried_forever
+from touchline.platform.retry import backoff_seconds, is_transient, retry_forever
 
-from .metrics import CONSUMED, SET_ASIDE
-from .port import Batch, EventSource, Handler
+from .log import EventBatch, EventHandler, EventSource
 from .settings import EventSettings
 from .store import ConsumerStore
 
 logger = logging.getLogger(__name__)
 
+CONSUMED = Counter("touchline_events_consumed", "Events that a consumer has processed, by this process.", ["consumer"])
+SET_ASIDE = Counter("touchline_events_set_aside", "Events that a consumer could not process.", ["consumer"])
+
 
 class Consumer:
-    """One that gathers lets a short time pass after the first event, so that it takes those that follow with it."""
+    """With `gather` it waits a short time after the first event, so that it processes those that follow with it."""
 
     def __init__(
         self,
         database: Database,
         source: EventSource,
-        handler: Handler,
+        handler: EventHandler,
         settings: EventSettings,
         gather: timedelta = timedelta(0),
     ) -> None:
@@ -43,12 +47,12 @@ class Consumer:
         self._handler = handler
         self._settings = settings
         self._gather = gather
-        self._position: int | None = None  # where we are, as long as nothing speaks against it
+        self._position: int | None = None  # the cursor, cached until it may have changed
         self._looked_at = -math.inf
 
     async def run(self) -> None:
-        """Until cancelled. Parts that are away are waited for; the lag shows it."""
-        await retried_forever(self._turn, self._settings.retry_delay, logger)
+        """Until cancelled. Retries while a server is unavailable; the lag shows it."""
+        await retry_forever(self._turn, self._settings.retry_delay, logger)
 
     async def _turn(self) -> None:
         position = await self.position() if self._position is None else self._position
@@ -56,7 +60,7 @@ class Consumer:
         try:
             position = await self._catch_up(position)
         except LeaseLost:
-            await asyncio.sleep(self._settings.poll_interval.total_seconds())  # somebody else is at it
+            await asyncio.sleep(self._settings.poll_interval.total_seconds())  # another process holds the lease
             return
         if self._is_time_to_look():
             while await self.retry_set_aside():
@@ -67,14 +71,14 @@ class Consumer:
         await asyncio.sleep(self._gather.total_seconds())
 
     async def _catch_up(self, position: int) -> int:
-        """Until a batch is not full: whether anything has come since is for the wait to say."""
+        """Until a batch is not full: then `wait` notices what has come since."""
         while True:
             before, position = position, await self.step(position)
             if position - before < self._settings.consume_batch:
                 return position
 
     def _is_time_to_look(self) -> bool:
-        """For what no event tells: a cursor that others have moved, and events that someone wants tried again."""
+        """For what no event announces: a cursor that was moved, and events that an operator wants to retry."""
         now = time.monotonic()
         if now - self._looked_at < self._settings.poll_interval.total_seconds():
             return False
@@ -88,20 +92,20 @@ class Consumer:
             return await store.position()
 
     async def step(self, position: int) -> int:
-        """Takes the next batch and answers the new position; the same one when there is nothing to do."""
+        """Processes the next batch and returns the new position; the same one when there is nothing to do."""
         batch = await self._source.read(position, self._settings.consume_batch, self._handler.types)
         if batch.reached == position:
             return position
         try:
             return await self._apply(position, batch)
         except Exception as error:
-            if _is_no_verdict(error):
+            if _is_unrelated_to_event(error):
                 raise
-            logger.warning("taking events one by one", extra={"consumer": self._handler.name, "reason": str(error)})
+            logger.warning("processing events one by one", extra={"consumer": self._handler.name, "reason": str(error)})
         return await self._apply_one_by_one(position, batch)
 
     async def retry_set_aside(self) -> bool:
-        """Takes one event that someone wants tried again; false when there is none."""
+        """Processes one event that an operator wants to retry; false when there is none."""
         async with self._database.system("retry an event that was set aside") as transaction:
             store = ConsumerStore(transaction.connection, self._handler.name)
             position = await store.wanted_again()
@@ -114,14 +118,14 @@ class Consumer:
                     await transaction.enter_system()
                     await store.resolve(position)
             except Exception as error:
-                if passes_by_itself(error):
+                if is_transient(error):
                     raise
                 transaction.announced.clear()
                 await transaction.enter_system()
                 await store.set_aside(event, _reason(error))
         return True
 
-    async def _apply(self, position: int, batch: Batch) -> int:
+    async def _apply(self, position: int, batch: EventBatch) -> int:
         async with self._database.system("consume events") as transaction:
             store = ConsumerStore(transaction.connection, self._handler.name)
             await self._require_lease(store, position)
@@ -133,28 +137,31 @@ class Consumer:
 
     async def _require_lease(self, store: ConsumerStore, position: int) -> None:
         if not await store.lease(position):
-            raise LeaseLost(f"the consumer {self._handler.name} is not ours now", why="it is held, or has moved on")
+            raise LeaseLost(
+                f"the consumer {self._handler.name} lost its lease",
+                why="another process holds it or has moved its cursor",
+            )
 
     async def _handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
-        for tenant_id, of_tenant in by_tenant(events):
+        for tenant_id, of_tenant in group_by_tenant(events):
             await transaction.enter_tenant(tenant_id)
             await self._handler.handle(transaction, of_tenant)
 
-    async def _apply_one_by_one(self, position: int, batch: Batch) -> int:
+    async def _apply_one_by_one(self, position: int, batch: EventBatch) -> int:
         for event in batch.events:
             position = await self._apply_or_set_aside(position, event)
-        return await self._apply(position, Batch([], batch.reached)) if position < batch.reached else position
+        return await self._apply(position, EventBatch([], batch.reached)) if position < batch.reached else position
 
     async def _apply_or_set_aside(self, position: int, event: Event) -> int:
         failure = ""
         for attempt in range(self._settings.poison_after):
             try:
-                return await self._apply(position, Batch([event], event.position))
+                return await self._apply(position, EventBatch([event], event.position))
             except Exception as error:
-                if _is_no_verdict(error):
+                if _is_unrelated_to_event(error):
                     raise
                 failure = _reason(error)
-            await asyncio.sleep(delay_seconds(self._settings.retry_delay, attempt))
+            await asyncio.sleep(backoff_seconds(self._settings.retry_delay, attempt))
         return await self._set_aside(position, event, failure)
 
     async def _set_aside(self, position: int, event: Event, failure: str) -> int:
@@ -168,17 +175,17 @@ class Consumer:
         return event.position
 
 
-def by_tenant(events: Sequence[Event]) -> Iterator[tuple[TenantId, list[Event]]]:
-    """One group a tenant, each in order. A key belongs to one tenant, so the order of every key is kept."""
+def group_by_tenant(events: Sequence[Event]) -> Iterator[tuple[TenantId, list[Event]]]:
+    """One group per tenant, each in order. A key belongs to one tenant, so the order of every key is kept."""
     groups: dict[TenantId, list[Event]] = {}
     for event in events:
         groups.setdefault(event.tenant_id, []).append(event)
     yield from groups.items()
 
 
-def _is_no_verdict(error: Exception) -> bool:
-    """Whether a failure says nothing about the event."""
-    return passes_by_itself(error) or isinstance(error, LeaseLost)
+def _is_unrelated_to_event(error: Exception) -> bool:
+    """Whether the failure would happen with any event: then this one is not to blame."""
+    return is_transient(error) or isinstance(error, LeaseLost)
 
 
 def _reason(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""How the log is doing, for the command line, the page and the metrics."""
+"""The state of the event log, for the command line, the page and the metrics."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from prometheus_client import Gauge
 from psycopg.rows import class_row
 
 from touchline.platform.postgres.database import Database
 
-from . import metrics
+HEAD = Gauge("touchline_events_head", "The last position of the event log.")
+INBOX = Gauge("touchline_events_inbox", "Committed events that wait for their position.")
+LAG = Gauge("touchline_events_lag", "How many positions a consumer is behind the head.", ["consumer"])
+POISON_EVENTS = Gauge("touchline_events_poison", "Events that are set aside now.", ["consumer"])
 
 LOG = """
 SELECT head.position AS head, head.oldest,
@@ -63,7 +67,7 @@ class PoisonEvent:
     set_aside_at: datetime
 
 
-async def status(database: Database) -> tuple[LogStatus, Sequence[ConsumerStatus]]:
+async def log_status(database: Database) -> tuple[LogStatus, Sequence[ConsumerStatus]]:
     async with database.system("show the event log's state") as transaction:
         async with transaction.connection.cursor(row_factory=class_row(LogStatus)) as cursor:
             [log] = await (await cursor.execute(LOG)).fetchall()
@@ -72,17 +76,17 @@ async def status(database: Database) -> tuple[LogStatus, Sequence[ConsumerStatus
     return log, consumers
 
 
-async def poison(database: Database, limit: int = 100) -> Sequence[PoisonEvent]:
+async def poison_events(database: Database, limit: int = 100) -> Sequence[PoisonEvent]:
     async with database.system("show events that were set aside") as transaction:
         cursor = transaction.connection.cursor(row_factory=class_row(PoisonEvent))
         return await (await cursor.execute(POISON, (limit,))).fetchall()
 
 
-async def observe(database: Database) -> None:
-    """Brings the gauges up to date."""
-    log, consumers = await status(database)
-    metrics.HEAD.set(log.head)
-    metrics.INBOX.set(log.inbox)
+async def update_gauges(database: Database) -> None:
+    """Sets the gauges to the current state."""
+    log, consumers = await log_status(database)
+    HEAD.set(log.head)
+    INBOX.set(log.inbox)
     for consumer in consumers:
-        metrics.LAG.labels(consumer.name).set(consumer.lag)
-        metrics.POISON.labels(consumer.name).set(consumer.poison)
+        LAG.labels(consumer.name).set(consumer.lag)
+        POISON_EVENTS.labels(consumer.name).set(consumer.poison)

@@ -1,4 +1,4 @@
-"""The hand on events that a consumer could not take."""
+"""What an operator decides on events that a consumer could not process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .store import ConsumerStore
 
 
 async def retry_set_aside(database: Database, consumer: str, position: int) -> None:
-    """The consumer takes it again at its next turn, out of order."""
+    """The consumer processes it again at its next turn, out of order."""
     await _decide(database, consumer, position, "retry")
 
 

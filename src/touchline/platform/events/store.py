@@ -1,4 +1,4 @@
-"""All SQL of the event log but the writer's (see postgres/outbox.py). Runs on system transactions."""
+"""All SQL of the event log but the writer's (`append_events` in postgres/database.py). Runs on system transactions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ INSERT INTO platform.poison_events (consumer, position, tenant_id, event_type, e
 VALUES (%s, %s, %s, %s, %s)
 ON CONFLICT (consumer, position) DO UPDATE SET error = excluded.error, state = 'set_aside', set_aside_at = now()
 """
-WANTED_AGAIN = """
+NEXT_RETRY = """
 SELECT position FROM platform.poison_events
  WHERE consumer = %s AND state = 'retry'
  ORDER BY position
@@ -72,13 +72,13 @@ SELECT first_position, last_position, object_key, sha256
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class LogBounds:
     head: int
     oldest: int
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class ArchiveChunk:
     first_position: int
     last_position: int
     object_key: str
@@ -90,13 +90,13 @@ class LogStore:
         self._connection = connection
 
     async def sequence(self, batch: int) -> int:
-        """How many events got a position; negative when another sequencer is at it."""
+        """How many events got a position; negative when another sequencer is running."""
         return await self._value(SEQUENCE, (batch,))
 
-    async def bounds(self) -> Bounds:
-        async with self._connection.cursor(row_factory=class_row(Bounds)) as cursor:
+    async def bounds(self) -> LogBounds:
+        async with self._connection.cursor(row_factory=class_row(LogBounds)) as cursor:
             await cursor.execute(BOUNDS)
-            return (await cursor.fetchall())[0]  # the migration puts it there
+            return (await cursor.fetchall())[0]  # the migration inserts the row
 
     async def read(self, after: int, upto: int, types: frozenset[str] | None) -> list[Event]:
         wanted = None if types is None else sorted(types)
@@ -107,8 +107,8 @@ class LogStore:
     async def chunk_is_due(self, first: int, last: int, before: datetime) -> bool:
         return await self._value(CHUNK_DUE, {"first": first, "last": last, "before": before}) is True
 
-    async def record_archive(self, chunk: Chunk) -> bool:
-        """Forgets the rows that are in the archive now; false when another pass was faster."""
+    async def record_archive(self, chunk: ArchiveChunk) -> bool:
+        """Deletes the rows that are in the archive now; false when another pass was faster."""
         names = {
             "first": chunk.first_position,
             "last": chunk.last_position,
@@ -122,8 +122,8 @@ class LogStore:
         await self._connection.execute(DROP_CHUNK, names)
         return True
 
-    async def archive_after(self, position: int) -> Chunk | None:
-        async with self._connection.cursor(row_factory=class_row(Chunk)) as cursor:
+    async def archive_after(self, position: int) -> ArchiveChunk | None:
+        async with self._connection.cursor(row_factory=class_row(ArchiveChunk)) as cursor:
             await cursor.execute(ARCHIVE_OF, (position,))
             return await cursor.fetchone()
 
@@ -158,7 +158,7 @@ class ConsumerStore:
         await self._connection.execute(SET_ASIDE, values)
 
     async def wanted_again(self) -> int | None:
-        cursor = await self._connection.execute(WANTED_AGAIN, (self._consumer,))
+        cursor = await self._connection.execute(NEXT_RETRY, (self._consumer,))
         row = await cursor.fetchone()
         return row[0] if row else None
 

@@ -1,1 +1,1 @@
-"""Objects by S3: immutable puts, streams, signed links and uploads in parts."""
+"""Objects by S3: immutable puts, streams, signed URLs and multipart uploads."""

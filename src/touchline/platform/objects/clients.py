@@ -1,31 +1,142 @@
-"""How the two S3 clients are made: obstore for bytes in a task, boto3 for the rest.
+"""The two S3 clients (obstore for bytes in a task, boto3 in threads for the rest), and their errors as the kernel's.
 
-Neither reads a file or a variable of the person's own AWS set-up, and neither asks a proxy for this machine itself.
+Invariants: neither client reads the user's own AWS configuration or sends loopback traffic through a proxy. The event
+loop waits neither for boto3's calls nor for its import. NotFound only when the store said so; whatever is not an
+answer is Unavailable.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import cache
 from ipaddress import ip_address
 from logging import WARNING, getLogger
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
+from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
+from touchline.kernel.errors import (
+    AlreadyExists,
+    Conflict,
+    DeadlineExceeded,
+    Defect,
+    InvalidInput,
+    Misconfigured,
+    NotFound,
+    TouchlineError,
+    Unavailable,
+)
 from touchline.platform.endpoints import ObjectsEndpoint
 
 from .settings import ObjectsSettings
 
 if TYPE_CHECKING:
     from boto3.session import Session
+    from botocore.exceptions import BotoCoreError, ClientError
     from mypy_boto3_s3 import S3Client
     from obstore.store import ClientConfig, S3Credential
 
-_NO_OVERALL_LIMIT = timedelta(days=1)  # a long stream is no failure; a silent one is, by the read time-out
+
+Make: TypeAlias = Callable[[str], TouchlineError]
+
+_CREDENTIALS_HINT = "Check the access key, its secret and its rights on the bucket in the settings of the object store."
+_BUCKET_HINT = "Check the name of the bucket in the settings; `touchline up` creates it if it has permission."
+
+
+def _no_bucket(subject: str) -> TouchlineError:
+    return Misconfigured("the bucket does not exist", why=subject, hint=_BUCKET_HINT)
+
+
+def _refused(subject: str) -> TouchlineError:
+    return Misconfigured("the object store rejected the access key", why=subject, hint=_CREDENTIALS_HINT)
+
+
+def _bad_parts(subject: str) -> TouchlineError:
+    return InvalidInput("the list of parts does not match the upload", field="parts", why=subject)
+
+
+BY_CODE: dict[str, Make] = {
+    "AccessDenied": _refused,
+    "NoSuchBucket": _no_bucket,
+    "NoSuchUpload": lambda subject: NotFound("no such upload", why=subject),
+    "InvalidPart": _bad_parts,
+    "InvalidPartOrder": _bad_parts,
+    "EntityTooSmall": _bad_parts,
+    "BadDigest": lambda subject: Unavailable("the data was corrupted in transit", why=subject),
+    "NotImplemented": lambda subject: Defect("the object store does not support this", why=subject),
+    "RequestTimeTooSkewed": lambda subject: Misconfigured("this machine's clock is wrong", why=subject),
+    "RequestTimeout": lambda subject: DeadlineExceeded("the object store timed out waiting for data", why=subject),
+}
+
+BY_STATUS: dict[int, Make] = {
+    401: _refused,
+    403: _refused,
+    404: lambda subject: NotFound("no such object", why=subject),
+    408: lambda subject: DeadlineExceeded("the object store timed out", why=subject),
+    409: lambda subject: Conflict("another writer is changing the object", why=subject),
+    412: lambda subject: AlreadyExists("the object already exists", why=subject),
+    416: lambda subject: InvalidInput("the object ends before this range", field="range", why=subject),
+    429: lambda subject: Unavailable("the object store is throttling requests", why=subject),
+}
+
+_STATUS = re.compile(r"Server returned non-2xx status code: (\d{3})")
+_CODE = re.compile(r"<Code>(\w+)</Code>")
+
+
+def error_from_response(status: int, code: str, subject: str) -> TouchlineError:
+    """The store responded with an error."""
+    make = BY_CODE.get(code) or BY_STATUS.get(status)
+    if make:
+        return make(subject)
+    reason = f"{subject}: {status} {code}".rstrip()
+    if status >= 500:
+        return Unavailable("the object store failed", why=reason)
+    return Defect("the object store rejected the request", why=reason)
+
+
+def error_without_response(timed_out: bool, subject: str) -> TouchlineError:
+    """The store did not respond: this says nothing about the data."""
+    if timed_out:
+        return DeadlineExceeded("the object store did not answer in time", why=subject)
+    return Unavailable("the object store cannot be reached", why=subject)
+
+
+def from_obstore(error: BaseError | FileNotFoundError, subject: str) -> TouchlineError:
+    """obstore has few error classes; the status and code of the response are in its text."""
+    text = str(error)
+    status = _STATUS.search(text)
+    code = _CODE.search(text)
+    if status:
+        return error_from_response(int(status[1]), code[1] if code else "", subject)
+    if isinstance(error, FileNotFoundError):
+        return BY_STATUS[404](subject)
+    if isinstance(error, AlreadyExistsError):
+        return BY_STATUS[412](subject)
+    if isinstance(error, PermissionDeniedError | UnauthenticatedError):
+        return _refused(subject)
+    return error_without_response("kind: Timeout" in text or "TimedOut" in text, subject)
+
+
+def from_botocore(error: ClientError | BotoCoreError, subject: str) -> TouchlineError:
+    from botocore.exceptions import ClientError, ConnectTimeoutError, ParamValidationError, ReadTimeoutError
+
+    if isinstance(error, ClientError):
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        return error_from_response(status, error.response.get("Error", {}).get("Code", ""), subject)
+    if isinstance(error, ParamValidationError):
+        return Defect("invalid request to the object store", why=subject)
+    return error_without_response(isinstance(error, ConnectTimeoutError | ReadTimeoutError), subject)
+
+
+_NO_OVERALL_LIMIT = timedelta(days=1)  # a long stream is fine; one that sends nothing hits the read timeout
 _FIRST_BACKOFF = timedelta(milliseconds=100)
 _LONGEST_BACKOFF = timedelta(seconds=2)
 _making = Lock()
@@ -45,7 +156,7 @@ def make_data_client(endpoint: ObjectsEndpoint, settings: ObjectsSettings) -> S3
         "timeout": _NO_OVERALL_LIMIT,
     }
     if is_loopback(endpoint.url):
-        # The only way to say "no proxy" here is to name one and leave our host out.
+        # The only way to use no proxy here is to name one and exclude our host.
         options |= {"proxy_url": endpoint.url, "proxy_excludes": urlsplit(endpoint.url).hostname or ""}
     return S3Store(
         endpoint.bucket,
@@ -53,7 +164,7 @@ def make_data_client(endpoint: ObjectsEndpoint, settings: ObjectsSettings) -> S3
         region=endpoint.region,
         checksum_algorithm="SHA256",
         conditional_put="etag",
-        # Each of these would come from the environment if it were left out.
+        # Each of these would be read from the environment if it were left out.
         aws_endpoint_url_s3=endpoint.url,
         s3_express=False,
         skip_signature=False,
@@ -70,7 +181,7 @@ def make_data_client(endpoint: ObjectsEndpoint, settings: ObjectsSettings) -> S3
 
 def make_blocking_client(url: str, endpoint: ObjectsEndpoint, settings: ObjectsSettings) -> S3Client:
     """Slow the first time: it imports boto3."""
-    getLogger("botocore").setLevel(WARNING)  # below that it writes signatures to the log, and so the right to use them
+    getLogger("botocore").setLevel(WARNING)  # at lower levels it logs signatures, which grant access
     from botocore.config import Config
 
     config = Config(
@@ -98,7 +209,7 @@ def make_blocking_client(url: str, endpoint: ObjectsEndpoint, settings: ObjectsS
 
 @cache
 def _session() -> Session:
-    """Shared, because it reads megabytes of descriptions of S3 once; not by two threads at a time."""
+    """Shared, because it reads megabytes of service descriptions once; not safe for two threads at a time."""
     from boto3.session import Session
     from botocore.session import Session as BotocoreSession
 
@@ -115,3 +226,48 @@ def is_loopback(url: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+Answer = TypeVar("Answer")
+
+
+class ThreadedS3:
+    def __init__(self, endpoint: ObjectsEndpoint, settings: ObjectsSettings) -> None:
+        self.bucket = endpoint.bucket
+        self.region = endpoint.region
+        self._endpoint = endpoint
+        self._settings = settings
+        self._threads = ThreadPoolExecutor(settings.connections, thread_name_prefix="objects")
+        self._clients: dict[str, S3Client] = {}
+        self._making = Lock()
+
+    async def call(self, operation: Callable[[S3Client], Answer], subject: str) -> Answer:
+        """Runs one operation on a thread; `subject` names in errors what it was about."""
+        return await self._on_thread(self._endpoint.url, operation, subject)
+
+    async def sign(self, operation: Callable[[S3Client], Answer], subject: str) -> Answer:
+        """The same with the public address that browsers use, for signed URLs."""
+        return await self._on_thread(self._settings.public_url or self._endpoint.url, operation, subject)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for client in self._clients.values():
+            client.close()
+
+    async def _on_thread(self, url: str, operation: Callable[[S3Client], Answer], subject: str) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, url, operation, subject)
+
+    def _run(self, url: str, operation: Callable[[S3Client], Answer], subject: str) -> Answer:
+        client = self._client(url)
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            return operation(client)
+        except (ClientError, BotoCoreError) as error:
+            raise from_botocore(error, subject) from error
+
+    def _client(self, url: str) -> S3Client:
+        with self._making:
+            if url not in self._clients:
+                self._clients[url] = make_blocking_client(url, self._endpoint, self._settings)
+            return self._clients[url]

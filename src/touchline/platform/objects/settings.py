@@ -9,10 +9,10 @@ from touchline.contracts.settings import ByteSize, Duration, Field, SecretStr, S
 
 class ObjectsSettings(Section):
     url: WebAddress = ""
-    """Where an S3 service answers, like https://s3.example.org; empty starts the embedded one."""
+    """The address of an S3 service, like https://s3.example.org; empty starts the embedded one."""
 
     public_url: WebAddress = ""
-    """The same service as browsers reach it, if that differs: signed links name this address."""
+    """The address of the same service for browsers, if it differs: signed URLs use it."""
 
     bucket: str = Field(default="touchline", pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")
     """The one bucket that holds everything."""
@@ -30,19 +30,19 @@ class ObjectsSettings(Section):
     """How long to wait for a connection."""
 
     request_timeout: Duration = timedelta(seconds=30)
-    """How long the service may stay silent in the middle of a request."""
+    """How long the service may send nothing during a request."""
 
     retries: int = Field(default=3, ge=0, le=10)
-    """How often a request that got no answer is sent again."""
+    """How many times a request without a response is sent again."""
 
     connections: int = Field(default=8, ge=1, le=64)
-    """The most requests of one process that wait on threads: whole files, parts, listings."""
+    """The most requests that one process runs in threads at once: whole files, parts, listings."""
 
     presign_lifetime: Duration = timedelta(minutes=15)
-    """How long a signed link is valid when nobody asks for another time."""
+    """How long a signed URL is valid by default."""
 
     single_put_limit: ByteSize = Field(default=ByteSize(5 * 1024**3), ge=5 * 1024**2)
-    """Larger files go up in parts. S3 takes 5 GiB in one request; SeaweedFS has no limit."""
+    """Larger files are uploaded in parts. S3 accepts 5 GiB in one request; SeaweedFS has no limit."""
 
     browser_origins: tuple[str, ...] = ("*",)
-    """Which web pages may use signed links. The signature is the right, so any page may by default."""
+    """Which web pages may use signed URLs (CORS). The signature grants access, so any page may by default."""

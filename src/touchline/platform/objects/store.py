@@ -1,52 +1,144 @@
 """The object store: one bucket of immutable objects, read as streams.
 
-Invariant: nothing is overwritten but by `replace`, every key is checked, every answer is bounded, and an error is never
-taken for an absence.
+Invariants: nothing is overwritten but by `replace`, every key is checked, every answer is bounded, and an error is
+never taken for an absence. A copy is of the object that was meant, and is there as a whole or not at all. The bucket
+can be created from any number of machines at once.
 """
 
 from __future__ import annotations
 
 import hashlib
 from base64 import b64decode
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 import obstore
 from obstore.exceptions import BaseError
 
-from touchline.kernel.errors import AlreadyExists, Conflict, InvalidInput, LimitExceeded, NotFound, Unavailable
+from touchline.kernel.errors import (
+    AlreadyExists,
+    Conflict,
+    Defect,
+    InvalidInput,
+    LimitExceeded,
+    Misconfigured,
+    NotFound,
+    Unavailable,
+)
+from touchline.kernel.values import format_bytes
 from touchline.platform.endpoints import ObjectsEndpoint
 
-from .body import measured
-from .bucket import ensure_bucket
-from .clients import make_data_client
-from .copies import copy_object
-from .errors import from_answer, from_obstore
-from .keys import ObjectKey, object_key
-from .links import Links
-from .model import (
+from .clients import ThreadedS3, error_from_response, from_obstore, make_data_client
+from .rules import (
     DEFAULT_TYPE,
+    LARGEST_PAGE,
     SHA256,
-    Attributes,
-    Bucket,
+    BodySource,
+    BucketStatus,
     ByteRange,
-    Deleted,
+    DeletionResult,
     ListedObject,
+    ObjectAttributes,
     ObjectInfo,
-    Page,
+    ObjectKey,
+    ObjectPage,
     SignedUrl,
-    Source,
+    object_key,
+    page_size,
 )
-from .rules import LARGEST_PAGE, page_size
-from .s3 import S3
 from .settings import ObjectsSettings
-from .uploads import Uploads
-from .writes import Writes
+from .uploads import MultipartUploads, UrlSigner
+from .writes import ObjectWriter, measure_body
 
 if TYPE_CHECKING:
-    from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef, ObjectIdentifierTypeDef
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import CORSRuleTypeDef, HeadObjectOutputTypeDef, ObjectIdentifierTypeDef
     from obstore import GetOptions, GetResult
+
+
+_HOME_REGION = "us-east-1"  # the one region that must not be named when a bucket is created
+_MAX_AGE_SECONDS = 3600
+
+
+async def ensure_bucket(s3: ThreadedS3, origins: Sequence[str]) -> BucketStatus:
+    if not await _bucket_exists(s3):
+        await _create(s3)
+    return BucketStatus(browser_ready=await _set_cors_rule(s3, origins))
+
+
+async def _bucket_exists(s3: ThreadedS3) -> bool:
+    try:
+        await s3.call(lambda client: client.head_bucket(Bucket=s3.bucket), f"bucket {s3.bucket}")
+    except NotFound:
+        return False
+    return True
+
+
+async def _create(s3: ThreadedS3) -> None:
+    def create(client: S3Client) -> None:
+        if s3.region == _HOME_REGION:
+            client.create_bucket(Bucket=s3.bucket)
+        else:
+            place = client.meta.region_name
+            client.create_bucket(Bucket=s3.bucket, CreateBucketConfiguration={"LocationConstraint": place})  # pyright: ignore[reportArgumentType]
+
+    try:
+        await s3.call(create, f"bucket {s3.bucket}")
+    except Conflict:
+        # Another machine was faster, or the name belongs to someone else: then this raises.
+        await s3.call(lambda client: client.head_bucket(Bucket=s3.bucket), f"bucket {s3.bucket}")
+
+
+async def _set_cors_rule(s3: ThreadedS3, origins: Sequence[str]) -> bool:
+    """Lets pages send parts and read their ETag. Not every service, nor every access key, can set this."""
+    rule: CORSRuleTypeDef = {
+        "AllowedOrigins": list(origins),
+        "AllowedMethods": ["GET", "HEAD", "PUT"],
+        "AllowedHeaders": ["*"],
+        "ExposeHeaders": ["ETag", "Content-Range", "Accept-Ranges"],
+        "MaxAgeSeconds": _MAX_AGE_SECONDS,
+    }
+    try:
+        await s3.call(
+            lambda client: client.put_bucket_cors(Bucket=s3.bucket, CORSConfiguration={"CORSRules": [rule]}),
+            f"CORS rule of bucket {s3.bucket}",
+        )
+    except (Defect, Misconfigured):
+        return False
+    return True
+
+
+PART_BYTES = 512 * 1024**2  # 10,000 of them are as large as an object may be
+
+
+async def copy_object(
+    s3: ThreadedS3, names: tuple[ObjectKey, ObjectKey], etag: str, attributes: ObjectAttributes, single_limit: int
+) -> None:
+    """From the first key to the second; objects larger than the limit are copied in parts."""
+    from boto3.s3.transfer import TransferConfig
+
+    source, target = names
+    config = TransferConfig(multipart_threshold=single_limit, multipart_chunksize=PART_BYTES, use_threads=False)
+    try:
+        await s3.call(
+            lambda client: client.copy(
+                CopySource={"Bucket": s3.bucket, "Key": source},
+                Bucket=s3.bucket,
+                Key=target,
+                ExtraArgs={
+                    "CopySourceIfMatch": etag,
+                    "MetadataDirective": "REPLACE",
+                    "ContentType": attributes.content_type,
+                    "Metadata": dict(attributes.metadata),
+                },
+                Config=config,
+            ),
+            source,
+        )
+    except AlreadyExists as error:  # the one condition of this request
+        raise Conflict(f"{source} has changed", why="it is not the object that was checked") from error
+
 
 CHUNK_BYTES = 1024**2
 LARGEST_GET_BYTES = 64 * 1024**2
@@ -56,10 +148,10 @@ class ObjectStore:
     def __init__(self, endpoint: ObjectsEndpoint, settings: ObjectsSettings) -> None:
         self._settings = settings
         self._data = make_data_client(endpoint, settings)
-        self._s3 = S3(endpoint, settings)
-        self._links = Links(self._s3, settings.presign_lifetime)
-        self.uploads = Uploads(self._s3, self._links, self.head)
-        self._writes = Writes(self._s3, self._data, self.uploads, self.head, settings.single_put_limit)
+        self._s3 = ThreadedS3(endpoint, settings)
+        self._links = UrlSigner(self._s3, settings.presign_lifetime)
+        self.uploads = MultipartUploads(self._s3, self._links, self.head)
+        self._writes = ObjectWriter(self._s3, self._data, self.uploads, self.head, settings.single_put_limit)
 
     async def __aenter__(self) -> Self:
         return self
@@ -71,26 +163,26 @@ class ObjectStore:
         self._s3.close()
 
     async def prepare(self) -> None:
-        """Loads now what the first call of some kinds would wait for."""
+        """Creates the blocking client now, so that the first call does not wait for its import."""
         await self._s3.call(lambda _: None, self._s3.bucket)
 
-    async def ensure_bucket(self) -> Bucket:
+    async def ensure_bucket(self) -> BucketStatus:
         return await ensure_bucket(self._s3, self._settings.browser_origins)
 
     async def put_new(
-        self, key: str, data: Source, *, content_type: str = DEFAULT_TYPE, metadata: Mapping[str, str] | None = None
+        self, key: str, data: BodySource, *, content_type: str = DEFAULT_TYPE, metadata: Mapping[str, str] | None = None
     ) -> None:
         """Raises AlreadyExists if the key holds an object, whatever is in it."""
-        name, attributes = object_key(key), Attributes(content_type, metadata or {})
-        async with measured(data) as body:
+        name, attributes = object_key(key), ObjectAttributes(content_type, metadata or {})
+        async with measure_body(data) as body:
             await self._writes.put_new(name, body, attributes)
 
     async def put_once(
-        self, key: str, data: Source, *, content_type: str = DEFAULT_TYPE, metadata: Mapping[str, str] | None = None
+        self, key: str, data: BodySource, *, content_type: str = DEFAULT_TYPE, metadata: Mapping[str, str] | None = None
     ) -> None:
-        """The same, but content with an object that holds the same bytes: for work that may be done twice."""
-        name, attributes = object_key(key), Attributes(content_type, metadata or {})
-        async with measured(data) as body:
+        """The same, but accepts an existing object with the same bytes: for work that may be done twice."""
+        name, attributes = object_key(key), ObjectAttributes(content_type, metadata or {})
+        async with measure_body(data) as body:
             try:
                 await self._writes.put_new(name, body, attributes)
             except AlreadyExists:
@@ -99,25 +191,29 @@ class ObjectStore:
     async def replace(
         self, key: str, data: bytes, *, content_type: str = DEFAULT_TYPE, metadata: Mapping[str, str] | None = None
     ) -> None:
-        """For the few small objects with a fixed name that point at others."""
-        await self._writes.put_bytes(object_key(key), data, Attributes(content_type, metadata or {}), replace=True)
+        """Overwrites: for the few small objects with a fixed key that point to others."""
+        await self._writes.put_bytes(
+            object_key(key), data, ObjectAttributes(content_type, metadata or {}), replace=True
+        )
 
     async def copy(
         self, source: str, target: str, *, etag: str, content_type: str, metadata: Mapping[str, str] | None = None
     ) -> None:
         """Inside the store. Conflict when the source is no longer the one with this ETag."""
-        names, attributes = (object_key(source), object_key(target)), Attributes(content_type, metadata or {})
+        names, attributes = (object_key(source), object_key(target)), ObjectAttributes(content_type, metadata or {})
         await copy_object(self._s3, names, etag, attributes, self._settings.single_put_limit)
 
     async def get(self, key: str, *, at_most: int = LARGEST_GET_BYTES) -> bytes:
         """A small object as a whole."""
         result = await self._open(object_key(key), None)
         if result.meta["size"] > at_most:
-            raise LimitExceeded("the object is too large to read at once", why=f"{key} has more than {at_most} bytes")
+            raise LimitExceeded(
+                "the object is too large to read at once", why=f"{key} has more than {format_bytes(at_most)}"
+            )
         return await self._collect(key, result)
 
     async def read_range(self, key: str, byte_range: ByteRange) -> bytes:
-        """As much of the range as the object has; InvalidInput if it ends before."""
+        """As much of the range as the object has; InvalidInput if the object ends before it."""
         if byte_range.stop is None or byte_range.stop - byte_range.start > LARGEST_GET_BYTES:
             raise InvalidInput("the range is too large to read at once", field="range")
         return await self._collect(key, await self._open(object_key(key), byte_range))
@@ -133,7 +229,7 @@ class ObjectStore:
         except BaseError as error:
             raise from_obstore(error, key) from error
         if expected:
-            raise Unavailable("the object broke off", why=f"{key}: {expected} bytes are missing")
+            raise Unavailable("the object ended early", why=f"{key}: {expected} bytes are missing")
 
     async def head(self, key: str) -> ObjectInfo:
         name = object_key(key)
@@ -142,7 +238,7 @@ class ObjectStore:
                 lambda client: client.head_object(Bucket=self._s3.bucket, Key=name, ChecksumMode="ENABLED"), name
             )
         except NotFound:
-            await self._require_bucket()  # this answer has no body that would tell a missing bucket from a missing key
+            await self._require_bucket()  # this response has no body to tell a missing bucket from a missing key
             raise
         return _info(name, answer)
 
@@ -154,7 +250,7 @@ class ObjectStore:
             return False
         return True
 
-    async def list(self, prefix: str, *, after: str = "", limit: int = LARGEST_PAGE) -> Page:
+    async def list(self, prefix: str, *, after: str = "", limit: int = LARGEST_PAGE) -> ObjectPage:
         """A page of the keys that start with the prefix, in the order of the store (not every one sorts by bytes)."""
         size = page_size(limit)
         answer = await self._s3.call(
@@ -165,24 +261,24 @@ class ObjectStore:
         )
         found = tuple(_listed(item) for item in answer.get("Contents", []))
         if answer["IsTruncated"] and not found:
-            raise Unavailable("the listing broke off", why=f"keys under {prefix!r}")
-        return Page(found, found[-1].key if answer["IsTruncated"] else None)
+            raise Unavailable("the listing ended early", why=f"keys under {prefix!r}")
+        return ObjectPage(found, found[-1].key if answer["IsTruncated"] else None)
 
     async def delete(self, key: str) -> None:
-        """Fine if there is none."""
+        """Succeeds if there is none."""
         name = object_key(key)
         await self._s3.call(lambda client: client.delete_object(Bucket=self._s3.bucket, Key=name), name)
 
-    async def delete_prefix(self, prefix: str, *, limit: int = LARGEST_PAGE) -> Deleted:
-        """Deletes what lies under a whole key, as under a folder, and looks whether it is gone."""
+    async def delete_prefix(self, prefix: str, *, limit: int = LARGEST_PAGE) -> DeletionResult:
+        """Deletes everything under a key, as under a folder, and checks that it is gone."""
         folder, count = object_key(prefix) + "/", 0
         while count < limit:
             page = await self.list(folder, limit=limit - count)
             if not page.objects:
-                return Deleted(count, more=False)
+                return DeletionResult(count, more=False)
             await self._delete_listed(folder, page)
             count += len(page.objects)
-        return Deleted(count, more=bool((await self.list(folder, limit=1)).objects))
+        return DeletionResult(count, more=bool((await self.list(folder, limit=1)).objects))
 
     async def presign_get(
         self, key: str, expires: timedelta | None = None, download_name: str | None = None
@@ -209,7 +305,7 @@ class ObjectStore:
     async def _require_same(self, key: ObjectKey, size_bytes: int, sha256: str) -> None:
         info = await self.head(key)
         if info.size_bytes != size_bytes or (info.sha256 or await self._read_sha256(key)) != sha256:
-            raise Conflict(f"{key} holds other bytes", why="objects are written once")
+            raise Conflict(f"{key} holds different data", why="objects are written only once")
 
     async def _read_sha256(self, key: ObjectKey) -> str:
         digest = hashlib.sha256()
@@ -221,16 +317,16 @@ class ObjectStore:
         try:
             await self._s3.call(lambda client: client.head_bucket(Bucket=self._s3.bucket), self._s3.bucket)
         except NotFound:
-            raise from_answer(404, "NoSuchBucket", self._s3.bucket) from None
+            raise error_from_response(404, "NoSuchBucket", self._s3.bucket) from None
 
-    async def _delete_listed(self, folder: str, page: Page) -> None:
+    async def _delete_listed(self, folder: str, page: ObjectPage) -> None:
         keys: list[ObjectIdentifierTypeDef] = [{"Key": item.key} for item in page.objects]
         answer = await self._s3.call(
             lambda client: client.delete_objects(Bucket=self._s3.bucket, Delete={"Objects": keys, "Quiet": True}),
             f"keys under {folder!r}",
         )
         for refused in answer.get("Errors", []):
-            raise from_answer(500, refused.get("Code", ""), refused.get("Key", folder))
+            raise error_from_response(500, refused.get("Code", ""), refused.get("Key", folder))
 
 
 def _info(key: ObjectKey, answer: HeadObjectOutputTypeDef) -> ObjectInfo:

@@ -1,7 +1,8 @@
-"""Uploads in parts: begun by us, filled by whoever holds the signed links, completed by us once they are whole.
+"""Multipart uploads: begun by us, filled by whoever holds the signed URLs, completed by us once they are whole.
 
-Invariant: completing twice is the same as once, and an object that exists is never replaced. SeaweedFS looks for the
+Invariants: completing twice is the same as once, and an object that exists is never replaced. SeaweedFS looks for the
 object before it completes, not in the same step: two uploads of one key need an owner who completes only one of them.
+A signed URL is made without a request to the store and never written to a log: whoever has it may use it.
 """
 
 from __future__ import annotations
@@ -10,46 +11,90 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, timedelta
 from hashlib import md5
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
+from touchline.kernel.clock import SystemClock
 from touchline.kernel.errors import AlreadyExists, Conflict, InvalidInput, LimitExceeded, NotFound
 
-from .keys import object_key
-from .links import Links
-from .model import (
+from .clients import ThreadedS3
+from .rules import (
     DEFAULT_TYPE,
+    LARGEST_PAGE,
+    MOST_PARTS,
     WRITER,
-    Attributes,
+    MultipartUpload,
+    ObjectAttributes,
     ObjectInfo,
     OpenUpload,
-    Part,
     PartPlan,
     PartsCheck,
     SignedUrl,
-    Upload,
+    UploadedPart,
     UploadPage,
+    check_parts,
+    content_disposition,
+    object_key,
+    page_size,
+    require_complete,
 )
-from .rules import LARGEST_PAGE, MOST_PARTS, check_parts, page_size, require_whole
-from .s3 import S3
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef, ListPartsOutputTypeDef
 
+
+LONGEST_LIFETIME = timedelta(days=7)  # the signature's own limit
+
+
+class UrlSigner:
+    def __init__(self, s3: ThreadedS3, lifetime: timedelta) -> None:
+        self._s3 = s3
+        self._lifetime = lifetime
+
+    async def get(self, key: str, expires: timedelta | None, download_name: str | None) -> SignedUrl:
+        """Reads the object, with ranges; with a name, the browser saves it under that name."""
+        shown = {"ResponseContentDisposition": content_disposition(download_name)} if download_name is not None else {}
+        return await self._sign("get_object", {"Key": object_key(key), **shown}, expires)
+
+    async def part(self, upload: MultipartUpload, number: int, size_bytes: int, expires: timedelta | None) -> SignedUrl:
+        """Stores this one part of this one upload, of this length: the signature covers it, so the store refuses
+        another before it reads a byte."""
+        part = {"Key": upload.key, "UploadId": upload.id, "PartNumber": number, "ContentLength": size_bytes}
+        return await self._sign("upload_part", part, expires)
+
+    async def _sign(
+        self, operation: Literal["get_object", "upload_part"], request: Mapping[str, Any], expires: timedelta | None
+    ) -> SignedUrl:
+        lifetime = self._lifetime if expires is None else expires
+        if not timedelta(seconds=1) <= lifetime <= LONGEST_LIFETIME:
+            raise InvalidInput(
+                "invalid lifetime for a signed URL", field="expires", why="it must be 1 second to 7 days"
+            )
+        # The signature uses the machine's time in whole seconds, so an injected clock would be wrong.
+        signed_at = SystemClock().now().replace(microsecond=0)
+        url = await self._s3.sign(
+            lambda client: client.generate_presigned_url(
+                operation, Params={"Bucket": self._s3.bucket, **request}, ExpiresIn=int(lifetime.total_seconds())
+            ),
+            "signed link",
+        )
+        return SignedUrl(url, signed_at + lifetime)
+
+
 MOST_LISTED_PARTS = 5 * MOST_PARTS
 
 
-class Uploads:
-    def __init__(self, s3: S3, links: Links, head: Callable[[str], Awaitable[ObjectInfo]]) -> None:
+class MultipartUploads:
+    def __init__(self, s3: ThreadedS3, links: UrlSigner, head: Callable[[str], Awaitable[ObjectInfo]]) -> None:
         self._s3 = s3
         self._links = links
         self._head = head
 
     async def begin(
         self, key: str, *, content_type: str = DEFAULT_TYPE, metadata: Mapping[str, str] | None = None
-    ) -> Upload:
+    ) -> MultipartUpload:
         name, writer = object_key(key), uuid4().hex
-        attributes = Attributes(content_type, metadata or {}).plus(WRITER, writer)
+        attributes = ObjectAttributes(content_type, metadata or {}).with_metadata(WRITER, writer)
         answer = await self._s3.call(
             lambda client: client.create_multipart_upload(
                 Bucket=self._s3.bucket,
@@ -59,17 +104,17 @@ class Uploads:
             ),
             name,
         )
-        return Upload(name, answer["UploadId"], writer)
+        return MultipartUpload(name, answer["UploadId"], writer)
 
     async def presign_part(
-        self, upload: Upload, plan: PartPlan, number: int, expires: timedelta | None = None
+        self, upload: MultipartUpload, plan: PartPlan, number: int, expires: timedelta | None = None
     ) -> SignedUrl:
-        """For exactly as many bytes as the plan has there. Sending it again is allowed: answers get lost."""
+        """For exactly as many bytes as the plan has there. The part may be sent again: responses get lost."""
         if not 1 <= number <= min(plan.count, MOST_PARTS):
             raise InvalidInput("not a part number", field="number", why=f"parts are numbered 1 to {plan.count}")
         return await self._links.part(upload, number, plan.part_size(number), expires)
 
-    async def send_part(self, upload: Upload, number: int, data: bytes) -> None:
+    async def send_part(self, upload: MultipartUpload, number: int, data: bytes) -> None:
         """For our own files. The store compares the checksum with what arrives."""
         checksum = b64encode(md5(data, usedforsecurity=False).digest()).decode()
         await self._s3.call(
@@ -84,33 +129,37 @@ class Uploads:
             upload.key,
         )
 
-    async def parts(self, upload: Upload | OpenUpload) -> tuple[Part, ...]:
+    async def parts(self, upload: MultipartUpload | OpenUpload) -> tuple[UploadedPart, ...]:
         """What has arrived so far, by number. NotFound: completed, aborted or never begun."""
-        parts: list[Part] = []
+        parts: list[UploadedPart] = []
         while True:
             answer = await self._page_of_parts(upload, after=parts[-1].number if parts else 0)
             parts += [_part(found) for found in answer.get("Parts", [])]
             if not answer["IsTruncated"]:
                 return tuple(parts)
             if len(parts) > MOST_LISTED_PARTS:
-                raise LimitExceeded("too many parts were sent again", why=upload.key, hint="Abort the upload.")
+                raise LimitExceeded("too many parts were re-sent", why=upload.key, hint="Abort the upload.")
 
-    async def progress(self, upload: Upload, plan: PartPlan, etags: Mapping[int, str] | None = None) -> PartsCheck:
+    async def progress(
+        self, upload: MultipartUpload, plan: PartPlan, etags: Mapping[int, str] | None = None
+    ) -> PartsCheck:
         """Which parts are still to be sent, or sent again."""
         return check_parts(plan, await self.parts(upload), etags)
 
-    async def complete(self, upload: Upload, plan: PartPlan, etags: Mapping[int, str] | None = None) -> ObjectInfo:
-        """Refuses what is not whole, naming the parts; the upload stays open and can be mended."""
+    async def complete(
+        self, upload: MultipartUpload, plan: PartPlan, etags: Mapping[int, str] | None = None
+    ) -> ObjectInfo:
+        """Refuses what is not whole, naming the parts; the upload stays open and can be fixed."""
         try:
             check = check_parts(plan, await self.parts(upload), etags)
-            require_whole(check)
+            require_complete(check)
             await self._assemble(upload, check.chosen)
         except (AlreadyExists, NotFound) as error:
-            return await self._completed(upload, plan, error)  # perhaps by ourselves, and the answer was lost
+            return await self._completed(upload, plan, error)  # perhaps by ourselves, and the response was lost
         return await self._completed(upload, plan, Conflict("another upload took the key", why=upload.key))
 
-    async def abort(self, upload: Upload | OpenUpload) -> None:
-        """Frees the bytes of the parts; fine if it is gone already."""
+    async def abort(self, upload: MultipartUpload | OpenUpload) -> None:
+        """Deletes the parts; succeeds if the upload is already gone."""
         try:
             await self._s3.call(
                 lambda client: client.abort_multipart_upload(
@@ -143,7 +192,7 @@ class Uploads:
         more = (answer.get("NextKeyMarker", ""), answer.get("NextUploadIdMarker", ""))
         return UploadPage(uploads, more if answer["IsTruncated"] else None)
 
-    async def _page_of_parts(self, upload: Upload | OpenUpload, after: int) -> ListPartsOutputTypeDef:
+    async def _page_of_parts(self, upload: MultipartUpload | OpenUpload, after: int) -> ListPartsOutputTypeDef:
         return await self._s3.call(
             lambda client: client.list_parts(
                 Bucket=self._s3.bucket, Key=upload.key, UploadId=upload.id, PartNumberMarker=after
@@ -151,7 +200,7 @@ class Uploads:
             upload.key,
         )
 
-    async def _assemble(self, upload: Upload, parts: tuple[Part, ...]) -> None:
+    async def _assemble(self, upload: MultipartUpload, parts: tuple[UploadedPart, ...]) -> None:
         chosen: list[CompletedPartTypeDef] = [{"PartNumber": part.number, "ETag": part.etag} for part in parts]
         await self._s3.call(
             lambda client: client.complete_multipart_upload(
@@ -164,8 +213,8 @@ class Uploads:
             upload.key,
         )
 
-    async def _completed(self, upload: Upload, plan: PartPlan, otherwise: Exception) -> ObjectInfo:
-        """The object, if it is this upload's and whole."""
+    async def _completed(self, upload: MultipartUpload, plan: PartPlan, otherwise: Exception) -> ObjectInfo:
+        """The object, if this upload made it and it is complete."""
         try:
             info = await self._head(upload.key)
         except NotFound:
@@ -181,9 +230,9 @@ def _part_number(number: int) -> int:
     return number
 
 
-def _part(found: Mapping[str, Any]) -> Part:
+def _part(found: Mapping[str, Any]) -> UploadedPart:
     modified_at = found["LastModified"].astimezone(UTC)
-    return Part(found["PartNumber"], found["Size"], found["ETag"].strip('"'), modified_at)
+    return UploadedPart(found["PartNumber"], found["Size"], found["ETag"].strip('"'), modified_at)
 
 
 def _open_upload(found: Mapping[str, Any]) -> OpenUpload:

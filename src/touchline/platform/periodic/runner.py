@@ -11,25 +11,31 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from touchline.platform.postgres.database import Database
-from touchline.platform.retry import retried_forever
+from prometheus_client import Counter
 
-from .metrics import PASSES
+from touchline.platform.postgres.database import Database
+from touchline.platform.retry import retry_forever
+
 from .settings import PeriodicSettings
-from .store import Claim, PeriodicStore
+from .store import PeriodicClaim, PeriodicStore
+
+PASSES = Counter("touchline_periodic_passes", "Passes of periodic tasks by this process.", ["task", "outcome"])
+
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PeriodicTask:
     name: str
     every: timedelta
-    run_pass: Callable[[], Awaitable[bool]]  # answers whether more is waiting already
+    run_pass: Callable[[], Awaitable[bool]]  # returns whether more work is waiting
 
 
 class PeriodicRunner:
-    def __init__(self, database: Database, tasks: Sequence[Task], settings: PeriodicSettings, process: str) -> None:
+    def __init__(
+        self, database: Database, tasks: Sequence[PeriodicTask], settings: PeriodicSettings, process: str
+    ) -> None:
         self._database = database
         self._tasks = {task.name: task for task in tasks}
         self._settings = settings
@@ -37,7 +43,7 @@ class PeriodicRunner:
 
     async def run(self) -> None:
         """Until cancelled."""
-        await retried_forever(self._turn, self._settings.retry_delay, logger)
+        await retry_forever(self._turn, self._settings.retry_delay, logger)
 
     async def register(self) -> None:
         async with self._database.system("register periodic tasks") as transaction:
@@ -60,7 +66,7 @@ class PeriodicRunner:
             pass
         await asyncio.sleep(self._settings.poll_interval.total_seconds())
 
-    async def _run_pass(self, claim: Claim) -> None:
+    async def _run_pass(self, claim: PeriodicClaim) -> None:
         """The pass runs outside any transaction: a long one must not hold back the vacuum."""
         try:
             async with asyncio.timeout(self._settings.lease.total_seconds()):

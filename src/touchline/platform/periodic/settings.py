@@ -9,10 +9,10 @@ from touchline.contracts.settings import Duration, Section
 
 class PeriodicSettings(Section):
     poll_interval: Duration = timedelta(seconds=5)
-    """How often a process looks for a task that is due."""
+    """How often a process checks for a task that is due."""
 
     lease: Duration = timedelta(minutes=10)
     """How long one pass may take before another process may start it again."""
 
     retry_delay: Duration = timedelta(seconds=10)
-    """The wait after a pass that failed; it doubles, up to the task's own interval."""
+    """The delay after a pass that failed; it doubles, up to the task's own interval."""

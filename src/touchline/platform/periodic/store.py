@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
+
+from touchline.platform.postgres.database import Database
 
 REGISTER = """
 -- A changed interval counts at once: a longer one must not wait for the shorter one's next run.
@@ -48,7 +50,7 @@ UPDATE platform.periodic
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class PeriodicClaim:
     name: str
     attempt: int
 
@@ -60,16 +62,42 @@ class PeriodicStore:
     async def register(self, name: str, every: timedelta) -> None:
         await self._connection.execute(REGISTER, {"name": name, "every": every})
 
-    async def claim(self, names: list[str], by: str, lease: timedelta) -> Claim | None:
-        async with self._connection.cursor(row_factory=class_row(Claim)) as cursor:
+    async def claim(self, names: list[str], by: str, lease: timedelta) -> PeriodicClaim | None:
+        async with self._connection.cursor(row_factory=class_row(PeriodicClaim)) as cursor:
             await cursor.execute(CLAIM, {"names": names, "by": by, "lease": lease})
             return await cursor.fetchone()
 
-    async def finish(self, claim: Claim, *, again: bool) -> bool:
+    async def finish(self, claim: PeriodicClaim, *, again: bool) -> bool:
         """False when the lease was lost meanwhile."""
         values = {"name": claim.name, "attempt": claim.attempt, "again": again}
         return (await self._connection.execute(FINISH, values)).rowcount == 1
 
-    async def fail(self, claim: Claim, error: str, delay: timedelta) -> None:
+    async def fail(self, claim: PeriodicClaim, error: str, delay: timedelta) -> None:
         values = {"name": claim.name, "attempt": claim.attempt, "error": error, "delay": delay}
         await self._connection.execute(FAIL, values)
+
+
+LIST = """
+SELECT name, every, next_run_at, running, claimed_by, started_at, finished_at, failures, last_error
+  FROM platform.periodic
+ ORDER BY name
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodicTaskStatus:
+    name: str
+    every: timedelta
+    next_run_at: datetime
+    running: bool
+    claimed_by: str | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    failures: int
+    last_error: str | None
+
+
+async def list_tasks(database: Database) -> list[PeriodicTaskStatus]:
+    async with database.system("show periodic tasks") as transaction:
+        cursor = transaction.connection.cursor(row_factory=class_row(PeriodicTaskStatus))
+        return await (await cursor.execute(LIST)).fetchall()

@@ -1,1 +1,1 @@
-"""PostgreSQL: the tenant door, migrations, wake-ups."""
+"""PostgreSQL: tenant transactions, migrations, wake-ups."""

@@ -1,7 +1,8 @@
-"""The tenant door: the only way to a connection.
+"""The only way to a database connection: transactions of one tenant, and the events that commit with them.
 
-Invariant: a statement runs either behind one tenant's wall or, with a stated reason, as the system; which of the two
-is set inside the transaction and ends with it. What a transaction announces commits with it or not at all.
+Invariant: a statement runs either under one tenant's row-level security or, with a stated reason, as the system; which
+of the two is set inside the transaction and ends with it. The events that a transaction announces commit with it or not
+at all.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 import select
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, LiteralString, Self
+from typing import Any, LiteralString, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, sql
+from psycopg.rows import kwargs_row
+from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from touchline.contracts.events import Envelope, Payload
@@ -22,16 +25,49 @@ from touchline.kernel import Clock, Principal, SystemClock, TenantId, uuid7
 from touchline.kernel.errors import DeadlineExceeded, Defect, StorageFull, Unavailable
 from touchline.kernel.trace import current_trace
 
-from . import outbox
 from .settings import PostgresSettings
+
+_ROW = "(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+
+# The rows of one transaction in the order in which they were announced: values are read in order, and the
+# identity column counts them as they come.
+_APPEND = """
+INSERT INTO platform.event_inbox (id, tenant_id, type, version, key, revision, occurred_at, trace, data)
+VALUES {rows}
+"""
+MOST_ROWS = 1000  # a statement takes at most 65,535 parameters
+
+
+async def append_events(connection: AsyncConnection[Any], envelopes: Sequence[Envelope]) -> None:
+    for start in range(0, len(envelopes), MOST_ROWS):
+        chunk = envelopes[start : start + MOST_ROWS]
+        values = [value for envelope in chunk for value in _event_values(envelope)]
+        await connection.execute(_APPEND.format(rows=", ".join([_ROW] * len(chunk))).encode(), values)
+
+
+def _event_values(envelope: Envelope) -> tuple[object, ...]:
+    return (
+        envelope.id,
+        envelope.tenant_id,
+        envelope.type,
+        envelope.version,
+        envelope.key,
+        envelope.revision,
+        envelope.occurred_at,
+        envelope.trace,
+        Jsonb(dict(envelope.data)),
+    )
+
 
 SYSTEM_ROLE = "touchline_system"
 _ENTER: LiteralString = "SELECT set_config('role', %s, true), set_config('request.jwt.claims', %s, true)"
-_BEGIN = sql.SQL("BEGIN; SELECT set_config('role', {}, true), set_config('request.jwt.claims', {}, true)")  # in one go
+_BEGIN = sql.SQL(
+    "BEGIN; SELECT set_config('role', {}, true), set_config('request.jwt.claims', {}, true)"
+)  # in one round trip
 
 
 class Transaction:
-    """One transaction behind one wall. `connection` is for the stores, `announce` for the services."""
+    """One transaction, of one tenant or of the system. `connection` is for the stores, `announce` for the services."""
 
     def __init__(self, connection: AsyncConnection[Any], clock: Clock, tenant_id: TenantId | None) -> None:
         self.connection = connection
@@ -64,7 +100,7 @@ class Transaction:
 
     async def enter_tenant(self, tenant_id: TenantId, claims: dict[str, str] | None = None) -> None:
         """Narrows this transaction to one tenant, as the role that logged in."""
-        await self.connection.execute(_ENTER, ("none", _document(tenant_id, claims or {})))
+        await self.connection.execute(_ENTER, ("none", _claims_json(tenant_id, claims or {})))
         self._tenant_id = tenant_id
 
     async def enter_system(self) -> None:
@@ -72,7 +108,7 @@ class Transaction:
         self._tenant_id = None
 
     async def flush(self) -> None:
-        await outbox.append(self.connection, self.announced)
+        await append_events(self.connection, self.announced)
         self.announced = []
 
 
@@ -89,14 +125,14 @@ class Database:
             min_size=1,
             max_size=settings.pool_size,
             timeout=settings.acquire_timeout.total_seconds(),
-            kwargs={"options": f"-c statement_timeout={milliseconds}", "autocommit": True},  # we begin ourselves
-            check=_check,
+            kwargs={"options": f"-c statement_timeout={milliseconds}", "autocommit": True},  # we send BEGIN ourselves
+            check=_check_connection,
             open=False,
         )
 
-    def alone(self) -> Database:
-        """The same with one connection, not opened yet: for a few statements that come often. They are planned once,
-        whatever else goes on beside them."""
+    def dedicated(self) -> Database:
+        """The same with one connection, not opened yet: for a few frequent statements, which are then planned once,
+        whatever other statements run."""
         return Database(self.url, self._settings.model_copy(update={"pool_size": 1}), self._clock)
 
     async def __aenter__(self) -> Self:
@@ -110,7 +146,7 @@ class Database:
     async def transaction(self, tenant: TenantId | Principal) -> AsyncGenerator[Transaction]:
         """A transaction that sees one tenant and nothing else."""
         tenant_id, claims = _claims(tenant)
-        async with self._begin("none", _document(tenant_id, claims), tenant_id) as transaction:
+        async with self._begin("none", _claims_json(tenant_id, claims), tenant_id) as transaction:
             yield transaction
             await transaction.flush()
 
@@ -127,19 +163,19 @@ class Database:
 
     @asynccontextmanager
     async def _begin(self, role: str, claims: str, tenant_id: TenantId | None) -> AsyncGenerator[Transaction]:
-        async with self.nobody() as connection:  # which commits, or rolls back
+        async with self.without_tenant() as connection:  # which commits, or rolls back
             await connection.execute(_BEGIN.format(role, claims))
             yield Transaction(connection, self._clock, tenant_id)
 
     @asynccontextmanager
-    async def nobody(self) -> AsyncGenerator[AsyncConnection[Any]]:
-        """For single statements, each a transaction of its own: without a tenant nothing is seen behind the walls but
-        what the database's own functions answer. One way to the server and back instead of three."""
+    async def without_tenant(self) -> AsyncGenerator[AsyncConnection[Any]]:
+        """For single statements, each its own transaction: without a tenant, row-level security shows nothing but
+        what SECURITY DEFINER functions return. One round trip to the server instead of three."""
         asked = _cancel_requests()
         try:
             async with self._pool.connection() as connection:
                 if _cancel_requests() > asked:
-                    raise asyncio.CancelledError  # the pool takes a cancellation for one of its own troubles
+                    raise asyncio.CancelledError  # the pool mistakes a cancellation for an error of its own
                 yield connection
         except PoolTimeout as error:
             raise Unavailable("the database did not answer", why="no connection became free in time") from error
@@ -150,7 +186,9 @@ class Database:
         except psycopg.OperationalError as error:
             if not is_connection_lost(error):
                 raise
-            raise Unavailable("the database went away", why="whether the change was kept is not known") from error
+            raise Unavailable(
+                "the connection to the database was lost", why="whether the change was committed is unknown"
+            ) from error
 
 
 def _cancel_requests() -> int:
@@ -158,8 +196,8 @@ def _cancel_requests() -> int:
     return task.cancelling() if task else 0
 
 
-async def _check(connection: AsyncConnection[Any]) -> None:
-    """Before a connection is used. A server that hung up has said so: while nothing waits to be read, none is asked."""
+async def _check_connection(connection: AsyncConnection[Any]) -> None:
+    """Before a connection is used. A server that closed it has sent something: only then is it checked."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     if poll.poll(0):
@@ -167,11 +205,11 @@ async def _check(connection: AsyncConnection[Any]) -> None:
 
 
 def is_connection_lost(error: psycopg.OperationalError) -> bool:
-    """Without an SQLSTATE nobody answered; class 08 and 57P say that the server hung up."""
+    """Without an SQLSTATE there was no response; class 08 and 57P mean that the server closed the connection."""
     return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
 
 
-def _document(tenant_id: TenantId, claims: dict[str, str]) -> str:
+def _claims_json(tenant_id: TenantId, claims: dict[str, str]) -> str:
     return json.dumps({"tenant_id": str(tenant_id)} | claims)
 
 
@@ -179,3 +217,22 @@ def _claims(tenant: TenantId | Principal) -> tuple[TenantId, dict[str, str]]:
     if isinstance(tenant, Principal):
         return tenant.tenant_id, {"sub": str(tenant.user_id), "role": tenant.role}
     return tenant, {}
+
+
+Row = TypeVar("Row")
+
+
+async def fetch_one(
+    connection: AsyncConnection[Any], make: Callable[..., Row], query: LiteralString, **values: Any
+) -> Row | None:
+    async with connection.cursor(row_factory=kwargs_row(make)) as cursor:
+        await cursor.execute(query, values)
+        return await cursor.fetchone()
+
+
+async def fetch_all(
+    connection: AsyncConnection[Any], make: Callable[..., Row], query: LiteralString, **values: Any
+) -> Sequence[Row]:
+    async with connection.cursor(row_factory=kwargs_row(make)) as cursor:
+        await cursor.execute(query, values)
+        return await cursor.fetchall()

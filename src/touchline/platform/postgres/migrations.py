@@ -1,14 +1,22 @@
-"""Migrations: numbered SQL files, one folder a schema, each applied once under a lock.
+"""The database roles, made once by a superuser, and the migrations: numbered SQL files, each applied once under a lock.
 
-Invariant: what was applied is never changed: a file that is missing, altered or out of order stops everything
-before the first statement runs. Each file and its entry in the history are one transaction.
+    touchline_owner     owns the schemas and runs migrations; row-level security holds for it as well
+    touchline_app       the product's processes; sees one tenant at a time
+    touchline_worker    job workers; as the application, without the access tables
+    touchline_readonly  reports; reads one tenant at a time
+    touchline_system    cannot log in; the application and workers switch to it with a stated reason
+    touchline_definer   cannot log in; owns the functions that read across tenants
+
+Invariants: no role is a superuser or bypasses row-level security, and none inherits. What was applied is never
+changed: a file that is missing, altered or out of order stops everything before the first statement runs. Each file
+and its entry in the history are one transaction.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +26,45 @@ from psycopg import AsyncConnection, sql
 import touchline
 from touchline.kernel.errors import Defect, HistoryDiffers, SetupError, Unavailable
 
-SCHEMAS = ("platform", "access", "process", "serve", "watch", "measure")  # in this order; one a folder
+LOGIN_ROLES = ("touchline_owner", "touchline_app", "touchline_worker", "touchline_readonly")
+NOLOGIN_ROLES = ("touchline_system", "touchline_definer")
+
+_EXISTS = "SELECT 1 FROM pg_roles WHERE rolname = %s"
+_CREATE = "CREATE ROLE {} NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOINHERIT"
+_GRANTS = """
+GRANT touchline_system TO touchline_app, touchline_worker;
+GRANT touchline_system, touchline_definer TO touchline_owner;
+"""
+
+
+async def ensure_roles(superuser_url: str, passwords: Mapping[str, str]) -> None:
+    """Idempotent: an existing role keeps its rights and takes the given password."""
+    async with await AsyncConnection.connect(superuser_url) as connection:
+        for role in (*LOGIN_ROLES, *NOLOGIN_ROLES):
+            if not await (await connection.execute(_EXISTS, (role,))).fetchone():
+                await connection.execute(sql.SQL(_CREATE).format(sql.Identifier(role)))
+        for role in LOGIN_ROLES:
+            statement = sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}")
+            await connection.execute(statement.format(sql.Identifier(role), sql.Literal(passwords[role])))
+        await connection.execute(_GRANTS)
+
+
+async def ensure_database(superuser_url: str, name: str, template: str = "template1") -> bool:
+    """Creates a database that only our roles may connect to; returns whether it was created now."""
+    async with await AsyncConnection.connect(superuser_url, autocommit=True) as connection:
+        exists = await (await connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))).fetchone()
+        if exists:
+            return False
+        database = sql.Identifier(name)
+        create = sql.SQL("CREATE DATABASE {} OWNER touchline_owner TEMPLATE {}")
+        await connection.execute(create.format(database, sql.Identifier(template)))
+        await connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
+        members = sql.SQL(", ").join(map(sql.Identifier, LOGIN_ROLES))
+        await connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, members))
+        return True
+
+
+SCHEMAS = ("platform", "access", "process", "serve", "watch", "measure")  # in this order; one folder each
 CONNECT_SECONDS = 10
 LOCK_KEY = 7_450_521_001  # any number, the same in every version
 _NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
@@ -36,7 +82,7 @@ CREATE TABLE IF NOT EXISTS platform.migrations (
 """
 _HISTORY = "SELECT schema_name, number, name, sha256 FROM platform.migrations ORDER BY schema_name, number"
 _RECORD = "INSERT INTO platform.migrations (schema_name, number, name, sha256) VALUES (%s, %s, %s, %s)"
-_UNWALLED = "SELECT table_name::text FROM platform.unwalled_tables ORDER BY 1"
+_TABLES_WITHOUT_POLICY = "SELECT table_name::text FROM platform.unwalled_tables ORDER BY 1"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -56,14 +102,14 @@ class MigrationFile:
     text: str
 
 
-def folder() -> Path:
+def migrations_folder() -> Path:
     """Inside the installed package, or at the top of a checkout."""
     package = Path(touchline.__file__).parent
     carried = package / "migrations"
     return carried if carried.is_dir() else package.parents[1] / "migrations"
 
 
-def read(root: Path, schemas: Sequence[str] = SCHEMAS) -> list[MigrationFile]:
+def read_migrations(root: Path, schemas: Sequence[str] = SCHEMAS) -> list[MigrationFile]:
     return [found for schema in schemas for found in _read_schema(root / schema)]
 
 
@@ -77,8 +123,8 @@ def _read_schema(directory: Path) -> Iterator[MigrationFile]:
         yield MigrationFile(Migration(directory.name, number, match[2], digest), text)
 
 
-def pending(files: Sequence[MigrationFile], applied: Sequence[Migration]) -> list[MigrationFile]:
-    """What is still to be applied. Pure; refuses a history that these files did not write."""
+def pending_migrations(files: Sequence[MigrationFile], applied: Sequence[Migration]) -> list[MigrationFile]:
+    """The files that are still to be applied. Pure; refuses a history that these files did not write."""
     known = {(file.migration.schema, file.migration.number): file.migration for file in files}
     for entry in applied:
         ours = known.get((entry.schema, entry.number))
@@ -91,17 +137,17 @@ def pending(files: Sequence[MigrationFile], applied: Sequence[Migration]) -> lis
 
 
 async def migrate(owner_url: str, files: Sequence[MigrationFile] | None = None) -> list[Migration]:
-    """Brings the database up to date and says what was applied. Safe to call from many machines at once."""
-    files = read(folder()) if files is None else files
+    """Brings the database up to date and returns what was applied. Safe to call from many machines at once."""
+    files = read_migrations(migrations_folder()) if files is None else files
     async with await _connect(owner_url) as connection:
         await connection.execute("SELECT pg_advisory_lock(%s)", (LOCK_KEY,))
         await connection.execute(_BOOTSTRAP)
         cursor = await connection.execute(_HISTORY)
         applied = [Migration(*row) for row in await cursor.fetchall()]
-        todo = pending(files, applied)
+        todo = pending_migrations(files, applied)
         for file in todo:
             await _apply(connection, file)
-        await _refuse_unwalled(connection)
+        await _require_row_level_security(connection)
     return [file.migration for file in todo]
 
 
@@ -122,11 +168,11 @@ async def _apply(connection: AsyncConnection, file: MigrationFile) -> None:
             await connection.execute(_RECORD, (migration.schema, migration.number, migration.name, migration.sha256))
     except psycopg.Error as error:
         reason = str(error).strip()
-        raise SetupError(f"migration {migration} failed", why=reason, hint="Nothing of it was kept.") from error
+        raise SetupError(f"migration {migration} failed", why=reason, hint="It was rolled back.") from error
 
 
-async def _refuse_unwalled(connection: AsyncConnection) -> None:
-    cursor = await connection.execute(_UNWALLED)
+async def _require_row_level_security(connection: AsyncConnection) -> None:
+    cursor = await connection.execute(_TABLES_WITHOUT_POLICY)
     tables = [str(row[0]) for row in await cursor.fetchall()]
     if tables:
-        raise Defect("a table has a tenant and no wall", why=", ".join(tables))
+        raise Defect("a table with a tenant has no row-level security", why=", ".join(tables))

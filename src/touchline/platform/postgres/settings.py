@@ -1,4 +1,4 @@
-"""Settings of the PostgreSQL part."""
+"""Settings of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from touchline.contracts.settings import Duration, SecretStr, Section
 
 class PostgresSettings(Section):
     url: SecretStr = SecretStr("")
-    """Where PostgreSQL 15 or newer answers, as the role touchline_app; empty starts the embedded one."""
+    """The URL of PostgreSQL 15 or newer, as the role touchline_app; empty starts the embedded one."""
 
     owner_url: SecretStr = SecretStr("")
     """The same database as touchline_owner, for migrations. Needed with `url`."""

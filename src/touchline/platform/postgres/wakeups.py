@@ -1,4 +1,4 @@
-"""Wake-ups by NOTIFY, one listening connection a process.
+"""Wake-ups by NOTIFY, one listening connection per process.
 
 Invariant: a wake-up may be lost or come twice, so it only ever shortens a wait: every waiter also polls.
 """
@@ -31,7 +31,7 @@ class Wakeup:
         self._woken.set()
 
     async def wait(self, at_most: timedelta) -> bool:
-        """Whether it was woken; false when the time was over."""
+        """Whether it was woken; false after the timeout."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(at_most.total_seconds()):
                 await self._woken.wait()
@@ -66,14 +66,14 @@ class Wakeups:
             try:
                 await self._listen()
             except (psycopg.Error, OSError) as error:
-                logger.warning("listening again soon", extra={"reason": type(error).__name__})
+                logger.warning("reconnecting the listener", extra={"reason": type(error).__name__})
             await asyncio.sleep(RECONNECT_AFTER_SECONDS)
 
     async def _listen(self) -> None:
         async with await AsyncConnection.connect(self._url, autocommit=True, connect_timeout=5) as connection:
             for channel in self._channels:
                 await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
-                self._wake(channel)  # something may have come while nobody listened
+                self._wake(channel)  # a notification may have been missed before LISTEN
             async for notification in connection.notifies():
                 self._wake(notification.channel)
 

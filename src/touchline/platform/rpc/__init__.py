@@ -2,4 +2,6 @@
 
 import os
 
-os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # the library writes past our log, and reads this when it is imported
+os.environ.setdefault(
+    "GRPC_VERBOSITY", "ERROR"
+)  # gRPC writes to stderr past our log, and reads this when it is imported

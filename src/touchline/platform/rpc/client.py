@@ -19,23 +19,29 @@ from touchline.contracts.rpc.v1.common_pb2 import Credentials, Failure
 from touchline.kernel import Clock, Principal, SystemClock
 from touchline.kernel.errors import DeadlineExceeded, Defect, Misconfigured
 
-from .answering import path_of
-from .credentials import CREDENTIALS, FAILURE, PROOF, Metadata, new_credentials, value
-from .deadlines import seconds_left
-from .failures import to_error, without_failure
-from .options import client_options
-from .proofs import NO_BODY, Proofs, is_same
+from .credentials import (
+    CREDENTIALS,
+    FAILURE,
+    NO_BODY,
+    PROOF,
+    Metadata,
+    ProofSigner,
+    is_same_proof,
+    metadata_value,
+    new_credentials,
+)
+from .protocol import client_options, method_path, seconds_left, to_error, transport_error
 from .settings import RpcSettings
 
 Answer = TypeVar("Answer", bound=Message)
 
 
 class RpcClient:
-    """Make it where a loop runs. It connects with the first call, and again whenever that is needed."""
+    """Create it inside a running event loop. It connects with the first call, and reconnects when needed."""
 
     def __init__(self, address: str, cluster_secret: str, settings: RpcSettings, clock: Clock | None = None) -> None:
         self.settings = settings
-        self.proofs = Proofs(cluster_secret)
+        self.proofs = ProofSigner(cluster_secret)
         self._clock = clock or SystemClock()
         self.channel = grpc.aio.insecure_channel(address, options=client_options(settings))
 
@@ -45,41 +51,43 @@ class RpcClient:
     async def __aexit__(self, *_: object) -> None:
         await self.channel.close()
 
-    def sign(self, path: str, request: bytes, caller: Principal | None) -> Signed:
+    def sign(self, path: str, request: bytes, caller: Principal | None) -> SignedCall:
         credentials = new_credentials(caller, self._clock)
-        return Signed(path, credentials, self.proofs, request)
+        return SignedCall(path, credentials, self.proofs, request)
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
-    """One call: what is sent with it, and whether what came back is from somebody who knows the secret."""
+class SignedCall:
+    """One call: the metadata to send, and the check that the response is from a server that knows the secret."""
 
     path: str
     credentials: Credentials
-    proofs: Proofs
+    proofs: ProofSigner
     request: bytes
 
     @property
     def metadata(self) -> tuple[tuple[str, bytes], ...]:
         signed = self.credentials.SerializeToString()
-        return (CREDENTIALS, signed), (PROOF, self.proofs.of_call(self.path, signed, self.request))
+        return (CREDENTIALS, signed), (PROOF, self.proofs.sign_call(self.path, signed, self.request))
 
     def check_answer(self, answer: bytes, metadata: Metadata | None) -> None:
-        expected = self.proofs.of_answer(self.path, self.credentials.nonce, answer)
-        if not is_same(value(metadata, PROOF), expected):
+        expected = self.proofs.sign_answer(self.path, self.credentials.nonce, answer)
+        if not is_same_proof(metadata_value(metadata, PROOF), expected):
             raise self._impostor()
 
     def reraise(self, error: grpc.aio.AioRpcError) -> Never:
         metadata = error.trailing_metadata()
-        detail = value(metadata, FAILURE)
+        detail = metadata_value(metadata, FAILURE)
         if not detail:
-            raise without_failure(error.code(), error.details(), self.path) from None
-        if not is_same(value(metadata, PROOF), self.proofs.of_failure(self.path, self.credentials.nonce, detail)):
+            raise transport_error(error.code(), error.details(), self.path) from None
+        if not is_same_proof(
+            metadata_value(metadata, PROOF), self.proofs.sign_failure(self.path, self.credentials.nonce, detail)
+        ):
             raise self._impostor()
         raise to_error(Failure.FromString(detail)) from None
 
     def _impostor(self) -> Misconfigured:
-        hint = "Give every process the same `cluster_secret`; look who listens on that port."
+        hint = "Give every process the same `cluster_secret`; check which process listens on that port."
         return Misconfigured("the service does not know the cluster secret", why=self.path, hint=hint)
 
 
@@ -98,7 +106,7 @@ class Stub:
         caller: Principal | None,
         deadline: timedelta | None = None,
     ) -> Answer:
-        path = path_of(self._method(name, request, answer))
+        path = method_path(self._method(name, request, answer))
         body = request.SerializeToString()
         signed = self._client.sign(path, body, caller)
         timeout = seconds_left(deadline or self._client.settings.deadline)
@@ -115,13 +123,13 @@ class Stub:
     async def connect(
         self, name: str, requests: AsyncIterable[Message], answer: type[Answer], caller: Principal | None = None
     ) -> AsyncGenerator[Answer]:
-        """A stream both ways. It has no end of its own: close it, or let the server close it."""
-        path = path_of(self._method(name, None, answer))
+        """A bidirectional stream without a deadline: close it, or let the server close it."""
+        path = method_path(self._method(name, None, answer))
         signed = self._client.sign(path, NO_BODY, caller)
         opened = asyncio.Event()
 
         async def bodies() -> AsyncGenerator[bytes]:
-            await opened.wait()  # writing to a server that refuses would hide the reason behind a broken write
+            await opened.wait()  # writing to a server that refuses would hide the reason behind a write error
             async for request in requests:
                 yield request.SerializeToString()
 
@@ -137,14 +145,14 @@ class Stub:
         finally:
             call.cancel()
 
-    async def _opened(self, call: grpc.aio.StreamStreamCall[bytes, bytes], signed: Signed) -> None:
+    async def _opened(self, call: grpc.aio.StreamStreamCall[bytes, bytes], signed: SignedCall) -> None:
         try:
             async with asyncio.timeout(self._client.settings.deadline.total_seconds()):
                 metadata = await call.initial_metadata()
-                if not value(metadata, PROOF):
-                    await call.read()  # a refusal has no proof either, but raises what it is
+                if not metadata_value(metadata, PROOF):
+                    await call.read()  # a refusal has no proof either, but raises its reason
         except TimeoutError:
-            raise DeadlineExceeded("the service did not open the line in time", why=signed.path) from None
+            raise DeadlineExceeded("the service did not open the stream in time", why=signed.path) from None
         signed.check_answer(NO_BODY, metadata)
 
     def _method(self, name: str, request: Message | None, answer: type[Message]) -> MethodDescriptor:

@@ -6,34 +6,142 @@ answer and failure carries the server's own proof.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
-from collections.abc import Callable
-from typing import Any, Self
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Never, Self, TypeAlias, cast
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+from prometheus_client import Counter, Histogram
 
-from touchline.kernel import Clock, SystemClock
-from touchline.kernel.errors import Defect, SetupError
+from touchline.contracts.rpc.v1.common_pb2 import Credentials
+from touchline.kernel import Clock, SystemClock, TouchlineError
+from touchline.kernel.errors import DeadlineExceeded, Defect, InvalidInput, SetupError, Unauthenticated
+from touchline.kernel.trace import tracing
 
-from .answering import StreamAnswer, UnaryAnswer
-from .credentials import Gate
-from .options import server_options
-from .proofs import Proofs
-from .replay import ReplayGuard
+from .credentials import FAILURE, NO_BODY, PROOF, CallAuthenticator, ProofSigner, ReplayGuard, RpcCall, to_principal
+from .protocol import deadline_in, method_path, server_options, to_failure, to_status
 from .settings import RpcSettings
+
+CALLS = Counter("touchline_rpc_calls", "Calls that this process answered.", ["method", "outcome"])
+SECONDS = Histogram("touchline_rpc_seconds", "How long this process took to answer a call.", ["method"])
+
+Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
+Messages: TypeAlias = AsyncIterator[Message]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class UnaryHandler:
+    method: MethodDescriptor
+    function: Callable[[Any, RpcCall], Awaitable[Message]]
+    gate: CallAuthenticator
+    proofs: ProofSigner
+    settings: RpcSettings
+
+    async def answer(self, body: bytes, context: Context) -> bytes:
+        path, began = method_path(self.method), time.monotonic()
+        credentials = await authenticate(self.gate, path, context, body)
+        try:
+            answer = (await self._asked(body, credentials, context)).SerializeToString()
+        except Exception as error:
+            await abort_with_failure(context, path, self.proofs, credentials.nonce, error)
+        finally:
+            SECONDS.labels(path).observe(time.monotonic() - began)
+        CALLS.labels(path, "ok").inc()
+        context.set_trailing_metadata(((PROOF, self.proofs.sign_answer(path, credentials.nonce, answer)),))
+        return answer
+
+    async def _asked(self, body: bytes, credentials: Credentials, context: Context) -> Message:
+        seconds = self._seconds(context)
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                with deadline_in(seconds), tracing(credentials.trace or None):
+                    return await self.function(decode_request(self.method, body), call_from(credentials))
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise DeadlineExceeded("the service took too long", why=f"it had {seconds:.1f} s") from error
+
+    def _seconds(self, context: Context) -> float:
+        longest = self.settings.longest_deadline.total_seconds()
+        asked_for = cast("float | None", context.time_remaining())
+        return longest if asked_for is None else min(asked_for, longest)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamHandler:
+    """A stream that stays open. The service decides how long the other side may send nothing."""
+
+    method: MethodDescriptor
+    function: Callable[[Messages, RpcCall], AsyncIterator[Message]]
+    gate: CallAuthenticator
+    proofs: ProofSigner
+
+    async def answer(self, bodies: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+        path = method_path(self.method)
+        credentials = await authenticate(self.gate, path, context, NO_BODY)
+        proof = self.proofs.sign_answer(path, credentials.nonce, NO_BODY)
+        await context.send_initial_metadata(((PROOF, proof),))
+        try:
+            with tracing(credentials.trace or None):
+                messages = (decode_request(self.method, body) async for body in bodies)
+                async for answer in self.function(messages, call_from(credentials)):
+                    yield answer.SerializeToString()
+        except Exception as error:
+            await abort_with_failure(context, path, self.proofs, credentials.nonce, error)
+        CALLS.labels(path, "ok").inc()
+
+
+async def authenticate(gate: CallAuthenticator, path: str, context: Context, body: bytes) -> Credentials:
+    try:
+        return gate.admit(path, context.invocation_metadata(), body)
+    except Unauthenticated as error:
+        CALLS.labels(path, "refused").inc()
+        logger.warning("a call was refused", extra={"method": path, "peer": context.peer(), "reason": str(error)})
+        await context.abort(grpc.StatusCode.UNAUTHENTICATED, str(error))
+
+
+async def abort_with_failure(context: Context, path: str, proofs: ProofSigner, nonce: bytes, error: Exception) -> Never:
+    if not isinstance(error, TouchlineError):
+        logger.error("a call failed", exc_info=error, extra={"method": path})
+    failure = to_failure(error)
+    CALLS.labels(path, failure.code).inc()
+    detail = failure.SerializeToString()
+    proof = proofs.sign_failure(path, nonce, detail)
+    await context.abort(to_status(error), failure.what, ((FAILURE, detail), (PROOF, proof)))
+
+
+def decode_request(method: MethodDescriptor, body: bytes) -> Message:
+    try:
+        return GetMessageClass(method.input_type).FromString(body)
+    except DecodeError as error:
+        raise InvalidInput("not a valid request for this method", why=method.full_name) from error
+
+
+def call_from(credentials: Credentials) -> RpcCall:
+    return RpcCall(to_principal(credentials.caller) if credentials.HasField("caller") else None)
+
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class RpcServer:
-    """Entered, it has its address; then services are added, and `start` opens the door."""
+    """Once entered, it has its address; then add services, and call `start`."""
 
     def __init__(self, cluster_secret: str, settings: RpcSettings, clock: Clock | None = None) -> None:
         self._settings = settings
-        self._proofs = Proofs(cluster_secret)
+        self._proofs = ProofSigner(cluster_secret)
         guard = ReplayGuard(settings.clock_tolerance, settings.remembered_calls)
-        self._gate = Gate(self._proofs, guard, clock or SystemClock())
+        self._gate = CallAuthenticator(self._proofs, guard, clock or SystemClock())
         self._server: grpc.aio.Server | None = None
         self.address = ""
 
@@ -44,7 +152,7 @@ class RpcServer:
         try:
             port = server.add_insecure_port(f"{host}:{settings.port}")
         except RuntimeError as error:
-            why = f"{host}:{settings.port} cannot be listened on"
+            why = f"cannot listen on {host}:{settings.port}"
             raise SetupError("the internal RPC cannot start", why=why, hint="Choose another `rpc.port`.") from error
         self._server, self.address = server, f"{host}:{port}"
         return self
@@ -54,7 +162,7 @@ class RpcServer:
 
     def add(self, service: ServiceDescriptor, servicer: object) -> None:
         """`CreateUpload` of the service is answered by `create_upload(request, call)` of the servicer."""
-        handlers = {method.name: self._handler(method, function_for(servicer, method)) for method in service.methods}
+        handlers = {method.name: self._handler(method, servicer_method(servicer, method)) for method in service.methods}
         handler = grpc.method_handlers_generic_handler(service.full_name, handlers)
         self._bound().add_generic_rpc_handlers([handler])
 
@@ -69,18 +177,18 @@ class RpcServer:
     def _handler(self, method: MethodDescriptor, function: Callable[..., Any]) -> grpc.RpcMethodHandler[bytes, bytes]:
         match method.client_streaming, method.server_streaming:
             case False, False:
-                unary = UnaryAnswer(method, function, self._gate, self._proofs, self._settings)
+                unary = UnaryHandler(method, function, self._gate, self._proofs, self._settings)
                 return grpc.unary_unary_rpc_method_handler(unary.answer)
             case True, True:
-                stream = StreamAnswer(method, function, self._gate, self._proofs)
+                stream = StreamHandler(method, function, self._gate, self._proofs)
                 return grpc.stream_stream_rpc_method_handler(stream.answer)
             case _:
                 raise Defect(f"{method.full_name} streams one way", why="calls are unary or stream both ways")
 
 
-def function_for(servicer: object, method: MethodDescriptor) -> Callable[..., Any]:
+def servicer_method(servicer: object, method: MethodDescriptor) -> Callable[..., Any]:
     name = _WORDS.sub("_", method.name).lower()
     function = getattr(servicer, name, None)
     if function is None:
-        raise Defect(f"nobody answers {method.full_name}", why=f"{type(servicer).__name__} has no {name}")
+        raise Defect(f"{method.full_name} has no handler", why=f"{type(servicer).__name__} has no {name}")
     return function

@@ -15,16 +15,16 @@ class RpcSettings(Section):
     """The port to listen on; 0 chooses a free one."""
 
     deadline: Duration = timedelta(seconds=10)
-    """How long a call may take when the caller asks for no other time."""
+    """How long a call may take when the caller sets no other deadline."""
 
     longest_deadline: Duration = timedelta(minutes=5)
-    """The longest that a server works on one call, whatever the caller asks for."""
+    """The longest that a server works on one call, whatever deadline the caller sets."""
 
     clock_tolerance: Duration = timedelta(seconds=30)
-    """How far the clocks of two machines may be apart: calls that are older, or from the future, are refused."""
+    """How far the clocks of two machines may differ: calls that are older, or from the future, are refused."""
 
     remembered_calls: int = Field(default=100_000, ge=1)
-    """How many calls a server remembers, to refuse one that is sent again. Beyond it the oldest times are refused."""
+    """How many calls a server remembers to refuse replays. Calls as old as a forgotten one are refused as well."""
 
     max_message: ByteSize = ByteSize(4 * 1024**2)
     """The largest message that is sent or read."""
@@ -36,7 +36,7 @@ class RpcSettings(Section):
     """How often an idle connection is checked."""
 
     keepalive_timeout: Duration = timedelta(seconds=10)
-    """How long the other side may leave such a check unanswered."""
+    """How long the other side may take to answer such a check."""
 
     stop_grace: Duration = timedelta(seconds=2)
-    """How long running calls may go on when the server stops."""
+    """How long running calls may continue when the server stops."""

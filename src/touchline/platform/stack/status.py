@@ -1,25 +1,102 @@
-"""What `touchline status` shows: the supervisor's own account, checked against the processes and disks there are.
+"""What the supervisor writes about itself and its parts, and what `touchline status` makes of it.
 
-Invariant: a role counts as ready only when it says so itself, at the moment of the question.
+Invariants: a reader sees one whole state, old or new. Whether the supervisor lives is told by its lock alone: a killed
+one leaves its last state behind. A role counts as ready only when it says so itself, at the moment of the question.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 
 import psutil
+from pydantic import TypeAdapter, ValidationError
 
-from .folder import DataFolder
-from .lock import holder
-from .part import Kind
-from .probes import check, http_probe
-from .state import PartState, PartStatus, Phase, StackState, read_state
+from .folder import DataFolder, write_private
+from .lock import lock_holder
+from .part import PartKind, http_probe, probe_error
 
-LEAST_FREE = 32 * 1024**2  # PostgreSQL writes its log in files of 16 MiB, and ClickHouse reserves before it writes
+
+class PartState(StrEnum):
+    WAITING = "waiting"  # for a part that it needs
+    STARTING = "starting"
+    READY = "ready"
+    UNHEALTHY = "unhealthy"  # it runs, but fails its health checks; it is restarted when that continues
+    RESTARTING = "restarting"  # it ended, and starts again after a delay
+    DISK_FULL = "disk full"  # it answers, but cannot write
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    OUTSIDE = "outside"  # runs elsewhere; we only use it
+
+
+class StackPhase(StrEnum):
+    STARTING = "starting"
+    READY = "ready"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class PartStatus:
+    name: str
+    kind: str
+    state: PartState
+    since: datetime
+    pid: int | None = None
+    restarts: int = 0
+    address: str = ""
+    ports: Mapping[str, int] = field(default_factory=dict[str, int])
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StackState:
+    pid: int
+    started_at: datetime
+    phase: StackPhase
+    parts: tuple[PartStatus, ...]
+
+
+_STATE = TypeAdapter(StackState)
+
+
+def read_state(path: Path) -> StackState | None:
+    """None when there is none, or one that this version cannot read."""
+    try:
+        return _STATE.validate_json(path.read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+
+
+class StateWriter:
+    """Keeps the state and writes every change at once. The file is small enough to write in the event loop."""
+
+    def __init__(self, path: Path, state: StackState) -> None:
+        self._path = path
+        self.state = state
+        self._write()
+
+    def phase(self, phase: StackPhase) -> None:
+        self.state = replace(self.state, phase=phase)
+        self._write()
+
+    def show(self, status: PartStatus) -> None:
+        parts = tuple(status if part.name == status.name else part for part in self.state.parts)
+        self.state = replace(self.state, parts=parts)
+        self._write()
+
+    def _write(self) -> None:
+        with suppress(OSError):  # a full disk must not stop what still runs
+            write_private(self._path, _STATE.dump_json(self.state, indent=2).decode())
+
+
+MIN_FREE_BYTES = 32 * 1024**2  # PostgreSQL writes its log in files of 16 MiB, and ClickHouse reserves before it writes
 DONE = frozenset({PartState.READY, PartState.OUTSIDE})
 
 
@@ -32,7 +109,7 @@ class PartReport:
 @dataclass(frozen=True, slots=True)
 class StackReport:
     data: str
-    phase: Phase
+    phase: StackPhase
     detail: str
     pid: int | None
     since: datetime | None
@@ -41,27 +118,27 @@ class StackReport:
 
     @property
     def all_ready(self) -> bool:
-        return self.phase is Phase.READY and all(part.status.state in DONE for part in self.parts)
+        return self.phase is StackPhase.READY and all(part.status.state in DONE for part in self.parts)
 
 
-def report(folder: DataFolder) -> StackReport:
+def stack_report(folder: DataFolder) -> StackReport:
     state = read_state(folder.state)
     if state is None:
-        return StackReport(str(folder.root), Phase.STOPPED, "it was never started", None, None, 0, ())
-    return _running(folder, state) if holder(folder) else _ended(folder, state)
+        return StackReport(str(folder.root), StackPhase.STOPPED, "it was never started", None, None, 0, ())
+    return _running(folder, state) if lock_holder(folder) else _ended(folder, state)
 
 
-async def ask(found: StackReport) -> StackReport:
-    """The same, after asking every role that was ready when the supervisor asked it last."""
-    parts = await asyncio.gather(*(_asked(part) for part in found.parts))
+async def probe_roles(found: StackReport) -> StackReport:
+    """The same, after probing every role that was ready at the supervisor's last check."""
+    parts = await asyncio.gather(*(_probed(part) for part in found.parts))
     return replace(found, parts=tuple(parts))
 
 
-async def _asked(part: PartReport) -> PartReport:
+async def _probed(part: PartReport) -> PartReport:
     status = part.status
-    if status.kind != Kind.ROLE or status.state is not PartState.READY:
+    if status.kind != PartKind.ROLE or status.state is not PartState.READY:
         return part
-    why = await check(http_probe(status.address))
+    why = await probe_error(http_probe(status.address))
     return replace(part, status=replace(status, state=PartState.UNHEALTHY, detail=why)) if why else part
 
 
@@ -72,39 +149,39 @@ def _running(folder: DataFolder, state: StackState) -> StackReport:
 
 
 def _checked(folder: DataFolder, part: PartStatus) -> PartStatus:
-    """A server that runs on a full disk answers as if all were well until it has something to write."""
-    if part.kind != Kind.SERVER or part.state is not PartState.READY:
+    """A server on a full disk passes its health check until it has something to write."""
+    if part.kind != PartKind.SERVER or part.state is not PartState.READY:
         return part
-    why = full_disk(folder.of(part.name))
+    why = disk_full_reason(folder.of(part.name))
     return replace(part, state=PartState.DISK_FULL, detail=why) if why else part
 
 
-def full_disk(path: Path) -> str:
+def disk_full_reason(path: Path) -> str:
     """Why nothing more can be written there; blank when it can."""
     try:
         disk = os.statvfs(path)
     except OSError:
-        return ""  # not ours to see: the part runs as another user
+        return ""  # not readable: the part runs as another user
     free = disk.f_bavail * disk.f_frsize
     if disk.f_files and not disk.f_favail:
         return f"the disk of {path} has no free inodes; delete files to make room"
-    if free < LEAST_FREE:
+    if free < MIN_FREE_BYTES:
         return f"only {free / 1024**2:.1f} MiB are free on the disk of {path}; free some space"
     return ""
 
 
 def _ended(folder: DataFolder, state: StackState) -> StackReport:
-    """The lock is free, so whatever the state says of running parts is past."""
-    detail = "" if state.phase is Phase.STOPPED else "the supervisor was killed, and its parts ended with it"
+    """The lock is free, so no part runs any more, whatever the state says."""
+    detail = "" if state.phase is StackPhase.STOPPED else "the supervisor was killed, and its parts ended with it"
     parts = tuple(
         PartReport(part if part.state is PartState.OUTSIDE else replace(part, state=PartState.STOPPED, pid=None), 0)
         for part in state.parts
     )
-    return StackReport(str(folder.root), Phase.STOPPED, detail, None, None, 0, parts)
+    return StackReport(str(folder.root), StackPhase.STOPPED, detail, None, None, 0, parts)
 
 
 def memory_of(pid: int | None, *, children: bool) -> int:
-    """Pages that several processes share are split between them, so that sums are true."""
+    """Shared pages are divided between their processes (PSS), so that sums are right."""
     if pid is None:
         return 0
     try:

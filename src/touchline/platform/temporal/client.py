@@ -1,6 +1,6 @@
 """A connected Temporal client and a namespace that can be used.
 
-Invariant: both wait no longer than the settings say, and then say what they waited for.
+Invariant: both wait no longer than the settings say, and then report what they waited for.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ async def _register(client: Client, retention: timedelta) -> None:
     try:
         await client.workflow_service.register_namespace(request)
     except RPCError as error:
-        if error.status is not RPCStatusCode.ALREADY_EXISTS:  # another process was quicker
+        if error.status is not RPCStatusCode.ALREADY_EXISTS:  # another process was faster
             raise
 
 

@@ -1,4 +1,4 @@
-"""Settings of the Temporal part."""
+"""Settings of Temporal."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from touchline.contracts.settings import Duration, Field, SecretStr, Section
 
 class TemporalSettings(Section):
     address: str = Field(default="", pattern=r"^$|^\S+:\d{1,5}$")
-    """Where a Temporal server answers, as host:port; empty starts the embedded one."""
+    """The address of a Temporal server, as host:port; empty starts the embedded one."""
 
     namespace: str = Field(default="touchline", min_length=2, max_length=255)
-    """The namespace that holds our workflows; created if it may be."""
+    """The namespace that holds our workflows; created if the server allows it."""
 
     tls: bool = False
-    """Whether the connection to `address` is encrypted. An API key switches it on."""
+    """Whether the connection to `address` uses TLS. An API key switches it on."""
 
     api_key: SecretStr = SecretStr("")
-    """The key for Temporal Cloud or a server that asks for one."""
+    """The API key for Temporal Cloud or a server that requires one."""
 
     retention: Duration = timedelta(days=7)
-    """How long the history of a closed workflow can be looked at."""
+    """How long the history of a closed workflow is kept."""
 
     connect_timeout: Duration = timedelta(seconds=30)
-    """How long a start waits for the server to answer."""
+    """How long to wait for the server at the start."""

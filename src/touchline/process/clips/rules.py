@@ -1,49 +1,60 @@
-"""Where a clip lies, what is written beside it, and how far its job is. Pure.
+"""The key of a clip, the metadata stored with it, and how far its job is. Pure.
 
-Invariant: a clip's key names the clip, and what a clip shows follows from its source and range. So whoever finds the
-object may take it, whichever attempt wrote it.
+Invariant: a clip's key names the clip, and what a clip shows follows from its source and range. So whoever finds
+the object may use it, whichever attempt wrote it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
-from enum import Enum
+from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from touchline.kernel.errors import Conflict
 from touchline.media.clip_model import Cut, Method
-from touchline.platform.objects.keys import ObjectKey, join_key
+from touchline.platform.objects.rules import ObjectKey, join_key
+from touchline.process.originals import OriginalMissing
+from touchline.process.queue.rules import ProgressStage
+
+
+class SourceDeleted(OriginalMissing):
+    next_step = "Make the clip from another video; this one was deleted."
+
+
+@dataclass(frozen=True, slots=True)
+class CutClip:
+    """Stored completely in the object store."""
+
+    s3_clip_path: str
+    size_bytes: int
+    cut: Cut
+
 
 CONTENT_TYPE = "video/mp4"
-CUT = "cut"  # the name of what is written beside the object
+CUT = "cut"  # the name of the object's metadata
 
 
-class Stage(Enum):
-    """The share of the whole that a part of the work takes, in percent: from, to."""
-
+class ClipStage(ProgressStage):
     FETCH = (0, 40)
     CUT = (40, 90)
     STORED = (90, 99)
-
-    def percent(self, share: float) -> int:
-        start, stop = self.value
-        return int(start + (stop - start) * min(max(share, 0.0), 1.0))
 
 
 def clip_key(video_id: UUID, clip_id: UUID) -> ObjectKey:
     return join_key("videos", "clips", str(video_id), f"{clip_id}.mp4")
 
 
-def metadata_of(cut: Cut) -> dict[str, str]:
+def cut_metadata(cut: Cut) -> dict[str, str]:
     return {CUT: json.dumps(asdict(cut))}
 
 
-def cut_of(metadata: Mapping[str, str]) -> Cut:
-    """As it was written beside the object by whoever stored it."""
+def parse_cut(metadata: Mapping[str, str]) -> Cut:
+    """From the metadata that was stored with the object."""
     try:
         known = json.loads(metadata[CUT])
         return Cut(**known | {"method": Method(known["method"])})
     except (KeyError, TypeError, ValueError) as error:
-        raise Conflict("something else lies where the clip belongs", why="it does not say what it shows") from error
+        raise Conflict(
+            "another object has the key of this clip", why="its metadata does not describe a clip"
+        ) from error

@@ -8,10 +8,10 @@ from uuid import UUID
 from psycopg import AsyncConnection
 
 from touchline.platform.postgres.database import Transaction
-from touchline.process.queue.model import Job
+from touchline.process.queue.jobs import Job
 from touchline.process.queue.store import JobStore
 
-from .model import MadeClip
+from .rules import CutClip
 
 ADD: LiteralString = """
 INSERT INTO process.clips (tenant_id, clip_id, video_id, job_id)
@@ -22,7 +22,7 @@ SELECT job_id FROM process.clips
  WHERE tenant_id = (SELECT platform.current_tenant()) AND clip_id = %(clip_id)s
 """
 MADE: LiteralString = """
--- A job that somebody enqueued by hand has no row before.
+-- A job that was enqueued by hand has no row yet.
 INSERT INTO process.clips AS c (tenant_id, clip_id, video_id, job_id, s3_clip_path, size_bytes, cut_start_ms,
                                 cut_end_ms, frames, method)
 VALUES (platform.current_tenant(), %(clip_id)s, %(video_id)s, %(job_id)s, %(s3_clip_path)s, %(size_bytes)s,
@@ -47,11 +47,11 @@ class ClipStore:
         await self._connection.execute(ADD, {"clip_id": clip_id, "video_id": video_id, "job_id": job_id})
 
     async def job_of(self, clip_id: UUID) -> UUID | None:
-        """None when nobody has asked for the clip."""
+        """None if the clip was never requested."""
         return next(iter(await self._column(KNOWN, clip_id=clip_id)), None)
 
-    async def made(self, clip_id: UUID, video_id: UUID, job_id: UUID, made: MadeClip) -> int:
-        """Answers the revision."""
+    async def made(self, clip_id: UUID, video_id: UUID, job_id: UUID, made: CutClip) -> int:
+        """Returns the revision."""
         [revision] = await self._column(
             MADE,
             clip_id=clip_id,
@@ -67,7 +67,7 @@ class ClipStore:
         return revision
 
     async def has_source(self, video_id: UUID) -> bool:
-        """False when it was deleted, or is not known here."""
+        """False if it was deleted or is unknown."""
         return any(await self._column(LIVES, video_id=video_id))
 
     async def _column(self, query: LiteralString, **values: Any) -> list[Any]:
@@ -75,6 +75,6 @@ class ClipStore:
 
 
 async def job_of_clip(transaction: Transaction, clip_id: UUID) -> Job | None:
-    """The one that cuts it; None of what is no clip."""
+    """The job that cuts it; None if this is no clip."""
     job_id = await ClipStore(transaction.connection).job_of(clip_id)
     return await JobStore(transaction.connection).find(job_id) if job_id else None

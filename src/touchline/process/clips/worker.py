@@ -15,19 +15,17 @@ from touchline.kernel.ids import artifact_hash
 from touchline.media.clip import make_clip
 from touchline.media.clip_model import Clip, Range
 from touchline.media.sandbox import Sandbox
+from touchline.platform.files import Scratch
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.scratch import Scratch
-from touchline.process.originals import fetch_original, require_same
-from touchline.process.queue.handler import Finished, Tell
-from touchline.process.queue.model import Job
-from touchline.process.queue.payloads import ClipGeneratePayload
+from touchline.process.originals import fetch_original, require_same_original
+from touchline.process.queue.handler import Finished, ReportProgress
+from touchline.process.queue.jobs import ClipGeneratePayload, Job
 from touchline.process.settings import ProcessSettings
 from touchline.process.videos.store import VideoStore
 
 from . import rules
-from .model import MadeClip, SourceDeleted
-from .rules import Stage
+from .rules import ClipStage, CutClip, SourceDeleted
 from .store import ClipStore
 
 
@@ -39,57 +37,59 @@ class ClipCutter:
     scratch: Scratch
     settings: ProcessSettings
 
-    async def work(self, job: Job, payload: ClipGeneratePayload, tell: Tell) -> Finished:
-        made_of = await self._require_source(job)
+    async def work(self, job: Job, payload: ClipGeneratePayload, report: ReportProgress) -> Finished:
+        made_from = await self._require_source(job)
         key = rules.clip_key(payload.video_id, payload.clip_id)
-        made = await self._stored(key) or await self._make(payload, key, made_of, tell)
-        tell(Stage.STORED.percent(1.0))
+        made = await self._stored(key) or await self._make(payload, key, made_from, report)
+        report(ClipStage.STORED.percent(1.0))
         return _finished(job, payload, made)
 
     async def _require_source(self, job: Job) -> str | None:
-        """Its original stays for a while, but nothing new is made of a video that was deleted. Answers the digest."""
+        """The original of a deleted video stays for a while, but no clips are cut from it. Returns its digest."""
         async with self.database.transaction(job.tenant_id) as transaction:
             if not await ClipStore(transaction.connection).has_source(job.video_id):
-                raise SourceDeleted("the video was deleted", why=f"a clip of {job.video_id} was to be made")
+                raise SourceDeleted("the video was deleted", why=f"a clip of {job.video_id} was requested")
             return await VideoStore(transaction.connection).original_digest(job.video_id)
 
-    async def _stored(self, key: str) -> MadeClip | None:
+    async def _stored(self, key: str) -> CutClip | None:
         try:
             info = await self.objects.head(key)
         except NotFound:
             return None
-        return MadeClip(key, info.size_bytes, rules.cut_of(info.metadata))
+        return CutClip(key, info.size_bytes, rules.parse_cut(info.metadata))
 
-    async def _make(self, payload: ClipGeneratePayload, key: str, made_of: str | None, tell: Tell) -> MadeClip:
+    async def _make(
+        self, payload: ClipGeneratePayload, key: str, made_from: str | None, report: ReportProgress
+    ) -> CutClip:
         async with self.scratch.folder() as folder:
-            clip, file = await self._cut(payload, folder, made_of, tell)
+            clip, file = await self._cut(payload, folder, made_from, report)
             try:
-                metadata = rules.metadata_of(clip.cut)
+                metadata = rules.cut_metadata(clip.cut)
                 await self.objects.put_new(key, file, content_type=rules.CONTENT_TYPE, metadata=metadata)
-            except AlreadyExists:  # another attempt was quicker
+            except AlreadyExists:  # another attempt was faster
                 if stored := await self._stored(key):
                     return stored
                 raise
-        return MadeClip(key, clip.size_bytes, clip.cut)
+        return CutClip(key, clip.size_bytes, clip.cut)
 
     async def _cut(
-        self, payload: ClipGeneratePayload, folder: Path, made_of: str | None, tell: Tell
+        self, payload: ClipGeneratePayload, folder: Path, made_from: str | None, report: ReportProgress
     ) -> tuple[Clip, Path]:
         original, output = folder / "original", folder / "clip"
         output.mkdir()
         key, largest = payload.s3_original_path, self.settings.largest_original
         digest = await fetch_original(
-            self.objects, key, original, largest, lambda share: tell(Stage.FETCH.percent(share))
+            self.objects, key, original, largest, lambda share: report(ClipStage.FETCH.percent(share))
         )
-        require_same(made_of, digest)
+        require_same_original(made_from, digest)
         wanted = Range(payload.t_start, payload.t_end, payload.padding_ms)
         clip = await make_clip(
-            self.sandbox, original, output, wanted, lambda percent: tell(Stage.CUT.percent(percent / 100))
+            self.sandbox, original, output, wanted, lambda percent: report(ClipStage.CUT.percent(percent / 100))
         )
         return clip, output / clip.path
 
 
-def _finished(job: Job, payload: ClipGeneratePayload, made: MadeClip) -> Finished:
+def _finished(job: Job, payload: ClipGeneratePayload, made: CutClip) -> Finished:
     async def effects(transaction: Transaction) -> None:
         clips = ClipStore(transaction.connection)
         revision = await clips.made(payload.clip_id, payload.video_id, job.id, made)

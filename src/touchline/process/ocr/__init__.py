@@ -1,1 +1,1 @@
-"""Text in pictures: read in chunks, each of which is kept as soon as it is read."""
+"""Text in frames, read by OCR in chunks, each of which is stored as soon as it is read."""

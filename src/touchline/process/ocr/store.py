@@ -14,9 +14,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from touchline.media.engines.model import Box
-from touchline.process.segments.model import Detection
+from touchline.process.segments.rules import Detection
 
-from .model import Chunk, Reading, Request, Run
+from .rules import OcrChunk, OcrReading, OcrRequest, TextRun
 
 FORGET_OTHERS: LiteralString = """
 DELETE FROM process.readings
@@ -35,7 +35,7 @@ SELECT sampling, read_until_ms, is_complete, revision, paths FROM process.readin
 """
 FIND_LOCKED: LiteralString = f"{FIND} FOR UPDATE"
 READ_UNTIL: LiteralString = """
--- Only while these are the pictures of the video: they may have been taken anew.
+-- Only while these are the frames of the video: it may have been sampled again.
 UPDATE process.readings AS r
    SET read_until_ms = greatest(read_until_ms, %(until_ms)s), is_complete = %(is_complete)s, revision = revision + 1
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s AND sampling = %(sampling)s
@@ -66,22 +66,22 @@ SELECT timestamp_ms, until_ms, text, confidence, language, x, y, width, height F
 class ReadingStore:
     connection: AsyncConnection[Any]
 
-    async def begin(self, video_id: UUID, request: Request) -> Reading:
-        """Goes on where an earlier attempt of the same request was; otherwise nothing is read yet."""
+    async def begin(self, video_id: UUID, request: OcrRequest) -> OcrReading:
+        """Continues where an earlier attempt of the same request was; otherwise nothing is read yet."""
         values = {"video_id": video_id, **asdict(request)}
         await self.connection.execute(FORGET_OTHERS, values)
         [reading] = await self._readings(BEGIN, **values)
         return reading
 
-    async def find(self, video_id: UUID) -> Reading | None:
+    async def find(self, video_id: UUID) -> OcrReading | None:
         return next(iter(await self._readings(FIND, video_id=video_id)), None)
 
-    async def find_locked(self, video_id: UUID) -> Reading | None:
-        """Until the transaction ends nobody reads on."""
+    async def find_locked(self, video_id: UUID) -> OcrReading | None:
+        """Locks the reading: nobody continues it until the transaction ends."""
         return next(iter(await self._readings(FIND_LOCKED, video_id=video_id)), None)
 
-    async def add(self, video_id: UUID, sampling: int, chunk: Chunk) -> bool:
-        """False when the pictures are no longer those of the video."""
+    async def add(self, video_id: UUID, sampling: int, chunk: OcrChunk) -> bool:
+        """False if the video was sampled again meanwhile."""
         if not await self._read_until(video_id, sampling, chunk.until_ms, is_complete=False):
             return False
         place = {"video_id": video_id, "chunk_ms": chunk.start_ms}
@@ -92,10 +92,10 @@ class ReadingStore:
     async def complete(self, video_id: UUID, sampling: int) -> bool:
         return await self._read_until(video_id, sampling, -1, is_complete=True)
 
-    async def runs(self, video_id: UUID) -> list[Run]:
+    async def runs(self, video_id: UUID) -> list[TextRun]:
         rows = await (await self.connection.execute(RUNS, {"video_id": video_id})).fetchall()
         return [
-            Run(first_ms, last_ms, Detection(text, Box(*box), confidence, language))
+            TextRun(first_ms, last_ms, Detection(text, Box(*box), confidence, language))
             for first_ms, last_ms, text, confidence, language, *box in rows
         ]
 
@@ -103,12 +103,12 @@ class ReadingStore:
         values = {"video_id": video_id, "sampling": sampling, "until_ms": until_ms, "is_complete": is_complete}
         return (await self.connection.execute(READ_UNTIL, values)).rowcount == 1
 
-    async def _readings(self, query: LiteralString, **values: Any) -> Sequence[Reading]:
-        async with self.connection.cursor(row_factory=class_row(Reading)) as cursor:
+    async def _readings(self, query: LiteralString, **values: Any) -> Sequence[OcrReading]:
+        async with self.connection.cursor(row_factory=class_row(OcrReading)) as cursor:
             return await (await cursor.execute(query, values)).fetchall()
 
 
-def _columns(runs: Sequence[Run]) -> dict[str, list[Any]]:
+def _columns(runs: Sequence[TextRun]) -> dict[str, list[Any]]:
     seen = [run.detection for run in runs]
     return {
         "first_ms": [run.first_ms for run in runs],

@@ -1,7 +1,8 @@
-"""Reads the text in the pictures of a video, chunk by chunk.
+"""Reads the text in the frames of a video, chunk by chunk.
 
-Invariant: a chunk that was read is kept, with how far the reading is, by the attempt that holds the job. Whoever comes
-after a death goes on behind the last chunk: pictures do not change.
+Invariants: a chunk that was read is stored, with how far the reading is, by the attempt that holds the job; the
+next attempt after a crash continues behind the last chunk, because frames do not change. One OCR process at a
+time stays; a job with other languages starts it again.
 """
 
 from __future__ import annotations
@@ -12,49 +13,76 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 from uuid import UUID
 
 from touchline.kernel.errors import Conflict, NotFound
+from touchline.media.engines.model import ReaderName, reader_for
 from touchline.media.engines.port import TextReader
-from touchline.media.engines.service import SMALLEST_SIDE
+from touchline.media.engines.service import SMALLEST_SIDE, Engine
 from touchline.media.pixels import decode_samples
 from touchline.media.sampling_model import Sample
 from touchline.media.sandbox import Sandbox
+from touchline.platform.concurrency import gather_or_cancel
+from touchline.platform.files import Scratch
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.scratch import Scratch
-from touchline.platform.together import together
-from touchline.process.fence import write_held
-from touchline.process.queue.handler import Finished, Tell
-from touchline.process.queue.model import Job
-from touchline.process.queue.payloads import OcrPayload, SegmentIndexPayload
+from touchline.process.queue.handler import Finished, ReportProgress, write_while_held
+from touchline.process.queue.jobs import Job, OcrPayload, SegmentIndexPayload
 from touchline.process.queue.service import enqueue
-from touchline.process.sampling.model import Sampling
-from touchline.process.sampling.rules import frame_key
+from touchline.process.sampling.rules import Sampling, frame_key
 from touchline.process.sampling.store import FrameStore
-from touchline.process.segments.model import Frame
+from touchline.process.segments.rules import ReadFrame
 from touchline.process.settings import ProcessSettings
 
 from . import rules
-from .model import Chunk, Reading
-from .readers import Readers
-from .runs import folded, rests, with_next
+from .rules import OcrChunk, OcrReading, append_frame, compress_runs, is_still
 from .store import ReadingStore
+
+
+class OcrEngines:
+    def __init__(self, sandbox: Sandbox, name: ReaderName) -> None:
+        self._sandbox = sandbox
+        self.name = name
+        self._engines: dict[tuple[str, ...], Engine] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        for engine in self._engines.values():
+            await engine.close()
+
+    @property
+    def process_ids(self) -> list[int]:
+        return [engine.process_id for engine in self._engines.values() if engine.process_id]
+
+    async def reader(self, languages: Sequence[str]) -> Engine:
+        """Raises LanguageMissing if the data of a language is not installed."""
+        reader = reader_for(self.name, languages)
+        wanted = tuple(languages) if reader is ReaderName.TESSERACT else ()  # RapidOCR's model reads many
+        for others, engine in self._engines.items():
+            if others != wanted:
+                await engine.close()  # a job that still uses it gets a new process with the next frame
+        engine = self._engines.setdefault(wanted, Engine(self._sandbox, reader, wanted or ("eng",)))
+        await engine.start()
+        return engine
+
 
 LARGEST_PICTURE = 64 * 1024**2
 LAST_PERCENT = 99
 
 
 class FramesMissing(NotFound):
-    next_step = "Sample the video again: its pictures are gone."
+    next_step = "Sample the video again: its frames are gone."
 
 
 class FramesReplaced(Conflict):
-    next_step = "Nothing: the new pictures are read by the next try."
+    next_step = "Nothing to do: the next attempt reads the new frames."
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class OcrTask:
     """All that one job reads."""
 
     job: Job
@@ -77,101 +105,103 @@ class OcrWorker:
     objects: ObjectStore
     sandbox: Sandbox
     scratch: Scratch
-    readers: Readers
+    engines: OcrEngines
     settings: ProcessSettings
     frames_per_chunk: int = rules.FRAMES_PER_CHUNK
 
-    async def work(self, job: Job, payload: OcrPayload, tell: Tell) -> Finished:
-        order = await self._order(job, payload)
-        reading = await self._begin(order)
-        done = bisect_right(order.times, reading.read_until_ms)
-        if order.is_legible and done < len(order.times):
-            await self._read(order, done, tell)
-        return self._finished(order)
+    async def work(self, job: Job, payload: OcrPayload, report: ReportProgress) -> Finished:
+        task = await self._load_task(job, payload)
+        reading = await self._begin(task)
+        done = bisect_right(task.times, reading.read_until_ms)
+        if task.is_legible and done < len(task.times):
+            await self._read(task, done, report)
+        return self._finished(task)
 
-    async def _order(self, job: Job, payload: OcrPayload) -> Order:
+    async def _load_task(self, job: Job, payload: OcrPayload) -> OcrTask:
         paths = rules.wanted_paths(job.video_id, payload.frame_paths)
         async with self.database.transaction(job.tenant_id) as transaction:
             store = FrameStore(transaction.connection)
             sampling = await store.find(job.video_id)
             times = await store.times(job.video_id, paths)
         if sampling is None or (paths is not None and len(times) != len(paths)):
-            raise FramesMissing("pictures of this video are missing", why="they are not among those that were kept")
-        return Order(job, payload, sampling, times)
+            raise FramesMissing("frames of this video are missing", why="they are not among the stored ones")
+        return OcrTask(job, payload, sampling, times)
 
-    async def _begin(self, order: Order) -> Reading:
-        request = rules.request_of(order.payload, self.readers.name, order.sampling.attempt)
-        found: list[Reading] = []
+    async def _begin(self, task: OcrTask) -> OcrReading:
+        request = rules.ocr_request(task.payload, self.engines.name, task.sampling.attempt)
+        found: list[OcrReading] = []
 
         async def effects(transaction: Transaction) -> None:
             store = ReadingStore(transaction.connection)
-            found.append(await store.begin(order.job.video_id, request))
+            found.append(await store.begin(task.job.video_id, request))
 
-        await write_held(self.database, order.job, 0, effects)
+        await write_while_held(self.database, task.job, 0, effects)
         return found[-1]
 
-    async def _read(self, order: Order, done: int, tell: Tell) -> None:
-        reader = await self.readers.reader(order.payload.languages)
-        for start in range(done, len(order.times), self.frames_per_chunk):
-            stop = min(start + self.frames_per_chunk, len(order.times))
-            frames = await self._read_frames(order, reader, range(start, stop))
-            chunk = Chunk(order.times[start], order.times[stop - 1], tuple(folded(frames)))
-            percent = LAST_PERCENT * stop // len(order.times)
-            await self._keep(order, chunk, percent)
-            tell(percent)
+    async def _read(self, task: OcrTask, done: int, report: ReportProgress) -> None:
+        reader = await self.engines.reader(task.payload.languages)
+        for start in range(done, len(task.times), self.frames_per_chunk):
+            stop = min(start + self.frames_per_chunk, len(task.times))
+            frames = await self._read_frames(task, reader, range(start, stop))
+            chunk = OcrChunk(task.times[start], task.times[stop - 1], tuple(compress_runs(frames)))
+            percent = LAST_PERCENT * stop // len(task.times)
+            await self._store_chunk(task, chunk, percent)
+            report(percent)
 
-    async def _keep(self, order: Order, chunk: Chunk, percent: int) -> None:
-        video_id, sampling = order.job.video_id, order.sampling.attempt
+    async def _store_chunk(self, task: OcrTask, chunk: OcrChunk, percent: int) -> None:
+        video_id, sampling = task.job.video_id, task.sampling.attempt
 
         async def effects(transaction: Transaction) -> None:
             if not await ReadingStore(transaction.connection).add(video_id, sampling, chunk):
                 raise _replaced(video_id)
 
-        await write_held(self.database, order.job, percent, effects)
+        await write_while_held(self.database, task.job, percent, effects)
 
-    async def _read_frames(self, order: Order, reader: TextReader, numbers: range) -> list[Frame]:
-        """A picture behind which others are missing stood still: it is shown twice, as the reader likes it."""
-        frames: list[Frame] = []
+    async def _read_frames(self, task: OcrTask, reader: TextReader, numbers: range) -> list[ReadFrame]:
+        """A frame after which others were left out was still: it is read twice, because OCR confirms text over time."""
+        frames: list[ReadFrame] = []
         async with self.scratch.folder() as folder:
-            samples = await self._fetch(order, numbers, folder)
-            size = order.sampling.width, order.sampling.height
+            samples = await self._fetch(task, numbers, folder)
+            size = task.sampling.width, task.sampling.height
             async with aclosing(decode_samples(self.sandbox, folder, samples, size)) as pictures:
                 async for picture in pictures:
-                    regions = await reader.read(picture, order.stream)
-                    if rests(order.times, numbers[len(frames)], order.sampling.every_ms):
-                        regions = await reader.read(picture, order.stream)
-                    frames = with_next(frames, picture.at_ms, rules.kept(regions, order.payload))
+                    regions = await reader.read(picture, task.stream)
+                    if is_still(task.times, numbers[len(frames)], task.sampling.every_ms):
+                        regions = await reader.read(picture, task.stream)
+                    frames = append_frame(frames, picture.at_ms, rules.confident_texts(regions, task.payload))
         return frames
 
-    async def _fetch(self, order: Order, numbers: range, folder: Path) -> list[Sample]:
-        times = [order.times[number] for number in numbers]
-        lanes = self.settings.uploads_at_once
-        await together(*(self._fetch_some(order, times[lane::lanes], folder) for lane in range(lanes)))
-        return [Sample(_name(time_ms), time_ms, 0) for time_ms in times]
+    async def _fetch(self, task: OcrTask, numbers: range, folder: Path) -> list[Sample]:
+        times = [task.times[number] for number in numbers]
+        downloads = self.settings.uploads_at_once
+        await gather_or_cancel(
+            *(self._fetch_some(task, times[number::downloads], folder) for number in range(downloads))
+        )
+        return [Sample(_frame_file(time_ms), time_ms, 0) for time_ms in times]
 
-    async def _fetch_some(self, order: Order, times: Sequence[int], folder: Path) -> None:
+    async def _fetch_some(self, task: OcrTask, times: Sequence[int], folder: Path) -> None:
         for time_ms in times:
-            key = frame_key(order.job.video_id, order.sampling.attempt, _name(time_ms))
+            key = frame_key(task.job.video_id, task.sampling.attempt, _frame_file(time_ms))
             try:
                 picture = await self.objects.get(key, at_most=LARGEST_PICTURE)
             except NotFound as error:
-                raise FramesMissing("a picture of this video is missing", why=f"there is no object {key}") from error
-            await asyncio.to_thread((folder / _name(time_ms)).write_bytes, picture)
+                raise FramesMissing("a frame of this video is missing", why=f"there is no object {key}") from error
+            await asyncio.to_thread((folder / _frame_file(time_ms)).write_bytes, picture)
 
-    def _finished(self, order: Order) -> Finished:
-        video_id, sampling = order.job.video_id, order.sampling.attempt
+    def _finished(self, task: OcrTask) -> Finished:
+        video_id, sampling = task.job.video_id, task.sampling.attempt
 
         async def effects(transaction: Transaction) -> None:
             if not await ReadingStore(transaction.connection).complete(video_id, sampling):
                 raise _replaced(video_id)
             await enqueue(transaction, SegmentIndexPayload(video_id=video_id))
 
-        return Finished({"frames": len(order.times)}, effects)
+        return Finished({"frames": len(task.times)}, effects)
 
 
-def _name(time_ms: int) -> str:
+def _frame_file(time_ms: int) -> str:
     return f"{time_ms}.jpg"
 
 
 def _replaced(video_id: UUID) -> FramesReplaced:
-    return FramesReplaced("the pictures were taken anew meanwhile", why=f"of video {video_id}")
+    return FramesReplaced("the video was sampled again meanwhile", why=f"the frames of {video_id} were replaced")

@@ -1,1 +1,1 @@
-"""The end of a video: its rows and objects, and the history of jobs that ended long ago."""
+"""Deletes purged videos, with rows and objects, and the history of jobs that ended long ago."""

@@ -1,7 +1,8 @@
-"""Deletes what this plane holds of a video, looks whether it is gone, and says so.
+"""Deletes the rows and objects of a video, checks that they are gone, and announces it; also deletes the history of
+jobs that ended long ago.
 
-Invariant: asked once or often, killed anywhere, on two machines at once: the end is the same. The rows go first, so
-that a worker at the video loses its lease; the objects are looked at again when it has surely stopped. Then it is told.
+Invariant: requested once or often, killed anywhere, on two machines at once: the result is the same. The rows go
+first, so that a worker on the video loses its lease; the objects are checked again once it must have stopped.
 """
 
 from __future__ import annotations
@@ -12,37 +13,52 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from prometheus_client import Counter
+
 from touchline.contracts.events.videos import VideoPurged
 from touchline.kernel.ids import artifact_hash
+from touchline.platform.objects.rules import ObjectKey, join_key
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.process.logs.rules import log_key
+from touchline.process.pipeline_logs import log_key
 from touchline.process.queue.service import announce_change
 from touchline.process.queue.store import JobStore
-from touchline.process.search.service import forget
+from touchline.process.search.service import hide_video
 from touchline.process.settings import ProcessSettings
 
-from . import rules
-from .metrics import PURGED
-from .model import Purge
-from .store import TABLES, PurgeStore
+from .store import TABLES, Purge, PurgeStore
 
-ACTOR, WHY = "purge", "the video is purged"
+PURGED = Counter("touchline_videos_purged", "Videos of which this process saw the last rows and objects go.")
+
+
+FOLDERS = (
+    ("videos", "proxy"),
+    ("videos", "clips"),
+    ("frames",),
+    ("thumbs",),
+)  # the original belongs to the serve plane
+
+
+def object_prefixes(video_id: UUID) -> list[ObjectKey]:
+    return [join_key(*folder, str(video_id)) for folder in FOLDERS]
+
+
+ACTOR, REASON = "purge", "the video is purged"
 ROWS_AT_ONCE, LOGS_AT_ONCE, JOBS_AT_ONCE = 5000, 16, 1000
 MOST_PER_PASS = 100
-PATIENCE = timedelta(minutes=10)  # with one video; then somebody else may try
+CLAIM_TIMEOUT = timedelta(minutes=10)  # for one video; then another process may try
 
 logger = logging.getLogger(__name__)
 
 
-async def ask(transaction: Transaction, video_id: UUID) -> None:
-    """From here on it is nowhere found, and nobody works at it. Known or not: whoever asks is told the end."""
+async def request_purge(transaction: Transaction, video_id: UUID) -> None:
+    """Hides the video from search and cancels its jobs. The end is announced even if the video is unknown."""
     store, jobs = PurgeStore(transaction.connection), JobStore(transaction.connection)
-    await forget(transaction, video_id)
+    await hide_video(transaction, video_id)
     for job_id in await store.active_jobs(video_id):
-        for ended in await jobs.cancel(job_id, ACTOR, WHY):
+        for ended in await jobs.cancel(job_id, ACTOR, REASON):
             announce_change(transaction, ended)
-    await store.ask(video_id)
+    await store.request(video_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,39 +68,39 @@ class Purger:
     settings: ProcessSettings
 
     async def run_pass(self) -> bool:
-        """True when more are waiting. One that cannot be purged does not hold up the others."""
+        """True if more are waiting. A video that cannot be purged does not block the others."""
         for _ in range(MOST_PER_PASS):
-            purge = await self._claimed()
+            purge = await self._claim_next()
             if purge is None:
                 return False
             try:
                 await self._advance(purge)
             except Exception:
-                logger.exception("a purge is tried again later", extra={"video_id": str(purge.video_id)})
+                logger.exception("purge failed, will be retried", extra={"video_id": str(purge.video_id)})
         return True
 
-    async def forget_history(self) -> bool:
-        """A batch of the history of jobs that ended long ago; true when there is more."""
+    async def delete_history(self) -> bool:
+        """Deletes a batch of the history of jobs that ended long ago; true if there is more."""
         async with self.database.system("forget the history of finished jobs") as transaction:
             store = PurgeStore(transaction.connection)
-            return await store.forget_history(self.settings.history_kept, JOBS_AT_ONCE) == JOBS_AT_ONCE
+            return await store.delete_history(self.settings.history_kept, JOBS_AT_ONCE) == JOBS_AT_ONCE
 
-    async def _claimed(self) -> Purge | None:
+    async def _claim_next(self) -> Purge | None:
         async with self.database.system("find videos to purge") as transaction:
-            return await PurgeStore(transaction.connection).claim(PATIENCE)
+            return await PurgeStore(transaction.connection).claim(CLAIM_TIMEOUT)
 
     async def _advance(self, purge: Purge) -> None:
         if purge.rows_gone_at is None:
             purge = await self._delete_rows(purge)
         found = await self._delete_objects(purge)
         if purge.rows_gone_at is None or found:
-            await self._look_again(purge, found)
+            await self._check_again_later(purge, found)
         else:
             await self._finish(purge)
 
     async def _delete_rows(self, purge: Purge) -> Purge:
         async with self.database.transaction(purge.tenant_id) as transaction:
-            await ask(transaction, purge.video_id)  # once more: since it was asked a job may have come
+            await request_purge(transaction, purge.video_id)  # again: jobs may have been enqueued since
         async with self.database.system("purge a video") as transaction:
             purge = await PurgeStore(transaction.connection).note_jobs(purge)
         for table in TABLES:
@@ -97,9 +113,9 @@ class Purger:
         return purge
 
     async def _delete_objects(self, purge: Purge) -> int:
-        """How many there were. When this returns, the store has listed each prefix as empty."""
+        """Returns how many there were. By then the object store has listed each prefix as empty."""
         found = 0
-        for prefix in rules.prefixes(purge.video_id):
+        for prefix in object_prefixes(purge.video_id):
             more = True
             while more:
                 deleted = await self.objects.delete_prefix(prefix)
@@ -109,9 +125,9 @@ class Purger:
             await asyncio.gather(*(self.objects.delete(key) for key in logs))
         return found
 
-    async def _look_again(self, purge: Purge, found: int) -> None:
+    async def _check_again_later(self, purge: Purge, found: int) -> None:
         async with self.database.system("purge a video") as transaction:
-            await PurgeStore(transaction.connection).put_off(purge, found, self.settings.purge_second_look)
+            await PurgeStore(transaction.connection).postpone(purge, found, self.settings.purge_second_look)
 
     async def _finish(self, purge: Purge) -> None:
         async with self.database.system("purge a video") as transaction:

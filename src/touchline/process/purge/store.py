@@ -1,24 +1,35 @@
-"""All SQL of purges. Runs across tenants, so every statement names the tenant; only asking runs inside it.
+"""All SQL of purges. Runs across tenants, so every statement names the tenant; only requesting a purge runs inside it.
 
-Invariant: a batch is small; what is gone stays gone, and a pass that died is continued by the next one.
+Invariant: a batch is small; what is deleted stays deleted, and a pass that died is continued by the next one.
 """
 
-# ruff: noqa: S608  what is put into the statements is a constant list of tables
+# ruff: noqa: S608  only constants are put into the statements
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncConnection
 
-from touchline.platform.postgres.rows import fetch_all, fetch_one
-from touchline.process.queue.store import COLUMNS, job
+from touchline.kernel import TenantId
+from touchline.platform.postgres.database import fetch_all, fetch_one
+from touchline.process.queue.store import COLUMNS, job_from_columns
 
-from .model import Purge
 
-ASK: LiteralString = """
+@dataclass(frozen=True, slots=True)
+class Purge:
+    tenant_id: TenantId
+    video_id: UUID
+    rows_gone_at: datetime | None
+    job_ids: Sequence[UUID]
+    objects: int
+
+
+REQUEST: LiteralString = """
 INSERT INTO process.purges (tenant_id, video_id) VALUES (platform.current_tenant(), %(video_id)s) ON CONFLICT DO NOTHING
 """
 ACTIVE: LiteralString = f"""
@@ -33,8 +44,8 @@ SELECT {COLUMNS} FROM process.jobs
 
 _PURGE: LiteralString = "p.tenant_id, p.video_id, p.rows_gone_at, p.job_ids, p.objects"
 CLAIM: LiteralString = f"""
--- Until it is put off again or finished, the next try is when this one has surely ended.
-UPDATE process.purges AS p SET next_at = now() + %(patience)s
+-- Unless it is postponed or finished, it is retried once this attempt must have ended.
+UPDATE process.purges AS p SET next_at = now() + %(retry_after)s
   FROM (SELECT tenant_id, video_id FROM process.purges WHERE next_at <= now()
          ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED) AS due
  WHERE p.tenant_id = due.tenant_id AND p.video_id = due.video_id
@@ -42,14 +53,14 @@ RETURNING {_PURGE}
 """
 THIS: LiteralString = "tenant_id = %(tenant_id)s AND video_id = %(video_id)s"
 NOTE_JOBS: LiteralString = f"""
--- Before their rows go: by these names their logs are found.
+-- Before their rows are deleted: the keys of their logs are made from these ids.
 UPDATE process.purges AS p
    SET job_ids = ARRAY(SELECT unnest(p.job_ids) UNION SELECT v.job_id FROM process.video_jobs AS v
                         WHERE v.tenant_id = p.tenant_id AND v.video_id = p.video_id)
  WHERE p.{THIS}
 RETURNING {_PURGE}
 """
-# Children before their parents. Their own children and the entries of search go with them.
+# Children before parents. Their own children and search entries are deleted with them.
 TABLES: tuple[LiteralString, ...] = (
     "entities",
     "segments",
@@ -64,7 +75,7 @@ TABLES: tuple[LiteralString, ...] = (
 _JOBS: LiteralString = f"ANY (ARRAY(SELECT job_id FROM process.video_jobs WHERE {THIS}))"
 FORGET_EVENTS: LiteralString = f"DELETE FROM process.job_events WHERE tenant_id = %(tenant_id)s AND job_id = {_JOBS}"
 DELETE_CLIPS: LiteralString = """
--- Those that were cut from it, and its own row if it is a clip itself.
+-- The clips that were cut from it, and its own row if it is a clip itself.
 DELETE FROM process.clips WHERE tenant_id = %(tenant_id)s AND %(video_id)s IN (video_id, clip_id)
 """
 DELETE_JOBS: LiteralString = f"DELETE FROM process.jobs WHERE tenant_id = %(tenant_id)s AND id = {_JOBS}"
@@ -78,7 +89,7 @@ UPDATE process.purges
 """
 FINISH: LiteralString = f"DELETE FROM process.purges WHERE {THIS} RETURNING objects"
 FORGET_HISTORY: LiteralString = """
--- A few of the jobs that ended longest ago, behind the last one that was visited.
+-- A batch of the jobs that ended longest ago, after the last one that was visited.
 WITH finished AS MATERIALIZED (
   SELECT j.tenant_id, j.id, j.finished_at FROM process.jobs AS j, process.forgotten_history AS f
    WHERE j.finished_at >= f.until_time AND j.finished_at < now() - %(kept)s
@@ -105,44 +116,44 @@ class PurgeStore:
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def ask(self, video_id: UUID) -> None:
-        await self._connection.execute(ASK, {"video_id": video_id})
+    async def request(self, video_id: UUID) -> None:
+        await self._connection.execute(REQUEST, {"video_id": video_id})
 
     async def active_jobs(self, video_id: UUID) -> list[UUID]:
-        found = await fetch_all(self._connection, job, ACTIVE, video_id=video_id)
+        found = await fetch_all(self._connection, job_from_columns, ACTIVE, video_id=video_id)
         return [each.id for each in found]
 
-    async def claim(self, patience: timedelta) -> Purge | None:
-        return await fetch_one(self._connection, Purge, CLAIM, patience=patience)
+    async def claim(self, retry_after: timedelta) -> Purge | None:
+        return await fetch_one(self._connection, Purge, CLAIM, retry_after=retry_after)
 
     async def note_jobs(self, purge: Purge) -> Purge:
-        noted = await fetch_one(self._connection, Purge, NOTE_JOBS, **_this(purge))
+        noted = await fetch_one(self._connection, Purge, NOTE_JOBS, **_key_of(purge))
         return noted or purge
 
     async def delete_some(self, purge: Purge, table: LiteralString, most: int) -> int:
-        """How many there were, at most as many as that."""
-        cursor = await self._connection.execute(delete_some(table), {**_this(purge), "most": most})
+        """Returns how many were deleted, at most `most`."""
+        cursor = await self._connection.execute(delete_some(table), {**_key_of(purge), "most": most})
         return cursor.rowcount
 
     async def delete_rest(self, purge: Purge) -> None:
-        """Nobody comes between: whoever would add a job waits for the video, and finds none."""
+        """The video is locked: whoever wants to add a job waits, and then finds no video."""
         for statement in (LOCK_VIDEO, DELETE_CLIPS, FORGET_EVENTS, DELETE_JOBS, FORGET_JOBS, DELETE_VIDEO):
-            await self._connection.execute(statement, _this(purge))
+            await self._connection.execute(statement, _key_of(purge))
 
-    async def put_off(self, purge: Purge, objects: int, delay: timedelta) -> None:
-        await self._connection.execute(PUT_OFF, {**_this(purge), "objects": objects, "delay": delay})
+    async def postpone(self, purge: Purge, objects: int, delay: timedelta) -> None:
+        await self._connection.execute(PUT_OFF, {**_key_of(purge), "objects": objects, "delay": delay})
 
     async def finish(self, purge: Purge) -> int | None:
-        """How many objects there were; None when somebody else finished it."""
-        row = await (await self._connection.execute(FINISH, _this(purge))).fetchone()
+        """Returns how many objects there were; None if another process finished it."""
+        row = await (await self._connection.execute(FINISH, _key_of(purge))).fetchone()
         return row[0] if row else None
 
-    async def forget_history(self, kept: timedelta, most: int) -> int:
-        """How many jobs were visited."""
+    async def delete_history(self, kept: timedelta, most: int) -> int:
+        """Returns how many jobs were visited."""
         cursor = await self._connection.execute(FORGET_HISTORY, {"kept": kept, "most": most})
         [(count,)] = await cursor.fetchall()
         return count
 
 
-def _this(purge: Purge) -> dict[str, Any]:
+def _key_of(purge: Purge) -> dict[str, Any]:
     return {"tenant_id": purge.tenant_id, "video_id": purge.video_id}

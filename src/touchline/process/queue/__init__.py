@@ -1,1 +1,1 @@
-"""The job queue: its rules are in SQL, so that everybody obeys the same ones; here is how the product uses it."""
+"""The job queue. Changes of state are SQL functions, so that everybody follows the same rules; here they are called."""

@@ -1,62 +1,96 @@
-"""What a kind of job brings to the worker: how it is done, and what is true afterwards."""
+"""What a job type implements (`Handler`) and what it may call while it works: report progress, write before it is
+done, and let other jobs go first.
+
+Invariant: a write in the middle of a job is refused with LeaseLost once the job was claimed again or its lease
+has expired. While the database is unavailable it is retried; the worker cancels a job that loses its lease.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Protocol, TypeVar
 
-from touchline.platform.postgres.database import Transaction
+from touchline.kernel.errors import LeaseLost
+from touchline.platform.postgres.database import Database, Transaction
+from touchline.platform.retry import backoff_seconds, is_transient
 
-from .model import Job
-from .payloads import JobPayload
+from .jobs import Job, JobPayload
 from .service import Effects
+from .store import JobStore
 
-Tell = Callable[[int], None]
-"""Takes the percentage that is done. Cheap: call it as often as you like."""
+ReportProgress = Callable[[int], None]
+"""Takes the percentage done so far. Cheap: call it as often as you like."""
 
-_stand_back: ContextVar[Callable[[], None]] = ContextVar("stand_back", default=lambda: None)
-
-
-def nobody_waits() -> None:
-    """Called by a job in the middle of its work: what people wait for is done, and the rest may go on behind what
-    others wait for. Its worker then has a slot for another."""
-    _stand_back.get()()
+_enter_background: ContextVar[Callable[[], None]] = ContextVar("stand_back", default=lambda: None)
 
 
-@contextmanager
-def standing_back_by(stand_back: Callable[[], None]) -> Generator[None]:
-    """For the worker: what happens when the job says so, in whichever of its tasks."""
-    token = _stand_back.set(stand_back)
-    try:
-        yield
-    finally:
-        _stand_back.reset(token)
+def continue_in_background() -> None:
+    """A job calls this during its work, when what people wait for is done: the rest runs in the background, and the
+    worker has a slot for another job."""
+    _enter_background.get()()
+
+
+def on_continue_in_background(stand_back: Callable[[], None]) -> None:
+    """For the worker: what happens when the job of this task says so, in whichever of the tasks that it starts."""
+    _enter_background.set(stand_back)
 
 
 PayloadT_contra = TypeVar("PayloadT_contra", bound=JobPayload, contravariant=True)
 
 
-async def nothing_more() -> None:
+async def nothing_after_commit() -> None:
     """For jobs that end with their transaction."""
 
 
 async def no_effects(transaction: Transaction) -> None:
-    """For jobs that change nothing but themselves: such completions go together."""
+    """For jobs that change nothing else: such completions are batched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The work is done and lies under the attempt's prefix; nothing points at it yet."""
+    """The work is done and stored under the attempt's prefix; nothing points to it yet."""
 
     result: dict[str, Any]
     effects: Effects = no_effects  # in the transaction that completes the job; may run again if that one was lost
-    afterwards: Callable[[], Awaitable[None]] = nothing_more  # after the commit; someone else does it if we die before
+    after_commit: Callable[[], Awaitable[None]] = (
+        nothing_after_commit  # after the commit; someone else does it if we die before
+    )
 
 
-class Handler(Protocol[PayloadT_contra]):
-    async def work(self, job: Job, payload: PayloadT_contra, tell: Tell) -> Finished:
+class JobHandler(Protocol[PayloadT_contra]):
+    async def work(self, job: Job, payload: PayloadT_contra, report: ReportProgress) -> Finished:
         """Ends its child processes when it is cancelled."""
         ...
+
+
+FIRST_RETRY_DELAY = timedelta(milliseconds=200)
+
+logger = logging.getLogger(__name__)
+
+
+async def write_while_held(database: Database, held: Job, percent: int, effects: Effects) -> None:
+    """The effects run in one transaction with the fence, and again if the response to the commit was lost."""
+    failures = 0
+    while True:
+        try:
+            return await _write(database, held, percent, effects)
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            logger.warning("retrying the write", extra={"job_id": str(held.id), "reason": str(error)})
+        await asyncio.sleep(backoff_seconds(FIRST_RETRY_DELAY, failures))
+        failures += 1
+
+
+async def _write(database: Database, held: Job, percent: int, effects: Effects) -> None:
+    async with database.transaction(held.tenant_id) as transaction:
+        if await JobStore(transaction.connection).progress(held, percent) is None:
+            raise LeaseLost(
+                f"attempt {held.attempt} no longer holds job {held.id}", why="another worker may have it now"
+            )
+        await effects(transaction)

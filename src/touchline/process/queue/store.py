@@ -1,10 +1,11 @@
-"""All SQL of jobs: calls of the functions that hold the rules (migrations/process). Runs inside the job's tenant,
-but for what a worker does with the jobs of many tenants: `claim`, `held`, `reclaim` and the batches.
+"""All SQL of jobs, queue samples and alerts. Changes of jobs call the functions in `migrations/process`.
 
-Invariant: a change answers the job as it is afterwards, or None: it was refused.
+`JobStore` runs inside the job's tenant, except for what a worker does with the jobs of many tenants: `claim`,
+`held`, `reclaim` and the batches. `AlertStore` runs across tenants.
+Invariant: a change returns the job as it is afterwards, or None if it was refused.
 """
 
-# ruff: noqa: S608  what is put into the statements is a constant list of columns
+# ruff: noqa: S608  only constants are put into the statements
 
 from __future__ import annotations
 
@@ -23,15 +24,27 @@ from psycopg.types.json import Jsonb
 from pydantic_core import from_json, to_json
 
 from touchline.kernel import TenantId
+from touchline.platform.postgres.database import fetch_all, fetch_one
 
-from .model import NOBODY, Dead, Done, Failure, Job, JobError, JobStatus, JobType, Order
-from .payloads import JobPayload
+from .jobs import (
+    NO_DEAD_WORKERS,
+    DeadWorkers,
+    FailureReason,
+    Job,
+    JobCompletion,
+    JobError,
+    JobPayload,
+    JobSchedule,
+    JobStatus,
+    JobType,
+)
+from .rules import Alert, AlertCheck, QueueMeasurement
 
 COLUMNS: LiteralString = """tenant_id, id, video_id, job_type, status,
        process.original_payload(payload)::text AS payload,
-       CASE WHEN payload ? 'original_payload' THEN payload ->> 'error' END AS error, priority, run_at, attempt,
-       retry_count, max_retries, locked_by, locked_until, progress_percent, result, trace, depends_on, created_at,
-       started_at, finished_at, revision"""
+       CASE WHEN payload ? 'original_payload' THEN payload ->> 'error' END AS error, result::text AS result, priority,
+       run_at, attempt, retry_count, max_retries, locked_by, locked_until, progress_percent, trace, depends_on,
+       created_at, started_at, finished_at, revision"""
 
 ENQUEUE: LiteralString = f"""
 SELECT {COLUMNS}
@@ -73,31 +86,31 @@ SELECT {COLUMNS} FROM process.jobs WHERE tenant_id = (SELECT platform.current_te
 """
 
 
-MOST_SHOWN = 200  # characters of what cannot be read
+MAX_QUOTED = 200  # characters of an unreadable value
 
-# An enum of the database comes as text, or as bytes where rows come in binary.
+# The database returns an enum as text, or as bytes in binary rows.
 _TYPES = {form: each for each in JobType for form in (each.value, each.value.encode())}
 _STATUSES = {form: each for each in JobStatus for form in (each.value, each.value.encode())}
 
 
-def job(**columns: Any) -> Job:
-    """A row as a value."""
-    return _job(*columns.values())
+def job_from_columns(**columns: Any) -> Job:
+    """For row factories that pass columns by name."""
+    return _job_from_row(*columns.values())
 
 
 async def read_jobs(
     connection: AsyncConnection[Any], query: LiteralString, values: Mapping[str, Any], *, binary: bool = False
 ) -> Sequence[Job]:
-    """Of a statement that selects `COLUMNS`. Whatever stands in one of the rows, the others are read."""
-    async with connection.cursor(row_factory=args_row(_job), binary=binary) as cursor:
+    """Runs a statement that selects `COLUMNS`. An unreadable row does not keep the others from being read."""
+    async with connection.cursor(row_factory=args_row(_job_from_row), binary=binary) as cursor:
         await cursor.execute(query, values)
         try:
             return await cursor.fetchall()
-        except DataError:  # a time that Python has no date for; the statement is done and is not asked again
-            return _read_drawn_near(cursor)
+        except DataError:  # a timestamp outside Python's range; the statement is done and must not run again
+            return _read_with_clamped_times(cursor)
 
 
-class _NearestTime(TimestamptzLoader):
+class _ClampedTime(TimestamptzLoader):
     def load(self, data: Buffer) -> datetime:
         try:
             return super().load(data)
@@ -105,7 +118,7 @@ class _NearestTime(TimestamptzLoader):
             return _EARLIEST if bytes(data).startswith(b"-") or bytes(data).endswith(b"BC") else _LATEST
 
 
-class _NearestBinaryTime(TimestamptzBinaryLoader):
+class _ClampedBinaryTime(TimestamptzBinaryLoader):
     def load(self, data: Buffer) -> datetime:
         try:
             return super().load(data)
@@ -117,18 +130,18 @@ _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzin
 Row = TypeVar("Row")
 
 
-def _read_drawn_near(cursor: AsyncCursor[Row]) -> Sequence[Row]:
-    """With the nearest date that there is. Costs more, so only where it must be."""
+def _read_with_clamped_times(cursor: AsyncCursor[Row]) -> Sequence[Row]:
+    """Reads timestamps outside Python's range as the nearest possible one. Slower, so only where needed."""
     result = cursor.pgresult
     assert result is not None  # noqa: S101 - something was fetched of it
-    cursor.adapters.register_loader("timestamptz", _NearestTime)
-    cursor.adapters.register_loader("timestamptz", _NearestBinaryTime)
+    cursor.adapters.register_loader("timestamptz", _ClampedTime)
+    cursor.adapters.register_loader("timestamptz", _ClampedBinaryTime)
     transformer = Transformer(cursor)
     transformer.set_pgresult(result)
     return transformer.load_rows(0, result.ntuples, cursor.row_factory(cursor))
 
 
-def _job(  # noqa: PLR0913, PLR0917  the columns in their order, which is that of the fields
+def _job_from_row(  # noqa: PLR0913, PLR0917  the columns in their order, which is that of the fields
     tenant_id: TenantId,
     job_id: UUID,
     video_id: UUID,
@@ -136,17 +149,33 @@ def _job(  # noqa: PLR0913, PLR0917  the columns in their order, which is that o
     status: str | bytes,
     payload: str,
     error: str | None,
+    result: str | None,
     *rest: Any,
 ) -> Job:
-    document, failure, problem = dict[str, Any](), None, None
+    document: dict[str, Any] = {}
+    failure = problem = None
     try:
         failure = _error(error) if error else None
         document = from_json(payload)
     except (ValueError, KeyError, TypeError, AttributeError) as trouble:
         problem = _problem(payload, error, trouble)
+    kind = _TYPES.get(job_type) or _text(job_type)
+    outcome = None if result is None else _result(result)
     return Job(
-        tenant_id, job_id, video_id, _TYPES[job_type], _STATUSES[status], document, failure, *rest, unreadable=problem
+        tenant_id, job_id, video_id, kind, _STATUSES[status], document, failure, outcome, *rest, unreadable=problem
     )
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode()
+
+
+def _result(text: str) -> dict[str, Any]:
+    """Whoever completes a job by hand may write anything."""
+    try:
+        return dict[str, Any](from_json(text))
+    except (ValueError, TypeError) as trouble:
+        return {"unreadable": f"{text[:MAX_QUOTED]}: {trouble}"}
 
 
 def _error(document: str) -> JobError:
@@ -155,17 +184,17 @@ def _error(document: str) -> JobError:
 
 
 def _problem(payload: str, error: str | None, trouble: Exception) -> str:
-    """What stands there may be of any size."""
-    what = f"its payload, {payload[:MOST_SHOWN]}" + (f", stands beside {error[:MOST_SHOWN]}" if error else "")
-    return f"{what}: {type(trouble).__name__}: {str(trouble)[:MOST_SHOWN]}"
+    """Quotes only the beginning: the values may be of any size."""
+    what = f"its payload is {payload[:MAX_QUOTED]}" + (f" and its error {error[:MAX_QUOTED]}" if error else "")
+    return f"{what}: {type(trouble).__name__}: {str(trouble)[:MAX_QUOTED]}"
 
 
 class JobStore:
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def enqueue(self, new_id: UUID, payload: JobPayload, order: Order, trace: str | None) -> Job | None:
-        """None when one like it waits or runs already."""
+    async def enqueue(self, new_id: UUID, payload: JobPayload, schedule: JobSchedule, trace: str | None) -> Job | None:
+        """None if an identical job is queued or running."""
         return await self._one(
             ENQUEUE,
             id=new_id,
@@ -173,36 +202,36 @@ class JobStore:
             video_id=payload.video_id,
             payload=Jsonb(payload.model_dump(mode="json")),
             trace=trace,
-            **asdict(order),
+            **asdict(schedule),
         )
 
     async def enqueue_all(self, documents: Sequence[Mapping[str, Any]]) -> Sequence[Job]:
-        """Without those of which one like it waits or runs already."""
+        """Without those of which an identical job is queued or running."""
         return await self._all(ENQUEUE_ALL, jobs=Jsonb(documents))
 
     async def claim(
-        self, worker: str, types: Sequence[JobType], most: int, lease: timedelta, *, thorough: bool
+        self, worker: str, types: Sequence[JobType | str], most: int, lease: timedelta, *, thorough: bool
     ) -> Sequence[Job]:
         return await self._all(CLAIM, worker=worker, types=list(types), most=most, lease=lease, thorough=thorough)
 
     async def claim_from_others(
-        self, worker: str, types: Sequence[JobType], passed_over: Collection[TenantId], lease: timedelta
+        self, worker: str, types: Sequence[JobType], excluded: Collection[TenantId], lease: timedelta
     ) -> Sequence[Job]:
-        values = {"types": list(types), "passed_over": list(passed_over), "lease": lease}
+        values = {"types": list(types), "passed_over": list(excluded), "lease": lease}
         return await self._all(CLAIM_FROM_OTHERS, worker=worker, **values)
 
     async def held(self, worker: str) -> Sequence[Job]:
         return await self._all(HELD, worker=worker)
 
-    async def reclaim(self, worker: str, most: int, dead: Dead = NOBODY) -> Sequence[Job]:
-        """Jobs whose lease was over, or whose worker is dead: queued again, or failed for good. Of the types that this
-        version knows: a newer one's are for its own workers."""
-        values = {"dead": list(dead.workers), "types": list(JobType), "passed_over": list(dead.passed_over)}
+    async def reclaim(self, worker: str, most: int, dead: DeadWorkers = NO_DEAD_WORKERS) -> Sequence[Job]:
+        """Jobs whose lease has expired or whose worker is dead: queued again, or failed for good. Only types that this
+        version knows: those of a newer version are for its own workers."""
+        values = {"dead": list(dead.workers), "types": list(JobType), "passed_over": list(dead.excluded)}
         return await self._all(RECLAIM, worker=worker, most=most, **values)
 
     async def heartbeats(self, worker: str, held: Sequence[Job], lease: timedelta) -> frozenset[UUID]:
-        """Those that are still the worker's."""
-        return await self._ids(HEARTBEATS, worker=worker, lease=lease, **_claims(held))
+        """Returns the ids of those that the worker still holds."""
+        return await self._ids(HEARTBEATS, worker=worker, lease=lease, **_claim_arrays(held))
 
     async def progress(self, held: Job, percent: int) -> Job | None:
         return await self._one(PROGRESS, id=held.id, attempt=held.attempt, percent=percent)
@@ -210,13 +239,15 @@ class JobStore:
     async def complete(self, held: Job, result: dict[str, Any]) -> Job | None:
         return await self._one(COMPLETE, worker=held.locked_by, id=held.id, attempt=held.attempt, result=Jsonb(result))
 
-    async def complete_all(self, worker: str, done: Sequence[Done]) -> frozenset[UUID]:
-        """Those that were refused: what these very attempts have done already is as good."""
+    async def complete_all(self, worker: str, done: Sequence[JobCompletion]) -> frozenset[UUID]:
+        """Returns the ids of those that were refused. Completing twice by the same attempt is not refused."""
         results = Jsonb([each.result for each in done])
-        return await self._ids(COMPLETE_ALL, worker=worker, results=results, **_claims([each.job for each in done]))
+        return await self._ids(
+            COMPLETE_ALL, worker=worker, results=results, **_claim_arrays([each.job for each in done])
+        )
 
-    async def fail(self, held: Job, failure: Failure) -> Sequence[Job]:
-        """Queued again for a later retry, or failed for good, then with whatever waited for it."""
+    async def fail(self, held: Job, failure: FailureReason) -> Sequence[Job]:
+        """Queued again for a later retry, or failed for good together with the jobs that depend on it."""
         return await self._all(
             FAIL,
             worker=held.locked_by,
@@ -228,11 +259,11 @@ class JobStore:
         )
 
     async def cancel(self, job_id: UUID, actor: str, why: str) -> Sequence[Job]:
-        """The job and whatever waited for it; nothing when it has ended."""
+        """The job and the jobs that depend on it; nothing if it has ended."""
         return await self._all(CANCEL, id=job_id, actor=actor, why=why)
 
     async def retry(self, job_id: UUID, actor: str, why: str) -> Sequence[Job]:
-        """The job and whatever had failed because of it; nothing when it is no dead letter, or its parent is one."""
+        """The job and the jobs that had failed with it; nothing if it is no dead letter, or its parent is one."""
         return await self._all(RETRY, id=job_id, actor=actor, why=why)
 
     async def reprioritise(self, job_id: UUID, actor: str, priority: int) -> Job | None:
@@ -255,7 +286,7 @@ class JobStore:
         return frozenset(found for (found,) in rows)
 
 
-def _claims(held: Sequence[Job]) -> dict[str, str]:
+def _claim_arrays(held: Sequence[Job]) -> dict[str, str]:
     return {
         "tenants": _array([job.tenant_id for job in held]),
         "ids": _array([job.id for job in held]),
@@ -264,6 +295,91 @@ def _claims(held: Sequence[Job]) -> dict[str, str]:
 
 
 def _array(values: Sequence[UUID] | Sequence[int]) -> str:
-    """As the database writes arrays, which for these is as JSON does but for the brackets. Quicker than element by
-    element."""
+    """In Postgres' array syntax, which for these types is JSON with other brackets. Faster than element by element."""
     return f"{{{to_json(values)[1:-1].decode()}}}"
+
+
+SAMPLE: LiteralString = """
+INSERT INTO process.job_samples (tenant_id, job_type, sampled_at, queued, processing, oldest_s)
+SELECT tenant_id, job_type::text, date_trunc('minute', now()),
+       count(*) FILTER (WHERE status = 'queued'), count(*) FILTER (WHERE status = 'processing'),
+       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE status = 'queued' AND lane IS NOT NULL)), 0)
+  FROM process.jobs
+ WHERE lane IS NOT NULL OR parked IS NOT NULL -- queued or processing
+ GROUP BY tenant_id, job_type
+ON CONFLICT DO NOTHING
+"""
+FORGET: LiteralString = "DELETE FROM process.job_samples WHERE sampled_at < now() - interval '1 day'"
+MEASURE: LiteralString = """
+-- What ended in the last hour, what has waited longest, what has died within a week.
+SELECT tenant_id, job_type::text,
+       count(*) FILTER (WHERE status = 'done' AND finished_at > now() - interval '1 hour') AS done,
+       count(*) FILTER (WHERE status = 'failed' AND finished_at > now() - interval '1 hour') AS failed,
+       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE status = 'queued' AND lane IS NOT NULL)), 0)
+         ::float AS oldest_s,
+       count(*) FILTER (WHERE status = 'failed') AS dead
+  FROM process.jobs
+ WHERE (lane IS NOT NULL OR parked IS NOT NULL) -- queued or processing
+    OR (dead AND finished_at > now() - interval '7 days')
+    OR finished_at > now() - interval '1 hour'
+ GROUP BY tenant_id, job_type
+"""
+_COLUMNS: LiteralString = "tenant_id, kind, job_type, raised, value, threshold, changed_at, revision, told, tries"
+KNOWN: LiteralString = f"SELECT {_COLUMNS} FROM process.job_alerts WHERE raised"
+UNDELIVERED: LiteralString = f"""
+SELECT {_COLUMNS} FROM process.job_alerts WHERE NOT told AND tries < %(most)s ORDER BY changed_at LIMIT 100
+"""
+RECORD: LiteralString = f"""
+INSERT INTO process.job_alerts AS a (tenant_id, kind, job_type, raised, value, threshold)
+VALUES (%(tenant_id)s, %(kind)s, %(job_type)s, %(raised)s, %(value)s, %(threshold)s)
+ON CONFLICT (tenant_id, kind, job_type) DO UPDATE
+   SET raised = excluded.raised, value = excluded.value, threshold = excluded.threshold, changed_at = now(),
+       revision = a.revision + 1, told = false, tries = 0
+RETURNING {_COLUMNS}
+"""
+RECORD_DELIVERY: LiteralString = """
+-- Only if it is still the alert that was sent: it may have changed meanwhile.
+UPDATE process.job_alerts SET told = %(told)s, tries = tries + 1
+ WHERE tenant_id = %(tenant_id)s AND kind = %(kind)s AND job_type = %(job_type)s AND revision = %(revision)s
+"""
+
+
+class AlertStore:
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def sample(self) -> None:
+        await self._connection.execute(SAMPLE)
+        await self._connection.execute(FORGET)
+
+    async def measure(self) -> Sequence[QueueMeasurement]:
+        return await fetch_all(self._connection, QueueMeasurement, MEASURE)
+
+    async def raised(self) -> Sequence[Alert]:
+        return await fetch_all(self._connection, Alert, KNOWN)
+
+    async def undelivered(self, most_tries: int) -> Sequence[Alert]:
+        return await fetch_all(self._connection, Alert, UNDELIVERED, most=most_tries)
+
+    async def record(self, finding: AlertCheck) -> Alert:
+        values = {
+            "tenant_id": finding.tenant_id,
+            "kind": finding.kind,
+            "job_type": finding.job_type,
+            "raised": finding.raised,
+            "value": finding.value,
+            "threshold": finding.threshold,
+        }
+        recorded = await fetch_one(self._connection, Alert, RECORD, **values)
+        assert recorded  # noqa: S101  an upsert returns its row
+        return recorded
+
+    async def record_delivery(self, alert: Alert, *, delivered: bool) -> None:
+        values = {
+            "told": delivered,
+            "tenant_id": alert.tenant_id,
+            "kind": alert.kind,
+            "job_type": alert.job_type,
+            "revision": alert.revision,
+        }
+        await self._connection.execute(RECORD_DELIVERY, values)

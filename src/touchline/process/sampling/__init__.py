@@ -1,1 +1,1 @@
-"""Pictures of a video that are worth reading: taken once, kept under the attempt that took them."""
+"""Frames of a video that are worth reading: sampled once, stored under the attempt that sampled them."""

@@ -1,6 +1,6 @@
 """All SQL of `process.samplings` and `process.frames`. Runs inside the tenant.
 
-Invariant: a video has the pictures of one sampling, all of them or none.
+Invariant: a video has the frames of one sampling, all of them or none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from uuid import UUID
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from .model import Sampling
+from .rules import Sampling
 
 FORGET: LiteralString = """
 DELETE FROM process.samplings WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
@@ -55,6 +55,6 @@ class FrameStore:
             return await (await cursor.execute(FIND, {"video_id": video_id})).fetchone()
 
     async def times(self, video_id: UUID, paths: Sequence[str] | None = None) -> list[int]:
-        """Of all pictures, or of those that are named, in their order."""
+        """Of all frames, or of those with these paths, in order."""
         values = {"video_id": video_id, "paths": paths and list(paths)}
         return [time for (time,) in await (await self._connection.execute(TIMES, values)).fetchall()]

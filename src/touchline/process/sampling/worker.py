@@ -1,6 +1,7 @@
-"""Takes the pictures of a video that are worth reading, from its original, under the attempt's own prefix.
+"""Samples the frames of a video that are worth reading from its original, under the attempt's own prefix.
 
-Invariant: nobody reads a picture before all of them are stored; the list of them and the next job are one transaction.
+Invariant: nobody reads a frame before all of them are stored; the list of frames and the next job are one
+transaction.
 """
 
 from __future__ import annotations
@@ -11,27 +12,27 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from uuid import UUID
 
+from touchline.media.model import OutputFile
 from touchline.media.probe import probe
 from touchline.media.sampling import read_manifest, sample
 from touchline.media.sampling_model import SampleOptions, Samples
 from touchline.media.sandbox import Sandbox
-from touchline.platform.objects.keys import ObjectKey
+from touchline.platform.concurrency import gather_or_cancel
+from touchline.platform.files import Scratch
+from touchline.platform.objects.rules import ObjectKey
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.scratch import Scratch
-from touchline.platform.together import together
-from touchline.process.originals import fetch_original, require_same
-from touchline.process.queue.handler import Finished, Tell
-from touchline.process.queue.model import Job
-from touchline.process.queue.payloads import OcrPayload, SamplePayload
+from touchline.process.originals import fetch_original, require_same_original
+from touchline.process.outputs import AttemptOutputs, OutputUploader, deleted_on_failure
+from touchline.process.queue.handler import Finished, ReportProgress
+from touchline.process.queue.jobs import Job, OcrPayload, SamplePayload
 from touchline.process.queue.service import Effects, enqueue
 from touchline.process.settings import ProcessSettings
 from touchline.process.videos.store import VideoStore
 
 from . import rules
-from .model import Sampling
+from .rules import SampleStage, Sampling
 from .store import FrameStore
-from .storing import PictureStoring, undone_on_failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,39 +43,50 @@ class Sampler:
     scratch: Scratch
     settings: ProcessSettings
 
-    async def work(self, job: Job, payload: SamplePayload, tell: Tell) -> Finished:
-        prefix = rules.frames_prefix(job.video_id, job.attempt)
-        async with self.scratch.folder() as folder, undone_on_failure(self.objects, prefix):
-            original, pictures = folder / "original", folder / "pictures"
-            pictures.mkdir()
-            await self._fetch(job, payload, original, tell)
+    async def work(self, job: Job, payload: SamplePayload, report: ReportProgress) -> Finished:
+        outputs = AttemptOutputs([rules.frames_prefix(job.video_id, job.attempt)])
+        async with self.scratch.folder() as folder, deleted_on_failure(self.objects, outputs):
+            original, frames_folder = folder / "original", folder / "pictures"
+            frames_folder.mkdir()
+            await self._fetch(job, payload, original, report)
             duration_ms = (await probe(self.sandbox, original)).duration_ms
             options = SampleOptions(rules.step_ms(payload.target_fps, duration_ms), payload.dedupe_threshold)
-            stored = _share(rules.UPLOAD_PERCENT, rules.DONE_PERCENT, tell)
-            storing = PictureStoring(self.objects, pictures, _keys(job), stored)
-            lanes = [storing.lane() for _ in range(self.settings.uploads_at_once)]
-            [made] = filter(None, await together(self._sample(original, options, storing, tell), *lanes))
-            times = await asyncio.to_thread(_times, pictures / made.manifest)
+            uploader = self._uploader(job, frames_folder, report)
+            sampled = self._sample(original, options, uploader, report)
+            [made] = filter(None, await gather_or_cancel(sampled, *uploader.uploads()))
+            times = await asyncio.to_thread(_frame_times, frames_folder / made.manifest)
         sampling = Sampling(job.attempt, options.every_ms, made.width, made.height, made.source.duration_ms, len(times))
         return Finished(asdict(sampling), self._effects(job.video_id, sampling, times))
 
-    async def _fetch(self, job: Job, payload: SamplePayload, original: Path, tell: Tell) -> None:
+    async def _fetch(self, job: Job, payload: SamplePayload, original: Path, report: ReportProgress) -> None:
         key, largest = payload.s3_original_path, self.settings.largest_original
-        arrived = _share(0, rules.FETCH_PERCENT, tell)
+        arrived = _stage_progress(SampleStage.FETCH, report)
         digest = await fetch_original(self.objects, key, original, largest, arrived)
         async with self.database.transaction(job.tenant_id) as transaction:
-            require_same(await VideoStore(transaction.connection).original_digest(job.video_id), digest)
+            require_same_original(await VideoStore(transaction.connection).original_digest(job.video_id), digest)
 
-    async def _sample(self, original: Path, options: SampleOptions, storing: PictureStoring, tell: Tell) -> Samples:
-        told = _share(rules.FETCH_PERCENT, rules.UPLOAD_PERCENT, tell)
+    def _uploader(self, job: Job, frames_folder: Path, report: ReportProgress) -> OutputUploader:
+        stored = _stage_progress(SampleStage.UPLOAD, report)
+        at_once = self.settings.uploads_at_once
+        return OutputUploader(self.objects, frames_folder, _frame_keys(job), at_once, stored, frees_disk=True)
+
+    async def _sample(
+        self, original: Path, options: SampleOptions, uploader: OutputUploader, report: ReportProgress
+    ) -> Samples:
+        report_share = _stage_progress(SampleStage.SAMPLE, report)
+
+        def add(file: OutputFile) -> None:
+            if rules.is_frame(file.path):
+                uploader.add(file)
+
         made = await sample(
-            self.sandbox, original, storing.folder, options, lambda percent: told(percent / 100), storing.take
+            self.sandbox, original, uploader.folder, options, lambda percent: report_share(percent / 100), add
         )
-        storing.finish(made.kept, self.settings.uploads_at_once)
+        uploader.finish(made.kept)
         return made
 
     def _effects(self, video_id: UUID, sampling: Sampling, times: Sequence[int]) -> Effects:
-        """The pictures are named by their folder: thousands of paths would make a job that nobody can handle."""
+        """The job names the folder of the frames: with thousands of paths its payload would be too large."""
 
         async def effects(transaction: Transaction) -> None:
             await FrameStore(transaction.connection).replace(video_id, sampling, times)
@@ -85,13 +97,13 @@ class Sampler:
         return effects
 
 
-def _keys(job: Job) -> Callable[[str], ObjectKey]:
+def _frame_keys(job: Job) -> Callable[[str], ObjectKey]:
     return lambda name: rules.frame_key(job.video_id, job.attempt, name)
 
 
-def _share(start: int, stop: int, tell: Tell) -> Callable[[float], None]:
-    return lambda share: tell(rules.percent(share, start, stop))
+def _stage_progress(stage: SampleStage, report: ReportProgress) -> Callable[[float], None]:
+    return lambda share: report(stage.percent(share))
 
 
-def _times(manifest: Path) -> list[int]:
+def _frame_times(manifest: Path) -> list[int]:
     return [sample.time_ms for sample in read_manifest(manifest)]

@@ -1,1 +1,1 @@
-"""Search in what was read in videos."""
+"""Search in what was read in videos, and in their titles and labels."""

@@ -1,4 +1,4 @@
-"""A question, and what was found."""
+"""What can be searched for, and what was found."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Sort(StrEnum):
     CONFIDENCE = "confidence"
 
 
-class Where(StrEnum):
-    """Where a text stands."""
+class TextPlace(StrEnum):
+    """Where a text was found."""
 
     PICTURE = "picture"  # it was read in the video
     TITLE = "title"
@@ -27,58 +27,58 @@ class Term:
     """One word that must be there."""
 
     word: str
-    prefix: bool = False  # or one that begins so
-    near: bool = False  # or one that is one slip away
+    prefix: bool = False  # or one that starts with it
+    near: bool = False  # or one that is one typo away
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class QueryFilters:
     videos: tuple[UUID, ...] = ()  # one of them
     languages: tuple[str, ...] = ()  # one of them
     entities: tuple[str, ...] = ()  # all of them: a type, a kind, or a type with its value
     labels: tuple[tuple[str, str], ...] = ()  # all of them: kind and value, of the video
-    after: datetime | None = None  # when the video came
+    after: datetime | None = None  # when the video was added
     before: datetime | None = None
     min_confidence: float | None = None
-    where: tuple[Where, ...] = ()  # one of them
+    where: tuple[TextPlace, ...] = ()  # one of them
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SearchQuery:
     terms: tuple[Term, ...] = ()
     phrases: tuple[tuple[str, ...], ...] = ()
     without: tuple[Term, ...] = ()
     without_phrases: tuple[tuple[str, ...], ...] = ()
-    filters: Filters = field(default_factory=Filters)
+    filters: QueryFilters = field(default_factory=QueryFilters)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a page ends. The words that were read as others stay so on the pages that follow."""
+class SearchCursor:
+    """Where a page ends. Words that were corrected stay corrected on the following pages."""
 
     rank: int
     segment_id: UUID
-    corrected: int = 0  # the terms that were, by their number in the query: one bit each
+    corrected: int = 0  # the corrected terms, by their number in the query: one bit each
 
     def to_bytes(self) -> bytes:
         return self.rank.to_bytes(8) + self.segment_id.bytes + self.corrected.to_bytes(4)
 
     @classmethod
-    def from_bytes(cls, place: bytes) -> Place:
+    def from_bytes(cls, place: bytes) -> SearchCursor:
         return cls(int.from_bytes(place[:8]), UUID(bytes=place[8:24]), int.from_bytes(place[24:28]))
 
 
 @dataclass(frozen=True, slots=True)
-class Correction:
-    """A word that nobody has written here, and those that it was read as."""
+class SpellingCorrection:
+    """A word that the index does not have, and the words that were searched instead."""
 
     word: str
     read_as: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """In pixels of the sampled pictures."""
+class TextBox:
+    """In pixels of the sampled frames."""
 
     x: int
     y: int
@@ -93,28 +93,37 @@ class Fragment:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class TextHit:
     segment_id: UUID
     video_id: UUID
     text: str
-    fragments: tuple[Fragment, ...]  # the text, cut where matches begin and end
-    where: Where
-    box: Box | None  # None: no picture shows it
-    start_ms: int  # the picture that shows it first: where to jump to
+    fragments: tuple[Fragment, ...]  # the text, split where matches begin and end
+    where: TextPlace
+    box: TextBox | None  # None: no frame shows it
+    start_ms: int  # the frame that shows it first: where to jump to
     end_ms: int
     confidence: float
     language: str | None
     video_created_at: datetime
-    picture_width: int | None  # of the pictures that the box is in, where they are known
+    picture_width: int | None  # of the frames that the box is in, if known
     picture_height: int | None
     rank: int
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    hits: tuple[Hit, ...]
-    next: Place | None  # None: there is no more
-    corrections: tuple[Correction, ...] = ()
+class HitPage:
+    hits: tuple[TextHit, ...]
+    next: SearchCursor | None  # None: there is no more
+    corrections: tuple[SpellingCorrection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceCount:
+    """How many texts of one place match."""
+
+    where: TextPlace
+    count: int
+    has_more: bool  # counting stopped here
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""The language of search: words, "phrases", prefix*, near~, -without, #tag, @name and filters like lang:en.
+"""The query language: words, "phrases", prefix*, near~, -without, #tag, @name and filters like lang:en.
 
-Invariant: every text is a query or an `InvalidInput` that says why; what looks like syntax and is none is words.
+Invariant: every text is a query or an `InvalidInput` that says why; what only looks like syntax is read as words.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from touchline.kernel.errors import InvalidInput
-from touchline.process.segments.folding import normalize
+from touchline.process.text import fold_word, normalize, split_words
 
-from .model import Filters, Query, Term, Where
-from .words import fold, split
+from .model import QueryFilters, SearchQuery, Term, TextPlace
 
 LONGEST_QUERY = 500
 MOST_PARTS = 32
@@ -32,27 +31,27 @@ class _Parts:
     phrases: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     without: list[Term] = field(default_factory=list[Term])
     without_phrases: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
-    filters: Filters = field(default_factory=Filters)
+    filters: QueryFilters = field(default_factory=QueryFilters)
 
-    def query(self) -> Query:
+    def query(self) -> SearchQuery:
         lists = (self.terms, self.phrases, self.without, self.without_phrases)
         terms, phrases, without, without_phrases = (tuple(dict.fromkeys(parts)) for parts in lists)
-        return Query(terms, phrases, without, without_phrases, self.filters)  # pyright: ignore[reportArgumentType]
+        return SearchQuery(terms, phrases, without, without_phrases, self.filters)  # pyright: ignore[reportArgumentType]
 
 
-def parse(text: str, filters: Filters | None = None) -> Query:
-    """What a text asks for, beside the filters that were given apart from it."""
+def parse_query(text: str, filters: QueryFilters | None = None) -> SearchQuery:
+    """The query in a text, combined with filters that are given separately."""
     if len(text) > LONGEST_QUERY:
-        raise _wrong("it is too long", f"the limit is {LONGEST_QUERY} characters")
-    parts = _Parts(filters=filters or Filters())
+        raise _invalid_query("the query is too long", f"the limit is {LONGEST_QUERY} characters")
+    parts = _Parts(filters=filters or QueryFilters())
     found = list(_PART.finditer(text.translate(_QUOTES)))
     if len(found) > MOST_PARTS:
-        raise _wrong("it has too many parts", f"the limit is {MOST_PARTS}")
+        raise _invalid_query("the query has too many parts", f"the limit is {MOST_PARTS}")
     for part in found:
         _read(part, parts)
     query = parts.query()
-    if query == Query():
-        raise _wrong("there is nothing to look for", "it has no word and no filter")
+    if query == SearchQuery():
+        raise _invalid_query("there is nothing to search for", "it has no word and no filter")
     return query
 
 
@@ -61,21 +60,23 @@ def _read(part: re.Match[str], parts: _Parts) -> None:
     value = part["plain"] if quoted is None else quoted
     if name in _FILTERS:
         if minus:
-            raise _wrong(f"`{name}:` cannot be excluded", "a minus goes before words, phrases, #tags and @names")
+            raise _invalid_query(
+                f"`{name}:` cannot be excluded", "a minus goes before words, phrases, #tags and @names"
+            )
         parts.filters = _FILTERS[name](parts.filters, value)
     elif name:
-        _words(f"{part['name']} {value}", parts, minus=minus)  # the name of nothing: two words
+        _words(f"{part['name']} {value}", parts, minus=minus)  # not a filter: two words
     elif quoted is not None:
-        _phrase(split(value), parts, minus=minus)
-    elif value[0] in _SIGNS and split(value):
+        _phrase(split_words(value), parts, minus=minus)
+    elif value[0] in _SIGNS and split_words(value):
         _tag(value, parts, minus=minus)
     else:
         _words(value, parts, minus=minus)
 
 
 def _words(value: str, parts: _Parts, *, minus: bool) -> None:
-    """One piece between spaces, which may be several words: they stand together then."""
-    words, mark = split(value), value[-1]
+    """One part between spaces; if it is several words, they form a phrase."""
+    words, mark = split_words(value), value[-1]
     if not words:
         return
     if mark not in "*~" or (minus and mark == "~"):
@@ -83,7 +84,7 @@ def _words(value: str, parts: _Parts, *, minus: bool) -> None:
         return
     *before, last = words
     if minus and before:
-        raise _wrong(f"`-{value}` cannot be excluded", "a prefix to exclude is one word")
+        raise _invalid_query(f"`-{value}` cannot be excluded", "a prefix to exclude is one word")
     _phrase(tuple(before), parts, minus=minus)
     term = Term(last, prefix=mark == "*", near=mark == "~")
     (parts.without if minus else parts.terms).append(term)
@@ -102,58 +103,58 @@ def _tag(value: str, parts: _Parts, *, minus: bool) -> None:
         parts.without.append(Term(entity_mark(mark)))
         return
     parts.filters = _entity(parts.filters, mark)
-    _phrase(split(value), parts, minus=False)  # it stands in the text too, and is shown there
+    _phrase(split_words(value), parts, minus=False)  # it is in the text, too, and highlighted there
 
 
 def entity_mark(value: str) -> str:
-    """As the index has it: a type or kind, or a type with its value."""
+    """As stored in the index: a type or kind, or a type with its value."""
     kind, colon, rest = value.partition(":")
-    return f":{kind.lower()}{colon}{fold(normalize(rest))[:200]}"
+    return f":{kind.lower()}{colon}{fold_word(normalize(rest))[:200]}"
 
 
-def _entity(filters: Filters, value: str) -> Filters:
+def _entity(filters: QueryFilters, value: str) -> QueryFilters:
     return replace(filters, entities=(*filters.entities, value))
 
 
-def _language(filters: Filters, value: str) -> Filters:
+def _language(filters: QueryFilters, value: str) -> QueryFilters:
     return replace(filters, languages=(*filters.languages, value.lower()))
 
 
-def _video(filters: Filters, value: str) -> Filters:
+def _video(filters: QueryFilters, value: str) -> QueryFilters:
     try:
         return replace(filters, videos=(*filters.videos, UUID(value)))
     except ValueError as error:
-        raise _wrong(f"`video:{value}` is no video", "it takes a video's id") from error
+        raise _invalid_query(f"`video:{value}` is not a video", "it takes a video's id") from error
 
 
-def _after(filters: Filters, value: str) -> Filters:
+def _after(filters: QueryFilters, value: str) -> QueryFilters:
     return replace(filters, after=_time("after", value))
 
 
-def _before(filters: Filters, value: str) -> Filters:
+def _before(filters: QueryFilters, value: str) -> QueryFilters:
     return replace(filters, before=_time("before", value))
 
 
-def _minimum(filters: Filters, value: str) -> Filters:
+def _minimum(filters: QueryFilters, value: str) -> QueryFilters:
     try:
         confidence = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
     except ValueError:
         confidence = -1.0
     if not 0 <= confidence <= 1:
-        raise _wrong(f"`min:{value}` is no confidence", "it lies between 0 and 1")
+        raise _invalid_query(f"`min:{value}` is not a confidence", "it lies between 0 and 1")
     return replace(filters, min_confidence=confidence)
 
 
-def _label(kind: str) -> Callable[[Filters, str], Filters]:
+def _label(kind: str) -> Callable[[QueryFilters, str], QueryFilters]:
     return lambda filters, value: replace(filters, labels=(*filters.labels, (kind, value)))
 
 
-def _where(filters: Filters, value: str) -> Filters:
+def _where(filters: QueryFilters, value: str) -> QueryFilters:
     try:
-        return replace(filters, where=(*filters.where, Where(value.lower())))
+        return replace(filters, where=(*filters.where, TextPlace(value.lower())))
     except ValueError as error:
-        places = ", ".join(Where)
-        raise _wrong(f"`where:{value}` is no place", f"texts stand in one of these: {places}") from error
+        places = ", ".join(TextPlace)
+        raise _invalid_query(f"`where:{value}` is not a place", f"it takes one of these: {places}") from error
 
 
 def _time(name: str, value: str) -> datetime:
@@ -161,18 +162,20 @@ def _time(name: str, value: str) -> datetime:
         at = datetime.fromisoformat(value)
         return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError) as error:
-        raise _wrong(f"`{name}:{value}` is no time", "it takes a day like 2026-03-31, or a day and a time") from error
+        raise _invalid_query(
+            f"`{name}:{value}` is not a time", "it takes a day like 2026-03-31, or a day and a time"
+        ) from error
 
 
-def _wrong(what: str, why: str) -> InvalidInput:
+def _invalid_query(what: str, why: str) -> InvalidInput:
     return InvalidInput(what, field="query", why=why, hint="Correct the query; `docs/howto/search.md` shows how.")
 
 
-def labels() -> Iterator[tuple[str, Callable[[Filters, str], Filters]]]:
+def _label_filters() -> Iterator[tuple[str, Callable[[QueryFilters, str], QueryFilters]]]:
     return ((kind, _label(kind)) for kind in LABELS)
 
 
-_FILTERS: dict[str, Callable[[Filters, str], Filters]] = {
+_FILTERS: dict[str, Callable[[QueryFilters, str], QueryFilters]] = {
     "entity": _entity,
     "lang": _language,
     "video": _video,
@@ -180,5 +183,5 @@ _FILTERS: dict[str, Callable[[Filters, str], Filters]] = {
     "before": _before,
     "min": _minimum,
     "where": _where,
-    **dict(labels()),
+    **dict(_label_filters()),
 }

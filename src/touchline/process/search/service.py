@@ -7,55 +7,71 @@ neither repeats nor hides anything else.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from touchline.kernel import Principal, TenantId
 from touchline.kernel.errors import InvalidInput, LimitExceeded
 from touchline.platform.postgres.database import Database, Transaction
+from touchline.process.text import split_words
 
 from . import rules
-from .model import Box, Filters, Hit, Page, Place, Query, Sort, Suggestion, Where
-from .query import LONGEST_QUERY, parse
-from .store import TOP, FoundSegment, SearchStore
-from .words import split
+from .model import (
+    HitPage,
+    PlaceCount,
+    QueryFilters,
+    SearchCursor,
+    SearchQuery,
+    Sort,
+    Suggestion,
+    TextBox,
+    TextHit,
+    TextPlace,
+)
+from .query import LONGEST_QUERY, parse_query
+from .store import FIRST_PAGE, FoundSegment, SearchStore
 
 PAGE_SIZE = 20
 LARGEST_PAGE = 200
 MOST_SUGGESTIONS = 20
 MOST_FILTERS = 100
 SIGNS = "-#@"  # that may stand before a word and stay there when it is completed
+MOST_COUNTED = 999  # texts of a place
 MOST_VIDEOS = 10_000  # that labels may stand for
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SearchRequest:
     text: str
-    filters: Filters | None = None
+    filters: QueryFilters | None = None
     sort: Sort = Sort.RELEVANCE
     first: int = PAGE_SIZE
-    after: Place | None = None
+    after: SearchCursor | None = None
 
 
-class Search:
+class VideoSearch:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def page(self, tenant: TenantId | Principal, question: Question) -> Page:
+    async def page(self, tenant: TenantId | Principal, question: SearchRequest) -> HitPage:
         if not 0 < question.first <= LARGEST_PAGE:
             raise InvalidInput("not a page size", field="first", why=f"it is between 1 and {LARGEST_PAGE}")
-        if _count(question.filters or Filters()) > MOST_FILTERS:
-            raise InvalidInput("too many filters", field="filters", why=f"the limit is {MOST_FILTERS}")
-        query = parse(question.text, question.filters)
+        query = _query(question)
         async with self._database.transaction(tenant) as transaction:
             return await _page(SearchStore(transaction.connection), query, question)
 
+    async def places(self, tenant: TenantId | Principal, question: SearchRequest) -> tuple[PlaceCount, ...]:
+        """How many texts of each place match, whichever places the question asks for."""
+        query = _query(question)
+        async with self._database.transaction(tenant) as transaction:
+            return await _places(SearchStore(transaction.connection), query, question.after)
+
     async def suggestions(self, tenant: TenantId | Principal, text: str, most: int = 10) -> tuple[Suggestion, ...]:
-        """What was typed with its last word completed, most frequent first. Nothing for what cannot be completed."""
+        """Completions of the last word that was typed, most frequent first; empty if it cannot be completed."""
         if not 0 < most <= MOST_SUGGESTIONS:
-            raise InvalidInput("not that many", field="first", why=f"it is between 1 and {MOST_SUGGESTIONS}")
+            raise InvalidInput("invalid number", field="first", why=f"it must be between 1 and {MOST_SUGGESTIONS}")
         before, _, last = text[-LONGEST_QUERY:].rpartition(" ")
-        words = split(last)
+        words = split_words(last)
         if len(words) != 1 or ":" in last:
             return ()
         async with self._database.transaction(tenant) as transaction:
@@ -64,53 +80,78 @@ class Search:
         return tuple(Suggestion(f"{before} {signs}{shown}".strip(), segments) for shown, segments in found)
 
 
-async def forget(transaction: Transaction, video_id: UUID) -> None:
-    """A deleted video is found no more as soon as this commits."""
+async def hide_video(transaction: Transaction, video_id: UUID) -> None:
+    """A deleted video is no longer found once this commits."""
     await SearchStore(transaction.connection).forget(video_id)
 
 
-async def remember(transaction: Transaction, video_id: UUID) -> None:
-    """An undeleted video is found again as soon as this commits, by what was read in it before."""
+async def unhide_video(transaction: Transaction, video_id: UUID) -> None:
+    """An undeleted video is found again once this commits, by what was read in it before."""
     await SearchStore(transaction.connection).remember(video_id)
 
 
-async def _page(store: SearchStore, query: Query, question: Question) -> Page:
-    corrected = rules.corrected_words(query, question.after.corrected) if question.after else ()
+def _query(question: SearchRequest) -> SearchQuery:
+    if _count(question.filters or QueryFilters()) > MOST_FILTERS:
+        raise InvalidInput("too many filters", field="filters", why=f"the limit is {MOST_FILTERS}")
+    return parse_query(question.text, question.filters)
+
+
+async def _places(store: SearchStore, query: SearchQuery, after: SearchCursor | None) -> tuple[PlaceCount, ...]:
     videos = await _videos(store, query.filters)
     if videos is not None and not videos:
-        return Page((), None)
-    wanted = rules.wanted(query, corrected, videos)
-    reading, found = await store.page(wanted, question.sort, question.first + 1, question.after or TOP)
-    made = rules.corrections(query, reading.spelling)
+        return tuple(PlaceCount(where, 0, has_more=False) for where in TextPlace)
+    wanted = {where: rules.index_request(_only(query, where), _corrected(query, after), videos) for where in TextPlace}
+    requests = {where: one.request for where, one in wanted.items()}
+    found = await store.counts(wanted[TextPlace.PICTURE], requests, MOST_COUNTED + 1)
+    return tuple(
+        PlaceCount(where, min(found[where], MOST_COUNTED), has_more=found[where] > MOST_COUNTED) for where in TextPlace
+    )
+
+
+def _only(query: SearchQuery, where: TextPlace) -> SearchQuery:
+    return replace(query, filters=replace(query.filters, where=(where,)))
+
+
+def _corrected(query: SearchQuery, after: SearchCursor | None) -> tuple[str, ...]:
+    return rules.corrected_words(query, after.corrected) if after else ()
+
+
+async def _page(store: SearchStore, query: SearchQuery, question: SearchRequest) -> HitPage:
+    videos = await _videos(store, query.filters)
+    if videos is not None and not videos:
+        return HitPage((), None)
+    wanted = rules.index_request(query, _corrected(query, question.after), videos)
+    reading, found = await store.page(wanted, question.sort, question.first + 1, question.after or FIRST_PAGE)
+    made = rules.find_corrections(query, reading.spelling)
     hits = tuple(_hit(one, query, reading) for one in found[: question.first])
     more = len(found) > question.first
-    last = Place(hits[-1].rank, hits[-1].segment_id, rules.correction_mask(query, made)) if more else None
+    last = SearchCursor(hits[-1].rank, hits[-1].segment_id, rules.correction_mask(query, made)) if more else None
     shown = await store.shown([word for one in made for word in one.read_as])
-    return Page(hits, last, rules.worded(made, question.text, shown))
+    return HitPage(hits, last, rules.display_corrections(made, question.text, shown))
 
 
-async def _videos(store: SearchStore, filters: Filters) -> Sequence[UUID] | None:
-    """The videos that the filters leave; None: all."""
+async def _videos(store: SearchStore, filters: QueryFilters) -> Sequence[UUID] | None:
+    """The videos that the filters allow; None: all."""
     wanted = set(filters.videos) if filters.videos else None
     for kind, value in filters.labels:
-        labeled = await store.labeled(kind, sorted(set(split(value))), MOST_VIDEOS + 1)
+        labeled = await store.labeled(kind, sorted(set(split_words(value))), MOST_VIDEOS + 1)
         if len(labeled) > MOST_VIDEOS:
-            raise LimitExceeded(f"`{kind}:{value}` stands for too many videos", why=f"the limit is {MOST_VIDEOS}")
+            raise LimitExceeded(f"`{kind}:{value}` matches too many videos", why=f"the limit is {MOST_VIDEOS}")
         wanted = labeled if wanted is None else wanted & labeled
     return None if wanted is None else sorted(wanted)
 
 
-def _count(filters: Filters) -> int:
+def _count(filters: QueryFilters) -> int:
     return sum(map(len, (filters.videos, filters.languages, filters.entities, filters.labels, filters.where)))
 
 
-def _hit(found: FoundSegment, query: Query, reading: rules.Reading) -> Hit:
-    return Hit(
+def _hit(found: FoundSegment, query: SearchQuery, reading: rules.WordVariants) -> TextHit:
+    return TextHit(
         segment_id=found.segment_id,
         video_id=found.video_id,
         text=found.text,
         fragments=rules.fragments(found.text, query, reading),
-        where=Where(found.place),
+        where=TextPlace(found.place),
         box=_box(found.bounding_box),
         start_ms=found.t_start,
         end_ms=found.t_end,
@@ -123,5 +164,7 @@ def _hit(found: FoundSegment, query: Query, reading: rules.Reading) -> Hit:
     )
 
 
-def _box(sides: dict[str, int] | None) -> Box | None:
-    return Box(**{side: sides.get(side, 0) for side in ("x", "y", "width", "height")}) if sides is not None else None
+def _box(sides: dict[str, int] | None) -> TextBox | None:
+    return (
+        TextBox(**{side: sides.get(side, 0) for side in ("x", "y", "width", "height")}) if sides is not None else None
+    )

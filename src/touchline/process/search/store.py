@@ -1,13 +1,16 @@
-"""All SQL of search: calls of the functions that hold the index (migrations/process), inside the tenant.
+"""All SQL of search and of video labels, inside the tenant. Searching calls the functions in `migrations/process`;
+triggers of `process.video_texts` keep the search index up to date.
 
-Invariant: the segments of a page are fetched one by one by their key, whatever statistics say.
+Invariants: the segments of a page are fetched one by one by their key, whatever statistics say. A video's labels
+are locked from the moment they are read until what follows from them is written.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID
@@ -15,13 +18,17 @@ from uuid import UUID
 from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
-from .model import Place, Sort
-from .rules import Reading, Wanted
+from touchline.platform.postgres.database import fetch_one
+from touchline.process.text import normalize
 
-TOP = Place(2**63 - 1, UUID(int=2**128 - 1))
+from .labels import GoalShown, Label, VideoSubject, text_id
+from .model import SearchCursor, Sort, TextPlace
+from .rules import IndexRequest, WordVariants
 
-# One statement, one journey: how the words are read, and the page that has them. Without hits, one row with the former.
-PAGE: LiteralString = """
+FIRST_PAGE = SearchCursor(2**63 - 1, UUID(int=2**128 - 1))
+
+# How the words are read.
+READ: LiteralString = """
 WITH spacing AS MATERIALIZED (
   SELECT * FROM process.search_spacing(%(pairs)s, %(whole)s)
 ), read AS MATERIALIZED (
@@ -38,6 +45,11 @@ WITH spacing AS MATERIALIZED (
                   SELECT s.wanted, s.one, 1000 FROM spacing AS s WHERE s.other IS NULL) AS s
            GROUP BY s.wanted) AS w
 )
+"""
+# One statement, one journey: how the words are read, and the page that has them. Without hits, one row with the former.
+PAGE: LiteralString = (
+    READ  # noqa: S608  (constants)
+    + """
 SELECT r.spelling::text, r.splits::text, h.*
   FROM read AS r
   LEFT JOIN LATERAL (
@@ -62,8 +74,19 @@ SELECT r.spelling::text, r.splits::text, h.*
   ) AS h ON true
  ORDER BY h.rank DESC, h.segment_id DESC
 """
+)
+# How many texts of each place match, up to a limit: as many index entries are read as a page of that size reads.
+COUNTS: LiteralString = (
+    READ  # noqa: S608  (constants)
+    + """
+SELECT p.place, (SELECT count(*) FROM process.search(
+                   p.request || jsonb_build_object('spelling', r.spelling, 'splits', r.splits), 'relevance',
+                   %(most)s, %(rank)s, %(segment_id)s))
+  FROM read AS r CROSS JOIN jsonb_each(%(requests)s) AS p (place, request)
+"""
+)
 LABELED: LiteralString = """
--- Those with a label of the kind that has all the words.
+-- Videos with a label of this kind that has all the words.
 SELECT DISTINCT video_id
   FROM (SELECT l.video_id FROM process.video_labels AS l
          WHERE l.tenant_id = (SELECT platform.current_tenant()) AND l.kind = %(kind)s AND l.word = ANY (%(words)s)
@@ -104,15 +127,26 @@ class SearchStore:
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def page(self, wanted: Wanted, sort: Sort, most: int, below: Place) -> tuple[Reading, list[FoundSegment]]:
+    async def page(
+        self, wanted: IndexRequest, sort: Sort, most: int, below: SearchCursor
+    ) -> tuple[WordVariants, list[FoundSegment]]:
         place = {"rank": below.rank, "segment_id": below.segment_id}
         values = {"request": Jsonb(wanted.request), "sort": sort, "most": most, **place}
-        words = {"known": wanted.known, "loose": wanted.loose, "corrected": wanted.corrected}
-        spaces = {"pairs": Jsonb(wanted.pairs), "whole": wanted.whole}
-        rows = await (await self._connection.execute(PAGE, values | words | spaces)).fetchall()
+        rows = await (await self._connection.execute(PAGE, values | _read(wanted))).fetchall()
         splits = {word: [(one, other) for one, other in pairs] for word, pairs in json.loads(rows[0][1]).items()}
-        reading = Reading(json.loads(rows[0][0]), splits)
+        reading = WordVariants(json.loads(rows[0][0]), splits)
         return reading, [FoundSegment(*found) for _, _, *found in rows if found[0]]
+
+    async def counts(self, wanted: IndexRequest, requests: Mapping[TextPlace, Any], most: int) -> dict[TextPlace, int]:
+        """How many texts each request finds, at most so many; the words are the same in all."""
+        values = {
+            "requests": Jsonb(requests),
+            "most": most,
+            "rank": FIRST_PAGE.rank,
+            "segment_id": FIRST_PAGE.segment_id,
+        }
+        rows = await (await self._connection.execute(COUNTS, values | _read(wanted))).fetchall()
+        return {TextPlace(place): count for place, count in rows}
 
     async def labeled(self, kind: str, words: Sequence[str], most: int) -> set[UUID]:
         """Videos with a label that has all the words."""
@@ -123,7 +157,7 @@ class SearchStore:
         return await (await self._connection.execute(SUGGEST, {"prefix": prefix, "most": most})).fetchall()
 
     async def shown(self, words: Sequence[str]) -> dict[str, str]:
-        """Words as people write them. One that is the beginning of many others may be missing."""
+        """Words as people write them. A word that is the prefix of many others may be missing."""
         if not words:
             return {}
         return dict(await (await self._connection.execute(SHOWN, {"words": list(words)})).fetchall())
@@ -136,3 +170,75 @@ class SearchStore:
 
     async def refresh(self) -> None:
         await self._connection.execute(REFRESH)
+
+
+def _read(wanted: IndexRequest) -> dict[str, Any]:
+    words = {"known": wanted.known, "loose": wanted.loose, "corrected": wanted.corrected}
+    return {**words, "pairs": Jsonb(wanted.pairs), "whole": wanted.whole}
+
+
+ADD: LiteralString = """
+INSERT INTO process.video_subjects (tenant_id, video_id) VALUES (platform.current_tenant(), %(video_id)s)
+ON CONFLICT DO NOTHING
+"""
+LOCK: LiteralString = """
+SELECT title, title_revision, goal, goal_revision, is_dropped FROM process.video_subjects
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
+   FOR UPDATE
+"""
+SAVE: LiteralString = """
+UPDATE process.video_subjects
+   SET title = %(title)s, title_revision = %(title_revision)s, goal = %(goal)s, goal_revision = %(goal_revision)s,
+       is_dropped = %(is_dropped)s
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
+"""
+DELETE_TEXTS: LiteralString = """
+DELETE FROM process.video_texts
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s AND place <> ALL (%(places)s)
+"""
+SAVE_TEXTS: LiteralString = """
+INSERT INTO process.video_texts AS t (tenant_id, id, video_id, place, text, normalized_text)
+SELECT platform.current_tenant(), n.id, %(video_id)s, n.place, n.text, n.normalized
+  FROM jsonb_to_recordset(%(texts)s) AS n (id uuid, place text, text text, normalized text)
+    ON CONFLICT (tenant_id, id) DO UPDATE
+   SET text = excluded.text, normalized_text = excluded.normalized_text WHERE t.text <> excluded.text
+"""
+DELETE_LABELS: LiteralString = """
+DELETE FROM process.video_labels
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
+"""
+SAVE_LABELS: LiteralString = """
+INSERT INTO process.video_labels (tenant_id, video_id, kind, value, word)
+SELECT DISTINCT platform.current_tenant(), %(video_id)s::uuid, n.kind, n.value, w.word
+  FROM jsonb_to_recordset(%(labels)s) AS n (kind text, value text), regexp_split_to_table(n.value, ' ') AS w (word)
+"""
+
+
+class VideoSubjectStore:
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def lock(self, video_id: UUID) -> VideoSubject:
+        await self._connection.execute(ADD, {"video_id": video_id})
+        return await fetch_one(self._connection, _subject, LOCK, video_id=video_id) or VideoSubject()
+
+    async def save(self, video_id: UUID, subject: VideoSubject) -> None:
+        goal = Jsonb(asdict(subject.goal)) if subject.goal else None
+        await self._connection.execute(SAVE, {"video_id": video_id, **asdict(subject), "goal": goal})
+
+    async def save_texts(self, video_id: UUID, texts: Mapping[TextPlace, str]) -> None:
+        rows = [
+            {"id": str(text_id(video_id, where)), "place": where, "text": text, "normalized": normalize(text)}
+            for where, text in texts.items()
+        ]
+        await self._connection.execute(DELETE_TEXTS, {"video_id": video_id, "places": list(texts)})
+        await self._connection.execute(SAVE_TEXTS, {"video_id": video_id, "texts": Jsonb(rows)})
+
+    async def save_labels(self, video_id: UUID, labels: AbstractSet[Label]) -> None:
+        rows = [asdict(label) for label in labels]
+        await self._connection.execute(DELETE_LABELS, {"video_id": video_id})
+        await self._connection.execute(SAVE_LABELS, {"video_id": video_id, "labels": Jsonb(rows)})
+
+
+def _subject(*, goal: dict[str, Any] | None, **columns: Any) -> VideoSubject:
+    return VideoSubject(goal=GoalShown(**goal) if goal else None, **columns)

@@ -1,1 +1,1 @@
-"""Text over time: what was read in single pictures becomes segments, and what they speak of becomes entities."""
+"""Text over time: what OCR read in single frames becomes segments, and what they mention becomes entities."""

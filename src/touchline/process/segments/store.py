@@ -16,17 +16,18 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from .folding import normalize, text_hash
-from .indexing import Index, IndexedEntity, IndexedSegment
+from touchline.process.text import normalize, text_hash
 
-THERE: LiteralString = """
+from .rules import IndexedEntity, IndexedSegment, SegmentIndex
+
+STORED_SEGMENTS: LiteralString = """
 SELECT s.id, s.text, s.normalized_text, s.text_hash, s.t_start, s.t_end, s.confidence::float8 AS confidence,
        s.bounding_box, s.language, s.owner_id IS NOT DISTINCT FROM v.owner_id AS has_owner
   FROM process.segments AS s
   JOIN process.videos AS v ON v.tenant_id = s.tenant_id AND v.video_id = s.video_id
  WHERE s.tenant_id = (SELECT platform.current_tenant()) AND s.video_id = %(video_id)s
 """
-THERE_ENTITIES: LiteralString = """
+STORED_ENTITIES: LiteralString = """
 SELECT id, segment_id, entity_type AS type, value, normalized_value, number_kind, position, t_start
   FROM process.entities
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
@@ -66,7 +67,7 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class _Rows:
-    """A segment and its entities, as they lie in the tables."""
+    """A segment and its entities, as they are stored."""
 
     segment: Row
     entities: dict[UUID, Row]
@@ -76,9 +77,9 @@ class _Rows:
 class SegmentStore:
     connection: AsyncConnection[Any]
 
-    async def replace(self, video_id: UUID, index: Index) -> None:
+    async def replace(self, video_id: UUID, index: SegmentIndex) -> None:
         there = await self._there(video_id)
-        made = _together(map(_segment, index.segments), map(_entity, index.entities))
+        made = _by_segment(map(_segment, index.segments), map(_entity, index.entities))
         gone = [each for each, rows in there.items() if made.get(each) != rows]
         if gone:
             await self.connection.execute(FORGET, {"video_id": video_id, "gone": gone})
@@ -89,12 +90,12 @@ class SegmentStore:
 
     async def _there(self, video_id: UUID) -> dict[UUID, _Rows]:
         async with self.connection.cursor(row_factory=dict_row) as cursor:
-            segments = await (await cursor.execute(THERE, {"video_id": video_id})).fetchall()
-            entities = await (await cursor.execute(THERE_ENTITIES, {"video_id": video_id})).fetchall()
-        return _together(segments, entities)
+            segments = await (await cursor.execute(STORED_SEGMENTS, {"video_id": video_id})).fetchall()
+            entities = await (await cursor.execute(STORED_ENTITIES, {"video_id": video_id})).fetchall()
+        return _by_segment(segments, entities)
 
 
-def _together(segments: Iterable[Row], entities: Iterable[Row]) -> dict[UUID, _Rows]:
+def _by_segment(segments: Iterable[Row], entities: Iterable[Row]) -> dict[UUID, _Rows]:
     found = {segment["id"]: _Rows(segment, {}) for segment in segments}
     for entity in entities:
         found[entity["segment_id"]].entities[entity["id"]] = entity
@@ -141,5 +142,5 @@ def _entity(indexed: IndexedEntity) -> Row:
 
 
 def _as_stored(confidence: float) -> float:
-    """With the digits that a `real` has."""
+    """Rounded to the precision of `real`."""
     return unpack("f", pack("f", confidence))[0]

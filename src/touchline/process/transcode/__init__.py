@@ -1,1 +1,1 @@
-"""From an original to something that plays: HLS and a poster."""
+"""From an original to a video that plays: HLS, a poster and a storyboard."""

@@ -1,39 +1,151 @@
-"""Makes a video playable: the original in, HLS, a poster and a storyboard out, under the attempt's own prefix.
+"""Transcodes a video: the original in; HLS, a poster and a storyboard out, under the attempt's own prefix.
 
-Invariant: nothing points at what is not stored as a whole. A stale attempt leaves objects that nobody names.
+The video becomes playable with its first complete rendition, while the others are still being made. Invariants:
+what is published is stored completely, by the attempt that holds the job; a stale attempt leaves objects that
+nothing points to. The fixed keys are written after the commit that chose the attempt, by whoever comes first;
+writing them again does no harm.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
+from touchline.contracts.events.videos import VideoTranscoded
+from touchline.kernel import TenantId
+from touchline.kernel.ids import artifact_hash
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded
 from touchline.media.hls import make_hls
-from touchline.media.model import HlsPackage
+from touchline.media.model import FIRST_MASTER, MASTER, HlsPackage
+from touchline.media.playlists import read_segments
 from touchline.media.poster import make_poster
-from touchline.media.sandbox import Sandbox
+from touchline.media.sandbox import Pause, Sandbox
 from touchline.media.storyboard import make_storyboard
+from touchline.platform.concurrency import gather_or_cancel
+from touchline.platform.files import Scratch
+from touchline.platform.objects.rules import ObjectKey
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Transaction
-from touchline.platform.scratch import Scratch
-from touchline.platform.together import together
+from touchline.platform.postgres.database import Database, Transaction
 from touchline.process.originals import fetch_original
-from touchline.process.queue.handler import Finished, Tell, nobody_waits
-from touchline.process.queue.model import Job
-from touchline.process.queue.payloads import SamplePayload, TranscodePayload
+from touchline.process.outputs import (
+    JPEG_TYPE,
+    PLAYLIST_TYPE,
+    AttemptOutputs,
+    OutputUploader,
+    content_type,
+    deleted_on_failure,
+)
+from touchline.process.queue.handler import Finished, ReportProgress, continue_in_background, write_while_held
+from touchline.process.queue.jobs import Job, SamplePayload, TranscodePayload
 from touchline.process.queue.service import enqueue
 from touchline.process.settings import ProcessSettings
-from touchline.process.videos.model import Rendition
+from touchline.process.videos.store import Pointers, VideoRendition, VideoStore
 
 from . import rules
-from .publishing import Publisher, announce
-from .rules import Stage
-from .storing import Attempt, Storing, undone_on_failure
+from .rules import TranscodeStage
+
+MASTERS = (FIRST_MASTER, MASTER)
+LARGEST_PLAYLIST = 16 * 1024**2
+LARGEST_POSTER = 32 * 1024**2
+ABANDONED_AFTER = timedelta(minutes=1)  # until then the worker writes them itself
+MOST_PER_PASS = 100
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PointerWriter:
+    database: Database
+    objects: ObjectStore
+
+    async def write(self, tenant_id: TenantId, video_id: UUID) -> None:
+        """Until they show what the table says: a newer attempt may win meanwhile."""
+        while pointers := await self._unwritten(tenant_id, video_id):
+            await self._write_objects(pointers)
+            async with self.database.transaction(tenant_id) as transaction:
+                await VideoStore(transaction.connection).pointers_written(pointers)
+
+    async def run_pass(self) -> bool:
+        """Writes what dead workers have left unwritten; returns whether there is more."""
+        async with self.database.system("find fixed keys that nobody wrote") as transaction:
+            found = await VideoStore(transaction.connection).unwritten_pointers(ABANDONED_AFTER, MOST_PER_PASS)
+        failed = 0
+        for pointers in found:
+            try:
+                await self.write(pointers.tenant_id, pointers.video_id)
+            except Exception:
+                failed += 1
+                logger.exception("fixed keys not written", extra={"video_id": str(pointers.video_id)})
+        return len(found) == MOST_PER_PASS and not failed
+
+    async def _unwritten(self, tenant_id: TenantId, video_id: UUID) -> Pointers | None:
+        async with self.database.transaction(tenant_id) as transaction:
+            return await VideoStore(transaction.connection).pointers(video_id)
+
+    async def _write_objects(self, pointers: Pointers) -> None:
+        attempt = pointers.s3_proxy_path.split("/")[-2]
+        playlist = await self.objects.get(pointers.s3_proxy_path, at_most=LARGEST_PLAYLIST)
+        poster = await self.objects.get(pointers.s3_thumb_path, at_most=LARGEST_POSTER)
+        video_id = pointers.video_id
+        await self.objects.replace(rules.fixed_poster_key(video_id), poster, content_type=JPEG_TYPE)
+        await self.objects.replace(
+            rules.fixed_manifest_key(video_id),
+            rules.fixed_playlist(playlist.decode(), attempt).encode(),
+            content_type=PLAYLIST_TYPE,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    database: Database
+    pointers: PointerWriter
+
+    async def publish(self, held: Job, outputs: AttemptOutputs, folder: Path, master: str) -> None:
+        """What the master playlist in the folder names, and the poster, are stored."""
+        rendition = await asyncio.to_thread(published_rendition, held, folder, master)
+
+        async def effects(transaction: Transaction) -> None:
+            outputs.is_published = True  # from the commit on, whose response may be lost
+            await announce_transcoded(transaction, held, rendition)
+
+        await write_while_held(self.database, held, held.progress_percent or 0, effects)
+        try:
+            await self.pointers.write(held.tenant_id, held.video_id)
+        except Exception:
+            logger.exception("fixed keys left for later", extra={"video_id": str(held.video_id)})
+
+
+async def announce_transcoded(transaction: Transaction, held: Job, rendition: VideoRendition) -> None:
+    revision = await VideoStore(transaction.connection).transcoded(held.video_id, rendition)
+    transcoded = VideoTranscoded(
+        artifact_hash=artifact_hash(held.video_id),
+        job_id=held.id,
+        attempt=held.attempt,
+        manifest_key=rendition.s3_proxy_path,
+        poster_key=rendition.s3_thumb_path,
+        duration_ms=rendition.duration_ms,
+        width=rendition.width,
+        height=rendition.height,
+        storyboard_key=rendition.s3_storyboard_path,
+    )
+    transaction.announce(transcoded, revision=revision)
+
+
+def published_rendition(held: Job, folder: Path, master: str) -> VideoRendition:
+    """As its playlists say: the other renditions are still being made."""
+    width, height, playlist = rules.best_rendition((folder / master).read_text())
+    seconds = sum(segment.duration_s for segment in read_segments((folder / playlist).read_text()))
+    return VideoRendition(
+        s3_proxy_path=rules.proxy_key(held.video_id, held.attempt, master),
+        s3_thumb_path=rules.poster_key(held.video_id, held.attempt),
+        duration_ms=round(seconds * 1000),
+        width=width,
+        height=height,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,80 +155,95 @@ class Transcoder:
     scratch: Scratch
     publisher: Publisher
     settings: ProcessSettings
+    pause: Pause = field(default_factory=Pause)  # for what is made of a video that plays already
 
-    async def work(self, job: Job, payload: TranscodePayload, tell: Tell) -> Finished:
-        attempt = Attempt(job.video_id, job.attempt)
-        async with self.scratch.folder() as folder, undone_on_failure(self.objects, attempt):
+    async def work(self, job: Job, payload: TranscodePayload, report: ReportProgress) -> Finished:
+        outputs = AttemptOutputs(rules.attempt_prefixes(job.video_id, job.attempt))
+        async with self.scratch.folder() as folder, deleted_on_failure(self.objects, outputs):
             original, hls_folder = folder / "original", folder / "hls"
             for name in ("hls", "poster", "storyboard"):
                 (folder / name).mkdir()
-            digest = await self._fetch(payload, original, tell)
-            storing = Storing(self.objects, attempt, hls_folder, lambda share: tell(Stage.UPLOAD.percent(share)))
-            lanes = [storing.lane() for _ in range(self.settings.uploads_at_once)]
-            published = self._publish(job, original, storing)
-            [hls] = filter(None, await together(self._make(original, storing, tell), published, *lanes))
-            storyboard = await self._store_storyboard(job, original, folder / "storyboard", tell)
-        made = rendition_of(job.video_id, job.attempt, hls)
-        return self._finished(job, payload, replace(made, s3_storyboard_path=storyboard, original_digest=digest))
+            digest = await self._fetch(payload, original, report)
+            uploader = self._uploader(job, hls_folder, report)
+            made = self._make(original, uploader, report)
+            published = self._publish(job, original, outputs, uploader)
+            [hls] = filter(None, await gather_or_cancel(made, published, *uploader.uploads()))
+            storyboard = await self._store_storyboard(job, original, folder / "storyboard", report)
+        rendition = rendition_of(job.video_id, job.attempt, hls)
+        return self._finished(job, payload, replace(rendition, s3_storyboard_path=storyboard, original_digest=digest))
 
-    async def _fetch(self, payload: TranscodePayload, original: Path, tell: Tell) -> str:
+    async def _fetch(self, payload: TranscodePayload, original: Path, report: ReportProgress) -> str:
         key, largest = payload.s3_original_path, self.settings.largest_original
         return await fetch_original(
-            self.objects, key, original, largest, lambda share: tell(Stage.FETCH.percent(share))
+            self.objects, key, original, largest, lambda share: report(TranscodeStage.FETCH.percent(share))
         )
 
-    async def _make(self, original: Path, storing: Storing, tell: Tell) -> HlsPackage:
-        hls = await make_hls(self.sandbox, original, storing.folder, _within(Stage.MAKE, tell), storing.take)
-        storing.finish(len(hls.files), self.settings.uploads_at_once)
+    def _uploader(self, job: Job, folder: Path, report: ReportProgress) -> OutputUploader:
+        def key(path: str) -> ObjectKey:
+            return rules.proxy_key(job.video_id, job.attempt, path)
+
+        def on_stored(share: float) -> None:
+            report(TranscodeStage.UPLOAD.percent(share))
+
+        return OutputUploader(self.objects, folder, key, self.settings.uploads_at_once, on_stored, barriers=MASTERS)
+
+    async def _make(self, original: Path, uploader: OutputUploader, report: ReportProgress) -> HlsPackage:
+        hls = await make_hls(
+            self.sandbox, original, uploader.folder, _stage_progress(TranscodeStage.MAKE, report), uploader.add
+        )
+        uploader.finish(len(hls.files))
         return hls
 
-    async def _publish(self, job: Job, original: Path, storing: Storing) -> None:
-        await self._store_poster(job, original, storing.folder.parent / "poster")
-        await self.publisher.publish(job, storing.attempt, storing.folder, await storing.masters.get())
-        nobody_waits()
+    async def _publish(self, job: Job, original: Path, outputs: AttemptOutputs, uploader: OutputUploader) -> None:
+        await self._store_poster(job, original, uploader.folder.parent / "poster")
+        await self.publisher.publish(job, outputs, uploader.folder, await uploader.stored_barriers.get())
+        continue_in_background()
 
     async def _store_poster(self, job: Job, original: Path, folder: Path) -> None:
         poster = await make_poster(self.sandbox, original, folder)
-        for path in (poster.path, *(file.path for file in poster.smaller)):
-            key = rules.poster_key(job.video_id, job.attempt, path)
-            await self.objects.put_new(key, folder / path, content_type=rules.content_type(key))
+        names = (poster.path, *(file.path for file in poster.smaller))
+        keys = {name: rules.poster_key(job.video_id, job.attempt, name) for name in names}
+        await gather_or_cancel(
+            *(self.objects.put_new(key, folder / name, content_type=content_type(key)) for name, key in keys.items())
+        )
 
-    async def _store_storyboard(self, job: Job, original: Path, folder: Path, tell: Tell) -> str | None:
+    async def _store_storyboard(self, job: Job, original: Path, folder: Path, report: ReportProgress) -> str | None:
         """None where none can be made: the video plays without it."""
+        behind = self.sandbox.pausing(self.pause)
         try:
-            board = await make_storyboard(self.sandbox, original, folder, _within(Stage.STORYBOARD, tell))
+            board = await make_storyboard(behind, original, folder, _stage_progress(TranscodeStage.STORYBOARD, report))
         except (InvalidMedia, MediaLimitExceeded) as error:
             logger.warning("no storyboard", extra={"video_id": str(job.video_id), "reason": str(error)})
             return None
         for file in board.files:
             key = rules.proxy_key(job.video_id, job.attempt, file.path)
-            await self.objects.put_new(key, folder / file.path, content_type=rules.content_type(key))
+            await self.objects.put_new(key, folder / file.path, content_type=content_type(key))
         return rules.proxy_key(job.video_id, job.attempt, board.directions)
 
-    def _finished(self, job: Job, payload: TranscodePayload, rendition: Rendition) -> Finished:
+    def _finished(self, job: Job, payload: TranscodePayload, rendition: VideoRendition) -> Finished:
         async def effects(transaction: Transaction) -> None:
-            await announce(transaction, job, rendition)
-            if payload.is_clip:  # its text is found in the video that it was cut from
+            await announce_transcoded(transaction, job, rendition)
+            if payload.is_clip:  # its text is found through the video that it was cut from
                 return
             sampled = SamplePayload(
                 video_id=job.video_id, s3_original_path=payload.s3_original_path, target_fps=self.settings.sample_fps
             )
             await enqueue(transaction, sampled)
 
-        async def afterwards() -> None:
+        async def after_commit() -> None:
             await self.publisher.pointers.write(job.tenant_id, job.video_id)
 
-        return Finished(asdict(rendition), effects, afterwards)
+        return Finished(asdict(rendition), effects, after_commit)
 
 
-def _within(stage: Stage, tell: Tell) -> Tell:
-    return lambda percent: tell(stage.percent(percent / 100))
+def _stage_progress(stage: TranscodeStage, report: ReportProgress) -> ReportProgress:
+    return lambda percent: report(stage.percent(percent / 100))
 
 
-def rendition_of(video_id: UUID, attempt: int, hls: HlsPackage) -> Rendition:
-    """The video as its best rendition shows it."""
+def rendition_of(video_id: UUID, attempt: int, hls: HlsPackage) -> VideoRendition:
+    """The video with the size and duration of its best rendition."""
     best = max(hls.renditions, key=lambda rendition: rendition.width * rendition.height)
-    return Rendition(
+    return VideoRendition(
         s3_proxy_path=rules.proxy_key(video_id, attempt, hls.master),
         s3_thumb_path=rules.poster_key(video_id, attempt),
         duration_ms=best.duration_ms,

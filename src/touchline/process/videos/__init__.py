@@ -1,1 +1,1 @@
-"""Videos as the pipeline sees them."""
+"""Videos in the pipeline: their state, and what the gateway reads of them."""

@@ -1,22 +1,63 @@
-"""All SQL of `process.videos`. Runs inside the tenant, but for the search for pointers that nobody has written.
+"""All SQL of `process.videos`. Runs inside the tenant, except for the search for fixed keys that nobody has written.
 
 Invariant: every change raises `revision`, which the video's events carry.
 """
 
-# ruff: noqa: S608  what is put into the statements is a constant list of columns
+# ruff: noqa: S608  only constants are put into the statements
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from .model import NewVideo, Pointers, Rendition
+from touchline.kernel import TenantId
+
+
+class VideoStatus(StrEnum):
+    UPLOADED = "uploaded"
+    PLAYABLE = "playable"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class NewVideo:
+    video_id: UUID
+    owner_id: UUID | None
+    s3_original_path: str
+    size_bytes: int
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class VideoRendition:
+    """What the winning attempt has made: the keys of it, and what it measured."""
+
+    s3_proxy_path: str
+    s3_thumb_path: str
+    duration_ms: int
+    width: int
+    height: int
+    s3_storyboard_path: str | None = None  # comes last
+    original_digest: str | None = None  # of the file that it was made from; comes last, too
+
+
+@dataclass(frozen=True, slots=True)
+class Pointers:
+    """The objects that the fixed keys of a video must show."""
+
+    tenant_id: TenantId
+    video_id: UUID
+    s3_proxy_path: str
+    s3_thumb_path: str
+
 
 ADD: LiteralString = """
 INSERT INTO process.videos (tenant_id, video_id, owner_id, s3_original_path, size_bytes, content_type)
@@ -24,7 +65,7 @@ VALUES (platform.current_tenant(), %(video_id)s, %(owner_id)s, %(s3_original_pat
 ON CONFLICT (tenant_id, video_id) DO NOTHING
 """
 RAISE_REVISION: LiteralString = """
--- For what is told of a video and kept elsewhere: the progress of its jobs.
+-- For events about a video whose state is stored elsewhere: the progress of its jobs.
 UPDATE process.videos SET revision = revision + 1
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s
 RETURNING revision
@@ -81,12 +122,12 @@ SELECT {_POINTERS} FROM process.videos
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s AND NOT pointers_written
 """
 POINTERS_WRITTEN: LiteralString = """
--- Only if they still are the ones to write: a newer attempt may have come between.
+-- Only if they are still current: a newer attempt may have won meanwhile.
 UPDATE process.videos SET pointers_written = true, revision = revision + 1
  WHERE tenant_id = (SELECT platform.current_tenant()) AND video_id = %(video_id)s AND s3_proxy_path = %(s3_proxy_path)s
 """
 UNWRITTEN: LiteralString = f"""
--- Of all tenants: whoever should have written them has died since, or is just about to.
+-- Of all tenants: the worker that should have written them has died, or is about to write them.
 SELECT {_POINTERS} FROM process.videos
  WHERE NOT pointers_written AND updated_at < now() - %(age)s
  ORDER BY updated_at
@@ -99,13 +140,13 @@ class VideoStore:
         self._connection = connection
 
     async def add(self, video: NewVideo) -> bool:
-        """False when it is known already."""
+        """False if it exists already."""
         return (await self._connection.execute(ADD, asdict(video))).rowcount == 1
 
     async def raise_revision(self, video_id: UUID) -> int:
         return await self._revision(RAISE_REVISION, video_id=video_id)
 
-    async def transcoded(self, video_id: UUID, rendition: Rendition) -> int:
+    async def transcoded(self, video_id: UUID, rendition: VideoRendition) -> int:
         return await self._revision(TRANSCODED, video_id=video_id, **asdict(rendition))
 
     async def indexed(self, video_id: UUID) -> int:
@@ -122,16 +163,16 @@ class VideoStore:
         return bool(row and row[0])
 
     async def original_digest(self, video_id: UUID) -> str | None:
-        """None when nobody knows what it was made of."""
+        """None if it is unknown what the video was made from."""
         row = await (await self._connection.execute(ORIGINAL_DIGEST, {"video_id": video_id})).fetchone()
         return row[0] if row else None
 
     async def original_missing(self, video_id: UUID, since: datetime | None) -> None:
-        """None: it is there."""
+        """None: the original is not missing."""
         await self._connection.execute(ORIGINAL_MISSING, {"video_id": video_id, "since": since})
 
     async def pointers(self, video_id: UUID) -> Pointers | None:
-        """None when the fixed keys show the right ones."""
+        """None if the fixed keys are up to date."""
         async with self._connection.cursor(row_factory=class_row(Pointers)) as cursor:
             return await (await cursor.execute(POINTERS, {"video_id": video_id})).fetchone()
 
@@ -144,6 +185,6 @@ class VideoStore:
             return await (await cursor.execute(UNWRITTEN, {"age": age, "limit": limit})).fetchall()
 
     async def _revision(self, statement: LiteralString, **values: Any) -> int:
-        """A job's video is there: a foreign key says so."""
+        """The video of a job always exists: a foreign key ensures it."""
         [(revision,)] = await (await self._connection.execute(statement, values)).fetchall()
         return revision

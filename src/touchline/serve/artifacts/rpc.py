@@ -5,7 +5,7 @@ from __future__ import annotations
 from touchline.contracts.rpc.v1 import artifacts_pb2 as pb
 from touchline.kernel import Scope
 from touchline.kernel.ids import parse_artifact_hash
-from touchline.platform.rpc.model import Call
+from touchline.platform.rpc.credentials import RpcCall
 from touchline.serve.playback.service import PlaybackService
 from touchline.serve.uploads.service import UploadService
 
@@ -21,20 +21,20 @@ class ArtifactsServicer:
         self._playback = playback
 
     async def create_upload(
-        self, request: pb.CreateArtifactUploadRequest, call: Call
+        self, request: pb.CreateArtifactUploadRequest, call: RpcCall
     ) -> pb.CreateArtifactUploadResponse:
         caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
         parts = await self._uploads.create(caller, artifact_hash, request.file_name, request.size_bytes)
         return pb.CreateArtifactUploadResponse(part_size_bytes=parts.part_size_bytes, part_count=parts.part_count)
 
-    async def presign_parts(self, request: pb.PresignPartsRequest, call: Call) -> pb.PresignPartsResponse:
+    async def presign_parts(self, request: pb.PresignPartsRequest, call: RpcCall) -> pb.PresignPartsResponse:
         caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
         parts = await self._uploads.presign(caller, artifact_hash, request.numbers)
         return pb.PresignPartsResponse(
             parts=[pb.PartAddress(number=one.number, url=one.url, size_bytes=one.size_bytes) for one in parts]
         )
 
-    async def list_parts(self, request: pb.ListPartsRequest, call: Call) -> pb.ListPartsResponse:
+    async def list_parts(self, request: pb.ListPartsRequest, call: RpcCall) -> pb.ListPartsResponse:
         caller, artifact_hash = call.require(Scope.READ), parse_artifact_hash(request.artifact_hash)
         arrived = await self._uploads.arrived(caller, artifact_hash)
         return pb.ListPartsResponse(
@@ -45,26 +45,28 @@ class ArtifactsServicer:
             part_count=arrived.part_count,
         )
 
-    async def complete_upload(self, request: pb.CompleteUploadRequest, call: Call) -> pb.CompleteUploadResponse:
+    async def complete_upload(self, request: pb.CompleteUploadRequest, call: RpcCall) -> pb.CompleteUploadResponse:
         caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
         state = await self._uploads.complete(caller, artifact_hash, dict(request.etags) or None)
         return pb.CompleteUploadResponse(status=state.status, revision=state.revision)
 
-    async def abort_upload(self, request: pb.AbortUploadRequest, call: Call) -> pb.AbortUploadResponse:
+    async def abort_upload(self, request: pb.AbortUploadRequest, call: RpcCall) -> pb.AbortUploadResponse:
         caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
         state = await self._uploads.abort(caller, artifact_hash)
         return pb.AbortUploadResponse(status=state.status, revision=state.revision)
 
-    async def delete_artifact(self, request: pb.DeleteArtifactRequest, call: Call) -> pb.DeleteArtifactResponse:
+    async def delete_artifact(self, request: pb.DeleteArtifactRequest, call: RpcCall) -> pb.DeleteArtifactResponse:
         caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
         return pb.DeleteArtifactResponse(revision=await self._artifacts.delete(caller, artifact_hash))
 
-    async def undelete_artifact(self, request: pb.UndeleteArtifactRequest, call: Call) -> pb.UndeleteArtifactResponse:
+    async def undelete_artifact(
+        self, request: pb.UndeleteArtifactRequest, call: RpcCall
+    ) -> pb.UndeleteArtifactResponse:
         caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
         return pb.UndeleteArtifactResponse(revision=await self._artifacts.undelete(caller, artifact_hash))
 
     async def resolve_viewer_endpoint(
-        self, request: pb.ResolveViewerEndpointRequest, call: Call
+        self, request: pb.ResolveViewerEndpointRequest, call: RpcCall
     ) -> pb.ResolveViewerEndpointResponse:
         found = await self._playback.resolve(request.playback_id)
         return pb.ResolveViewerEndpointResponse(

@@ -15,8 +15,7 @@ from typing import Any, LiteralString
 
 from touchline.contracts.events.artifacts import ArtifactType
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.postgres.database import Transaction
-from touchline.platform.postgres.rows import fetch_one
+from touchline.platform.postgres.database import Transaction, fetch_one
 
 from .model import Artifact, JobRun, NewArtifact, Reason, Rendition, Status
 

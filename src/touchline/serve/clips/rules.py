@@ -15,7 +15,7 @@ from touchline.contracts.events.clips import ClipRequested
 from touchline.kernel.errors import InvalidInput, NotFound, QuotaExceeded
 from touchline.kernel.ids import ArtifactHash, video_id
 from touchline.kernel.values import format_bytes, format_duration
-from touchline.platform.objects.keys import ObjectKey, join_key
+from touchline.platform.objects.rules import ObjectKey, join_key
 from touchline.serve.artifacts.model import Artifact, Status
 from touchline.serve.registry.model import Usage
 from touchline.serve.registry.rules import MORE_STORAGE

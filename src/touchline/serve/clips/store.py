@@ -19,8 +19,7 @@ from psycopg.types.json import Jsonb
 
 from touchline.kernel import TenantId
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.postgres.database import Transaction
-from touchline.platform.postgres.rows import fetch_all, fetch_one
+from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
 from touchline.serve.registry.model import Identity, RowKey, Window
 from touchline.serve.registry.store import Counted, after, before
 

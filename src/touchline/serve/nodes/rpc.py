@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from touchline.contracts.rpc.v1 import node_pb2 as pb
 from touchline.kernel.errors import DeadlineExceeded, InvalidInput
-from touchline.platform.rpc.model import Call
+from touchline.platform.rpc.credentials import RpcCall
 
 from .model import Registration, Storage
 from .service import NodeService
@@ -21,7 +21,7 @@ class NodesServicer:
     def __init__(self, service: NodeService) -> None:
         self._service = service
 
-    async def connect(self, messages: AsyncIterator[pb.NodeMessage], call: Call) -> AsyncIterator[pb.NodeCommand]:
+    async def connect(self, messages: AsyncIterator[pb.NodeMessage], call: RpcCall) -> AsyncIterator[pb.NodeCommand]:
         first = await self._next(messages)
         if first is None:
             return

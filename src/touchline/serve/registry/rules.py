@@ -19,7 +19,7 @@ LONGEST_KEY = 200
 LARGEST_PAGE = 500
 MOST_HASHES = 500
 UNKNOWN_TYPES = ("", "application/octet-stream", "application/mp4", "application/ogg")
-MORE_STORAGE = "Delete what is no longer needed, or ask whoever runs this installation for a larger quota."
+MORE_STORAGE = "Delete what is no longer needed, or ask your administrator for a larger quota."
 
 
 def checked(request: NewUpload, settings: ServeSettings) -> NewUpload:
@@ -53,7 +53,7 @@ def _valid_size(size_bytes: int, largest: int) -> int:
         if size == most:  # what differs by little is said exactly
             size, most = f"{size_bytes:,} bytes", f"{largest:,} bytes"
         why = f"it has {size}, and an upload may have at most {most}"
-        hint = "Make the file smaller, or ask whoever runs this installation to raise `serve.largest_upload`."
+        hint = "Make the file smaller, or ask your administrator to raise `serve.largest_upload`."
         raise LimitExceeded("the file is too large", why=why, hint=hint)
     return size_bytes
 

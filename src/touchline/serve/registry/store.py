@@ -18,8 +18,7 @@ from psycopg import AsyncConnection
 from touchline.contracts.events.artifacts import ArtifactType
 from touchline.kernel import TenantId
 from touchline.kernel.ids import ArtifactHash, PlaybackId
-from touchline.platform.postgres.database import Transaction
-from touchline.platform.postgres.rows import fetch_all, fetch_one
+from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
 from touchline.serve.artifacts.model import Reason
 
 from .model import Identity, NewUpload, Record, RowKey, Upload, Usage, Window

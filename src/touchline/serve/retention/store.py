@@ -11,8 +11,7 @@ from psycopg import AsyncConnection
 
 from touchline.kernel import TenantId
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.postgres.database import Transaction
-from touchline.platform.postgres.rows import fetch_all
+from touchline.platform.postgres.database import Transaction, fetch_all
 from touchline.serve.registry.store import Place
 
 TO_PURGE: LiteralString = """

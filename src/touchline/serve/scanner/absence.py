@@ -15,7 +15,7 @@ from secrets import token_hex
 from touchline.contracts.events.artifacts import OriginalReturned, OriginalVanished
 from touchline.kernel import Clock
 from touchline.kernel.errors import InvalidInput, NotFound, TouchlineError
-from touchline.platform.objects.model import ByteRange
+from touchline.platform.objects.rules import ByteRange
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.serve.artifacts.store import ArtifactStore

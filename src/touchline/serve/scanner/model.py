@@ -11,8 +11,7 @@ from enum import StrEnum
 
 from touchline.kernel import TenantId
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.objects.keys import ObjectKey
-from touchline.platform.objects.model import ListedObject
+from touchline.platform.objects.rules import ListedObject, ObjectKey
 from touchline.serve.uploads.names import FileKind
 
 MOST_NAMED = 100

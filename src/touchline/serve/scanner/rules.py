@@ -13,8 +13,7 @@ from uuid import UUID, uuid5
 
 from touchline.kernel.errors import InvalidInput
 from touchline.kernel.ids import ArtifactHash, artifact_hash, video_id
-from touchline.platform.objects.keys import object_key
-from touchline.platform.objects.model import ListedObject
+from touchline.platform.objects.rules import ListedObject, object_key
 from touchline.serve.uploads.names import FileKind, file_kind, original_key, valid_file_name
 
 from .model import Candidate, Refusal, Refused

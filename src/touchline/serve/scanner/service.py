@@ -14,7 +14,7 @@ from datetime import timedelta
 from touchline.contracts.tenants import Owners
 from touchline.kernel import Clock
 from touchline.kernel.errors import Conflict, NotFound
-from touchline.platform.objects.model import Page
+from touchline.platform.objects.rules import ObjectPage
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.serve.settings import ServeSettings
@@ -60,7 +60,7 @@ class Scanner:
         await self._count(report)
         return report
 
-    async def _look_at(self, page: Page, report: Report, until: float) -> Place:
+    async def _look_at(self, page: ObjectPage, report: Report, until: float) -> Place:
         now, settle = self._clock.now(), self._settings.scan_settle
         verdicts = [rules.judge(listed, now, settle) for listed in page.objects]
         candidates = [verdict for verdict in verdicts if isinstance(verdict, Candidate)]
@@ -105,7 +105,7 @@ class Scanner:
         else:
             report.known += 1
 
-    async def _compare(self, page: Page, candidates: Sequence[Candidate], report: Report) -> Place:
+    async def _compare(self, page: ObjectPage, candidates: Sequence[Candidate], report: Report) -> Place:
         """What should have been on this page, and was not."""
         present = {each.artifact_hash for each in candidates if each.is_home}
         after = self._place.artifact_hash

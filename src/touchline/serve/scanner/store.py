@@ -7,7 +7,7 @@ from typing import Any, LiteralString
 
 from psycopg import AsyncConnection
 
-from touchline.platform.postgres.rows import fetch_all
+from touchline.platform.postgres.database import fetch_all
 
 from .model import Files, Known
 

@@ -15,7 +15,7 @@ from touchline.contracts.tenants import Owner, Owners
 from touchline.kernel import Clock, uuid7
 from touchline.kernel.errors import Conflict, Defect, NotFound
 from touchline.kernel.ids import new_internal_name, new_playback_id
-from touchline.platform.objects.model import ListedObject, ObjectInfo
+from touchline.platform.objects.rules import ListedObject, ObjectInfo
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.serve.artifacts import changes

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import DeadlineExceeded, LeaseLost, NotFound
+from touchline.media.errors import InvalidMedia, MediaLimitExceeded
 from touchline.media.probe import probe
 from touchline.platform.postgres.database import Transaction
 from touchline.serve.artifacts import changes
@@ -33,6 +34,11 @@ class Completion:
         self._slots = asyncio.Semaphore(environment.settings.inspections)
 
     async def run(self, claim: Multipart, etags: Mapping[int, str] | None = None) -> State:
+        """Its sender waits for it to play: the background of this machine stands back."""
+        with self._environment.foreground.working():
+            return await self._run(claim, etags)
+
+    async def _run(self, claim: Multipart, etags: Mapping[int, str] | None) -> State:
         try:
             await self._verify(claim, etags)
         except TouchlineError as error:
@@ -52,13 +58,24 @@ class Completion:
         try:
             async with patience:
                 await objects.uploads.complete(claim.upload, claim.plan, etags)
-                async with self._slots, downloaded(objects, claim.object_key, self._environment.scratch) as file:
-                    await probe(self._environment.sandbox, file)
+                async with self._slots:
+                    await self._inspect(claim)
                 await abort_open(objects, claim.object_key)
         except TimeoutError as error:
             if not patience.expired():
                 raise
             raise DeadlineExceeded("the upload could not be completed in time", why=f"it had {limit}") from error
+
+    async def _inspect(self, claim: Multipart) -> None:
+        """Nothing is refused of which a part was left out."""
+        objects, sandbox, scratch = self._environment.objects, self._environment.sandbox, self._environment.scratch
+        async with downloaded(objects, claim.object_key, claim.plan.size_bytes, scratch) as download:
+            try:
+                await probe(sandbox, download.descriptor)
+            except (InvalidMedia, MediaLimitExceeded):
+                if not await download.fetch_rest():
+                    raise
+                await probe(sandbox, download.descriptor)
 
     async def _keep(self, claim: Multipart) -> State:
         async with self._environment.database.transaction(claim.tenant_id) as transaction:

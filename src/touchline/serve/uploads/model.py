@@ -11,8 +11,7 @@ from datetime import datetime
 
 from touchline.kernel import TenantId
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.objects.keys import object_key
-from touchline.platform.objects.model import PartPlan, Upload
+from touchline.platform.objects.rules import MultipartUpload, PartPlan, object_key
 from touchline.serve.artifacts.model import Status
 
 
@@ -68,8 +67,8 @@ class Multipart:
         return PartPlan(self.size_bytes, self.part_bytes)
 
     @property
-    def upload(self) -> Upload:
-        return Upload(object_key(self.object_key), self.upload_id or "", self.writer or "")
+    def upload(self) -> MultipartUpload:
+        return MultipartUpload(object_key(self.object_key), self.upload_id or "", self.writer or "")
 
 
 @dataclass(frozen=True, slots=True)

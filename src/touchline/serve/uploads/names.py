@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from touchline.kernel.errors import InvalidInput
 from touchline.kernel.ids import ArtifactHash, video_id
-from touchline.platform.objects.keys import ObjectKey, join_key
+from touchline.platform.objects.rules import ObjectKey, join_key
 
 LONGEST_NAME = 255
 JOINERS = "\u200c\u200d"  # invisible, but some scripts and emoji need them

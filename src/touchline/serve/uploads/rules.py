@@ -9,7 +9,7 @@ from enum import Enum, auto
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import Conflict, Defect, InvalidInput
 from touchline.media import errors as media
-from touchline.platform.objects.model import PartPlan
+from touchline.platform.objects.rules import PartPlan
 from touchline.serve.artifacts.model import Artifact, Reason, Status
 from touchline.serve.artifacts.rules import LONGEST_REASON, OPEN
 
@@ -93,7 +93,7 @@ def wrong_state(artifact: Artifact) -> TouchlineError:
     if artifact.status is Status.FAILED:
         return Conflict("the upload has failed", why=artifact.reason.message if artifact.reason else "")
     why = f"it is {artifact.status}"
-    return Conflict("this upload takes no more parts", why=why, hint="Look at its state: its file may be complete.")
+    return Conflict("this upload takes no more parts", why=why, hint="Check its state: its file may be complete.")
 
 
 def valid_numbers(numbers: Sequence[int], plan: PartPlan, most: int) -> list[int]:

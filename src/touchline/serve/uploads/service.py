@@ -13,8 +13,7 @@ from touchline.contracts.events.artifacts import ArtifactType
 from touchline.kernel import Principal, TenantId
 from touchline.kernel.errors import NotFound
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.objects.model import Upload
-from touchline.platform.objects.rules import part_plan
+from touchline.platform.objects.rules import MultipartUpload, part_plan
 from touchline.platform.postgres.database import Transaction
 from touchline.serve.artifacts import changes
 from touchline.serve.artifacts.model import Artifact, NewArtifact, Status
@@ -140,7 +139,9 @@ class UploadService:
             found = await ArtifactStore(transaction).find(artifact.artifact_hash)
             return existing(found, artifact.artifact_hash)
 
-    async def _note(self, transaction: Transaction, artifact_hash: ArtifactHash, upload: Upload) -> Artifact | None:
+    async def _note(
+        self, transaction: Transaction, artifact_hash: ArtifactHash, upload: MultipartUpload
+    ) -> Artifact | None:
         begun = await changes.move(transaction, artifact_hash, Status.UPLOADING, (Status.REQUESTED,))
         if begun is not None:
             await MultipartStore(transaction).begun(artifact_hash, upload)

@@ -15,10 +15,8 @@ from typing import Any, LiteralString
 from psycopg import AsyncConnection
 
 from touchline.kernel.ids import ArtifactHash
-from touchline.platform.objects.keys import ObjectKey
-from touchline.platform.objects.model import PartPlan, Upload
-from touchline.platform.postgres.database import Transaction
-from touchline.platform.postgres.rows import fetch_all, fetch_one
+from touchline.platform.objects.rules import MultipartUpload, ObjectKey, PartPlan
+from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
 
 from .model import Due, Multipart, Owned
 
@@ -72,7 +70,7 @@ class MultipartStore:
     async def find(self, artifact_hash: ArtifactHash) -> Multipart | None:
         return await self._one(FIND, artifact_hash)
 
-    async def begun(self, artifact_hash: ArtifactHash, upload: Upload) -> None:
+    async def begun(self, artifact_hash: ArtifactHash, upload: MultipartUpload) -> None:
         await self._execute(BEGUN, artifact_hash, upload_id=upload.id, writer=upload.writer)
 
     async def postpone(self, artifact_hash: ArtifactHash, due_at: datetime) -> None:

@@ -10,7 +10,7 @@ import logging
 
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import LimitExceeded, NotFound
-from touchline.platform.objects.model import OpenUpload
+from touchline.platform.objects.rules import OpenUpload
 from touchline.serve.artifacts import changes
 from touchline.serve.artifacts.model import Status
 from touchline.serve.artifacts.rules import OPEN

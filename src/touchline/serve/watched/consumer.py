@@ -113,7 +113,7 @@ class WatchedVideos:
     async def _identity(self, tenant_id: TenantId, artifact_hash: ArtifactHash) -> Identity:
         owner = await self._owners.named(str(tenant_id))
         if owner is None:
-            raise NotFound("nobody answers for a goal's video", why=f"the tenant {tenant_id} has no user")
+            raise NotFound("there is no registry entry for a goal's video", why=f"the tenant {tenant_id} has no user")
         return Identity(
             tenant_id=tenant_id,
             artifact_hash=artifact_hash,

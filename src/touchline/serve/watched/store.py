@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
 
-from touchline.platform.postgres.database import Transaction
-from touchline.platform.postgres.rows import fetch_one
+from touchline.platform.postgres.database import Transaction, fetch_one
 
 NOTE: LiteralString = """
 INSERT INTO serve.watched AS w (tenant_id, artifact_hash, object_key, pinned, dropped_at)

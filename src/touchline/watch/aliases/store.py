@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 
 from psycopg import AsyncConnection
 
-from touchline.platform.postgres.rows import fetch_one
+from touchline.platform.postgres.database import fetch_one
 
 from .model import CachedAliases, Made
 

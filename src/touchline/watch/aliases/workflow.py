@@ -5,8 +5,8 @@ from __future__ import annotations
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from touchline.watch.aliases.calls import GET_CACHED_TEAM_ALIASES, GET_TEAM_ALIASES
-    from touchline.watch.aliases.messages import RAGInput
+    from .calls import GET_CACHED_TEAM_ALIASES, GET_TEAM_ALIASES
+    from .messages import RAGInput
 
 
 @workflow.defn(name="RAGWorkflow")

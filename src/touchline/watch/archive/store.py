@@ -14,8 +14,7 @@ from typing import Any, LiteralString
 
 from psycopg.types.json import Jsonb
 
-from touchline.platform.postgres.database import Transaction
-from touchline.platform.postgres.rows import fetch_all, fetch_one
+from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
 from touchline.watch.model import FoundRef, GoalRef
 
 from .model import Copy, Facts, FoundVideo, Standing, Video

@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 from touchline import __version__
 from touchline.kernel import Clock
 from touchline.kernel.errors import InvalidInput, Misconfigured, RateLimited, TouchlineError, Unauthenticated, surface
-from touchline.platform.host_check import HostCheck
+from touchline.platform.http_server import HostCheck
 
 from . import rules
 from .model import Found, Search

@@ -245,5 +245,7 @@ def _not_started(chromium: Path | None, error: Error) -> Exception:
     lines = [line.strip() for line in error.message.splitlines() if line.strip()]
     why = lines[0] if lines else "it says nothing"
     if "Executable doesn't exist" in error.message or (chromium and not chromium.exists()):
-        return ChromiumMissing("there is no Chromium to search with", why=f"{chromium or 'none was found'}: {why}")
+        return ChromiumMissing(
+            "Chromium, which searches need, is not installed", why=f"{chromium or 'none was found'}: {why}"
+        )
     return BrowserGone("the browser could not be started", why=why)

@@ -16,7 +16,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from touchline.kernel.errors import InvalidInput
-from touchline.platform.stack.files import private_folder, write_private
+from touchline.platform.stack.folder import private_folder, write_private
 
 NAME = "session.json"
 SEARCHES = "searches.json"
@@ -97,7 +97,7 @@ def import_cookies(file: Path, folder: Path, network_url: str, now: float | None
     proof = next((each for each in cookies if each["name"] == SIGNED_IN), None)
     if proof is None:
         why = f"it has no living cookie `{SIGNED_IN}` of {host}"
-        raise InvalidInput("these cookies show nobody signed in", field="cookies", why=why, hint=HOW)
+        raise InvalidInput("these cookies belong to no signed-in account", field="cookies", why=why, hint=HOW)
     Session(folder).write({"cookies": cookies, "origins": []})
     return Imported(len(cookies), _end(proof["expires"]))
 
@@ -111,12 +111,12 @@ def _text(file: Path) -> str:
         with file.open("rb") as opened:
             content = opened.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
-            raise InvalidInput("this is no file of cookies", field="cookies", why="it is too large", hint=HOW)
+            raise InvalidInput("this is not a cookie file", field="cookies", why="it is too large", hint=HOW)
         return content.decode("utf-8-sig")
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read", field="cookies", why=error.strerror or "") from error
     except UnicodeDecodeError as error:
-        raise InvalidInput("this is no file of cookies", field="cookies", why="it is no text", hint=HOW) from error
+        raise InvalidInput("this is not a cookie file", field="cookies", why="it is not text", hint=HOW) from error
 
 
 def _cookies(text: str) -> list[Cookie]:

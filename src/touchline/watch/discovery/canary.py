@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import Unavailable
-from touchline.platform.periodic.runner import Task
+from touchline.platform.periodic.runner import PeriodicTask
 from touchline.watch.ground import Ground
 
 from .client import SearchClient
@@ -32,8 +32,8 @@ class Canary:
     settings: DiscoverySettings
 
     @property
-    def task(self) -> Task:
-        return Task(NAME, self.settings.canary_interval, self.run_pass)
+    def task(self) -> PeriodicTask:
+        return PeriodicTask(NAME, self.settings.canary_interval, self.run_pass)
 
     async def run_pass(self) -> bool:
         """For the periodic work; there is never more waiting."""

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import LiteralString
 
-from touchline.platform.postgres.database import Transaction
-from touchline.platform.postgres.rows import fetch_one
+from touchline.platform.postgres.database import Transaction, fetch_one
 
 STATE: LiteralString = """
 SELECT checked_at, works, found, took_ms, failure, worked_at, failures

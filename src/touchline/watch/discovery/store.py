@@ -14,7 +14,7 @@ from typing import Any, LiteralString
 from psycopg import AsyncConnection
 from psycopg.rows import scalar_row
 
-from touchline.platform.postgres.rows import fetch_all, fetch_one
+from touchline.platform.postgres.database import fetch_all, fetch_one
 from touchline.watch.model import FoundRef, GoalRef
 
 from .model import Candidate, FoundVideo, SearchedGoal

@@ -17,8 +17,12 @@ from temporalio.workflow import ParentClosePolicy
 with workflow.unsafe.imports_passed_through():
     from touchline.watch.aliases.calls import GET_CACHED_TEAM_ALIASES, GET_TEAM_ALIASES
     from touchline.watch.aliases.messages import RAGInput
-    from touchline.watch.discovery import calls
-    from touchline.watch.discovery.messages import (
+    from touchline.watch.downloads.calls import REGISTER_DOWNLOAD
+    from touchline.watch.downloads.messages import DownloadInput
+    from touchline.watch.patience import Surely
+
+    from . import calls
+    from .messages import (
         Attempt,
         Discovered,
         SearchData,
@@ -29,11 +33,8 @@ with workflow.unsafe.imports_passed_through():
         TwitterInput,
         TwitterResult,
     )
-    from touchline.watch.discovery.model import FoundVideo
-    from touchline.watch.discovery.players import words_of_both
-    from touchline.watch.downloads.calls import REGISTER_DOWNLOAD
-    from touchline.watch.downloads.messages import DownloadInput
-    from touchline.watch.patience import Surely
+    from .model import FoundVideo
+    from .players import words_of_both
 
 LONGEST_FAILURE = 300
 surely = Surely("TWITTER", lambda rounds, _: rounds >= 80)

@@ -10,7 +10,7 @@ from temporalio.client import Client
 
 from touchline.kernel.errors import Unavailable
 from touchline.media.sandbox import Sandbox
-from touchline.platform.scratch import Scratch
+from touchline.platform.files import Scratch
 from touchline.watch.failures import told_to_temporal
 from touchline.watch.ground import Ground
 from touchline.watch.model import GoalRef

@@ -11,9 +11,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from touchline.kernel.errors import Conflict
+from touchline.platform.files import Scratch, open_file
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.opening import opened
-from touchline.platform.scratch import Scratch
 from touchline.watch.ground import Ground
 from touchline.watch.model import GoalRef
 
@@ -39,7 +38,7 @@ async def local_copy(objects: ObjectStore, key: str, scratch: Scratch) -> AsyncG
     """On this machine's disk, for as long as somebody looks at it."""
     async with scratch.folder() as folder:
         path = folder / FILE_NAME
-        async with opened(path, "xb") as file:
+        async with open_file(path, "xb") as file:
             async for chunk in objects.stream(key):
                 await asyncio.to_thread(file.write, chunk)
         yield path

@@ -25,7 +25,7 @@ from touchline.media.fingerprint.style import Style
 from touchline.media.sandbox import Progress, Sandbox
 from touchline.media.survey import Still, surveyed
 from touchline.media.survey_model import SurveyOptions
-from touchline.platform.scratch import Scratch
+from touchline.platform.files import Scratch
 from touchline.watch.ground import Ground
 from touchline.watch.model import FoundRef, GoalMinutes, GoalRef
 

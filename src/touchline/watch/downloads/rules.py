@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from touchline.kernel.errors import RateLimited
-from touchline.watch.model import FoundRef
-
-from .fetching.errors import (
+from touchline.watch.downloads.fetching.errors import (
     AccessForbidden,
     Blocked,
     Busy,
@@ -25,6 +23,8 @@ from .fetching.errors import (
     TooSlow,
     TooSmall,
 )
+from touchline.watch.model import FoundRef
+
 from .model import Ending, Facts, Filters
 
 LONGEST_PAUSE = timedelta(minutes=15)

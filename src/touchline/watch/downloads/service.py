@@ -16,13 +16,13 @@ from touchline.media.model import Probe
 from touchline.media.probe import probe
 from touchline.media.rules import display_size
 from touchline.media.sandbox import Sandbox
-from touchline.platform.scratch import Scratch
+from touchline.platform.files import Scratch
+from touchline.watch.downloads.fetching.errors import CutOff, DownloadFailure, Malformed, TooLarge
+from touchline.watch.downloads.fetching.files import Fetched, Sizes, fetch_video
 from touchline.watch.ground import Ground
 from touchline.watch.model import GoalRef
 
 from . import incoming, rules
-from .fetching.errors import CutOff, DownloadFailure, Malformed, TooLarge
-from .fetching.files import Fetched, Sizes, fetch_video
 from .messages import Arrived, Outcome, Wanted
 from .model import Ending, Facts, Filters, Found
 from .settings import DownloadSettings
@@ -48,7 +48,7 @@ class Downloads:
                 return Arrived(Outcome.OVER)
             found = await store.find(goal, wanted.video)
         if found is None:
-            return Arrived(Outcome.FAILED, why="unknown: nobody has found this video")
+            return Arrived(Outcome.FAILED, why="unknown: no search has found this video")
         answered = _answered(found, wanted.run_id)
         if answered is not None:
             return answered

@@ -87,7 +87,7 @@ class DownloadSettings(Section):
     def _hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
         for host in hosts:
             if not HOST.fullmatch(host):
-                raise ValueError(f"{host!r} is no host or host:port in small letters")
+                raise ValueError(f"{host!r} is not a host or host:port in lower case")
         return hosts
 
     @field_validator("ports")
@@ -95,5 +95,5 @@ class DownloadSettings(Section):
     def _ports(cls, ports: tuple[int, ...]) -> tuple[int, ...]:
         for port in ports:
             if not 0 < port <= HIGHEST_PORT:
-                raise ValueError(f"{port} is no port")
+                raise ValueError(f"{port} is not a port")
         return ports

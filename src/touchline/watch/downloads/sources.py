@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from touchline.watch.downloads.extraction.client import Extraction
+from touchline.watch.downloads.fetching.client import Fetcher, Limits
+from touchline.watch.downloads.fetching.errors import DownloadFailure
+from touchline.watch.downloads.fetching.urls import Policy
+from touchline.watch.downloads.syndication.client import Syndication
 from touchline.watch.model import FoundRef
 
-from .extraction.client import Extraction
-from .fetching.client import Fetcher, Limits
-from .fetching.errors import DownloadFailure
-from .fetching.urls import Policy
 from .model import MediaFile
 from .rules import rule_of
 from .settings import DownloadSettings, SecondWay
-from .syndication.client import Syndication
 
 _LOG = logging.getLogger(__name__)
 

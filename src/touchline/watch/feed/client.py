@@ -17,6 +17,7 @@ from typing import Any, Self
 import httpx
 
 from touchline.kernel.errors import DeadlineExceeded, Misconfigured, RateLimited, Unavailable
+from touchline.kernel.values import format_bytes
 
 from . import metrics
 from .budget import Budget, day_is_spent, minute_is_spent
@@ -153,7 +154,7 @@ class FeedClient:
         await self._require_no_errors(field(document, "errors"))
         response = field(document, "response")
         if not isinstance(response, list):
-            raise Unavailable("the football feed answered something else", why="`response` is no list")
+            raise Unavailable("the football feed answered something else", why="`response` is not a list")
         return response  # pyright: ignore[reportUnknownVariableType]
 
     async def _require_no_errors(self, errors: Any) -> None:
@@ -183,7 +184,9 @@ async def _body(answer: httpx.Response) -> bytes:
     async for part in answer.aiter_bytes():
         body += part
         if len(body) > LARGEST_ANSWER_BYTES:
-            raise Unavailable("the football feed answers without an end", why=f"more than {LARGEST_ANSWER_BYTES} bytes")
+            raise Unavailable(
+                "the football feed's answer is too large", why=f"more than {format_bytes(LARGEST_ANSWER_BYTES)}"
+            )
     return bytes(body)
 
 

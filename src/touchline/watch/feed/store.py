@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, LiteralString
 
 from touchline.kernel import TouchlineError
-from touchline.platform.postgres.database import Transaction
-from touchline.platform.postgres.rows import fetch_all, fetch_one
+from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
 
 KEEP_MINUTES, KEEP_DAYS = timedelta(hours=2), timedelta(days=60)
 

@@ -14,7 +14,7 @@ from typing import Any, LiteralString
 from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
-from touchline.platform.postgres.rows import fetch_all, fetch_one
+from touchline.platform.postgres.database import fetch_all, fetch_one
 from touchline.watch.feed.model import FeedGoal, Team
 from touchline.watch.model import GoalRef
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import LiteralString
 
-from touchline.platform.postgres.database import Transaction
-from touchline.platform.postgres.rows import fetch_all
+from touchline.platform.postgres.database import Transaction, fetch_all
 from touchline.watch.model import GoalRef
 
 FACTS: LiteralString = """

@@ -30,7 +30,7 @@ COLON = r"\s?[:;.·∶٫]\s?"  # noqa: RUF001  what cameras and readers make of 
 CLEAN = re.compile(rf"(?<![0-9:.\-/])(?P<minute>[0-9]{{1,3}}){COLON}(?P<second>[0-9]{{2}})(?![0-9:]|\.[0-9])")
 BLURRED = re.compile(rf"(?<![\w:.\-/])(?P<minute>{DIGIT}{{1,3}}){COLON}(?P<second>{DIGIT}{{2}})(?![\w:]|\.[0-9])")
 IN_STOPPAGE = re.compile(rf"(?<=\+)\s*(?P<minute>{DIGIT}{{1,2}})'\s?(?P<second>{DIGIT}{{2}})(?!\w)")  # `+2'13`
-ANNOUNCED = re.compile(rf"\+\s*(?P<more>{DIGIT}{{1,2}})(?!\w|{COLON}[0-9]|'\s?{DIGIT}{{2}})'?")
+ANNOUNCED = re.compile(rf"\+\s*(?P<more>{DIGIT}{{1,2}})(?!\w|{COLON}{DIGIT}{{2}}|'\s?{DIGIT}{{2}})'?")
 BOARD = re.compile(r"(?<![\w:.+])(?P<more>[0-9]{1,2})\s*(?:min|mins|minutes?)\b\.?", re.IGNORECASE)
 BASE = re.compile(rf"(?<![\w:.+\-/])(?P<base>{DIGIT}{{2,3}})(?P<prime>'?)\s*\+")
 MINUTE = re.compile(rf"(?<![\w+:.])(?P<minute>{DIGIT}{{1,3}})\s*(?:'|min\b\.?|mins\b\.?|minutes?\b)", re.IGNORECASE)
@@ -47,9 +47,8 @@ GLUED_END = re.compile(r"(?<![0-9])((?:15|30|45|90|105|120):00)(?=[0-9]{1,2}:[0-
 GLUED_ANNOUNCED = re.compile(r"\+\s*([0-9]{1,2}?)(?=[0-9]{2}:[0-9]{2}(?![0-9]))")
 BETWEEN = re.compile(r"(?<=:[0-9]{2})\s*[-/–—]\s*(?=[+0-9])")  # noqa: RUF001
 BAR = re.compile(r"\|")
-TURNED = re.compile(
-    r"(?<![0-9:.])([0-9]{1,2})\s?\+(?=\s*(?:$|[0-9]{1,3}:))"
-)  # `4+`, as scripts from right to left have it
+# `4+`, as scripts from right to left have it; not the end of `45:O0 +02:17`
+TURNED = re.compile(rf"(?<![:.])(?<!{DIGIT})([0-9]{{1,2}})\s?\+(?=\s*(?:$|[0-9]{{1,3}}:))")
 STOPPAGE = re.compile(
     r"\b(?:added|additional|stoppage|injury|inj|nachspielzeit|additionnel|recupero|acréscimos?|descuento|añadido)\b",
     re.IGNORECASE,
@@ -66,6 +65,7 @@ class Clock:
     text: str  # as it was read: its parts alone
     meant: Readings  # empty: it says too little, or a break
     besides: Readings = frozenset()  # what it may mean as well
+    restarted: Readings = frozenset()  # what it would mean if it began at zero after a break, which it does not say
 
     @property
     def readings(self) -> Readings:
@@ -117,7 +117,7 @@ def find(text: str) -> Clock | None:
     if clock is None or not clock.readings:
         return None
     again = _read(normalised(clock.text))
-    is_kept = again is not None and (again.meant, again.besides) == (clock.meant, clock.besides)
+    is_kept = again is not None and replace(again, text=clock.text) == clock
     return clock if is_kept else replace(clock, text=whole)  # whoever reads its text reads the same
 
 
@@ -130,6 +130,8 @@ def normalised(text: str) -> str:
     """One line, in the digits and signs of ASCII, whatever script and brackets it was written with."""
     text = unicodedata.normalize("NFKC", text.translate(PRIMES)).translate(PRIMES)
     text = "".join(_plain(each) for each in text)
+    for times in (CLEAN, BLURRED):
+        text = times.sub(lambda time: f"{time['minute']}:{time['second']}", text)
     text = BAR.sub(lambda bar: "|" if _is_digit_bar(text, bar.start()) else " ", text)
     text = BETWEEN.sub(" ", GLUED_ANNOUNCED.sub(r"+\1 ", GLUED_END.sub(r"\1 ", text)))
     text = TURNED.sub(lambda match: match[0] if _may_stand(int(match[1])) else f"+{match[1]} ", text)
@@ -145,9 +147,9 @@ def _plain(character: str) -> str:
 def _is_digit_bar(text: str, at: int) -> bool:
     """Readers take a one for a bar, and graphics put bars between things: `|2:34`, `12:|4`, `12:3|`."""
     before, after = text[max(at - 2, 0) : at], text[at + 1 : at + 3]
-    begins = not before[-1:].isalnum() and bool(re.match(r"[0-9][:;.]", after))
-    inside = before[-1:] in {":", ";", "."} and after[:1].isdigit()
-    ends = bool(re.fullmatch(r"[:;][0-9]", before)) and not after[:1].strip()
+    begins = not before[-1:].isalnum() and bool(re.match(rf"{DIGIT}:", after))
+    inside = before[-1:] == ":" and bool(re.match(DIGIT, after))
+    ends = bool(re.fullmatch(rf":{DIGIT}", before)) and not after[:1].strip()
     return begins or inside or ends
 
 
@@ -155,7 +157,7 @@ def _line(text: str) -> Line:
     mark, times = mark_in(text), tuple(_times(text))
     announced = ANNOUNCED.search(text) or (BOARD.search(text) if times else None)
     rest = text.replace(mark.text, " ") if mark.text else text
-    for pattern in (CLEAN, BLURRED, BOARD, ANNOUNCED, BASE, MINUTE):
+    for pattern in (BLURRED, CLEAN, BOARD, ANNOUNCED, BASE, MINUTE):
         rest = pattern.sub(" ", rest)
     shown, said = f"+{announced['more']}" if announced else "", STOPPAGE.search(text)
     return Line(text, mark, times, shown, said[0] if said else "", WORD.search(rest) is None)
@@ -189,22 +191,24 @@ def _stopped(line: Line) -> Clock | None:
     if frozen is None:
         return None
     counting = _counting(line, frozen)
-    announced = line.announced
+    announced, again = line.announced, periods.restarted_stopped_in(frozen.minute, line.mark)
     if counting is not None:
         shown = f"{announced} {counting.text}" if announced else f"+{counting.text}"
-        besides = frozenset[Reading]()
+        besides, restarted = frozenset[Reading](), periods.added(counting.minute, again)
         if not periods.stopped_in(frozen.minute, line.mark):  # it may have been a clock that runs
             besides = periods.running(frozen.minute, line.mark)[0]
         if (counting.second == 0 and not announced) or counting.minute > USUALLY_ADDED:
             besides |= periods.any_added(where)  # `+4:00` may be what was announced, `21:47` the time of day
+            restarted = periods.any_added(again)
         meant = periods.added(counting.minute, where)
-        return Clock(_joined(line.mark.text, frozen.text, shown), meant, besides - meant)
-    text, any_added = _joined(line.mark.text, frozen.text, announced, line.said), periods.any_added(where)
+        return Clock(_joined(line.mark.text, frozen.text, shown), meant, besides - meant, restarted)
+    text, restarted = _joined(line.mark.text, frozen.text, announced, line.said), periods.any_added(again)
+    any_added = periods.any_added(where)
     began_anew = line.mark.is_written and frozen.minute not in {each.end for each in where}
     if announced or began_anew:
-        return Clock(text, frozenset(), any_added | periods.running(frozen.minute, line.mark)[0])
+        return Clock(text, frozenset(), any_added | periods.running(frozen.minute, line.mark)[0], restarted)
     meant = frozenset(Reading(each.end, each) for each in where)
-    return Clock(text, meant, any_added - meant)
+    return Clock(text, meant, any_added - meant, restarted)
 
 
 def _frozen(line: Line) -> tuple[Time | None, Sequence[Period]]:
@@ -252,14 +256,15 @@ def _running(line: Line) -> Clock | None:
     times = (f"+{each.text}" if each.is_added else each.text for each in line.times)
     shown = _joined(line.mark.text, *times, line.announced, line.said)
     meant, besides = periods.running(time.minute, line.mark)
+    restarted = periods.restarted(time.minute, line.mark)
     for other in line.times:  # nobody can tell which of them is the clock
         besides |= periods.running(other.minute, line.mark)[0] - meant
     if not line.is_stoppage:
-        return Clock(shown, meant, besides)
+        return Clock(shown, meant, besides, restarted)
     if time.minute <= MOST_ADDED:  # stoppage time alone
         alone = periods.added(time.minute, line.mark.periods)
-        return Clock(shown, alone, (meant | besides) - alone)
-    return Clock(shown, frozenset(_ending(each) for each in meant), besides)
+        return Clock(shown, alone, (meant | besides) - alone, restarted)
+    return Clock(shown, frozenset(_ending(each) for each in meant), besides, restarted)
 
 
 def _chosen(line: Line) -> Time | None:
@@ -313,8 +318,9 @@ def _minute(line: Line) -> Clock | None:
 
 def _minute_alone(text: str, minute: int, mark: Mark, counted_from: int = 0) -> Clock:
     where = periods.stopped_in(minute, mark)
-    meant, besides = periods.running(max(minute - counted_from, 0), mark)
-    return Clock(_joined(mark.text, text), meant, besides | periods.any_added(where))
+    shown = max(minute - counted_from, 0)
+    meant, besides = periods.running(shown, mark)
+    return Clock(_joined(mark.text, text), meant, besides | periods.any_added(where), periods.restarted(shown, mark))
 
 
 def _joined(*parts: str) -> str:
@@ -351,7 +357,7 @@ def _may_stand(minute: int) -> bool:
 def _is_part(line: Line) -> bool:
     """`+4`, `02:17`, `ET`, `90'`, `90+`: a part of a clock, and of nothing else."""
     rest = line.text.replace(line.mark.text, " ") if line.mark.text else line.text
-    for pattern in (CLEAN, BLURRED, ANNOUNCED, BASE, MINUTE, BARE_END):
+    for pattern in (BLURRED, CLEAN, ANNOUNCED, BASE, MINUTE, BARE_END):
         rest = pattern.sub(" ", rest)
     return not re.sub(r"[\s+']", "", rest)
 

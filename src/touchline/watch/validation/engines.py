@@ -69,7 +69,7 @@ class LocalEngine:
         except Unavailable:
             raise
         except TouchlineError as error:
-            raise Unavailable("the embedded engine cannot tell", why=str(error), hint=error.hint) from error
+            raise Unavailable("the embedded engine could not decide", why=str(error), hint=error.hint) from error
         return Sight(verdict.football >= SURE, verdict.filmed_screen >= SURE, read.text if read else None)
 
     async def _clock(self, picture: Picture, video: str) -> Clock | None:
@@ -103,7 +103,7 @@ class ModelEngine:
         except Unavailable:
             raise
         except TouchlineError as error:  # a wrong key, say: our own failure, and nothing about the video
-            raise Unavailable("the model cannot tell", why=str(error), hint=error.hint) from error
+            raise Unavailable("the model could not decide", why=str(error), hint=error.hint) from error
         return read_sight(said)
 
 
@@ -125,5 +125,7 @@ def read_truth(value: Any) -> bool | None:
 def read_clock(value: Any) -> str | None:
     if not isinstance(value, str | int) or isinstance(value, bool):
         return None
-    text = str(value).strip().strip("\"'").strip()
+    text = str(value).strip().strip('"').strip()
+    if text[:1] == "'":  # quoted; else the last one is the prime of `67'`
+        text = text.strip("'").strip()
     return None if text.lower() in NO_CLOCK else text[:LONGEST_CLOCK]

@@ -52,6 +52,7 @@ class Standing(StrEnum):
 
     VERIFIED = "verified"
     UNVERIFIED = "unverified"  # it shows none, or cannot be trusted
+    DOUBTFUL = "doubtful"  # another minute, unless the clock began at zero after a break
     REJECTED = "rejected"
 
 

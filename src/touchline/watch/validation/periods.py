@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from touchline.watch.model import MATCH_ENDS, FeedMinute
+from touchline.watch.model import FeedMinute
 
 MOST_ADDED = 30  # minutes of stoppage time
 LAST_MINUTE = 135  # of extra time with all that is added
+LAST_RESTARTED = 60  # of a second half that began at zero, with what is usually added
 
 
 class Period(Enum):
@@ -128,15 +129,27 @@ def perhaps_stopped_in(minute: int) -> tuple[Period, ...]:
     return tuple(each for each in EXTRA if minute in _STOPS[each])
 
 
+def restarted_stopped_in(minute: int, mark: Mark) -> tuple[Period, ...]:
+    """Where a clock without the mark of a half may stand as well: 45:00 also ends a second half that began at zero."""
+    is_unmarked = mark.periods in (ALL, EXTRA)
+    return (Period.SECOND,) if is_unmarked and minute == Period.FIRST.end else ()
+
+
 def running(minute: int, mark: Mark) -> tuple[Readings, Readings]:
     """What a clock that runs means, and what it may mean besides."""
     if mark.is_written:
         meant, besides = _began_anew(minute, mark.periods)
     else:
         meant, besides = _only([Reading(minute)]), frozenset[Reading]()
-        if minute < MATCH_ENDS[0]:  # readers lose the mark of extra time
-            besides = frozenset[Reading]().union(*_began_anew(minute, EXTRA))
     return meant, (besides | added(minute, ALL if mark.periods == EXTRA else mark.periods)) - meant
+
+
+def restarted(minute: int, mark: Mark) -> Readings:
+    """What a clock without a mark means if it began at zero in a later period. Most run on; some restart without a
+    mark, and readers lose marks, most of all in a script that they do not know."""
+    if mark.is_written or minute >= LAST_RESTARTED:
+        return frozenset()
+    return frozenset[Reading]().union(*_began_anew(minute, ALL[1:])) - {Reading(minute, Period.SECOND)}
 
 
 def _began_anew(minute: int, periods: Iterable[Period]) -> tuple[Readings, Readings]:

@@ -20,7 +20,8 @@ PREFERRED = "model"  # whose word counts where votes are even
 
 def standing(text: str | None, minutes: GoalMinutes, tolerance: int) -> Standing:
     """Of one reading. It is verified by what the clock means, unless it can mean another goal of the match as well; it
-    is rejected if nothing that it can mean is near."""
+    is rejected if nothing that it can mean is near. That it may have restarted saves it from that, and decides nothing
+    else."""
     read = clock.parse(text) if text else None
     if read is None or not read.readings:
         return Standing.UNVERIFIED
@@ -30,8 +31,10 @@ def standing(text: str | None, minutes: GoalMinutes, tolerance: int) -> Standing
         is_clear = not any(_is_shown(other, each, tolerance) for other in others for each in read.readings)
         return Standing.VERIFIED if is_clear else Standing.UNVERIFIED
     is_near = any(_is_near(goal, each, tolerance) for each in read.meant)  # of another half: feeds write 48 for 45+3
-    may_be = is_near or any(_is_shown(goal, each, tolerance) for each in read.besides)
-    return Standing.UNVERIFIED if may_be else Standing.REJECTED
+    if is_near or any(_is_shown(goal, each, tolerance) for each in read.besides):
+        return Standing.UNVERIFIED
+    may_restart = any(_is_shown(goal, each, tolerance) for each in read.restarted)
+    return Standing.DOUBTFUL if may_restart else Standing.REJECTED
 
 
 def _is_near(goal: FeedMinute, reading: Reading, tolerance: int) -> bool:
@@ -56,6 +59,7 @@ def disagree(opinions: Sequence[Opinion], minutes: GoalMinutes, tolerance: int) 
         len({each.sight.football for each in opinions}) > 1
         or len({each.sight.screen for each in opinions}) > 1
         or (Standing.REJECTED in standings and len(standings) > 1)
+        or {Standing.VERIFIED, Standing.DOUBTFUL} <= standings
     )
 
 
@@ -68,12 +72,13 @@ def majority(votes: Sequence[tuple[str, bool]], *, if_even: bool) -> bool:
 
 
 def together(standings: Iterable[Standing]) -> Standing:
-    """Readings that contradict each other evenly tell nothing; where there is one, silence of others is no vote."""
+    """Readings that contradict each other evenly tell nothing; where there is one, silence of others is no vote. A
+    doubtful one speaks against both."""
     each = list(standings)
-    right, wrong = each.count(Standing.VERIFIED), each.count(Standing.REJECTED)
-    if right == wrong:
-        return Standing.UNVERIFIED
-    return Standing.VERIFIED if right > wrong else Standing.REJECTED
+    right, wrong, doubtful = map(each.count, (Standing.VERIFIED, Standing.REJECTED, Standing.DOUBTFUL))
+    if right > wrong + doubtful:
+        return Standing.VERIFIED
+    return Standing.REJECTED if wrong > right + doubtful else Standing.UNVERIFIED
 
 
 def decide(opinions: Sequence[Opinion], minutes: GoalMinutes, tolerance: int) -> Verdict:
@@ -81,7 +86,8 @@ def decide(opinions: Sequence[Opinion], minutes: GoalMinutes, tolerance: int) ->
     screen = majority([(each.engine, each.sight.screen) for each in opinions], if_even=False)
     read = [(each.sight.clock, standing(each.sight.clock, minutes, tolerance)) for each in opinions]
     outcome = together(stands for _, stands in read)
-    shown = next((text for text, stands in read if stands is outcome and text), None)
+    behind = {outcome, Standing.DOUBTFUL} if outcome is Standing.UNVERIFIED else {outcome}
+    shown = next((text for text, stands in read if stands in behind and text), None)
     rejected = _rejection(football, screen, outcome, f"{shown}, not {minutes.goal.clock_minute}")
     return Verdict(
         football=football,

@@ -110,5 +110,5 @@ class Validator:
             else:
                 opinions.append(Opinion(engine.name, frame.at_ms, sight))
         if not opinions:
-            raise Unavailable("no engine can look at videos now", why="; ".join(str(each) for each in failures))
+            raise Unavailable("no engine can check videos now", why="; ".join(str(each) for each in failures))
         return opinions

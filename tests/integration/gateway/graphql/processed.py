@@ -7,28 +7,28 @@ from uuid import UUID
 
 from touchline.kernel.ids import video_id
 from touchline.media.engines.model import Box
-from touchline.process.queue.payloads import TranscodePayload
+from touchline.process.queue.jobs import TranscodePayload
 from touchline.process.queue.service import enqueue
-from touchline.process.sampling.model import Sampling
+from touchline.process.sampling.rules import Sampling
 from touchline.process.sampling.store import FrameStore
-from touchline.process.segments.indexing import index
-from touchline.process.segments.model import Detection, Frame
+from touchline.process.segments.rules import Detection, ReadFrame, build_index
 from touchline.process.segments.store import SegmentStore
-from touchline.process.videos.model import NewVideo, Rendition
-from touchline.process.videos.store import VideoStore
+from touchline.process.videos.store import NewVideo, VideoRendition, VideoStore
 from touchline.serve.registry.model import Upload
 
 from .site import Person, Site
 
 STEP_MS = 2000
-RENDITION = Rendition("proxy/index.m3u8", "thumbs/poster.jpg", 60_000, 640, 360, "proxy/storyboard.vtt")
+RENDITION = VideoRendition("proxy/index.m3u8", "thumbs/poster.jpg", 60_000, 640, 360, "proxy/storyboard.vtt")
 
 
 async def processed(site: Site, person: Person, upload: Upload, texts: Sequence[str]) -> UUID:
     """One text after the other, each for two seconds; its transcode waits in the queue."""
     wanted = video_id(upload.artifact_hash)
     original = f"videos/original/{wanted}/master.mp4"
-    frames = [Frame(number * STEP_MS, [Detection(text, Box(1, 2, 30, 4), 0.9)]) for number, text in enumerate(texts)]
+    frames = [
+        ReadFrame(number * STEP_MS, [Detection(text, Box(1, 2, 30, 4), 0.9)]) for number, text in enumerate(texts)
+    ]
     async with site.world.database.transaction(person.principal) as transaction:
         videos = VideoStore(transaction.connection)
         await videos.add(NewVideo(wanted, person.principal.user_id, original, 1, "video/mp4"))
@@ -36,6 +36,6 @@ async def processed(site: Site, person: Person, upload: Upload, texts: Sequence[
         await videos.transcoded(wanted, RENDITION)
         sampling = Sampling(1, STEP_MS, 640, 360, len(texts) * STEP_MS, len(texts))
         await FrameStore(transaction.connection).replace(wanted, sampling, [frame.at_ms for frame in frames])
-        await SegmentStore(transaction.connection).replace(wanted, index(wanted, frames, len(texts) * STEP_MS))
+        await SegmentStore(transaction.connection).replace(wanted, build_index(wanted, frames, len(texts) * STEP_MS))
         await videos.indexed(wanted)
     return wanted

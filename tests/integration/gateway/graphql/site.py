@@ -43,11 +43,10 @@ from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.endpoints import ClickHouseEndpoint, ObjectsEndpoint
-from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
-from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
-from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.events.log import EVENTS_CHANNEL, Archive, PostgresLog, Sequencer
 from touchline.platform.events.settings import EventSettings
+from touchline.platform.foreground import open_foreground
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.wakeups import Wakeups
@@ -215,8 +214,11 @@ class Site:
 @asynccontextmanager
 async def running_site(needs: Needs, plan: Plan | None = None) -> AsyncGenerator[Site]:
     plan, world = plan or Plan(), needs.world
-    environment = Environment(world.database, needs.objects, needs.sandbox, needs.scratch, plan.serve, world.clock)
     async with AsyncExitStack() as stack:
+        foreground = stack.enter_context(open_foreground(needs.scratch))
+        environment = Environment(
+            world.database, needs.objects, needs.sandbox, needs.scratch, plan.serve, world.clock, foreground
+        )
         wakeups = await stack.enter_async_context(Wakeups(world.postgres.app_url, [EVENTS_CHANNEL]).listening())
         server = await stack.enter_async_context(RpcServer(SECRET, RPC))
         rpc = await stack.enter_async_context(RpcClient(server.address, SECRET, RPC))

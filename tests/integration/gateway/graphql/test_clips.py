@@ -16,11 +16,10 @@ from touchline.contracts.events.clips import ClipFailed, ClipMade, ClipRequested
 from touchline.contracts.events.videos import VideoTranscoded
 from touchline.kernel import Role, Scope
 from touchline.kernel.ids import ArtifactHash, video_id
-from touchline.process.clips.service import request
-from touchline.process.queue.model import Failure, JobType
+from touchline.process.intake import request_clip
+from touchline.process.queue.jobs import FailureReason, JobType
 from touchline.process.queue.service import Queue
-from touchline.process.videos.model import NewVideo
-from touchline.process.videos.store import VideoStore
+from touchline.process.videos.store import NewVideo, VideoStore
 from touchline.serve.registry.model import Upload
 
 from .listening import listening, opened
@@ -133,10 +132,10 @@ async def test_a_clip_that_could_not_be_cut_leads_to_its_job(site: Site) -> None
     )
     async with site.world.database.transaction(ada.principal) as transaction:
         await VideoStore(transaction.connection).add(new)
-        await request(transaction, asked)
+        await request_clip(transaction, asked)
     queue = Queue(site.world.database, "worker", timedelta(minutes=1))
     [held] = await queue.claim([JobType.CLIP_GENERATE], 1)
-    await queue.fail(held, Failure("OriginalMissing", "the original is missing", retryable=False))
+    await queue.fail(held, FailureReason("OriginalMissing", "the original is missing", retryable=False))
     await site.settle()
     found = await site.data(ada, STAGES, hash=clip["artifactHash"], playback=clip["playbackId"])
     cut, convert = found["video"]["stages"]

@@ -19,8 +19,7 @@ from touchline.gateway.graphql.settings import GraphqlSettings
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.events.log import EVENTS_CHANNEL
-from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.events.log import EVENTS_CHANNEL, Sequencer
 from touchline.platform.events.settings import EventSettings
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups

@@ -17,7 +17,7 @@ from psycopg import AsyncCursor
 from touchline.kernel import Role
 from touchline.kernel.ids import new_artifact_hash, new_playback_id
 from touchline.platform.rpc.client import Stub
-from touchline.process.queue.model import JobType
+from touchline.process.queue.jobs import JobType
 
 from .site import Person, Site
 from .test_jobs import queue, waiting

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from touchline.kernel.ids import video_id
-from touchline.process.sampling.model import Sampling
+from touchline.process.sampling.rules import Sampling
 from touchline.process.sampling.store import FrameStore
 from touchline.serve.artifacts import changes
 from touchline.serve.registry.model import Upload

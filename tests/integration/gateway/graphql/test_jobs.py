@@ -8,13 +8,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from touchline.kernel import Role, Scope
-from touchline.process.queue.alerts.service import Watch
-from touchline.process.queue.alerts.settings import AlertSettings
-from touchline.process.queue.model import Failure, Job, JobType
-from touchline.process.queue.payloads import TranscodePayload
+from touchline.process.queue.alerts import QueueMonitor
+from touchline.process.queue.jobs import FailureReason, Job, JobType, TranscodePayload
 from touchline.process.queue.service import Queue, enqueue
-from touchline.process.videos.model import NewVideo
-from touchline.process.videos.store import VideoStore
+from touchline.process.settings import AlertSettings
+from touchline.process.videos.store import NewVideo, VideoStore
 
 from .listening import listening, opened
 from .site import Person, Site
@@ -70,8 +68,8 @@ subscription ($after: String) { liveJobs(after: $after) {
 } }
 """
 LEASE = timedelta(minutes=5)
-BROKEN = Failure("NotAVideo", "this is not a video", retryable=False)
-PASSING = Failure("Unavailable", "the store is away", retryable=True)
+BROKEN = FailureReason("NotAVideo", "this is not a video", retryable=False)
+PASSING = FailureReason("Unavailable", "the store is away", retryable=True)
 
 
 def queue(site: Site) -> Queue:
@@ -92,7 +90,7 @@ async def waiting(site: Site, person: Person, count: int = 1) -> list[Job]:
     return made
 
 
-async def failed(site: Site, person: Person, count: int = 1, failure: Failure = BROKEN) -> list[Job]:
+async def failed(site: Site, person: Person, count: int = 1, failure: FailureReason = BROKEN) -> list[Job]:
     made = await waiting(site, person, count)
     for held in await queue(site).claim([JobType.TRANSCODE], count):
         await queue(site).fail(held, failure)
@@ -182,7 +180,7 @@ async def test_lists_are_filtered_and_paged_both_ways(site: Site) -> None:
 async def test_what_has_failed_is_grouped_by_cause(site: Site) -> None:
     ada = await site.person(Role.VIEWER)
     dead = await failed(site, ada, 2)
-    [other] = await failed(site, ada, 1, Failure("Forbidden", "no right", retryable=False))
+    [other] = await failed(site, ada, 1, FailureReason("Forbidden", "no right", retryable=False))
     await failed(site, ada, 1, PASSING)  # is tried again
     groups = (await site.data(ada, FAILURES))["jobFailures"]
     assert [(one["jobType"], one["errorType"], one["count"], one["example"]) for one in groups] == [
@@ -197,7 +195,7 @@ async def test_depth_age_and_alerts_are_the_tenants_own(site: Site) -> None:
     ada, eve = await site.person(Role.VIEWER), await site.person(Role.VIEWER, site.world.theirs)
     await failed(site, ada)
     await waiting(site, ada, 2)
-    await Watch(site.world.database, AlertSettings(dead_letters=0), site.world.clock).run_pass()
+    await QueueMonitor(site.world.database, AlertSettings(dead_letters=0), site.world.clock).run_pass()
     await waiting(site, ada)
     [of_type] = (await site.data(ada, DEPTH, hours=1))["jobDepth"]["types"]
     assert [(one["queued"], one["processing"]) for one in of_type["samples"]] == [(2, 0), (3, 0)]
@@ -216,7 +214,7 @@ async def test_depth_age_and_alerts_are_the_tenants_own(site: Site) -> None:
 async def test_a_cause_is_retried_at_once_by_somebody_for_a_reason(site: Site) -> None:
     ada = await site.person(Role.EDITOR)
     dead = await failed(site, ada, 2)
-    [other] = await failed(site, ada, 1, Failure("Forbidden", "no right", retryable=False))
+    [other] = await failed(site, ada, 1, FailureReason("Forbidden", "no right", retryable=False))
     done = await act(site, ada, RETRY, CAUSE, reason="the converter was mended")
     assert ({job["id"] for job in done["jobs"]}, done["refused"]) == ({str(job.id) for job in dead}, [])
     assert {job["status"] for job in done["jobs"]} == {"queued"}
@@ -320,7 +318,7 @@ async def test_jobs_are_followed_live(site: Site) -> None:
         await other.subscribe()
         held = await running(site, ada, 40)
         await queue(site).fail(held, BROKEN)
-        await Watch(site.world.database, AlertSettings(dead_letters=0), site.world.clock).run_pass()
+        await QueueMonitor(site.world.database, AlertSettings(dead_letters=0), site.world.clock).run_pass()
         await site.settle()
         events = [(await browser.hear())["payload"]["data"]["liveJobs"] for _ in range(5)]
         jobs = [event["job"] for event in events[:4]]

@@ -8,8 +8,8 @@ import pytest
 
 from tests.integration.process.search.conftest import Library, Read
 from touchline.kernel.ids import video_id
-from touchline.process.labels.store import SubjectStore
-from touchline.process.search.model import Where
+from touchline.process.search.model import TextPlace
+from touchline.process.search.store import VideoSubjectStore
 
 from .site import Person, Site
 
@@ -25,6 +25,7 @@ query ($query: String!, $filters: SearchFilters, $sort: SearchSort! = RELEVANCE,
       } }
       pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       corrections { word readAs }
+      places { where count hasMore }
     }
   }
 }
@@ -75,13 +76,17 @@ async def test_a_title_is_a_hit_without_a_picture(site: Site) -> None:
     library = Library(site.world.database, ada.principal.tenant_id)
     video = await library.video("the final whistle")
     async with site.world.database.transaction(ada.principal) as transaction:
-        await SubjectStore(transaction.connection).save_texts(video, {Where.TITLE: "The final"})
+        await VideoSubjectStore(transaction.connection).save_texts(video, {TextPlace.TITLE: "The final"})
     found = {edge["node"]["where"]: edge["node"] for edge in (await ask(site, ada, "final"))["edges"]}
     assert set(found) == {"TITLE", "PICTURE"}
     title = found["TITLE"]
     assert (title["text"], title["box"], title["startMs"]) == ("The final", None, 0.0)
     assert await texts(site, ada, "final", filters={"where": ["TITLE", "MATCH"]}) == ["The final"]
     assert await texts(site, ada, "final", filters={"where": ["PICTURE"]}) == ["the final whistle"]
+    counts = [("PICTURE", 1), ("TITLE", 1), ("MATCH", 0)]
+    for filters in ({}, {"where": ["PICTURE"]}):  # what another place would show is counted too
+        places = (await ask(site, ada, "final", filters=filters))["places"]
+        assert places == [{"where": where, "count": count, "hasMore": False} for where, count in counts]
 
 
 async def test_pages_go_on_where_they_ended(site: Site) -> None:

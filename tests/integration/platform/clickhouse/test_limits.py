@@ -1,4 +1,4 @@
-"""What the owner lets nobody exceed, and that it lives on when somebody tries."""
+"""The limits of the owner, and that it survives when a client tries to exceed them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.support.owner import RunningOwner, running_owner, until
 from touchline.kernel.errors import RateLimited
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.limits import MIB, OwnerLimits
+from touchline.platform.clickhouse.options import MIB, OwnerLimits
 
 from .conftest import SETTINGS
 
@@ -29,7 +29,7 @@ LIMITS = OwnerLimits(
     result_bytes=MIB,
 )
 ENDLESS = "SELECT count() FROM numbers_mt(1e12) WHERE NOT ignore(number)"
-# As long, but it leaves the processors to those who look on.
+# As long, but it leaves the processors to the checks.
 WAITING = "SELECT sleepEachRow(0.1) FROM numbers(10000) SETTINGS max_block_size = 1"
 RUNNING = "SELECT count() FROM system.processes WHERE Settings['log_comment'] LIKE {query_id:String}"
 

@@ -22,7 +22,7 @@ from tests.support.owner import (
     until,
 )
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.limits import MIB, OwnerLimits
+from touchline.platform.clickhouse.options import MIB, OwnerLimits
 
 from .conftest import SETTINGS
 

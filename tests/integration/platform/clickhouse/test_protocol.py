@@ -42,9 +42,9 @@ async def counted(http: httpx.AsyncClient, database: str) -> int:
 
 
 async def test_anybody_may_ping(owner: RunningOwner) -> None:
-    async with httpx.AsyncClient(base_url=owner.endpoint.url, trust_env=False) as nobody:
+    async with httpx.AsyncClient(base_url=owner.endpoint.url, trust_env=False) as anonymous:
         for path in ("/ping", "/ping?query=SELECT+1"):
-            answer = await nobody.get(path)
+            answer = await anonymous.get(path)
             assert (answer.status_code, answer.text) == (200, "Ok.\n")
 
 
@@ -75,8 +75,8 @@ async def test_who_may_ask(
 
 
 async def test_a_large_body_of_a_stranger_is_refused_too(owner: RunningOwner) -> None:
-    async with httpx.AsyncClient(base_url=owner.endpoint.url, trust_env=False) as nobody:
-        refused(await nobody.post("/", content=b"x" * 5_000_000), 516)
+    async with httpx.AsyncClient(base_url=owner.endpoint.url, trust_env=False) as anonymous:
+        refused(await anonymous.post("/", content=b"x" * 5_000_000), 516)
 
 
 async def test_an_answer_has_its_headers(http: httpx.AsyncClient) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -11,11 +12,53 @@ import pytest
 from tests.support.waiting import eventually
 from touchline.kernel.errors import AlreadyExists, InvalidInput, NotFound
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects.model import PartPlan, SignedUrl, Upload
+from touchline.platform.objects.rules import MultipartUpload, PartPlan, SignedUrl
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 
 from .relay import relayed
+
+
+async def _get(url: str, **headers: str) -> httpx.Response:
+    async with httpx.AsyncClient() as browser:
+        return await browser.get(url, headers=headers)
+
+
+async def test_a_link_reads_its_object_and_nothing_else(store: ObjectStore) -> None:
+    await store.put_new("videos/1", b"goal", content_type="video/mp4")
+    await store.put_new("videos/2", b"other")
+    link = await store.presign_get("videos/1")
+
+    response = await _get(link.url)
+    assert (response.content, response.headers["Content-Type"]) == (b"goal", "video/mp4")
+    assert (await _get(link.url, Range="bytes=1-2")).content == b"oa"
+    assert (await _get(link.url.replace("videos/1", "videos/2"))).status_code == httpx.codes.FORBIDDEN
+    assert (await _get(link.url.partition("?")[0])).status_code == httpx.codes.FORBIDDEN
+
+
+async def test_a_download_is_saved_under_its_name(store: ObjectStore) -> None:
+    await store.put_new("videos/1", b"goal")
+    link = await store.presign_get("videos/1", download_name='Müller "1:0".mp4')
+    disposition = (await _get(link.url)).headers["Content-Disposition"]
+    assert disposition.startswith("attachment;")
+    assert disposition.endswith("filename*=UTF-8''M%C3%BCller%20_1%3A0_.mp4")
+
+
+@pytest.mark.parametrize("expires", [timedelta(0), timedelta(seconds=-1), timedelta(days=8)])
+async def test_a_link_has_a_lifetime_within_limits(store: ObjectStore, expires: timedelta) -> None:
+    with pytest.raises(InvalidInput):
+        await store.presign_get("key", expires)
+
+
+async def test_links_name_the_address_that_browsers_use(endpoint: ObjectsEndpoint) -> None:
+    inside = replace(endpoint, url="http://127.0.0.1:1")  # nobody is there, and signing need not ask
+    settings = ObjectsSettings(public_url=endpoint.url + "/")
+    async with ObjectStore(endpoint, ObjectsSettings()) as store, ObjectStore(inside, settings) as signer:
+        await store.put_new("key", b"goal")
+        link = await signer.presign_get("key")
+    assert link.url.startswith(endpoint.url)
+    assert (await _get(link.url)).content == b"goal"
+
 
 PART_BYTES = 5 * 1024**2  # the least that S3 takes for a part that is not the last
 DATA = os.urandom(PART_BYTES + 1000)
@@ -29,7 +72,9 @@ async def _send(link: SignedUrl, data: bytes) -> httpx.Response:
         return await browser.put(link.url, content=data)
 
 
-async def _sent(store: ObjectStore, upload: Upload, number: int, data: bytes, plan: PartPlan | None = None) -> str:
+async def _sent(
+    store: ObjectStore, upload: MultipartUpload, number: int, data: bytes, plan: PartPlan | None = None
+) -> str:
     response = await _send(await store.uploads.presign_part(upload, plan or PLAN, number), data)
     assert response.status_code == httpx.codes.OK
     return response.headers["ETag"]

@@ -141,12 +141,12 @@ async def kill_all(postgres: PostgresEndpoint) -> None:
 
 async def test_a_cancellation_is_not_lost_while_a_connection_becomes_free(postgres: PostgresEndpoint) -> None:
     """The pool may hand a connection over in the very step in which the waiting one is cancelled."""
-    tenant, told = new_tenant(), list[int]()
+    tenant, cancelled = new_tenant(), list[int]()
 
     async def wait_for_a_connection(database: Database) -> None:
         async with database.transaction(tenant):
             task = asyncio.current_task()
-            told.append(task.cancelling() if task else 0)
+            cancelled.append(task.cancelling() if task else 0)
 
     async with Database(postgres.app_url, PostgresSettings(pool_size=1)) as database:
         for steps in range(40):
@@ -157,4 +157,4 @@ async def test_a_cancellation_is_not_lost_while_a_connection_becomes_free(postgr
                 await asyncio.sleep(0)
             waiting.cancel()
             await asyncio.wait([waiting])
-    assert set(told) <= {0}, "it went on although it was cancelled"
+    assert set(cancelled) <= {0}, "it went on although it was cancelled"

@@ -22,7 +22,7 @@ from touchline.contracts.rpc.v1.lifecycle_pb2 import (
 from touchline.contracts.rpc.v1.node_pb2 import NodeCommand, NodeMessage
 from touchline.kernel import Clock, Principal, Role, Scope, TenantId, UserId
 from touchline.platform.rpc.client import RpcClient, Stub
-from touchline.platform.rpc.model import Call
+from touchline.platform.rpc.credentials import RpcCall
 from touchline.platform.rpc.server import RpcServer
 from touchline.platform.rpc.settings import RpcSettings
 
@@ -32,10 +32,10 @@ LIFECYCLE = lifecycle_pb2.DESCRIPTOR.services_by_name["Lifecycle"]
 NODES = node_pb2.DESCRIPTOR.services_by_name["Nodes"]
 SOMEBODY = Principal(TenantId(uuid4()), UserId(uuid4()), Role.EDITOR, frozenset({Scope.READ}))
 
-Answering = Callable[[GetArtifactStatesRequest, Call], Awaitable[GetArtifactStatesResponse]]
+Answering = Callable[[GetArtifactStatesRequest, RpcCall], Awaitable[GetArtifactStatesResponse]]
 
 
-async def echo(request: GetArtifactStatesRequest, call: Call) -> GetArtifactStatesResponse:
+async def echo(request: GetArtifactStatesRequest, call: RpcCall) -> GetArtifactStatesResponse:
     return GetArtifactStatesResponse(states=[ArtifactState(artifact_hash=one) for one in request.request_ids])
 
 
@@ -43,18 +43,18 @@ class Service:
     def __init__(self, answering: Answering = echo) -> None:
         self.answering = answering
 
-    async def get_artifact_states(self, request: GetArtifactStatesRequest, call: Call) -> GetArtifactStatesResponse:
+    async def get_artifact_states(self, request: GetArtifactStatesRequest, call: RpcCall) -> GetArtifactStatesResponse:
         return await self.answering(request, call)
 
-    async def get_artifact_events(self, request: GetArtifactEventsRequest, call: Call) -> GetArtifactEventsResponse:
+    async def get_artifact_events(self, request: GetArtifactEventsRequest, call: RpcCall) -> GetArtifactEventsResponse:
         return GetArtifactEventsResponse()
 
-    async def get_storage_events(self, request: GetStorageEventsRequest, call: Call) -> GetStorageEventsResponse:
+    async def get_storage_events(self, request: GetStorageEventsRequest, call: RpcCall) -> GetStorageEventsResponse:
         return GetStorageEventsResponse()
 
 
 class Lines:
-    async def connect(self, messages: AsyncIterator[NodeMessage], call: Call) -> AsyncIterator[NodeCommand]:
+    async def connect(self, messages: AsyncIterator[NodeMessage], call: RpcCall) -> AsyncIterator[NodeCommand]:
         async for _ in messages:
             yield NodeCommand()
 

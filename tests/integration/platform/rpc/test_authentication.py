@@ -15,9 +15,8 @@ from touchline.contracts.rpc.v1.lifecycle_pb2 import GetArtifactStatesRequest, G
 from touchline.contracts.rpc.v1.node_pb2 import NodeCommand, NodeMessage
 from touchline.kernel import ManualClock, SystemClock
 from touchline.kernel.errors import Misconfigured
-from touchline.platform.rpc.client import RpcClient, Signed, Stub
-from touchline.platform.rpc.credentials import CREDENTIALS, FAILURE, PROOF, value
-from touchline.platform.rpc.proofs import Proofs
+from touchline.platform.rpc.client import RpcClient, SignedCall, Stub
+from touchline.platform.rpc.credentials import CREDENTIALS, FAILURE, PROOF, ProofSigner, metadata_value
 from touchline.platform.rpc.server import RpcServer
 
 from .conftest import LIFECYCLE, NODES, SECRET, SETTINGS, SOMEBODY, ask, calling, serving
@@ -33,7 +32,7 @@ async def raw(server: RpcServer) -> AsyncGenerator[grpc.aio.Channel]:
         yield channel
 
 
-async def signed(body: bytes = BODY, secret: str = SECRET) -> Signed:
+async def signed(body: bytes = BODY, secret: str = SECRET) -> SignedCall:
     async with RpcClient("127.0.0.1:1", secret, SETTINGS) as client:
         return client.sign(PATH, body, SOMEBODY)
 
@@ -92,13 +91,13 @@ async def impostor(secret: str, failing: bool = False) -> AsyncGenerator[str]:
     """Listens where our server should, and lets everybody in."""
 
     async def answer(body: bytes, context: Any) -> bytes:
-        nonce = Credentials.FromString(value(context.invocation_metadata(), CREDENTIALS)).nonce
+        nonce = Credentials.FromString(metadata_value(context.invocation_metadata(), CREDENTIALS)).nonce
         if failing:
             detail = Failure(code="error").SerializeToString()
-            trailer = ((FAILURE, detail), (PROOF, Proofs(secret).of_failure(PATH, nonce, detail)))
+            trailer = ((FAILURE, detail), (PROOF, ProofSigner(secret).sign_failure(PATH, nonce, detail)))
             await context.abort(grpc.StatusCode.UNKNOWN, "", trailer)
         reply = GetArtifactStatesResponse().SerializeToString()
-        context.set_trailing_metadata(((PROOF, Proofs(secret).of_answer(PATH, nonce, reply)),))
+        context.set_trailing_metadata(((PROOF, ProofSigner(secret).sign_answer(PATH, nonce, reply)),))
         return reply
 
     async def stream(bodies: AsyncIterator[bytes], context: Any) -> AsyncIterator[bytes]:

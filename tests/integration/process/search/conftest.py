@@ -15,10 +15,10 @@ from tests.support.events import new_tenant
 from touchline.kernel import TenantId
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
-from touchline.process.search.model import Page, Place, Sort
-from touchline.process.search.service import Question, Search
+from touchline.process.search.model import HitPage, SearchCursor, Sort
+from touchline.process.search.service import SearchRequest, VideoSearch
 from touchline.process.segments.entities import find_entities
-from touchline.process.segments.folding import normalize, text_hash
+from touchline.process.text import normalize, text_hash
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 VIDEO = """
@@ -73,13 +73,18 @@ class Library:
     async def found(self, text: str, **options: Any) -> list[str]:
         return [hit.text for hit in (await self.page(text, **options)).hits]
 
-    async def page(self, text: str, **options: Any) -> Page:
-        return await Search(self.database).page(self.tenant_id, Question(text, **options))
+    async def page(self, text: str, **options: Any) -> HitPage:
+        return await VideoSearch(self.database).page(self.tenant_id, SearchRequest(text, **options))
+
+    async def places(self, text: str, **options: Any) -> dict[str, int]:
+        """How many texts of each place match; negative where counting stopped."""
+        counted = await VideoSearch(self.database).places(self.tenant_id, SearchRequest(text, **options))
+        return {str(one.where): -one.count if one.has_more else one.count for one in counted}
 
     async def walk(self, text: str, first: int, sort: Sort = Sort.RELEVANCE) -> list[str]:
         """All pages, one after the other."""
         texts: list[str] = []
-        place: Place | None = None
+        place: SearchCursor | None = None
         while True:
             page = await self.page(text, first=first, sort=sort, after=place)
             texts += [hit.text for hit in page.hits]

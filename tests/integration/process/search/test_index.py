@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -19,14 +21,17 @@ from psycopg.types.json import Jsonb
 
 from tests.support.events import new_tenant
 from tests.support.postgres import PostgresServer
+from touchline.media.engines.model import Box
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
-from touchline.process.search.model import Query, Sort, Term
-from touchline.process.search.query import parse
-from touchline.process.search.rules import pairs
-from touchline.process.search.service import forget, remember
-from touchline.process.search.words import split
-from touchline.process.segments.folding import normalize
+from touchline.process.search.model import SearchQuery, Sort, Term, TextPlace
+from touchline.process.search.query import parse_query
+from touchline.process.search.rules import adjacent_words, index_request
+from touchline.process.search.service import hide_video, unhide_video
+from touchline.process.search.store import SearchStore
+from touchline.process.segments.rules import Detection, ReadFrame, SegmentIndex, build_index
+from touchline.process.segments.store import SegmentStore
+from touchline.process.text import normalize, split_words
 
 from .conftest import Library, Read
 
@@ -59,9 +64,9 @@ queries = st.tuples(st.lists(positive, min_size=1, max_size=2), st.lists(negativ
 )
 
 
-def meets(query: Query, text: str, known: set[str]) -> bool:
+def meets(query: SearchQuery, text: str, known: set[str]) -> bool:
     """What search means, said plainly. Every word that is asked for is one that somebody wrote."""
-    words = split(text)
+    words = split_words(text)
 
     def has(word: str, *, prefix: bool) -> bool:
         return any(one.startswith(word) if prefix else one == word for one in words)
@@ -73,7 +78,9 @@ def meets(query: Query, text: str, known: set[str]) -> bool:
         halves = ((word[:at], word[at:]) for at in range(2, len(word) - 1))
         return not word.isdigit() and any(has_phrase(pair) for pair in halves)
 
-    joined = {word: one + other for one, other in pairs(query) if one + other in words for word in (one, other)}
+    joined = {
+        word: one + other for one, other in adjacent_words(query) if one + other in words for word in (one, other)
+    }
 
     def is_met(term: Term) -> bool:
         if term.prefix:
@@ -98,9 +105,9 @@ async def test_search_finds_what_a_plain_look_finds(
     for day, video in enumerate(videos):
         await library.video(*video, day=day)
     corpus = [text for video in videos for text in video]
-    known = {word for text in corpus for word in split(text)}
+    known = {word for text in corpus for word in split_words(text)}
     for one in asked:
-        query = parse(one)
+        query = parse_query(one)
         if all(term.prefix or term.word in known for term in query.terms):
             expected = sorted(text for text in corpus if meets(query, text, known))
             assert sorted(await library.walk(one, first=3)) == expected, one
@@ -115,11 +122,11 @@ async def test_sql_and_python_split_alike(library: Library, written: list[str]) 
         "  FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS t (text, place) ORDER BY t.place",
         texts=normalized,
     )
-    assert [tuple(words) for (words,) in found] == [split(text) for text in normalized]
+    assert [tuple(words) for (words,) in found] == [split_words(text) for text in normalized]
 
 
-def slips(word: str) -> Iterator[str]:
-    """All words one slip away, with letters that stand for any."""
+def typos(word: str) -> Iterator[str]:
+    """All words one typo away, with letters that stand for any."""
     for at in range(len(word) + 1):
         yield word[:at] + "q" + word[at:]
         yield word[: at - 1] + word[at:] if at else word[1:]
@@ -127,9 +134,9 @@ def slips(word: str) -> Iterator[str]:
         yield word[:at] + word[at : at + 2][::-1] + word[at + 2 :]
 
 
-async def test_every_slip_is_forgiven_and_two_are_not(library: Library) -> None:
+async def test_every_typo_is_forgiven_and_two_are_not(library: Library) -> None:
     await library.video("manchester")
-    wrong = sorted(set(slips("manchester")) - {"manchester"})
+    wrong = sorted(set(typos("manchester")) - {"manchester"})
     found = await library.execute(
         "SELECT wanted FROM process.search_spelling(%(words)s, '{}') WHERE word = 'manchester'", words=wrong
     )
@@ -182,7 +189,7 @@ async def test_a_deleted_video_is_found_no_more(
     video = await library.video("secret goal")
     await library.video("goal")
     async with library.database.transaction(library.tenant_id) as transaction:
-        await forget(transaction, video)
+        await hide_video(transaction, video)
     assert await library.found("goal") == ["goal"]
     assert await library.found("secret") == await library.found("secre*") == []
     await library.execute("UPDATE process.segments SET confidence = 1 WHERE video_id = %(video)s", video=video)
@@ -202,13 +209,13 @@ async def test_an_undeleted_video_is_found_again(
     async with superuser(postgres_server, postgres) as connection:
         before = await library.everything(connection)
         async with library.database.transaction(library.tenant_id) as transaction:
-            await forget(transaction, video)
+            await hide_video(transaction, video)
         if rebuilt:
             await library.execute("SELECT process.refresh_search_materialized()")
         assert await library.found("secret") == []
         for tenant in (new_tenant(), library.tenant_id, library.tenant_id):
             async with library.database.transaction(tenant) as transaction:
-                await remember(transaction, video)
+                await unhide_video(transaction, video)
             assert (await library.found("secret") == []) == (tenant != library.tenant_id)
         assert await library.everything(connection) == before
         await library.execute("SELECT process.refresh_search_materialized()")
@@ -218,7 +225,7 @@ async def test_an_undeleted_video_is_found_again(
 async def test_another_tenants_video_cannot_be_forgotten(library: Library) -> None:
     video = await library.video("goal")
     async with library.database.transaction(new_tenant()) as transaction:
-        await forget(transaction, video)
+        await hide_video(transaction, video)
     assert await library.found("goal") == ["goal"]
 
 
@@ -352,6 +359,41 @@ async def test_the_plan_uses_its_indexes_as_the_application(
     assert await fetched(library.database, new_tenant(), "common") == (0, 0, 0, 0)
 
 
+TITLES = """
+WITH mark AS (
+  INSERT INTO process.search_words (tenant_id, word, segments, shown)
+  VALUES (%(tenant)s, ':where:title', 40, ':where:title')
+  RETURNING word_id
+)
+UPDATE process.search_entries AS e SET words = e.words || m.word_id
+  FROM mark AS m WHERE e.tenant_id = %(tenant)s AND e.recency %% 500 = 250
+"""
+
+
+async def test_counting_places_reads_no_more_than_it_counts(
+    library: Library, postgres: PostgresEndpoint, postgres_server: PostgresServer
+) -> None:
+    async with superuser(postgres_server, postgres) as connection:
+        await connection.execute(FORGOTTEN)
+        for statement in (LARGE, ENTRIES, TITLES):
+            await connection.execute(statement.encode(), {"tenant": library.tenant_id})
+    requests = {
+        TextPlace.PICTURE: {"all": [["common"]], "none": [":where:title", ":where:match"]},
+        TextPlace.TITLE: {"all": [["common"], [":where:title"]]},
+        TextPlace.MATCH: {"all": [["common"], [":where:match"]]},
+    }
+    async with library.database.transaction(library.tenant_id) as transaction:
+        [before] = await (await transaction.connection.execute(FETCHED)).fetchall()
+        counted = await SearchStore(transaction.connection).counts(
+            index_request(SearchQuery(), (), None), requests, 1000
+        )
+        [after] = await (await transaction.connection.execute(FETCHED)).fetchall()
+    assert counted == {TextPlace.PICTURE: 1000, TextPlace.TITLE: 40, TextPlace.MATCH: 0}
+    scans, *_, rows = (now - then for now, then in zip(after, before, strict=True))
+    assert scans == 0
+    assert 1040 <= rows < 2500  # of 20,000: every second has the word, and these 40 are titles
+
+
 @pytest.mark.parametrize("statistics", [FORGOTTEN, "ANALYZE process.search_entries"], ids=["none", "of another tenant"])
 async def test_within_a_video_nothing_else_is_read(
     library: Library, postgres: PostgresEndpoint, postgres_server: PostgresServer, statistics: str
@@ -368,3 +410,115 @@ async def test_within_a_video_nothing_else_is_read(
     videos = [video for (video,) in rows]
     for sort in Sort:
         assert await fetched(library.database, library.tenant_id, "common", *videos, sort=sort) == (0, 0, 0, 4)
+
+
+STEP_MS = 2000
+TEXTS = ("GOAL 1-0 67:12", "#COYG by @saka", "no entity at all", "two for 5 € and 7 €")
+WRITTEN = """
+SELECT pg_stat_get_xact_tuples_inserted(t.id)::integer, pg_stat_get_xact_tuples_updated(t.id)::integer,
+       pg_stat_get_xact_tuples_deleted(t.id)::integer
+  FROM (SELECT 'process.search_entries'::regclass) AS t (id)
+"""
+# Rows that were read, by whichever way.
+READ = """
+SELECT t.id::text, (SELECT sum(pg_stat_get_xact_tuples_returned(i.id))::integer
+                      FROM (SELECT t.id UNION SELECT x.indexrelid FROM pg_index AS x WHERE x.indrelid = t.id) AS i (id))
+  FROM unnest(ARRAY['process.search_words', 'process.search_entries', 'process.segments']::regclass[]) AS t (id)
+"""
+OTHER_WORDS = """
+INSERT INTO process.search_words (tenant_id, word, segments, shown)
+SELECT %(tenant)s, 'other' || i, 1, 'x' FROM generate_series(1, 5000) AS i
+"""
+OTHER_SEGMENTS = """
+INSERT INTO process.segments (tenant_id, id, video_id, text, normalized_text, text_hash, t_start, t_end, confidence,
+                              bounding_box)
+SELECT %(tenant)s, gen_random_uuid(), %(video)s, 'x', 'x', 'x', i, i, 1, '{}' FROM generate_series(1, 5000) AS i
+"""
+
+
+def made_from(video: UUID, texts: Sequence[str], confidence: float = 0.9) -> SegmentIndex:
+    frames = [ReadFrame(n * STEP_MS, [Detection(text, Box(1, 2, 30, 4), confidence)]) for n, text in enumerate(texts)]
+    return build_index(video, frames, len(texts) * STEP_MS)
+
+
+async def written(library: Library, video: UUID, made: SegmentIndex) -> tuple[int, ...]:
+    """How many entries it inserts, changes, and deletes."""
+    async with library.database.transaction(library.tenant_id) as transaction:
+        [before] = await (await transaction.connection.execute(WRITTEN)).fetchall()
+        await SegmentStore(transaction.connection).replace(video, made)
+        [after] = await (await transaction.connection.execute(WRITTEN)).fetchall()
+        return tuple(now - then for now, then in zip(after, before, strict=True))
+
+
+async def test_a_segment_is_entered_once(
+    library: Library, postgres: PostgresEndpoint, postgres_server: PostgresServer
+) -> None:
+    """With its entities; and what was read alike is not entered anew."""
+    video = await library.video()
+    made = made_from(video, TEXTS)
+    assert len({entity.segment_id for entity in made.entities}) == 3
+    assert await written(library, video, made) == (4, 0, 0)
+    assert await library.found("goal") == [TEXTS[0]]
+    assert await library.found("#coyg") == [TEXTS[1]]
+    assert await written(library, video, made) == (0, 0, 0)
+    assert await written(library, video, made_from(video, (*TEXTS[:2], "another 3-3", TEXTS[3]))) == (1, 0, 1)
+    assert await written(library, video, made_from(video, TEXTS)) == (1, 0, 1)
+    async with superuser(postgres_server, postgres) as connection:
+        before = await library.everything(connection)
+        await library.execute("SELECT process.refresh_search_materialized()")
+        assert await library.everything(connection) == before
+
+
+async def test_all_that_differs_is_written_anew(library: Library) -> None:
+    """The id tells time, place and text; the rest may change with the reader, the rules or the owner."""
+    video = await library.video()
+    made = made_from(video, TEXTS)
+    await written(library, video, made)
+    assert await written(library, video, made_from(video, TEXTS, confidence=0.7)) == (4, 0, 4)
+    await written(library, video, made)
+    fewer = replace(made, entities=made.entities[1:])
+    assert await written(library, video, fewer) == (1, 0, 1)
+    assert await library.execute("SELECT count(*)::integer FROM process.entities") == [(len(fewer.entities),)]
+    await library.execute("UPDATE process.segments SET normalized_text = 'by older rules' WHERE t_start = 0")
+    assert await written(library, video, fewer) == (1, 0, 1)
+    await library.execute("UPDATE process.videos SET owner_id = gen_random_uuid()")
+    assert await written(library, video, fewer) == (4, 0, 4)
+    owners = "SELECT count(*)::integer FROM process.segments AS s JOIN process.videos AS v USING (video_id, owner_id)"
+    assert await library.execute(owners) == [(4,)]
+    assert await written(library, video, SegmentIndex((), ())) == (0, 0, 4)
+    assert await library.execute("SELECT id FROM process.segments UNION ALL SELECT id FROM process.entities") == []
+
+
+async def reads(library: Library, video: UUID, made: SegmentIndex) -> dict[str, int]:
+    """How many rows of each table it reads."""
+    async with library.database.transaction(library.tenant_id) as transaction:
+        connection = transaction.connection
+        before: dict[str, int] = dict(await (await connection.execute(READ)).fetchall())
+        await SegmentStore(connection).replace(video, made)
+        after: dict[str, int] = dict(await (await connection.execute(READ)).fetchall())
+        return {table: after[table] - before[table] for table in after}
+
+
+@pytest.mark.parametrize("statistics", [FORGOTTEN, "ANALYZE"], ids=["none", "of another tenant"])
+async def test_a_change_reads_what_it_changes(
+    library: Library, postgres: PostgresEndpoint, postgres_server: PostgresServer, statistics: str
+) -> None:
+    """Whatever statistics say: the words, entries and segments of other videos stay unread."""
+    video, other_video, ours = uuid4(), uuid4(), {"tenant": library.tenant_id}
+    async with superuser(postgres_server, postgres) as connection:
+        if statistics == "ANALYZE":
+            other = {"tenant": new_tenant()}
+            await connection.execute(LARGE, other)
+            await connection.execute(ENTRIES, other)
+        await connection.execute(statistics.encode())
+        await connection.execute(LARGE, ours)
+        await connection.execute(ENTRIES, ours)
+        await connection.execute(OTHER_WORDS, ours)
+        for one in (video, other_video):
+            await library.video(video_id=one)
+        await connection.execute("SET session_replication_role = replica")  # as triggers would have no part in it
+        await connection.execute(OTHER_SEGMENTS, {**ours, "video": other_video})
+    texts = [f"text {number} of {number}:00 #tag{number}" for number in range(20)]
+    for made in (made_from(video, texts), made_from(video, texts, confidence=0.5), SegmentIndex((), ())):
+        read = await reads(library, video, made)
+        assert max(read.values()) < 1000, read

@@ -14,8 +14,8 @@ from tests.support.postgres import PostgresServer
 from touchline.kernel.errors import InvalidInput
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
-from touchline.process.search.model import Box, Filters, Sort
-from touchline.process.search.service import LARGEST_PAGE, Search
+from touchline.process.search.model import QueryFilters, Sort, TextBox, TextPlace
+from touchline.process.search.service import LARGEST_PAGE, VideoSearch
 
 from .conftest import EPOCH, Library, Read
 
@@ -109,7 +109,7 @@ async def test_what_is_found(postgres_server: PostgresServer, any_postgres: Post
 
 async def test_a_hit_shows_where_it_stands(corpus: Library) -> None:
     [hit] = (await corpus.page("москва")).hits
-    assert (hit.box, hit.start_ms, hit.end_ms) == (Box(1, 2, 30, 4), 8000, 8900)
+    assert (hit.box, hit.start_ms, hit.end_ms) == (TextBox(1, 2, 30, 4), 8000, 8900)
     assert [(part.text, part.matched) for part in hit.fragments] == [("Спартак ", False), ("Москва", True)]
 
 
@@ -189,8 +189,45 @@ async def test_filters(library: Library, sort: Sort) -> None:
         set(),
         {"goal one", "goal three"},
     ]
-    apart = Filters(after=EPOCH + timedelta(days=2), min_confidence=0.8)
+    apart = QueryFilters(after=EPOCH + timedelta(days=2), min_confidence=0.8)
     assert set(await library.found("two", filters=apart, sort=sort)) == {"goal two"}
+
+
+TEXTS = """
+INSERT INTO process.video_texts (tenant_id, id, video_id, place, text, normalized_text)
+SELECT platform.current_tenant(), gen_random_uuid(), %(video)s, place, text, lower(text)
+  FROM (VALUES ('title', %(title)s), ('match', %(match)s)) AS t (place, text)
+"""
+
+
+async def test_places_are_counted_as_they_would_be_found(library: Library) -> None:
+    rovers = await library.video("Rovers 1-0", "ROVERS TV", "corner")
+    city = await library.video("City 2-0", day=1)
+    other = library.of(new_tenant())
+    for home, video, title in (
+        (library, rovers, "Rovers all goals"),
+        (library, city, "City"),
+        (other, await other.video("Rovers"), "Rovers"),
+    ):
+        await home.execute(TEXTS, video=video, title=title, match=f"{title} v United")
+    asked = ("rovers", "rovers -corner", "where:title rovers", "rovrs", "city 2", "united", "where:match", "nobody")
+    for text in (*asked, f"video:{rovers}", "entity:score", "player:nobody rovers"):
+        counted = await library.places(text)
+        rest = text.replace("where:title", "").replace("where:match", "")
+        found = {place: len(await library.found(f"{rest} where:{place}")) for place in ("picture", "title", "match")}
+        assert counted == found, text
+    assert await library.places("rovers") == {"picture": 2, "title": 1, "match": 1}
+    assert await library.places("rovers", filters=QueryFilters(where=(TextPlace.TITLE,))) == await library.places(
+        "rovers"
+    )
+    assert await library.places("nobody") == await library.places("player:nobody") == dict.fromkeys(TextPlace, 0)
+
+
+async def test_counting_stops_at_its_limit(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchline.process.search.service.MOST_COUNTED", 2)
+    await library.video("goal", "goal", "goal", "corner", "corner")
+    assert await library.places("goal") == {"picture": -2, "title": 0, "match": 0}
+    assert await library.places("corner") == {"picture": 2, "title": 0, "match": 0}
 
 
 async def test_a_page_has_a_size(library: Library) -> None:
@@ -201,14 +238,14 @@ async def test_a_page_has_a_size(library: Library) -> None:
 
 async def test_suggestions(corpus: Library) -> None:
     async def suggested(text: str) -> list[str]:
-        return [one.text for one in await Search(corpus.database).suggestions(corpus.tenant_id, text, most=3)]
+        return [one.text for one in await VideoSearch(corpus.database).suggestions(corpus.tenant_id, text, most=3)]
 
     assert await suggested("ars") == ["arsenal"]  # as it is written most often; it stands for all that look like it
     assert (await suggested("goal c"))[0] == "goal chelsea"
     assert await suggested("МОСК") == ["москва"]
     assert await suggested("") == await suggested("lang:d") == await suggested("東京") == []
     with pytest.raises(InvalidInput):
-        await Search(corpus.database).suggestions(corpus.tenant_id, "a", most=100)
+        await VideoSearch(corpus.database).suggestions(corpus.tenant_id, "a", most=100)
 
 
 async def test_two_tenants_know_nothing_of_each_other(corpus: Library) -> None:
@@ -218,8 +255,8 @@ async def test_two_tenants_know_nothing_of_each_other(corpus: Library) -> None:
     assert await other.found("arsenal") == ["Arsenal secret"]
     assert (await corpus.page("secrte")).corrections == ()
     assert [one.read_as for one in (await corpus.page("chelsae")).corrections] == [("chelsea",)]
-    assert [one.text for one in await Search(corpus.database).suggestions(corpus.tenant_id, "sec")] == []
-    [count] = [one.segments for one in await Search(corpus.database).suggestions(other.tenant_id, "ars")]
+    assert [one.text for one in await VideoSearch(corpus.database).suggestions(corpus.tenant_id, "sec")] == []
+    [count] = [one.segments for one in await VideoSearch(corpus.database).suggestions(other.tenant_id, "ars")]
     assert count == 1
     assert await other.execute("SELECT text FROM process.search_materialized ORDER BY text") == [
         ("Arsenal secret",),

@@ -27,9 +27,9 @@ from touchline.watch.aliases.settings import AliasSettings
 from touchline.watch.aliases.wikidata import WikidataClient
 from touchline.watch.language_model.client import ModelClient
 from touchline.watch.language_model.settings import ModelSettings
-from touchline.world.application import build_app
-from touchline.world.days.catalogue import catalogue
-from touchline.world.days.model import Fault, Service, Trouble
+from touchline_world.application import build_app
+from touchline_world.days.catalogue import get_catalogue
+from touchline_world.days.model import Fault, Service, Trouble
 
 MINUTE = 60_000
 # One world: at each of these minutes something else is wrong with it.
@@ -127,7 +127,7 @@ async def test_words_that_people_use(knowing: Knowing, asked: RAGInput, words: s
 
 @pytest.mark.parametrize("team_id", range(70101, 70109))
 async def test_a_talkative_model_is_understood_or_done_without(knowing: Knowing, team_id: int) -> None:
-    team = next(team for _, team in catalogue().teams if team.id == team_id)
+    team = next(team for _, team in get_catalogue().teams if team.id == team_id)
     made = await knowing.make(RAGInput(team_id, team.name), 1)
     allowed = {word.casefold() for name in (team.name, team.code, *team.words) for word in name.split()}
     assert {word.casefold() for word in made.words} <= allowed

@@ -16,8 +16,8 @@ from touchline.watch.asking import Reply
 from touchline.watch.language_model.client import ModelClient, refused_fields
 from touchline.watch.language_model.errors import InvalidAnswer
 from touchline.watch.language_model.settings import ModelSettings
-from touchline.world.application import build_app
-from touchline.world.days.model import Fault, Service, Trouble
+from touchline_world.application import build_app
+from touchline_world.days.model import Fault, Service, Trouble
 
 SECOND = timedelta(seconds=1)
 SCHEMA = {"type": "object", "properties": {"words": {"type": "array"}}, "required": ["words"]}

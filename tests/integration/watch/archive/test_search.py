@@ -10,15 +10,13 @@ import pytest
 from tests.support.goals import entry, match
 from touchline.contracts.tenants import Owner
 from touchline.kernel.ids import ArtifactHash, video_id
-from touchline.platform.events.archive import Archive
 from touchline.platform.events.consumer import Consumer
-from touchline.platform.events.log import EVENTS_CHANNEL, PostgresLog
-from touchline.platform.events.sequencer import Sequencer
+from touchline.platform.events.log import EVENTS_CHANNEL, Archive, PostgresLog, Sequencer
 from touchline.platform.events.settings import EventSettings
 from touchline.platform.postgres.wakeups import Wakeups
-from touchline.process.intake.consumer import Intake
-from touchline.process.labels.consumer import VideoLabels
-from touchline.process.search.service import Question, Search
+from touchline.process.intake import IntakeConsumer
+from touchline.process.search.consumer import VideoLabelConsumer
+from touchline.process.search.service import SearchRequest, VideoSearch
 from touchline.serve.watched.consumer import WatchedVideos
 from touchline.watch.feed.model import FeedFixture, Team
 from touchline.watch.goals.service import apply_poll
@@ -66,8 +64,8 @@ class Chain:
     async def found(self, *questions: str) -> list[set[str]]:
         """By each of the questions."""
         ground = self.place.ground
-        search = Search(ground.database)
-        pages = [await search.page(ground.owner.tenant_id, Question(question)) for question in questions]
+        search = VideoSearch(ground.database)
+        pages = [await search.page(ground.owner.tenant_id, SearchRequest(question)) for question in questions]
         return [{str(hit.video_id) for hit in page.hits} for page in pages]
 
 
@@ -89,7 +87,11 @@ async def chain(place: Place) -> AsyncGenerator[Chain]:
     ground = place.ground
     async with Wakeups(ground.database.url, [EVENTS_CHANNEL]).listening() as wakeups:
         log = PostgresLog(ground.database, wakeups, Archive(ground.database, ground.objects, EVENTS, place.clock))
-        handlers = (WatchedVideos(ground.objects, Owning(ground.owner), place.clock), Intake(), VideoLabels())
+        handlers = (
+            WatchedVideos(ground.objects, Owning(ground.owner), place.clock),
+            IntakeConsumer(),
+            VideoLabelConsumer(),
+        )
         consumers = [Consumer(ground.database, log, handler, EVENTS) for handler in handlers]
         yield Chain(place, Sequencer(ground.database, wakeups, EVENTS), consumers)
 

@@ -28,9 +28,9 @@ from touchline.kernel.errors import Misconfigured
 from touchline.watch.browser.app import build_app
 from touchline.watch.browser.session import import_cookies
 from touchline.watch.browser.settings import BrowserSettings
-from touchline.world.application import ACCOUNT
-from touchline.world.application import build_app as build_world
-from touchline.world.days.model import Fault, Post, Service, Trouble
+from touchline_world.application import ACCOUNT
+from touchline_world.application import build_app as build_world
+from touchline_world.days.model import Fault, Post, Service, Trouble
 
 NOW = 60.5  # minutes of the day
 MINUTE = 60_000

@@ -11,7 +11,6 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from tests.integration.watch.discovery.conftest import AWAY
 from tests.support.grounds import add_goal, annul, at, later, named, workflow_id
 from touchline.kernel.clock import ManualClock
 from touchline.watch.discovery import queries
@@ -24,6 +23,8 @@ from touchline.watch.discovery.service import Discovery
 from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.ground import Ground
 from touchline.watch.model import FoundRef, GoalRef
+
+from .conftest import AWAY
 
 WORDS = ["Northport", "NFC"]
 TEXT = "Sørensen scores for Northport"

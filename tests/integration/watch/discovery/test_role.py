@@ -22,8 +22,8 @@ from touchline.watch.discovery.queries import search_state
 from touchline.watch.discovery.service import Discovery
 from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.ground import Ground
-from touchline.world.application import ACCOUNT
-from touchline.world.application import build_app as build_world
+from touchline_world.application import ACCOUNT
+from touchline_world.application import build_app as build_world
 
 NOW = 60.5  # minutes of the day
 POSTS = [

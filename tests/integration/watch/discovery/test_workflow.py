@@ -12,7 +12,6 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHandle
 
-from tests.integration.watch.discovery.conftest import ATTEMPTS, Bench, calls, rests
 from tests.support.download_runs import BREAKS_OFF
 from tests.support.grounds import add_goal, annul, move, named, workflow_id
 from touchline.watch.aliases.messages import RAGInput, rag_workflow_id
@@ -23,6 +22,8 @@ from touchline.watch.discovery.store import DiscoveryStore, Seen
 from touchline.watch.discovery.workflow import TwitterWorkflow
 from touchline.watch.ground import Ground
 from touchline.watch.model import GoalRef
+
+from .conftest import ATTEMPTS, Bench, calls, rests
 
 INTERVAL_S, REST_S = 60.0, 10.0
 FAILING_S = 24.9  # three tries of a search that cannot be made, with their pauses

@@ -17,21 +17,21 @@ from touchline.kernel import ManualClock, TenantId, UserId
 from touchline.kernel.errors import Unavailable
 from touchline.media.fingerprint.model import INTERVAL_MS
 from touchline.media.sandbox import Sandbox
+from touchline.platform.files import Scratch, open_scratch
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
-from touchline.platform.scratch import Scratch, open_scratch
 from touchline.watch.downloads.settings import DownloadSettings, SecondWay
 from touchline.watch.downloads.sources import Sources, open_sources
 from touchline.watch.ground import Ground
 from touchline.watch.model import FeedMinute, FoundRef, GoalMinutes, GoalRef
-from touchline.world.application import build_app
-from touchline.world.days.model import Clip, Delivery, Post
-from touchline.world.social.cdn.bodies import Pace
+from touchline_world.application import build_app
+from touchline_world.days.model import Clip, Delivery, Post
+from touchline_world.social.cdn import SlowRate
 
 NOW = datetime(2026, 3, 14, 13, 0, tzinfo=UTC)
 GOAL = GoalRef(9_000_001, "9000001_40_1001_Goal_1")
 RUN = "download1-Northport-Sorensen-1vids-9000001_40_1001_Goal_1"
-FAST = Pace(bytes_per_second=4_000_000)
+FAST = SlowRate(bytes_per_second=4_000_000)
 
 
 def lasting(seconds: float, seed: int) -> Clip:

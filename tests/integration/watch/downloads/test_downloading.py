@@ -8,12 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from tests.integration.watch.downloads.conftest import GOAL, NOW, RUN, Pitch, found
 from touchline.kernel.errors import NotFound
 from touchline.watch.downloads.fetching.errors import Busy, CutOff, DownloadFailure, TooSmall
 from touchline.watch.downloads.messages import Arrived, Outcome, Wanted
 from touchline.watch.downloads.service import Downloads
 from touchline.watch.model import FoundRef, GoalRef
+
+from .conftest import GOAL, NOW, RUN, Pitch, found
 
 
 async def download(pitch: Pitch, video: FoundRef, run_id: str = RUN, *, is_last_try: bool = True) -> Arrived:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.integration.watch.downloads.conftest import GOAL, NOW, RUN, Opinion, Pitch, Said, found
-from tests.integration.watch.downloads.test_downloading import download
 from touchline.kernel.errors import Unavailable
 from touchline.media.fingerprint.formats import from_text
 from touchline.media.fingerprint.model import Style
@@ -13,6 +11,9 @@ from touchline.watch.downloads import incoming
 from touchline.watch.downloads.looking import Looking
 from touchline.watch.downloads.messages import Hashed, Judged, Outcome, SameFile
 from touchline.watch.model import FeedMinute, FoundRef, GoalRef
+
+from .conftest import GOAL, NOW, RUN, Opinion, Pitch, Said, found
+from .test_downloading import download
 
 FIRST, SECOND, OTHER = found("two videos"), found("same as the first"), found("two videos", 2)
 

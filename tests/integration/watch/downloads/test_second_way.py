@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 from yt_dlp.networking.exceptions import RequestError
 
-from tests.integration.watch.downloads.conftest import found
 from tests.security.watch.servers import serving
 from touchline.watch.downloads.extraction.client import Extraction
 from touchline.watch.downloads.extraction.handler import Errand
@@ -17,6 +16,8 @@ from touchline.watch.downloads.fetching.client import Fetcher, Limits, Request
 from touchline.watch.downloads.fetching.errors import Gone, NoVideo, RefusedAddress, TooSlow
 from touchline.watch.downloads.fetching.urls import Policy
 from touchline.watch.downloads.sources import Sources
+
+from .conftest import found
 
 
 def second(sources: Sources) -> Extraction:

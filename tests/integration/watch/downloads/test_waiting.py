@@ -13,13 +13,14 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from tests.integration.watch.downloads.conftest import Opinion, Pitch, found
-from tests.integration.watch.downloads.test_workflow import goal_row, run
 from touchline.kernel.errors import Unavailable
 from touchline.watch.downloads.messages import DownloadResult
 from touchline.watch.downloads.model import MediaFile
 from touchline.watch.downloads.syndication.client import Syndication
 from touchline.watch.model import FoundRef
+
+from .conftest import Opinion, Pitch, found
+from .test_workflow import goal_row, run
 
 TEST_SERVER = Path(sys.executable).parent / "temporal-test-server"
 FIRST, OTHER = found("two videos"), found("two videos", 2)

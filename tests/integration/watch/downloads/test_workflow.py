@@ -13,8 +13,6 @@ import pytest
 from temporalio.client import Client
 from temporalio.worker import Replayer, Worker
 
-from tests.integration.watch.downloads.conftest import GOAL, Opinion, Pitch, Said, found
-from tests.integration.watch.downloads.listener import Listener
 from tests.support.histories import keep
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.temporal.client import connect, ensure_namespace
@@ -24,6 +22,9 @@ from touchline.watch.downloads.messages import DownloadInput, DownloadResult
 from touchline.watch.downloads.workflow import DownloadWorkflow
 from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE, FoundRef, GoalMinutes
 from touchline.watch.settings import WatchSettings
+
+from .conftest import GOAL, Opinion, Pitch, Said, found
+from .listener import Listener
 
 BUILD = "test"  # without one, all that was imported is read again to make one up
 

@@ -34,16 +34,15 @@ from touchline.watch.validation.engines import LocalEngine
 from touchline.watch.validation.model import Frame, Standing, Verdict
 from touchline.watch.validation.service import Validator
 from touchline.watch.validation.settings import Choice, ValidationSettings
-from touchline.world.application import Access, build_app
-from touchline.world.clock import DayClock
-from touchline.world.context import World
-from touchline.world.days.model import Clip, Delivery, Fault, Relation, Service, Trouble
-from touchline.world.scenes.canvas import write
-from touchline.world.videos.library import Library
-from touchline.world.videos.model import Copy, Kind, Recipe, Take
+from touchline_world.application import Credentials, build_app
+from touchline_world.days.model import Clip, Delivery, Fault, Relation, Service, Trouble
+from touchline_world.scenes.canvas import write
+from touchline_world.videos.library import VideoLibrary
+from touchline_world.videos.model import Copy, Recipe, Take, TakeKind
+from touchline_world.world import DayClock, World
 
 GOAL = Recipe(
-    Take(Kind.GOAL, 21, 2_500, LOOK, clock_ms=(62 * 60 + 58) * 1000, goal_ms=1_500), Copy(height=270, quality=26)
+    Take(TakeKind.GOAL, 21, 2_500, LOOK, clock_ms=(62 * 60 + 58) * 1000, goal_ms=1_500), Copy(height=270, quality=26)
 )
 ADVERT = small(3)
 EXPECTED = 62
@@ -68,11 +67,11 @@ async def studio(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stu
     clips = [Clip(each, Relation.COPY, "9000001/1", Delivery.WHOLE) for each in (GOAL, ADVERT)]
     wall = ManualClock(STARTS + timedelta(minutes=WELL))
     async with AsyncExitStack() as stack:
-        library = await stack.enter_async_context(Library(tmp_path_factory.mktemp("drawn")))
+        library = await stack.enter_async_context(VideoLibrary(tmp_path_factory.mktemp("drawn")))
         world = World(day_of([post(1, 50, "Goal", *clips)], faults), DayClock(wall, STARTS), library)
         url = await stack.enter_async_context(served(build_app(world)))
         http = await stack.enter_async_context(httpx.AsyncClient())
-        settings = ModelSettings(url=f"{url}/model/v1", key=SecretStr(Access().model_key), name="eyes")
+        settings = ModelSettings(url=f"{url}/model/v1", key=SecretStr(Credentials().model_key), name="eyes")
         files = await asyncio.gather(library.file(GOAL), library.file(ADVERT))
         yield Studio(*files, ModelClient(settings, http), wall)
 

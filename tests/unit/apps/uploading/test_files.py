@@ -180,7 +180,7 @@ def test_a_server_has_an_address(server: str, tmp_path: Path, capsys: pytest.Cap
         (tmp_path / name).write_text("x")
     there = ["--server", server, "--token-file", str(tmp_path / "token")]
     assert run(["upload", str(tmp_path / "match.mp4"), *there, "--json"]) == INVALID
-    assert "is no address of a server" in json.loads(capsys.readouterr().out)["error"]["what"]
+    assert "is not the address of a server" in json.loads(capsys.readouterr().out)["error"]["what"]
 
 
 @pytest.mark.parametrize("content", [None, "", "two words"])

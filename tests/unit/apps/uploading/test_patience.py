@@ -74,7 +74,7 @@ async def test_a_call_that_hangs_does_not_outlast_the_limit() -> None:
             raise AWAY
         await asyncio.Event().wait()
 
-    with pytest.raises(Unavailable, match="does not come back"):
+    with pytest.raises(Unavailable, match="stays unreachable"):
         await Patience(Waits(away_s=0.05, pause_s=0), lambda text: None).ask(hang)
 
 
@@ -84,7 +84,7 @@ async def test_a_gateway_that_stays_away_is_given_up() -> None:
         async with httpx.AsyncClient(base_url=proxy.url, trust_env=False) as http:
             upload = Upload(Path("match.mp4"), "A match")
             transfer = Transfer(UploadApi(http), http, upload, told.append, Waits(away_s=0.2, pause_s=0.01))
-            with pytest.raises(Unavailable, match=r"does not come back.*answers 502 with text/html") as raised:
+            with pytest.raises(Unavailable, match=r"stays unreachable.*answers 502 with text/html") as raised:
                 await transfer.wait_until_playable(Ticket("0" * 32, "playback", 1, 1, takes_parts=False))
     assert raised.value.hint == "Run the same command again: it goes on where it stopped."
     assert len(told) == 1

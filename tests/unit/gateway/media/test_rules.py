@@ -17,8 +17,8 @@ from touchline.gateway.media.rules import (
 )
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.kernel.ids import new_artifact_hash, video_id
-from touchline.platform.objects.model import ByteRange
-from touchline.process.sampling.queries import FrameName
+from touchline.platform.objects.rules import ByteRange
+from touchline.process.videos.queries import FrameName
 
 PREFIX = "videos/proxy/0199/3"
 MANIFEST, POSTER = f"{PREFIX}/index.m3u8", "thumbs/0199/3/poster.jpg"

@@ -21,7 +21,8 @@ from tests.support.builds import (
     hostile_line,
     written,
 )
-from tests.support.sessions import Record, logs, made_up_log
+from tests.support.sessions import NOON, Record, accepted_of, logs, made_up_log, trace
+from touchline.measure.engines.model import Received
 
 HOSTILE_BYTES = 10 * 1024 * 1024
 
@@ -54,6 +55,31 @@ def test_engines_agree_on_any_log(log: list[Record], seed: int, cuts: list[int])
     counts = expected.pop("counts")
     assert {name: batch[name] for name in expected} == expected
     assert {name: batch["report"][name] for name in counts} == counts
+
+
+@settings(max_examples=40, deadline=None)
+@given(log=logs(30), seed=st.integers(0, 2**32), cuts=st.lists(st.integers(0, 60), max_size=2))
+def test_engines_believe_no_event_from_the_future(log: list[Record], seed: int, cuts: list[int]) -> None:
+    """Wherever the clock of the build stands among them, and whichever way a line is read."""
+    random, times = Random(seed), sorted(reading.ts for reading in accepted_of(log)) or [NOON]
+    now_ms = random.choice(times)
+    received = Received(now_ms, now_ms + random.choice((0, 1, 300_000)))
+    stranger = trace("stranger", received.latest_ts + 1, "gateway_receive_stream_request", session=("stranger", "r"))
+    lines = [line for line in encoded([*log, stranger], random) if not line.startswith(b"[")]
+    random.shuffle(lines)
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        files = written(folder / "in", lines, cuts)
+        batch = built_by_batch(files, random.choice((150, 1 << 20)), received=received)
+        increments = built_by_increments(files, folder / "state", 2000, 3000, received=received)
+    assert increments == batch
+    expected = built_plainly(lines, received)
+    counts = expected.pop("counts")
+    assert {name: batch[name] for name in expected} == expected
+    assert {name: batch["report"][name] for name in counts} == counts
+    assert counts["reasons"]["in_the_future"] >= 1
+    assert b"stranger" not in batch["sessions"]
+    assert counts["raw"] == sum(counts[name] for name in ("accepted", "duplicate", "ignored", "quarantined"))
 
 
 def test_one_line_at_a_time_is_judged_as_in_company(tmp_path: Path) -> None:

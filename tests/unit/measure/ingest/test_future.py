@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.support.measuring import as_lines
 from tests.support.sessions import DAY_MS, NOON, Record, accepted_of, facts_of, logs, snapshot, trace
 from touchline.measure.journal.model import Verdict
-from touchline.measure.journal.rules import IN_THE_FUTURE, count, deliver_all, delivered, latest_believed
+from touchline.measure.journal.rules import count, deliver_all, delivered
+from touchline.measure.sessions.reading import Reason, latest_believed
 
 LATEST_MS = 99_999_999_999_999  # more digits are microseconds
 
@@ -33,7 +34,7 @@ def test_the_limit_is_the_moment_of_receipt_and_a_little_more(ahead_ms: int, ver
 def test_its_detail_says_both_times(ts: int) -> None:
     [line] = as_lines([trace("a", ts, "gateway_receive_stream_request")])
     read = delivered(0, line, NOON)
-    assert (read.reason, read.type, read.uid, read.session_id) == (IN_THE_FUTURE, "stream_trace", "", "")
+    assert (read.reason, read.type, read.uid, read.session_id) == (Reason.IN_THE_FUTURE, "stream_trace", "", "")
     assert "at most 2026-01-09T12:00:00+00:00 was believed when it came" in read.detail
 
 
@@ -64,4 +65,4 @@ def test_no_fact_of_anybody_else_changes(log: list[Record], future: list[Record]
     read = deliver_all(as_lines(mixed), latest_ts)
     counting = [json.loads(one.body) for one in read if one.verdict is not Verdict.QUARANTINED]
     assert facts_of(counting) == facts_of(log)
-    assert count(read).reasons.get(IN_THE_FUTURE, 0) == len(future)
+    assert count(read).reasons.get(Reason.IN_THE_FUTURE, 0) == len(future)

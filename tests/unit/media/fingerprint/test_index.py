@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from tests.support import fingerprint_writer
 from tests.support.fingerprint_writer import video
-from tests.unit.media.fingerprint.hashes import POOL, careful_fingerprints, fingerprints
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.media.fingerprint.errors import DamagedIndex, IndexBusy
 from touchline.media.fingerprint.index import Found, IndexReader, IndexWriter, bands, building, lookup, rows
 from touchline.media.fingerprint.matching import Rule, compare
 from touchline.media.fingerprint.model import Fingerprint, Style
+
+from .hashes import POOL, careful_fingerprints, fingerprints
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "e"])
 

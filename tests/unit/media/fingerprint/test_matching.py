@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.media.fingerprint.hashes import careful_fingerprints, fingerprints
 from touchline.kernel.errors import InvalidInput
 from touchline.media.fingerprint import matching
 from touchline.media.fingerprint.matching import CAREFUL_RULE, SEED_RULE, Rule, compare, evidence
 from touchline.media.fingerprint.model import NO_MATCH, Comparison, Fingerprint, Style
 from touchline.media.fingerprint.waves import mirrored
+
+from .hashes import careful_fingerprints, fingerprints
 
 A, B, C, D, E = (
     0x0123456789ABCDEF,

@@ -22,12 +22,12 @@ def test_who_only_clears_up_after_a_dead_supervisor_is_none(tmp_path: Path, monk
     reaper = os.open(folder.lock, os.O_RDWR)
     fcntl.flock(reaper, fcntl.LOCK_EX)
     monkeypatch.setattr(lock.time, "sleep", lambda _: os.close(reaper))  # it ends while somebody looks
-    assert lock.holder(folder) is None
+    assert lock.lock_holder(folder) is None
 
 
 def test_a_living_supervisor_is_named(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path)
     folder.lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.hold(folder):
-        assert lock.holder(folder) == os.getpid()
-    assert lock.holder(folder) is None
+    with lock.hold_lock(folder):
+        assert lock.lock_holder(folder) == os.getpid()
+    assert lock.lock_holder(folder) is None

@@ -11,11 +11,11 @@ import pytest
 from touchline.kernel.errors import NotFound
 from touchline.platform.stack.logs import (
     LONGEST_LINE_BYTES,
-    Follower,
     LogFile,
+    LogFollower,
     LogLimits,
     log_names,
-    recent,
+    recent_lines,
     tail,
 )
 
@@ -75,7 +75,7 @@ def test_long_lines_do_not_confuse_the_tail(path: Path, large_log: LogFile, coun
 
 def test_a_follower_sees_every_line_over_the_change_of_files(path: Path, log: LogFile) -> None:
     log.write("before")
-    with closing(Follower(path, "part")) as follower:
+    with closing(LogFollower(path, "part")) as follower:
         seen = list[str]()
         for number in range(200):
             log.write(f"line {number}")
@@ -84,7 +84,7 @@ def test_a_follower_sees_every_line_over_the_change_of_files(path: Path, log: Lo
 
 
 def test_a_follower_waits_for_a_file_that_is_not_there_yet(path: Path) -> None:
-    with closing(Follower(path, "part")) as follower:
+    with closing(LogFollower(path, "part")) as follower:
         assert follower.poll() == []
         path.write_text("2026-01-01T00:00:01.000Z first\n")
         assert [line.text for line in follower.poll()] == ["first"]
@@ -100,8 +100,8 @@ def test_lines_of_several_parts_come_in_the_order_of_time(tmp_path: Path) -> Non
     (tmp_path / "a.log").write_text("2026-01-01T00:00:01.000Z a1\n2026-01-01T00:00:03.000Z a2\n")
     (tmp_path / "b.log").write_text("2026-01-01T00:00:02.000Z b1\n")
     names = log_names(tmp_path, "")
-    assert [line.text for line in recent(tmp_path, names, 2)] == ["b1", "a2"]
-    assert recent(tmp_path, names, 0) == []
+    assert [line.text for line in recent_lines(tmp_path, names, 2)] == ["b1", "a2"]
+    assert recent_lines(tmp_path, names, 0) == []
     assert log_names(tmp_path, "a") == ["a"]
     with pytest.raises(NotFound) as missing:
         log_names(tmp_path, "c")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from touchline.platform.stack import objects
-from touchline.platform.stack.ports import choose_ports
+from touchline.platform.stack.installation import choose_ports
 
 PORTS = {"objects_grpc": 1, "objects_master_grpc": 2, "objects_volume_grpc": 3, "objects_filer_grpc": 4, "postgres": 5}
 
@@ -28,8 +28,8 @@ def test_what_others_put_in_the_place_of_a_socket_makes_its_port_another_one(
     taken.mkdir()
     objects.remove_sockets(remembered)
     assert not left.exists()
-    [port] = objects.usurped(remembered)
+    [port] = objects.ports_with_foreign_sockets(remembered)
     chosen = choose_ports(folder / "ports.json", objects.PORTS, avoid=[port])
     changed = {name for name in objects.PORTS if chosen[name] != remembered[name]}
     assert [remembered[name] for name in changed] == [port]
-    assert objects.usurped(chosen) == []
+    assert objects.ports_with_foreign_sockets(chosen) == []

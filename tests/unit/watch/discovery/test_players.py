@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.watch.discovery.players import MOST_QUERIES, player_word, queries, words_of_both
+from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.words import fold, tokens
 
 
@@ -87,6 +88,11 @@ def test_a_hyphenated_name_leaves_no_two_letters(family: str, given_name: list[s
 )
 def test_queries(words: list[str], form: str, attempt: int, asked: list[str]) -> None:
     assert queries("M. Sørensen", words, form, attempt) == asked
+
+
+def test_an_attempt_asks_once_unless_it_is_set_otherwise() -> None:
+    """An account may ask fewer times than a match day has aliases."""
+    assert len(queries("M. Sørensen", ["Northport", "NFC"], DiscoverySettings().queries)) == 1
 
 
 @given(st.lists(st.text(min_size=1)), st.integers(1, 50))

@@ -10,7 +10,7 @@ from touchline.watch.validation import rules
 from touchline.watch.validation.engines import read_sight
 from touchline.watch.validation.model import Opinion, Sight, Standing
 
-RIGHT, WRONG, NONE = "62:58", "17:04", None
+RIGHT, WRONG, RESTARTED, NONE = "62:58", "31:04", "17:04", None
 
 
 def opinion(football: bool = True, screen: bool = False, clock: str | None = None, engine: str = "local") -> Opinion:
@@ -23,7 +23,7 @@ def minutes(text: str, *others: str) -> GoalMinutes:
     return GoalMinutes(goal, tuple(rest))
 
 
-VERIFIED, UNVERIFIED, REJECTED = Standing.VERIFIED, Standing.UNVERIFIED, Standing.REJECTED
+VERIFIED, UNVERIFIED, DOUBTFUL, REJECTED = Standing
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,12 @@ VERIFIED, UNVERIFIED, REJECTED = Standing.VERIFIED, Standing.UNVERIFIED, Standin
         ("90:00 +4 02:17", "94", VERIFIED),
         ("45:00 +2 02:17", "45+3", VERIFIED),
         ("45:00 +2 02:17", "48", UNVERIFIED),  # not in the second half, if the feed is right
-        ("45:00 +2 02:17", "90+3", REJECTED),
+        ("45:00 +2 02:17", "90+3", DOUBTFUL),  # a second half may have begun at zero, without a mark
+        ("45:00 +2 02:17", "90+8", REJECTED),
+        ("1H 45:00 +2 02:17", "90+3", REJECTED),
+        ("2H 45:00 +2 02:17", "45+3", REJECTED),
+        ("45:00", "90+4", DOUBTFUL),
+        ("45:00 +4", "90+4", DOUBTFUL),
         ("45+2:30", "45+3", VERIFIED),
         ("90:00 +4:00", "90+5", VERIFIED),
         ("90:00 +4:00", "90+2", UNVERIFIED),  # it may be what was announced
@@ -88,11 +93,22 @@ VERIFIED, UNVERIFIED, REJECTED = Standing.VERIFIED, Standing.UNVERIFIED, Standin
         ("AET 04:04", "5", REJECTED),
         ("AET 04:04", "90+5", UNVERIFIED),
         ("AET 04:04", "105+5", UNVERIFIED),
-        ("04:04", "95", UNVERIFIED),
+        ("04:04", "95", UNVERIFIED),  # it may be stoppage time alone
+        ("19:04", "105+5", DOUBTFUL),
+        ("19:04", "105+8", REJECTED),
         ("ET 97:12", "98", VERIFIED),
         # Halves.
         ("2H 02:12", "48", VERIFIED),
         ("2H 02:12", "45+3", UNVERIFIED),
+        ("18:12", "19", VERIFIED),
+        ("18:12", "64", DOUBTFUL),  # the second half may have begun at zero, without a mark
+        ("19:12", "64", DOUBTFUL),
+        ("20:12", "64", REJECTED),
+        ("16:12", "64", REJECTED),
+        ("1H 18:12", "64", REJECTED),
+        ("47:12", "48", VERIFIED),
+        ("47:12", "90+3", DOUBTFUL),
+        ("62:58", "108", REJECTED),
         ("2H 47:12", "90+3", UNVERIFIED),
         ("4 minutes", "90+3", UNVERIFIED),
     ],
@@ -112,6 +128,8 @@ def test_standing(clock: str | None, goal: str, standing: Standing) -> None:
         ("AET 04:04", "110", "104", VERIFIED),
         ("90:00", "90+1", "90+6", UNVERIFIED),
         ("47:30", "48", "45+3", UNVERIFIED),
+        ("18:12", "19", "64", VERIFIED),  # a video of a later goal is posted later
+        ("18:12", "64", "19", DOUBTFUL),
         ("62:58", "63", "63", VERIFIED),
         ("62:58", "63", "64", VERIFIED),
         ("62:58", "63", "17", VERIFIED),
@@ -132,7 +150,10 @@ def test_a_clock_that_may_be_of_another_goal_of_the_match(
         ("one clock is enough", [opinion(clock=RIGHT), opinion()], False),
         ("two minutes", [opinion(clock=RIGHT), opinion(clock=WRONG)], True),
         ("another minute, seen once", [opinion(), opinion(clock=WRONG)], True),
-        ("another minute, seen twice", [opinion(clock=WRONG), opinion(clock="17:12")], False),
+        ("another minute, seen twice", [opinion(clock=WRONG), opinion(clock="31:12")], False),
+        ("a clock that may have restarted", [opinion(clock=RESTARTED), opinion()], False),
+        ("the same beside the right one", [opinion(clock=RIGHT), opinion(clock=RESTARTED)], True),
+        ("the same beside a wrong one", [opinion(clock=RESTARTED), opinion(clock=WRONG)], True),
     ],
 )
 def test_disagree(case: str, opinions: list[Opinion], asks_again: bool) -> None:
@@ -144,9 +165,18 @@ def test_disagree(case: str, opinions: list[Opinion], asks_again: bool) -> None:
     [
         ("verified", [opinion(clock=RIGHT), opinion()], True, None),
         ("without a clock", [opinion(), opinion()], False, None),
-        ("another minute", [opinion(clock=WRONG), opinion(clock=WRONG)], False, "another_minute: 17:04, not 62"),
+        ("another minute", [opinion(clock=WRONG), opinion(clock=WRONG)], False, "another_minute: 31:04, not 62"),
         ("misread once", [opinion(clock=RIGHT), opinion(clock="82:58"), opinion(clock=RIGHT)], True, None),
         ("even readings tell nothing", [opinion(clock=RIGHT), opinion(clock=WRONG), opinion()], False, None),
+        ("it may have restarted", [opinion(clock=RESTARTED), opinion(clock="17:12")], False, None),
+        ("that verifies nothing", [opinion(clock=RIGHT), opinion(clock=RESTARTED), opinion()], False, None),
+        (
+            "and excuses nothing",
+            [opinion(clock=WRONG), opinion(clock=WRONG), opinion(clock=RESTARTED)],
+            False,
+            "another_minute: 31:04, not 62",
+        ),
+        ("two right, one doubtful", [opinion(clock=RIGHT), opinion(clock=RESTARTED), opinion(clock=RIGHT)], True, None),
         ("two of three", [opinion(False), opinion(), opinion(clock=RIGHT)], True, None),
         ("one of three", [opinion(False), opinion(), opinion(False, clock=RIGHT)], False, "not_football"),
         ("filmed", [opinion(screen=True, clock=RIGHT), opinion(screen=True)], False, "filmed_screen"),
@@ -177,7 +207,7 @@ def test_majorities(votes: list[tuple[str, bool]], if_even: bool) -> None:
     assert rules.majority(votes[::-1], if_even=if_even) is decided
 
 
-OPINIONS = st.builds(opinion, st.booleans(), st.booleans(), st.sampled_from([RIGHT, WRONG, NONE, "HT", "?"]))
+OPINIONS = st.builds(opinion, st.booleans(), st.booleans(), st.sampled_from([RIGHT, WRONG, RESTARTED, NONE, "HT", "?"]))
 
 
 @given(st.lists(OPINIONS, min_size=1, max_size=6))
@@ -199,6 +229,8 @@ def test_only_what_was_read_is_verified_and_only_what_stays_is(opinions: list[Op
         ({"football": 1, "filmed_screen": 0, "clock": None}, Sight(True, False, None)),
         ({"football": True, "filmed_screen": False, "clock": "None"}, Sight(True, False, None)),
         ({"football": True, "filmed_screen": False, "clock": 62}, Sight(True, False, "62")),
+        ({"football": True, "filmed_screen": False, "clock": "67'"}, Sight(True, False, "67'")),
+        ({"football": True, "filmed_screen": False, "clock": "'62:58'"}, Sight(True, False, "62:58")),
     ],
 )
 def test_what_a_model_says(said: object, sight: Sight) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 TenantOption = Annotated[str, typer.Option("--tenant", help="The slug of the tenant.")]
-LimitOption = Annotated[int, typer.Option("--limit", help="The most rows to list, up to 500.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=1, max=500, help="The most rows to list, up to 500.")]
 AfterOption = Annotated[str, typer.Option("--after", help="List what comes after this id.")]
 
 

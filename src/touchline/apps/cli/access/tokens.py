@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from touchline.apps.cli.durations import duration
 from touchline.apps.cli.output import AsJson, progress, show, show_json, show_table
 from touchline.gateway.auth.model import COMMAND_LINE, ApiToken, IssuedToken, Listing, NewToken, TokenId
 from touchline.kernel import Scope, SystemClock
-from touchline.kernel.values import parse_duration
 
 from .acting import AfterOption, LimitOption, TenantOption, act, as_id, window
 
 if TYPE_CHECKING:
     from touchline.gateway.auth.parts import Administration
+
+Expires = Annotated[
+    timedelta | None,
+    typer.Option("--expires", parser=duration, metavar="DURATION", help="After which time it ends; else never."),
+]
 
 commands = typer.Typer(help="Create, list and revoke API tokens.", no_args_is_help=True)
 
@@ -25,11 +31,11 @@ def create(
     name: Annotated[str, typer.Argument(help="What the token is for.")],
     user: Annotated[str, typer.Option("--user", help="The e-mail of the user that the token acts as.")],
     scope: Annotated[list[Scope], typer.Option("--scope", help="What the token may do; give it again for more.")],
-    expires: Annotated[str, typer.Option("--expires", help="After which time it ends, like 90d; never without.")] = "",
+    expires: Expires = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a token. It is shown once: only its hash is kept."""
-    expires_at = SystemClock().now() + parse_duration(expires) if expires else None
+    expires_at = SystemClock().now() + expires if expires else None
 
     async def work(to: Administration) -> IssuedToken:
         found = await to.users.by_email(COMMAND_LINE, user)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from touchline.apps.cli.output import AsJson, progress, show_json, show_table
+from touchline.kernel.errors import InvalidInput
 from touchline.media.engines.model import ReaderName
 
 from .outputs import percentages
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 Source = Annotated[Path, typer.Argument(help="A video, or a picture: JPEG, PNG, WebP or BMP.", show_default=False)]
 Reader = Annotated[ReaderName, typer.Option("--engine", help="Who reads.")]
 Every = Annotated[int, typer.Option("--every", help="The step: seconds or mm:ss.", parser=milliseconds, metavar="TIME")]
+_LANGUAGE = re.compile(r"\w{2,40}(/\w{1,40})?", re.ASCII)
 Languages = Annotated[list[str], typer.Option("--language", help="As Tesseract names it; more than once for several.")]
 
 
@@ -32,6 +35,10 @@ def ocr(
     as_json: AsJson = False,
 ) -> None:
     """Read the text in a video or a picture: where it stands, from when to when, and how sure that is."""
+    for one in language:
+        if not _LANGUAGE.fullmatch(one):
+            hint = "Write it as Tesseract names it, like eng or chi_sim."
+            raise InvalidInput("this is no language", field="language", why=repr(one), hint=hint)
     found = asyncio.run(_read(file, engine, every, language))
     if as_json:
         show_json({"engine": engine, "pictures": found.pictures, "texts": [asdict(text) for text in found.texts]})

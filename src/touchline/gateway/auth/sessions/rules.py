@@ -64,7 +64,7 @@ def require_admission(user: User | None, tenant: Tenant | None) -> tuple[User, T
         hint = "Ask an administrator of your tenant."
         raise Unauthenticated("you cannot sign in", why="your account is disabled", hint=hint)
     if tenant.suspended_at is not None:
-        hint = "Ask whoever runs this installation."
+        hint = "Ask your administrator."
         raise Unauthenticated("you cannot sign in", why="your tenant is suspended", hint=hint)
     return user, tenant
 

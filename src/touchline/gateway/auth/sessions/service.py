@@ -232,7 +232,7 @@ class SessionService:
 
 
 def _wrong_password() -> Unauthenticated:
-    hint = "Check both, then try again. Without a password, ask whoever runs this installation for a sign-in link."
+    hint = "Check both, then try again. Without a password, ask your administrator for a sign-in link."
     return Unauthenticated("you cannot sign in", why="the e-mail or the password is wrong", hint=hint)
 
 

@@ -17,7 +17,7 @@ from psycopg import AsyncConnection
 
 from touchline.gateway.auth.model import IssuedLink
 from touchline.kernel import TenantId, UserId
-from touchline.platform.postgres.rows import fetch_all, fetch_one
+from touchline.platform.postgres.database import fetch_all, fetch_one
 
 from .model import Ending, LinkId, Method, SecretState, Session, SessionId, StoredKey
 from .rules import Attempts

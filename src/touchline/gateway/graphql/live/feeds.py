@@ -19,7 +19,7 @@ from touchline.kernel.errors import InvalidInput
 from touchline.platform.events.log import EVENTS_CHANNEL
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
-from touchline.platform.retry import retried_forever
+from touchline.platform.retry import retry_forever
 
 from .closing import Closing
 from .connections import Connections
@@ -65,7 +65,7 @@ class Feed:
     async def run(self) -> None:
         """Until cancelled, by when nobody listens any more."""
         try:
-            await retried_forever(self._turn, RETRY_AFTER, logger)
+            await retry_forever(self._turn, RETRY_AFTER, logger)
         except Exception:
             logger.exception("live events broke off")
             for listener in self._listeners:

@@ -14,7 +14,7 @@ from touchline.gateway.graphql.cursors import Cursor
 from touchline.gateway.graphql.job_types import JobAlert
 from touchline.kernel import Scope
 from touchline.kernel.ids import artifact_hash
-from touchline.process.queue.model import JobStatus
+from touchline.process.queue.jobs import JobStatus
 
 from .artifacts import CURSOR
 from .store import LiveEvent

@@ -27,7 +27,7 @@ from touchline.measure.lifecycle.model import ArtifactEvent
 from touchline.measure.lifecycle.store import LifecycleStore
 from touchline.measure.own import consumer as own
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.events.port import EventSource
+from touchline.platform.events.log import EventSource
 from touchline.platform.postgres.database import Database
 
 from .queries import CHECKS, PLACES_KNOWN, ROWS_HAVE_EVENTS

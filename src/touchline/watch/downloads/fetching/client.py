@@ -16,6 +16,8 @@ from functools import cache
 
 import httpcore
 
+from touchline.kernel.values import format_bytes
+
 from .addresses import is_public
 from .errors import CutOff, DownloadFailure, Malformed, NoAnswer, RefusedAddress, TooLarge, TooSlow
 from .network import GuardedNetwork, Judge, Resolve, resolve_by_system
@@ -146,8 +148,10 @@ class Fetcher:
         answer = Answer(response.status, headers, target, self._chunks(response, largest))
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise Malformed("the answer is packed", why="it was asked for as it is")
-        if (answer.declared_bytes or 0) > largest:
-            raise TooLarge("the answer is too large", why=f"{answer.declared_bytes} bytes; {largest} are allowed")
+        declared = answer.declared_bytes or 0
+        if declared > largest:
+            why = f"{format_bytes(declared)}; the limit is {format_bytes(largest)}"
+            raise TooLarge("the answer is too large", why=why)
         return answer
 
     async def _chunks(self, response: httpcore.Response, largest: int) -> AsyncIterator[bytes]:
@@ -156,7 +160,7 @@ class Fetcher:
         async for chunk in response.aiter_stream():
             size += len(chunk)
             if size > largest:
-                raise TooLarge("the answer is too large", why=f"more than {largest} bytes")
+                raise TooLarge("the answer is too large", why=f"more than {format_bytes(largest)}")
             if pace.is_too_slow(len(chunk), loop.time()):
                 raise TooSlow("it comes too slowly", why=f"less than {pace.least_per_second} bytes a second")
             yield chunk

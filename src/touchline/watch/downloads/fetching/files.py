@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from touchline.platform.opening import opened
+from touchline.kernel.values import format_bytes
+from touchline.platform.files import open_file
 
 from .client import Answer, Fetcher, Request
 from .errors import AccessForbidden, Blocked, Busy, DownloadFailure, Gone, Malformed, NoAnswer, TooSmall
@@ -50,7 +51,7 @@ async def fetch_video(
             raise failure
         fetched = await _write(answer, target, tell)
     if fetched.size_bytes < sizes.smallest:
-        raise TooSmall("this is too little for a video", why=f"{fetched.size_bytes} bytes")
+        raise TooSmall("the file is too small for a video", why=f"it has {format_bytes(fetched.size_bytes)}")
     return fetched
 
 
@@ -69,7 +70,7 @@ def failure_of(answer: Answer) -> DownloadFailure | None:
 
 async def _write(answer: Answer, target: Path, tell: Callable[[str], None]) -> Fetched:
     digest, size, beginning = hashlib.md5(usedforsecurity=False), 0, b""
-    async with opened(target, "xb") as file:
+    async with open_file(target, "xb") as file:
         async for chunk in answer.chunks:
             if size < BEGINNING:
                 beginning = (beginning + chunk)[:BEGINNING]

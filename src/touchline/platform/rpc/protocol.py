@@ -1,0 +1,153 @@
+"""What both ends of a connection agree on: channel options, deadlines, and how errors cross.
+
+Invariant: an error has the same class and the same words on the other side; what is not one of our errors crosses as
+`internal` and without its text, which may hold anything. A call that a service makes cannot outlast the one it answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import timedelta
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor import MethodDescriptor
+
+from touchline.contracts.rpc.v1.common_pb2 import Failure
+from touchline.kernel.errors import (
+    DeadlineExceeded,
+    Defect,
+    InvalidInput,
+    LimitExceeded,
+    Misconfigured,
+    RateLimited,
+    TouchlineError,
+    Unavailable,
+    error_classes,
+    surface,
+)
+
+from .settings import RpcSettings
+
+_FIRST_RECONNECT = timedelta(milliseconds=100)
+_LONGEST_RECONNECT = timedelta(seconds=2)  # reconnect soon after a service is back, not after two minutes
+
+Options = list[tuple[str, int]]
+
+
+def method_path(method: MethodDescriptor) -> str:
+    return f"/{method.containing_service.full_name}/{method.name}"
+
+
+def client_options(settings: RpcSettings) -> Options:
+    return [
+        *_common_options(settings),
+        ("grpc.enable_http_proxy", 0),
+        ("grpc.initial_reconnect_backoff_ms", _milliseconds(_FIRST_RECONNECT)),
+        ("grpc.min_reconnect_backoff_ms", _milliseconds(_FIRST_RECONNECT)),
+        ("grpc.max_reconnect_backoff_ms", _milliseconds(_LONGEST_RECONNECT)),
+    ]
+
+
+def server_options(settings: RpcSettings) -> Options:
+    return [
+        *_common_options(settings),
+        ("grpc.so_reuseport", 0),  # two servers on one port would each get half of the calls
+        ("grpc.http2.min_ping_interval_without_data_ms", _milliseconds(settings.keepalive) // 2),
+    ]
+
+
+def _common_options(settings: RpcSettings) -> Options:
+    return [
+        ("grpc.max_send_message_length", settings.max_message),
+        ("grpc.max_receive_message_length", settings.max_message),
+        ("grpc.keepalive_time_ms", _milliseconds(settings.keepalive)),
+        ("grpc.keepalive_timeout_ms", _milliseconds(settings.keepalive_timeout)),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.max_pings_without_data", 0),
+    ]
+
+
+def _milliseconds(duration: timedelta) -> int:
+    return duration // timedelta(milliseconds=1)
+
+
+_ends_at: ContextVar[float | None] = ContextVar("ends_at", default=None)
+
+
+@contextmanager
+def deadline_in(seconds: float) -> Generator[None]:
+    """Calls made inside end by then."""
+    token = _ends_at.set(asyncio.get_running_loop().time() + seconds)
+    try:
+        yield
+    finally:
+        _ends_at.reset(token)
+
+
+def seconds_left(wanted: timedelta) -> float:
+    ends_at = _ends_at.get()
+    if ends_at is None:
+        return wanted.total_seconds()
+    return min(wanted.total_seconds(), max(ends_at - asyncio.get_running_loop().time(), 0.0))
+
+
+LONGEST_TEXT = 1000  # characters: a failure travels in the metadata, where 8 KiB is the limit
+MILLISECOND = timedelta(milliseconds=1)
+TOO_MANY = "Concurrent RPC limit"  # in the message of a busy server: its status is the same as for a large message
+
+
+def to_failure(error: Exception) -> Failure:
+    if not isinstance(error, TouchlineError):
+        return to_failure(Defect("the service failed", why="the reason is in its log"))
+    return Failure(
+        code=error.code,
+        what=error.what[:LONGEST_TEXT],
+        why=error.why[:LONGEST_TEXT],
+        hint=error.hint[:LONGEST_TEXT],
+        field=error.field[:LONGEST_TEXT] if isinstance(error, InvalidInput) else "",
+        retry_after_ms=_retry_after_ms(error),
+    )
+
+
+def to_status(error: Exception) -> grpc.StatusCode:
+    known = error if isinstance(error, TouchlineError) else Defect("")
+    return grpc.StatusCode[surface(known).grpc]
+
+
+def to_error(failure: Failure) -> TouchlineError:
+    kind = next((kind for kind in error_classes() if kind.code == failure.code), None)
+    if kind is None:
+        return Defect(failure.what, why=f"{failure.code}: {failure.why}", hint=failure.hint)
+    more: dict[str, Any] = {}
+    if issubclass(kind, InvalidInput):
+        more["field"] = failure.field
+    if issubclass(kind, RateLimited) and failure.HasField("retry_after_ms"):
+        more["retry_after"] = failure.retry_after_ms * MILLISECOND
+    return kind(failure.what, why=failure.why, hint=failure.hint, **more)
+
+
+def transport_error(code: grpc.StatusCode, details: str | None, method: str) -> TouchlineError:
+    """The error of a call that failed outside of the service: in the network, the client or the server."""
+    why = f"{method}: {details or code.name.lower()}"
+    match code:
+        case grpc.StatusCode.DEADLINE_EXCEEDED:
+            return DeadlineExceeded("the service did not answer in time", why=why)
+        case grpc.StatusCode.UNAUTHENTICATED:
+            hint = "Give every process the same `cluster_secret`, and set the clocks of their machines."
+            return Misconfigured("the service refuses this process", why=why, hint=hint)
+        case grpc.StatusCode.RESOURCE_EXHAUSTED if TOO_MANY not in why:
+            return LimitExceeded("the message is too large", why=why)
+        case grpc.StatusCode.UNIMPLEMENTED:
+            return Defect("the service does not have this method", why=why, hint="Run one version everywhere.")
+        case _:
+            return Unavailable("the service cannot be reached", why=why)
+
+
+def _retry_after_ms(error: TouchlineError) -> int | None:
+    if isinstance(error, RateLimited) and error.retry_after is not None:
+        return error.retry_after // MILLISECOND
+    return None

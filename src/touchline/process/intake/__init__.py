@@ -1,1 +1,0 @@
-"""Where videos enter the pipeline."""

@@ -1,1 +1,0 @@
-"""One document for each job that ended, for those who read a bucket and no database."""

@@ -1,1 +1,0 @@
-"""Watches the queue: samples of depth and age, and alerts when something is beyond its threshold."""

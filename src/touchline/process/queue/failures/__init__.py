@@ -1,1 +1,0 @@
-"""Dead letters by what they have in common."""

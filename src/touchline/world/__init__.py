@@ -1,1 +1,0 @@
-"""The simulated outside world. Nobody but `apps` imports it."""

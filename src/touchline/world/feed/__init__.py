@@ -1,1 +1,0 @@
-"""The football feed, in the wire format of API-Football v3."""

@@ -1,1 +1,0 @@
-"""What knows things: Wikidata, and a model behind an OpenAI-compatible endpoint."""

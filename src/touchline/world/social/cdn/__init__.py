@@ -1,1 +1,0 @@
-"""Where the network keeps its videos."""

@@ -1,1 +1,0 @@
-"""What the network tells pages that embed a post."""

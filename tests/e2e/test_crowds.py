@@ -1,0 +1,51 @@
+"""More connections than a process may have open files by default, from people who say nothing or not enough: everybody
+else is answered. What happens at the limit of connections itself is in tests/integration/platform/http."""
+
+from __future__ import annotations
+
+import resource
+import socket
+from collections.abc import Generator
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from .product import PATIENCE_S, Product
+
+CROWD = 1100  # the usual limit of open files is 1024
+BEGUN = {
+    "nothing": b"",
+    "half a head": b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
+    "half a body": b"POST /api/graphql HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 1000\r\n\r\n{",
+}
+REFUSALS = ("connections are refused", "connections cannot be accepted")
+
+
+@pytest.fixture
+def files() -> Generator[None]:
+    """This process needs as many of them as it makes connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, CROWD + 500)), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("begun", BEGUN.values(), ids=list(BEGUN))
+def test_a_crowd_keeps_nobody_out(product: Product, begun: bytes) -> None:
+    address = urlsplit(product.url)
+    log = product.installation.folder.log("control")
+    before = log.stat().st_size
+    with ExitStack() as stack:
+        for _ in range(CROWD):
+            connection = stack.enter_context(socket.create_connection((address.hostname, address.port), PATIENCE_S))
+            connection.sendall(begun)
+        assert httpx.get(f"{product.url}/health/ready", timeout=PATIENCE_S).status_code == httpx.codes.OK
+        assert product.graphql("{ __typename }") == {"__typename": "Query"}
+    with log.open("rb") as file:
+        file.seek(before)
+        written = file.read().decode()
+    assert sum(written.count(refusal) for refusal in REFUSALS) <= 1

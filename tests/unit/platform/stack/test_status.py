@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from touchline.platform.stack.folder import DataFolder
+from touchline.platform.stack.lock import hold_lock
+from touchline.platform.stack.status import (
+    PartState,
+    PartStatus,
+    StackPhase,
+    StackState,
+    StateWriter,
+    read_state,
+    stack_report,
+)
+
+NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
+PART = PartStatus("postgres", "server", PartState.STARTING, NOW, ports={"postgres": 15432})
+ELSEWHERE = PartStatus("objects", "server", PartState.OUTSIDE, NOW, address="https://s3.example")
+STATE = StackState(1, NOW, StackPhase.STARTING, (PART, ELSEWHERE))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> DataFolder:
+    folder = DataFolder(tmp_path / "data")
+    folder.create(None)
+    return folder
+
+
+def test_every_change_can_be_read_at_once(folder: DataFolder) -> None:
+    board = StateWriter(folder.state, STATE)
+    assert read_state(folder.state) == STATE
+    ready = replace(PART, state=PartState.READY, pid=42)
+    board.show(ready)
+    board.phase(StackPhase.READY)
+    assert read_state(folder.state) == replace(STATE, phase=StackPhase.READY, parts=(ready, ELSEWHERE))
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"pid": 1}'])
+def test_what_an_other_version_wrote_is_no_state(folder: DataFolder, text: str) -> None:
+    folder.state.write_text(text)
+    assert read_state(folder.state) is None
+
+
+def test_a_stack_that_was_never_started(folder: DataFolder) -> None:
+    found = stack_report(folder)
+    assert (found.phase, found.detail, found.parts) == (StackPhase.STOPPED, "it was never started", ())
+    assert not found.all_ready
+
+
+def test_the_lock_tells_a_killed_supervisor_from_a_living_one(folder: DataFolder) -> None:
+    ready = replace(PART, state=PartState.READY, pid=2**22)  # no process has this number
+    StateWriter(folder.state, replace(STATE, phase=StackPhase.READY, parts=(ready, ELSEWHERE)))
+    with hold_lock(folder):
+        assert stack_report(folder).all_ready
+    found = stack_report(folder)
+    assert not found.all_ready
+    assert "was killed" in found.detail
+    assert [part.status.state for part in found.parts] == [PartState.STOPPED, PartState.OUTSIDE]

@@ -1,0 +1,102 @@
+"""The set-up scripts: they install what is missing and nothing else, and show one line a step.
+
+`apt-get` is a program here that notes what it is asked for; only root gets to it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.stack import ROOT
+
+APT_GET = """#!/bin/sh
+for package; do :; done
+[ -e "$DEBIAN_CLUSTERS" ] && package="$package without a server"
+echo "$package" >>"$APT_LOG"
+[ "$package" = chromium ] && cp "$0" "$CHROMIUM"
+exit 0
+"""
+INSTALLS = os.geteuid() == 0
+
+
+@dataclass(frozen=True)
+class Machine:
+    folder: Path
+
+    def has(self, name: str, text: str = "#!/bin/sh\n") -> None:
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def set_up(self) -> list[str]:
+        """What was installed."""
+        log = self.folder / "apt.log"
+        log.touch()
+        environment = {
+            "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(self.folder),
+            "CHROMIUM": str(self.folder / "browser"),
+            "DEBIAN_POSTGRES": str(self.folder / "postgres"),
+            "DEBIAN_CLUSTERS": str(self.folder / "etc" / "createcluster.conf"),
+            "APT_LOG": str(log),
+            "SETUP_LOG": str(self.folder / "setup.log"),
+        }
+        for script in ("setup-debian", "setup-browser"):
+            subprocess.run([str(ROOT / "scripts" / script)], env=environment, check=True, capture_output=True)
+        return log.read_text().splitlines()
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    machine = Machine(tmp_path)
+    machine.has("apt-get", APT_GET)
+    return machine
+
+
+def test_a_machine_that_has_everything_is_left_alone(machine: Machine) -> None:
+    machine.has("postgres")
+    machine.has("browser")
+    assert machine.set_up() == []
+    assert not (machine.folder / "etc").exists()
+
+
+def test_a_browser_is_installed_without_a_word_about_servers(machine: Machine) -> None:
+    machine.has("postgres")
+    if not INSTALLS:
+        machine.has("browser")  # otherwise it would be downloaded
+    assert machine.set_up() == ["chromium"] * INSTALLS
+    assert not (machine.folder / "etc").exists()
+
+
+def test_postgresql_is_installed_after_its_server_was_forbidden(machine: Machine) -> None:
+    machine.has("browser")
+    assert machine.set_up() == ["postgresql-15 without a server"] * INSTALLS
+    assert (machine.folder / "etc").exists() == INSTALLS
+
+
+STEPS = """
+source scripts/steps.sh
+step "counting" seq 100
+step "failing" sh -c 'seq 200 300; exit 7'
+"""
+
+
+def test_a_step_is_one_line_and_a_failed_one_shows_the_end_of_the_log_and_names_it(tmp_path: Path) -> None:
+    log = tmp_path / "setup.log"
+    environment = {"PATH": os.environ["PATH"], "SETUP_LOG": str(log)}
+    done = subprocess.run(
+        ["bash", "-euc", STEPS], cwd=ROOT, env=environment, check=False, capture_output=True, text=True
+    )
+    lines = done.stderr.splitlines()
+    assert done.returncode == 7
+    assert done.stdout == ""
+    assert lines[:2] == ["setup: counting …", "setup: failing …"]
+    assert lines[2].startswith("setup: failed after")
+    assert [line.strip() for line in lines[3:-1]] == [str(number) for number in range(286, 301)]
+    assert lines[-1] == f"setup: All that was printed is in {log}"
+    assert {"50", "250"} <= set(log.read_text().splitlines())

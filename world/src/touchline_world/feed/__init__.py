@@ -1,0 +1,1 @@
+"""The football feed, in the form of API-Football v3."""

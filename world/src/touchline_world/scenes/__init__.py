@@ -1,0 +1,1 @@
+"""Drawn single pictures of what a camera may see: football, other subjects, and screens that somebody filmed."""

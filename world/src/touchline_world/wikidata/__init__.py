@@ -1,0 +1,1 @@
+"""Wikidata: the teams of the day, and what one may mistake for them."""
