@@ -64,7 +64,7 @@ class WorkerSettings(Section):
     """The niceness of video processing: 0 competes equally with other processes for the CPU, 19 yields the most. On an
     idle machine it makes no difference."""
 
-    longest_pause: Duration = Field(default=timedelta(seconds=30), ge=timedelta(0))
+    longest_pause: Duration = Field(default=timedelta(minutes=2), ge=timedelta(0))
     """How long reading, and what else is made of a video that plays already, may rest while something on this machine
     waits to play. Then it goes on for as long. 0 lets nothing rest."""
 
