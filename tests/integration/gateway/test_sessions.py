@@ -195,6 +195,21 @@ async def test_tabs_whose_answers_cross_keep_whichever_came_last(world: World) -
     assert (await world.auth.sessions.refresh(kept)).session_secret
 
 
+async def test_a_tab_that_comes_a_moment_after_the_new_secret_is_no_thief(world: World) -> None:
+    """It sent the old one before the browser had the new one, and arrived after it."""
+    secret = (await world.sign_in(await world.user())).session_secret or ""
+    fresh = (await world.auth.sessions.refresh(secret)).session_secret or ""
+    world.later(minutes=5)
+    assert (await world.auth.sessions.refresh(fresh)).session_secret
+    world.clock.advance(SETTINGS.refresh_grace / 2)
+    late = await world.auth.sessions.refresh(secret)
+    assert late.session_secret is None
+    await world.auth.authentication.authenticate(late.access_token)
+    world.clock.advance(SETTINGS.refresh_grace)
+    with pytest.raises(SessionOver, match="used in two places"):
+        await world.auth.sessions.refresh(secret)
+
+
 async def test_without_grace_an_old_secret_is_a_thief_at_once(world: World) -> None:
     secret = (await world.sign_in(await world.user())).session_secret or ""
     strict = world.process(SETTINGS.model_copy(update={"refresh_grace": SETTINGS.refresh_grace * 0}))
