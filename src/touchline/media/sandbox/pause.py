@@ -24,6 +24,7 @@ class Pause:
 
     def __init__(self) -> None:
         self.is_on = False
+        self.waiting = 0  # how many are about to start a process
         self._ended = asyncio.Event()
         self._processes: WeakSet[Pausable] = WeakSet()
         self._timeouts: dict[asyncio.Timeout, float | None] = {}  # with what was left when the pause began
@@ -49,8 +50,12 @@ class Pause:
     async def wait_until_ended(self) -> None:
         """Who is about to start a process starts it after this, in the same step: one that is started and then stopped
         has worked in between."""
-        while self.is_on:
-            await self._ended.wait()
+        self.waiting += 1
+        try:
+            while self.is_on:
+                await self._ended.wait()
+        finally:
+            self.waiting -= 1
 
     def add(self, process: Pausable) -> None:
         """From now on, as long as somebody holds it."""

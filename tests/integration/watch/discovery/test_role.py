@@ -44,7 +44,7 @@ async def client(folder: Path) -> AsyncGenerator[SearchClient]:
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(served(build_world(world)))
         browser = BrowserSettings(
-            network_url=f"{url}/social", query_filter="", asset_hosts=(), quiet=timedelta(milliseconds=100),
+            network_url=f"{url}/social", query_filter="", asset_hosts=(),
             user=ACCOUNT.user, password=SecretStr(ACCOUNT.password), token=TOKEN,
         )  # fmt: skip
         role = build_app(browser, folder / "session", wall)
