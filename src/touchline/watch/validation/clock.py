@@ -47,6 +47,8 @@ GLUED_END = re.compile(r"(?<![0-9])((?:15|30|45|90|105|120):00)(?=[0-9]{1,2}:[0-
 GLUED_ANNOUNCED = re.compile(r"\+\s*([0-9]{1,2}?)(?=[0-9]{2}:[0-9]{2}(?![0-9]))")
 BETWEEN = re.compile(r"(?<=:[0-9]{2})\s*[-/–—]\s*(?=[+0-9])")  # noqa: RUF001
 BAR = re.compile(r"\|")
+# `|05:00` and `1|5:00` may be 105 and 115, or something before a bar
+BAR_OR_ONE = re.compile(rf"(?<![\w:.+\-])(?:\|(?={DIGIT}{{2}}:)|[1lIi!]\|(?={DIGIT}:))")
 # `4+`, as scripts from right to left have it; not the end of `45:O0 +02:17`
 TURNED = re.compile(rf"(?<![:.])(?<!{DIGIT})([0-9]{{1,2}})\s?\+(?=\s*(?:$|[0-9]{{1,3}}:))")
 STOPPAGE = re.compile(
@@ -123,6 +125,19 @@ def find(text: str) -> Clock | None:
 
 def _read(text: str) -> Clock | None:
     line = _line(text)
+    as_one = _read_line(line)
+    if as_one is None or not BAR_OR_ONE.search(text):
+        return as_one
+    frozen, _ = _frozen(line)
+    without = _line(BAR_OR_ONE.sub(lambda found: f"{found[0][:-1]} ", text))
+    if frozen and _counting(line, frozen) and not _frozen(without)[0]:  # `|05:00 +02:17`: no half ends at 5
+        return as_one
+    as_bar = _read_line(without) or Clock("", frozenset())
+    besides = (as_one.readings | as_bar.besides) - as_bar.meant
+    return Clock(as_one.text, as_bar.meant, besides, as_one.restarted | as_bar.restarted)
+
+
+def _read_line(line: Line) -> Clock | None:
     return _stopped(line) or _running(line) or _written(line) or _minute(line)
 
 
@@ -145,12 +160,13 @@ def _plain(character: str) -> str:
 
 
 def _is_digit_bar(text: str, at: int) -> bool:
-    """Readers take a one for a bar, and graphics put bars between things: `|2:34`, `12:|4`, `12:3|`."""
+    """Readers take a one for a bar, and graphics put bars between things: `|2:34`, `9|:00`, `12:|4`, `12:3|`."""
     before, after = text[max(at - 2, 0) : at], text[at + 1 : at + 3]
     begins = not before[-1:].isalnum() and bool(re.match(rf"{DIGIT}:", after))
+    ends_minute = bool(re.match(DIGIT, before[-1:])) and bool(re.match(rf":{DIGIT}", after))
     inside = before[-1:] == ":" and bool(re.match(DIGIT, after))
     ends = bool(re.fullmatch(rf":{DIGIT}", before)) and not after[:1].strip()
-    return begins or inside or ends
+    return begins or ends_minute or inside or ends or any(each.end() == at + 1 for each in BAR_OR_ONE.finditer(text))
 
 
 def _line(text: str) -> Line:
