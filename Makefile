@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup web demo test check check-python check-page bench test-world test-chaos wheel clean lock reference
+.PHONY: help setup web demo test check check-python check-page bench test-world pictures test-chaos wheel clean lock reference
 BIN := .venv/bin
 # Containers often set it: every process of the product would compile all that it imports once more.
 unexport PYTHONDONTWRITEBYTECODE
@@ -26,6 +26,10 @@ test: setup web check ## Check, then run the whole suite with a sample of the ch
 test-world: setup ## Run the tests of the simulated world, world/tests
 	@scripts/setup-browser test
 	$(BIN)/pytest --numprocesses 3 --dist loadscope world/tests
+
+pictures: setup web ## Play the demo and take the pictures of the README, docs/pictures
+	@scripts/setup-browser demo
+	@$(BIN)/python scripts/pictures.py
 
 check: setup web ## Lint, format, types, import contracts; the same for the page, and its unit tests
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-python check-page
