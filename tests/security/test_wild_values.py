@@ -65,7 +65,7 @@ def complaints() -> Any:
 
 
 class Written:
-    """Whether places where nothing was accepted have changed a row: what is there after one is there before the next."""
+    """Whether a place where nothing was accepted changed a row: what is there after it is there before the next."""
 
     def __init__(self, tenants: Tenants, before: Any) -> None:
         self._tenants, self._before = tenants, before
