@@ -183,3 +183,14 @@ async def test_a_video_whose_file_is_lost_says_so(product: Product, signed_in: B
     assert "touchline scan" in files["fix"]
     await product.delete(done["artifact_hash"])
     assert done["artifact_hash"] not in (await asyncio.to_thread(product.installation.command, "scan"))[1]["missing"]
+
+
+async def test_an_unknown_address_is_a_page_with_a_way_back(signed_in: BrowserContext) -> None:
+    page = await signed_in.new_page()  # of its own: a browser complains of every answer that refuses
+    answer = await page.goto("/nowhere/at/all")
+    assert answer
+    assert answer.status == 404
+    await page.get_by_text("There is nothing at this address").wait_for()
+    await page.get_by_role("button", name="Go to the library").click()
+    await page.get_by_role("heading", name="Library").wait_for()
+    await page.close()

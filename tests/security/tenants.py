@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,6 +53,8 @@ WORD = "typenameofanother"
 SHOWN = f"typename {WORD}: {MARK}"
 # The matrix itself lets the other tenant announce something while subscriptions are tried.
 STIRRED = {("platform", "events"), ("platform", "event_inbox")}
+# Whatever becomes of a request, it is noted when its token was last used.
+NOTED = {("access", "api_tokens")}
 
 WALLED = """
 SELECT n.nspname, c.relname
@@ -74,6 +76,7 @@ class Tenants:
     eve: Person  # has something to hide
     sides: Sides
     stage: Stage
+    rows: Callable[[], Awaitable[Any]]  # all that the one who asks has in the database
 
 
 @asynccontextmanager
@@ -95,7 +98,8 @@ async def two_tenants(needs: Needs, server: PostgresServer) -> AsyncGenerator[Te
         unknown |= {"job_id": str(uuid4()), "match_id": "999", "event_id": event_id(999), "session_id": "no|session"}
         watch = Watch(site, server, eve, [ids["artifact_hash"] for ids in theirs])
         sides = Sides(theirs, unknown | {"own_media_token": theirs[0]["own_media_token"]}, secrets, watch.look)
-        yield Tenants(site, ada, eve, sides, Stage(address, ada.token, _stirring(site, ada, eve)))
+        stage = Stage(address, ada.token, _stirring(site, ada, eve))
+        yield Tenants(site, ada, eve, sides, stage, lambda: Watch(site, server, ada, []).rows(NOTED))
 
 
 async def _owned(site: Site, eve: Person, mine: Upload, state: str) -> Ids:
@@ -234,9 +238,10 @@ class Watch:
     hashes: list[str]
 
     async def look(self) -> Any:
-        return [await self._rows(), await self._objects()]
+        return [await self.rows(STIRRED), await self._objects()]
 
-    async def _rows(self) -> list[Any]:
+    async def rows(self, left_out: Collection[tuple[str, str]]) -> list[Any]:
+        """One line for each table."""
         database = conninfo_to_dict(self.site.world.postgres.app_url)["dbname"]
         async with await AsyncConnection.connect(self.server.superuser(str(database))) as connection:
             tables = await (await connection.execute(WALLED)).fetchall()
@@ -247,7 +252,7 @@ class Watch:
                     tenant=sql.Literal(self.person.principal.tenant_id),
                 )
                 for schema, table in tables
-                if (schema, table) not in STIRRED
+                if (schema, table) not in left_out
             ]
             return await (await connection.execute(sql.SQL(" UNION ALL ").join(parts))).fetchall()
 

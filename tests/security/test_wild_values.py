@@ -1,4 +1,5 @@
 """Whatever stands in whatever place of a request, the answer is a typed error or a good one: never a defect of ours.
+What was refused wrote nothing.
 
 A new field or route is walked as soon as it exists.
 """
@@ -27,6 +28,7 @@ from .tenants import Tenants, two_tenants
 from .wild_values import LITERALS, TEXTS, WILD, Wild, escaped, wild_places
 
 SCHEMA = build_schema()._schema
+GRAPHQL = "/api/graphql"
 DEFECT = 500
 UNREADABLE = 4400
 ROOTS = {"query": SCHEMA.query_type, "mutation": SCHEMA.mutation_type, "subscription": SCHEMA.subscription_type}
@@ -60,6 +62,42 @@ def complaints() -> Any:
     logging.getLogger("touchline").addHandler(handler)
     yield handler
     logging.getLogger("touchline").removeHandler(handler)
+
+
+class Written:
+    """Whether a place where nothing was accepted changed a row: what is there after it is there before the next."""
+
+    def __init__(self, tenants: Tenants, before: Any) -> None:
+        self._tenants, self._before = tenants, before
+        self._accepted = False
+        self.compared = 0
+
+    @classmethod
+    async def begun(cls, tenants: Tenants) -> Written:
+        return cls(tenants, await tenants.rows())
+
+    def hear(self, response: httpx.Response) -> None:
+        self._accepted = self._accepted or not is_refused(response)
+
+    async def by(self, place: str) -> list[str]:
+        """At the end of a place: the tables that it must not have changed."""
+        before, accepted = self._before, self._accepted
+        self._before, self._accepted = await self._tenants.rows(), False
+        if accepted:
+            return []
+        self.compared += 1
+        changed = [table for (table, now), (_, then) in zip(self._before, before, strict=True) if now != then]
+        return [f"{place} was refused and changed {', '.join(changed)}"] if changed else []
+
+
+def is_refused(response: httpx.Response) -> bool:
+    """By its status, or within an answer of GraphQL, where a refusal is a type of its own."""
+    if response.status_code >= 400:
+        return True
+    if response.request.url.path != GRAPHQL:
+        return False
+    results = [one for one in (response.json().get("data") or {}).values() if one is not None]
+    return all(isinstance(one, dict) and one.get("__typename", "").endswith("Error") for one in results)
 
 
 def wrong_with(response: httpx.Response) -> str:
@@ -101,35 +139,39 @@ def _operation(kind: str, name: str, field: GraphQLField) -> str:
 
 
 async def test_variables_of_graphql(tenants: Tenants, complaints: Complaints) -> None:
-    found: list[str] = []
+    found, written = list[str](), await Written.begun(tenants)
     for document, place in graphql_places(tenants, "query", "mutation"):
         for what, token in WILD.items():
             body = f'{{"query": {json.dumps(document)}, "variables": {place.body(token)}}}'
             response = await tenants.site.client.post(
-                "/api/graphql", content=body.encode(), headers=tenants.ada.headers | JSON
+                GRAPHQL, content=body.encode(), headers=tenants.ada.headers | JSON
             )
+            written.hear(response)
             wrong = wrong_with(response) or (wrong_inside(response.json()) if response.is_success else "")
             if wrong:
                 found.append(f"{place.name} with {what}: {wrong}")
+        found += await written.by(place.name)
     assert not found, "\n".join([*found, *complaints.heard[:3]])
     assert not complaints.heard
+    assert written.compared
 
 
 async def test_literals_of_graphql(tenants: Tenants, complaints: Complaints) -> None:
-    found: list[str] = []
+    found, written = list[str](), await Written.begun(tenants)
     for kind, root in ROOTS.items():
         for name, field in (root.fields if root and kind != "subscription" else {}).items():
             for argument in field.args:
                 for what, literal in LITERALS.items():
-                    for written in (literal, f"[{literal}]", f"{{first: {literal}, after: {literal}}}"):
-                        body = {"query": f"{kind} {{ {name}({argument}: {written}) {{ __typename }} }}"}
-                        answer = (
-                            await tenants.site.client.post("/api/graphql", json=body, headers=tenants.ada.headers)
-                        ).json()
-                        if wrong := wrong_inside(answer):
+                    for spelled in (literal, f"[{literal}]", f"{{first: {literal}, after: {literal}}}"):
+                        body = {"query": f"{kind} {{ {name}({argument}: {spelled}) {{ __typename }} }}"}
+                        response = await tenants.site.client.post(GRAPHQL, json=body, headers=tenants.ada.headers)
+                        written.hear(response)
+                        if wrong := wrong_inside(response.json()):
                             found.append(f"{kind} {name}({argument}) with {what}: {wrong}")
+                found += await written.by(f"{kind} {name}({argument})")
     assert not found, "\n".join([*found, *complaints.heard[:3]])
     assert not complaints.heard
+    assert written.compared
 
 
 async def test_variables_of_subscriptions(tenants: Tenants, complaints: Complaints) -> None:
@@ -161,7 +203,7 @@ async def _until_answered(socket: Socket) -> list[Any]:
 
 
 async def test_bodies_paths_and_parameters_of_rest(tenants: Tenants, complaints: Complaints) -> None:
-    site, ids, found = tenants.site, tenants.sides.unknown, list[str]()
+    site, ids, found, written = tenants.site, tenants.sides.unknown, list[str](), await Written.begun(tenants)
     document = (await site.client.get("/api/openapi.json")).json()
     for path, methods in document["paths"].items():
         for method, route in methods.items():
@@ -170,10 +212,13 @@ async def test_bodies_paths_and_parameters_of_rest(tenants: Tenants, complaints:
                 values = WILD if place.place[0] == "body" else {what: escaped(text) for what, text in TEXTS.items()}
                 for what, value in values.items():
                     response = await _sent(site.client, method.upper(), path, tenants.ada.headers, place, value)
+                    written.hear(response)
                     if wrong := wrong_with(response):
                         found.append(f"{place.name} with {what}: {wrong}")
+                found += await written.by(place.name)
     assert not found, "\n".join([*found, *complaints.heard[:3]])
     assert not complaints.heard
+    assert written.compared
 
 
 async def _sent(
@@ -198,7 +243,7 @@ async def _sent(
 
 
 async def test_headers_of_rest(tenants: Tenants, complaints: Complaints) -> None:
-    site, ids, found = tenants.site, tenants.sides.unknown, list[str]()
+    site, ids, found, written = tenants.site, tenants.sides.unknown, list[str](), await Written.begun(tenants)
     document = (await site.client.get("/api/openapi.json")).json()
     for path, methods in document["paths"].items():
         for method, route in methods.items():
@@ -220,7 +265,10 @@ async def test_headers_of_rest(tenants: Tenants, complaints: Complaints) -> None
                         content=json.dumps(given["body"]).encode() if given["body"] else None,
                         headers=[(name.encode(), value) for name, value in (usual | wild).items()],
                     )
+                    written.hear(response)
                     if wrong := wrong_with(response):
                         found.append(f"{method} {path} with {what} as {chosen[0]}: {wrong}")
+            found += await written.by(f"{method} {path} by its headers")
     assert not found, "\n".join([*found, *complaints.heard[:3]])
     assert not complaints.heard
+    assert written.compared

@@ -47,7 +47,7 @@ async def run_control(loaded: Loaded) -> None:
     """Until SIGTERM or SIGINT."""
     await prepare(loaded, logger.info)
     async with open_planes(loaded) as planes:
-        server = _server(planes.gateway)
+        server = gateway_server(planes.gateway)
         on_stop_signal(server.stop)
         await beside(server.serve(), _loops(planes, loaded.settings))
 
@@ -95,7 +95,7 @@ def believed_proxies(settings: GatewaySettings) -> dict[str, Any]:
     }
 
 
-def _server(parts: GatewayParts) -> Server:
+def gateway_server(parts: GatewayParts) -> Server:
     return Server(
         uvicorn.Config(
             build_app(parts),

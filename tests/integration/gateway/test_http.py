@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,10 +15,11 @@ import pytest
 from fastapi import FastAPI
 
 from tests.integration.gateway.graphql.site import Plan, gateway_parts, no_analytics, nobody, nowhere
+from touchline.apps.control import gateway_server
 from touchline.gateway.auth.model import COMMAND_LINE, NewToken, User
 from touchline.gateway.graphql.sources import build_sources
 from touchline.gateway.rest.app import build_app
-from touchline.gateway.rest.parts import Check
+from touchline.gateway.rest.parts import Check, GatewayParts, Page
 from touchline.gateway.rest.principals import CurrentPrincipal
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Role, Scope
@@ -58,16 +60,31 @@ def bearer(token: str) -> dict[str, str]:
 
 @asynccontextmanager
 async def serving(
-    world: World, settings: GatewaySettings = PLAIN, checks: dict[str, Check] | None = None, peer: str = "127.0.0.1"
+    world: World,
+    settings: GatewaySettings = PLAIN,
+    checks: dict[str, Check] | None = None,
+    peer: str = "127.0.0.1",
+    plan: Plan | None = None,
 ) -> AsyncGenerator[Site]:
     """With nothing behind it: what is asked here, the gateway knows by itself."""
-    plan, deaf = Plan(gateway=settings, checks=checks or {}), Wakeups(world.postgres.app_url, [])
+    plan = plan or Plan(gateway=settings, checks=checks or {})
+    async with gateway(world, plan) as parts:
+        app = build_app(parts)
+        async with client_of(app, settings, peer) as client:
+            yield Site(world, app, client)
+
+
+@asynccontextmanager
+async def gateway(world: World, plan: Plan) -> AsyncGenerator[GatewayParts]:
+    deaf = Wakeups(world.postgres.app_url, [])
     async with nobody() as rpc, nowhere() as objects, no_analytics() as analytics:
         sources = build_sources(rpc, rpc, rpc, world.database, SessionAnswers(analytics))
-        app = build_app(gateway_parts(world, objects, plan, sources, deaf))
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(peer, 50000))
-        async with httpx.AsyncClient(transport=transport, base_url=settings.base_url) as client:
-            yield Site(world, app, client)
+        yield gateway_parts(world, objects, plan, sources, deaf)
+
+
+def client_of(app: Any, settings: GatewaySettings, peer: str) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(peer, 50000))
+    return httpx.AsyncClient(transport=transport, base_url=settings.base_url)
 
 
 @pytest.fixture
@@ -154,6 +171,24 @@ async def test_a_password_signs_in_and_too_many_do_not(site: Site) -> None:
     refused = await site.client.post("/api/auth/password", json=right)
     assert is_problem(refused, 429, "rate_limited")["retryable"]
     assert 0 < int(refused.headers["Retry-After"]) <= SETTINGS.attempt_window.total_seconds()
+
+
+async def test_an_address_that_a_client_makes_up_does_not_sidestep_the_limit(world: World) -> None:
+    """By the server as it is started: alone, it would believe every client on this machine."""
+    async with gateway(world, Plan(gateway=PLAIN)) as parts:
+        config = gateway_server(parts).config
+        config.load()
+        async with client_of(config.loaded_app, PLAIN, "127.0.0.1") as client:
+            tries = [
+                await client.post(
+                    "/api/auth/password",
+                    json={"email": f"user{number}@example.org", "password": "wrong"},
+                    headers={"X-Forwarded-For": f"192.0.2.{number}"},
+                )
+                for number in range(SETTINGS.attempts_per_address + 1)
+            ]
+    assert {one.status_code for one in tries[:-1]} == {401}
+    is_problem(tries[-1], 429, "rate_limited")
 
 
 @pytest.mark.parametrize("path", ["link", "password", "refresh", "sign-out"])
@@ -307,6 +342,17 @@ async def test_metrics_are_for_this_machine_and_for_operators(world: World) -> N
 
 
 # --- the page
+
+
+async def test_a_visitor_of_an_unknown_address_gets_the_page_and_a_program_a_problem(
+    world: World, tmp_path: Path
+) -> None:
+    (tmp_path / "index.html").write_text("<title>Touchline</title>")
+    plan = Plan(gateway=PLAIN, page=Page(tmp_path, "http://127.0.0.1:8333"))
+    async with serving(world, plan=plan) as site:
+        visited = await site.client.get("/nowhere", headers={"Accept": "text/html,*/*;q=0.8"})
+        assert (visited.status_code, visited.text) == (404, "<title>Touchline</title>")
+        is_problem(await site.client.get("/nowhere"), 404, "not_found")
 
 
 async def test_a_page_that_was_not_built_says_so(site: Site) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 
 from tests.support.events import new_tenant
@@ -13,6 +15,7 @@ from tests.support.measuring import Measuring, as_lines, expected
 from tests.support.sessions import NOON, trace
 from touchline.contracts.events.videos import JobChanged
 from touchline.kernel import SystemClock
+from touchline.kernel.errors import Unavailable
 from touchline.kernel.ids import new_artifact_hash
 from touchline.measure.facts.validation.repair import Repair
 from touchline.measure.facts.validation.service import Validation
@@ -70,6 +73,27 @@ async def test_a_repeat_of_a_delivery_whose_rows_are_gone_is_stored_again(measur
     assert (await measuring.deliver("once", RECORDS)).repeated
     assert await measuring.fold() == 1
     assert (await measuring.facts(), await wrong(measuring)) == (facts, {})
+
+
+async def test_what_an_insert_did_not_keep_is_not_acknowledged(
+    measuring: Measuring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The insert reports success, and half of its rows are not there."""
+    insert = Analytics.insert_arrow
+
+    async def lossy(self: Analytics, name: str, rows: pa.Table, *rest: Any, **options: Any) -> int:
+        kept = rows.slice(0, len(rows) // 2) if name == "raw_events" else rows
+        return await insert(self, name, kept, *rest, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Analytics, "insert_arrow", lossy)
+        with pytest.raises(Unavailable, match="sending the same delivery again is safe"):
+            await measuring.deliver("once", RECORDS)
+    assert await measuring.fold() == 0
+    assert not (await measuring.deliver("once", RECORDS)).repeated
+    assert (await measuring.count()).counters.raw == len(RECORDS)
+    await measuring.fold()
+    assert set(await measuring.facts()) == set(expected(RECORDS))
 
 
 async def test_an_import_stores_again_what_is_gone_of_a_file(measuring: Measuring, tmp_path: Path) -> None:
