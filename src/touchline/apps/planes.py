@@ -10,13 +10,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from touchline.gateway.auth.owners import TenantOwners
-from touchline.gateway.auth.parts import Auth, build_auth
-from touchline.gateway.graphql.parts import build_feeds, build_graphql
+from touchline.gateway.auth.authentication import Auth, build_auth
+from touchline.gateway.auth.service import TenantOwners
+from touchline.gateway.composition import GatewayParts, Media, Page, build_feeds, build_graphql, build_media
 from touchline.gateway.graphql.sources import build_sources
-from touchline.gateway.media.parts import Media, build_media
-from touchline.gateway.page.files import find_page
-from touchline.gateway.rest.parts import GatewayParts, Page
+from touchline.gateway.web_page import find_page
 from touchline.kernel import SystemClock
 from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.facts.service import FoldService

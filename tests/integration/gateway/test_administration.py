@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from touchline.gateway.auth.model import (
+from touchline.gateway.auth.rules import (
     COMMAND_LINE,
     Actor,
     ApiToken,

@@ -14,11 +14,11 @@ import pytest
 from fastapi import FastAPI
 
 from tests.integration.gateway.graphql.site import Plan, gateway_parts, no_analytics, nobody, nowhere
-from touchline.gateway.auth.model import COMMAND_LINE, NewToken, User
+from touchline.gateway.auth.rules import COMMAND_LINE, NewToken, User
+from touchline.gateway.composition import Check
 from touchline.gateway.graphql.sources import build_sources
 from touchline.gateway.rest.app import build_app
-from touchline.gateway.rest.parts import Check
-from touchline.gateway.rest.principals import CurrentPrincipal
+from touchline.gateway.rest.callers import CurrentPrincipal
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Role, Scope
 from touchline.kernel.errors import Defect

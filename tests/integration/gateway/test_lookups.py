@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import AsyncConnection
 
-from touchline.gateway.auth.model import NOBODY
+from touchline.gateway.auth.rules import NOBODY
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
 

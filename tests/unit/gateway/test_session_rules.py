@@ -8,18 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from touchline.gateway.auth.credentials import DeviceTokens
 from touchline.gateway.auth.sessions import rules
-from touchline.gateway.auth.sessions.devices import DeviceTokens
-from touchline.gateway.auth.sessions.model import (
+from touchline.gateway.auth.sessions.rules import (
     AccessClaims,
+    Attempts,
     Ending,
     Method,
+    Refresh,
     SecretState,
     Session,
     SessionId,
     StoredKey,
 )
-from touchline.gateway.auth.sessions.rules import Attempts, Refresh
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.kernel import Role, TenantId, UserId
 from touchline.kernel.errors import InvalidInput, RateLimited, Unauthenticated

@@ -8,18 +8,33 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
+from uuid import UUID
 
 from touchline.contracts.events import access as events
-from touchline.gateway.auth.sessions.ending import end_sessions
-from touchline.gateway.auth.sessions.model import Ending
-from touchline.gateway.auth.sessions.passwords import Passwords
-from touchline.gateway.auth.sessions.rules import valid_password
+from touchline.contracts.tenants import Owner
+from touchline.gateway.auth.sessions.rules import Ending, valid_password
+from touchline.gateway.auth.sessions.service import add_link, end_sessions, link_url
 from touchline.kernel import Clock, Role, TenantId, UserId, uuid7
 from touchline.kernel.errors import AlreadyExists
 from touchline.platform.postgres.database import Database, Transaction
 
-from . import rules, tokens
-from .model import NOBODY, Actor, ApiToken, IssuedToken, Listing, NewToken, NewUser, Tenant, TokenId, User, Window
+from . import credentials, rules
+from .credentials import Passwords
+from .rules import (
+    INSTALLATION,
+    NOBODY,
+    Actor,
+    ApiToken,
+    IssuedToken,
+    Listing,
+    NewToken,
+    NewUser,
+    Tenant,
+    TokenId,
+    User,
+    Window,
+)
+from .settings import AuthSettings
 from .store import AccessStore
 
 Item = TypeVar("Item")
@@ -178,12 +193,12 @@ class Tokens:
         rules.require_hold(actor, tenant_id, user_id)
         now = self._clock.now()
         token_id = TokenId(uuid7(now))
-        text = tokens.new_api_token(token_id)
+        text = credentials.new_api_token(token_id)
         async with self._database.transaction(tenant_id) as transaction:
             store = AccessStore(transaction.connection)
             user = rules.existing_user(await store.user_locked(user_id))
             new = rules.checked_token(actor, user, new, now)
-            token = await store.add_token(user, token_id, new, tokens.fingerprint(text), now)
+            token = await store.add_token(user, token_id, new, credentials.fingerprint(text), now)
             payload = events.TokenIssued(
                 token_id=token.id,
                 user_id=user_id,
@@ -243,3 +258,61 @@ async def add_user(transaction: Transaction, actor: Actor, new: NewUser, clock: 
 def _page(found: Sequence[Item], limit: int) -> Listing[Item]:
     """One more than asked for was read: that is how we know that there is more."""
     return Listing(found[:limit], more=len(found) > limit)
+
+
+# --- The first person of an installation: one operator and one link, whoever asks first.
+# Invariant: once there is a user, there is no first link any more, however many processes ask at the same time.
+
+FIRST_SLUG = "default"
+FIRST_OPERATOR = NewUser("admin@localhost", "Administrator", Role.OPERATOR)
+
+
+async def first_sign_in_link(database: Database, base_url: str, settings: AuthSettings, clock: Clock) -> str | None:
+    """The link, once; None when somebody already exists. When it is lost: `touchline users link admin@localhost`."""
+    async with database.system("make the first operator") as transaction:
+        store = AccessStore(transaction.connection)
+        if await store.any_user():
+            return None
+        await add_tenant(transaction, INSTALLATION, FIRST_SLUG, "Default", clock)
+        tenant = rules.existing_tenant(await store.tenant_by_slug(FIRST_SLUG))
+        await transaction.enter_tenant(tenant.id)
+        # Who comes second waits here for the first one, and finds the e-mail taken.
+        user = await add_user(transaction, INSTALLATION, FIRST_OPERATOR, clock)
+        if user is None:
+            return None
+        link = await add_link(transaction, INSTALLATION, user, settings.first_link_lifetime, clock)
+    return link_url(base_url, link)
+
+
+# --- To whom something belongs that came without a caller: a tenant, and the first of its users.
+# Invariant: a suspended tenant and one without users own nothing new.
+
+
+class TenantOwners:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def named(self, tenant: str) -> Owner | None:
+        async with self._database.system("find the owner of an object") as transaction:
+            store = AccessStore(transaction.connection)
+            found = await store.tenant_by_slug(tenant) or await _by_id(store, tenant)
+            return await _owner(store, found)
+
+    async def first(self) -> Owner | None:
+        async with self._database.system("find the owner of an object") as transaction:
+            store = AccessStore(transaction.connection)
+            return await _owner(store, await store.first_tenant())
+
+
+async def _by_id(store: AccessStore, text: str) -> Tenant | None:
+    try:
+        return await store.tenant(TenantId(UUID(text)))
+    except ValueError:
+        return None
+
+
+async def _owner(store: AccessStore, tenant: Tenant | None) -> Owner | None:
+    if tenant is None or tenant.suspended_at is not None:
+        return None
+    user_id = await store.first_user(tenant.id)
+    return Owner(tenant.id, user_id) if user_id else None

@@ -5,7 +5,8 @@ Invariant: seconds outside, milliseconds inside; the registry decides, and its e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
@@ -14,7 +15,6 @@ from uuid import UUID
 import strawberry
 
 from touchline.contracts.events.artifacts import ArtifactType
-from touchline.gateway.clips import naming
 from touchline.gateway.media.links import MediaLinks
 from touchline.kernel import Scope, TenantId
 from touchline.kernel.errors import InvalidInput, NotFound
@@ -24,10 +24,17 @@ from touchline.serve.clips.model import ClipFilter, NewClip
 from touchline.serve.clips.rules import milliseconds
 from touchline.serve.registry.model import Window
 
-from .context import Info
-from .loaders import Lifecycle
-from .nodes import Node, global_id
-from .pages import Connection, PageInput, Rows, connection, window
+from .context import Info, Lifecycle
+from .lifecycle import IN_ORDER, LiveArtifactEvent, events_of
+from .pages import (
+    Connection,
+    Node,
+    PageInput,
+    Rows,
+    connection,
+    global_id,
+    window,
+)
 from .results import (
     AuthError,
     ConflictError,
@@ -35,10 +42,30 @@ from .results import (
     RateLimitError,
     UnavailableError,
     ValidationError,
-    answered,
+    as_result,
 )
-from .serve import READY, Vod, known_of
-from .vods import find_vod, lifecycles_of, place_of, row_key
+from .serve import (
+    READY,
+    Vod,
+    find_vod,
+    known_of,
+    lifecycles_of,
+    place_of,
+    row_key,
+)
+
+# --- The fields of a clip as each door calls them.
+
+
+@contextmanager
+def with_field_names(names: Mapping[str, str]) -> Generator[None]:
+    """What the registry says about a field is said about the one that the sender filled in."""
+    try:
+        yield
+    except InvalidInput as error:
+        field = names.get(error.field, error.field)
+        raise InvalidInput(error.what, field=field, why=error.why, hint=error.hint) from error
+
 
 CLIP = "Clip"
 CLIPS = "clips"
@@ -158,11 +185,11 @@ class ClipQueries:
 class ClipMutations:
     @strawberry.mutation(description="The same video, range and padding again answers the clip that exists.")
     async def create_clip(self, info: Info, input: CreateClipInput) -> CreateClipResult:  # noqa: A002  its name in the schema
-        return await answered(CreateClipResult, _create(info, input))
+        return await as_result(CreateClipResult, _create(info, input))
 
     @strawberry.mutation
     async def delete_clip(self, info: Info, artifact_hash: str) -> DeleteClipResult:
-        return await answered(DeleteClipResult, _delete(info, artifact_hash))
+        return await as_result(DeleteClipResult, _delete(info, artifact_hash))
 
 
 async def find_clip(info: Info, artifact_hash: str) -> Clip | None:
@@ -182,7 +209,7 @@ async def _create(info: Info, new: CreateClipInput) -> Clip:
         description=new.description or "",
         requested_params=_as_sent(new),
     )
-    with naming(FIELDS):
+    with with_field_names(FIELDS):
         created = await context.parts.sources.registry.create_clip(context.principal, request)
     context.changed()
     [clip] = await _clips(info, [created.clip])
@@ -249,3 +276,44 @@ def _filter(stream_id: str | None, artifact_hash: str | None) -> ClipFilter:
     except ValueError as error:
         raise InvalidInput("not the id of a stream", field="stream_id", why="it is a UUID") from error
     return ClipFilter(None if artifact_hash is None else parse_artifact_hash(artifact_hash), stream)
+
+
+# --- Live events of clips: asked for, cut, made playable, failed, deleted.
+
+MOST_REMEMBERED = 1000
+
+
+@strawberry.type
+class ClipLifecycleEvent(LiveArtifactEvent):
+    clip_hash: str = strawberry.field(description="The same as artifactHash.")
+
+
+@strawberry.type
+class ClipSubscriptions:
+    @strawberry.subscription(description=f"{IN_ORDER} Of all clips, or of those of one stream.")
+    async def live_clip_lifecycle(
+        self, info: Info, stream_id: strawberry.ID | None = None, after: str | None = None
+    ) -> AsyncGenerator[ClipLifecycleEvent]:
+        streams = ClipStreams(info)
+        async for fields in events_of(info, ArtifactType.CLIP, after):
+            clip_hash: str = fields["artifact_hash"]
+            if stream_id is None or await streams.of(clip_hash) == stream_id:
+                yield ClipLifecycleEvent(clip_hash=clip_hash, **fields)
+
+
+class ClipStreams:
+    """Which stream a clip is of: the events do not say it, the registry does, and it never changes."""
+
+    def __init__(self, info: Info) -> None:
+        self._context = info.context
+        self._known: dict[str, str | None] = {}
+
+    async def of(self, clip_hash: str) -> str | None:
+        """None for a clip of an uploaded video, and for one that was deleted before anybody asked."""
+        if clip_hash not in self._known:
+            if len(self._known) >= MOST_REMEMBERED:
+                self._known.clear()
+            registry, principal = self._context.parts.sources.registry, self._context.principal
+            found = next(iter(await registry.clips(principal, [clip_hash])), None)
+            self._known[clip_hash] = str(found.stream_id) if found and found.stream_id else None
+        return self._known[clip_hash]

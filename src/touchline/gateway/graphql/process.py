@@ -15,12 +15,42 @@ import strawberry
 from touchline.kernel import Scope
 from touchline.kernel.ids import parse_artifact_hash, video_id
 from touchline.process.queue.jobs import Job, JobStatus, JobType
-from touchline.process.videos.queries import EntityRow, SegmentRow, TimeCursor, TimePage, TimeWindow, VideoState
+from touchline.process.videos.queries import (
+    EntityRow,
+    SegmentRow,
+    TimeCursor,
+    TimePage,
+    TimeWindow,
+    VideoMoment,
+    VideoState,
+)
 
 from .context import Info
-from .cursors import Cursor
-from .frames import BoundingBox, frame_url
-from .pages import Connection, PageInput, Rows, connection, window
+from .pages import Connection, Cursor, PageInput, Rows, connection, window
+
+# --- Pictures of a video as GraphQL shows them: where a text stands in one, and where the picture can be fetched.
+
+
+@strawberry.type(description="In pixels of the sampled pictures, whose size is null where it is not known.")
+class BoundingBox:
+    x: int
+    y: int
+    width: int
+    height: int
+    frame_width: int | None
+    frame_height: int | None
+
+
+async def frame_url(info: Info, artifact_hash: str, at_ms: float) -> str | None:
+    """Of the picture that shows this moment; None when there is none, or no such video any more."""
+    context, wanted = info.context, parse_artifact_hash(artifact_hash)
+    frame = await context.loaders.frames.load(VideoMoment(video_id(wanted), int(at_ms)))
+    upload = frame and await context.loaders.uploads.load(wanted)
+    if frame is None or upload is None:
+        return None
+    links, tenant_id = context.parts.media.links, context.principal.tenant_id
+    return links.frame(tenant_id, upload.playback_id, wanted, frame).url
+
 
 STAGES = (JobType.TRANSCODE, JobType.SAMPLE, JobType.OCR, JobType.SEGMENT_INDEX)
 STAGES_OF_CLIPS = (JobType.CLIP_GENERATE, JobType.TRANSCODE)  # its text is found in the video that it was cut from

@@ -17,11 +17,10 @@ from touchline.process.search.model import QueryFilters, SearchCursor, Sort, Tex
 from touchline.process.search.service import MOST_COUNTED, PAGE_SIZE, SearchRequest
 
 from .context import Info
-from .frames import BoundingBox, frame_url
 from .pages import PageInfo
-from .results import AuthError, RateLimitError, ValidationError, answered
-from .serve import Vod
-from .vods import find_vod
+from .process import BoundingBox, frame_url
+from .results import AuthError, RateLimitError, ValidationError, as_result
+from .serve import Vod, find_vod
 
 SEARCH = "search"
 LABELS = ("match", "team", "player")
@@ -148,7 +147,7 @@ class SearchQueries:
         after: str | None = None,
     ) -> SearchResult:
         question = SearchRequest(query, None, Sort(sort.value), first)
-        return await answered(SearchResult, _search(info, question, filters or SearchFilters(), after))
+        return await as_result(SearchResult, _search(info, question, filters or SearchFilters(), after))
 
     @strawberry.field(description="Words that may follow what was typed so far, most frequent first.")
     async def search_suggestions(self, info: Info, prefix: str, first: int = 10) -> list[SearchSuggestion]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
-from touchline.kernel import Principal
+from touchline.kernel import Principal, Role, Scope, TenantId, UserId
 from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.lifecycle.rpc import SERVICE
 from touchline.platform.postgres.database import Database
@@ -35,6 +35,7 @@ from touchline.process.videos.queries import (
 )
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.registry.client import RegistryClient
+from touchline.serve.registry.model import Upload
 from touchline.watch.settings import WatchSettings
 from touchline.watch.showing.service import MatchReads
 
@@ -119,3 +120,18 @@ def build_sources(
     jobs = QueueReader(database), JobAdministration(database)
     matches = MatchReads(database, watch or WatchSettings())
     return Sources(*clients, ProcessReads(database), VideoSearch(database), *jobs, matches, sessions)
+
+
+# --- Where a video went that a better copy replaced: its addresses lead to the copy that is kept.
+# Invariant: nothing leaves its tenant; a video whose goal was taken away leads nowhere.
+
+NO_USER = UserId(UUID(int=0))  # an address speaks for its tenant, not for a person
+
+
+async def surviving_upload(sources: Sources, tenant_id: TenantId, artifact_hash: str) -> Upload | None:
+    """The kept copy, if it is another one than this."""
+    kept = await sources.matches.surviving(tenant_id, artifact_hash)
+    if kept is None or kept == artifact_hash:
+        return None
+    reader = Principal(tenant_id, NO_USER, Role.VIEWER, frozenset({Scope.READ}))
+    return next(iter(await sources.registry.uploads(reader, [kept])), None)

@@ -13,18 +13,15 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, Field, SecretStr
 
-from touchline.gateway.auth.model import Tenant, User
-from touchline.gateway.auth.rules import LONGEST_EMAIL
-from touchline.gateway.auth.sessions.model import SignedIn
-from touchline.gateway.auth.sessions.rules import LONGEST_PASSWORD
+from touchline.gateway.auth.rules import LONGEST_EMAIL, Tenant, User
+from touchline.gateway.auth.sessions.rules import LONGEST_PASSWORD, SignedIn
 from touchline.gateway.auth.sessions.service import PasswordAttempt
+from touchline.gateway.composition import Parts
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Role, Scope
 from touchline.kernel.errors import Unauthenticated
 
-from .origins import require_own_origin
-from .parts import Parts
-from .principals import CurrentPrincipal
+from .callers import CurrentPrincipal, require_own_origin
 from .problems import RESPONSES, problem, request_id_of
 
 COOKIE = "touchline-session"

@@ -13,12 +13,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from touchline.gateway.composition import Check, Parts
 from touchline.kernel import Role, Scope
 from touchline.kernel.errors import Forbidden, Unavailable
 
-from .origins import is_this_machine
-from .parts import Check, Parts
-from .principals import Bearer, current_principal
+from .callers import Bearer, current_principal, is_this_machine
 from .problems import RESPONSES, problem, request_id_of
 
 logger = logging.getLogger(__name__)

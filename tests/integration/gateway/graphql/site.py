@@ -20,17 +20,13 @@ from fastapi import FastAPI
 from tests.integration.gateway.conftest import SECRET, World
 from touchline.contracts.events.videos import VideoTranscoded
 from touchline.contracts.events.watch import GoalVideoLabeled
-from touchline.gateway.auth.model import COMMAND_LINE, NewToken, Tenant
-from touchline.gateway.auth.owners import TenantOwners
-from touchline.gateway.graphql.parts import build_feeds, build_graphql
-from touchline.gateway.graphql.settings import GraphqlSettings
+from touchline.gateway.auth.rules import COMMAND_LINE, NewToken, Tenant
+from touchline.gateway.auth.service import TenantOwners
+from touchline.gateway.composition import Check, GatewayParts, Media, Page, build_feeds, build_graphql, build_media
 from touchline.gateway.graphql.sources import Sources, build_sources
-from touchline.gateway.media.follower import Follower
-from touchline.gateway.media.parts import Media, build_media
-from touchline.gateway.media.settings import MediaLinkSettings
+from touchline.gateway.media.endpoints import EndpointCacheFollower
 from touchline.gateway.rest.app import build_app
-from touchline.gateway.rest.parts import Check, GatewayParts, Page
-from touchline.gateway.settings import GatewaySettings
+from touchline.gateway.settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
 from touchline.kernel import Principal, Role, Scope
 from touchline.kernel.ids import video_id
 from touchline.measure.answers.service import SessionAnswers
@@ -207,8 +203,8 @@ class Site:
         """Registry, artifacts and lifecycle are away from now on."""
         await self.server.__aexit__()
 
-    def follower(self) -> Follower:
-        return Follower(self.log, self.media.places, EVENTS.poll_interval)
+    def follower(self) -> EndpointCacheFollower:
+        return EndpointCacheFollower(self.log, self.media.places, EVENTS.poll_interval)
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from touchline.gateway.graphql.limits import Limits, Measure, measure
 from touchline.gateway.graphql.schema import build_schema
-from touchline.gateway.graphql.settings import GraphqlSettings
+from touchline.gateway.settings import GraphqlSettings
 from touchline.kernel.errors import LimitExceeded
 
 WIDE = Limits(depth=10, cost=10_000, aliases=10)

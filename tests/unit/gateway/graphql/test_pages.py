@@ -4,8 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from touchline.gateway.graphql.cursors import Cursors
-from touchline.gateway.graphql.pages import PageInput, Rows, Window, connection, window
+from touchline.gateway.graphql.pages import Cursors, PageInput, Rows, Window, connection, window
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput
 

@@ -10,13 +10,20 @@ import typer
 
 from touchline.apps.cli.durations import duration
 from touchline.apps.cli.output import AsJson, progress, show, show_json, show_table
-from touchline.gateway.auth.model import COMMAND_LINE, ApiToken, IssuedToken, Listing, NewToken, TokenId
+from touchline.gateway.auth.rules import (
+    COMMAND_LINE,
+    ApiToken,
+    IssuedToken,
+    Listing,
+    NewToken,
+    TokenId,
+)
 from touchline.kernel import Scope, SystemClock
 
 from .acting import AfterOption, LimitOption, TenantOption, act, as_id, window
 
 if TYPE_CHECKING:
-    from touchline.gateway.auth.parts import Administration
+    from touchline.gateway.auth.authentication import Administration
 
 Expires = Annotated[
     timedelta | None,

@@ -15,12 +15,20 @@ from uuid import UUID
 
 from psycopg import AsyncConnection
 
-from touchline.gateway.auth.model import IssuedLink
+from touchline.gateway.auth.rules import IssuedLink
 from touchline.kernel import TenantId, UserId
 from touchline.platform.postgres.database import fetch_all, fetch_one
 
-from .model import Ending, LinkId, Method, SecretState, Session, SessionId, StoredKey
-from .rules import Attempts
+from .rules import (
+    Attempts,
+    Ending,
+    LinkId,
+    Method,
+    SecretState,
+    Session,
+    SessionId,
+    StoredKey,
+)
 
 _SESSION: LiteralString = "tenant_id, id, user_id, method, opened_at, expires_at, ended_at, revision, ended_because"
 

@@ -8,25 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import re
+from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
-from pydantic import BaseModel
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
 
+from touchline.gateway.composition import Parts
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput, LimitExceeded
 from touchline.kernel.values import format_bytes
+from touchline.measure.answers.export_store import Kind
+from touchline.measure.answers.files import MEDIA_TYPES, Format, encoded
+from touchline.measure.answers.model import Filter, Metric, Progress
 from touchline.measure.ingest.model import Delivery, Receipt
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.ingest.splitting import records_of
 from touchline.measure.ingest.unpacking import unpacked
 
-from .parts import Parts
-from .principals import CurrentPrincipal
+from .callers import CurrentPrincipal
 from .problems import RESPONSES
 
-router = APIRouter(tags=["events"], responses=RESPONSES)
+event_router = APIRouter(tags=["events"], responses=RESPONSES)
 PATH = "/events"
 SOURCE = "http"
 _KEY = re.compile(r"[!-~]{1,200}")
@@ -68,7 +73,7 @@ class DeliveryAnswer(BaseModel):
     quarantine: dict[str, int]
 
 
-@router.post(PATH, status_code=202, openapi_extra=_BODY)
+@event_router.post(PATH, status_code=202, openapi_extra=_BODY)
 async def deliver_events(request: Request, principal: CurrentPrincipal, parts: Parts) -> DeliveryAnswer:
     """The header `Idempotency-Key` names the delivery; without it its content does. The same again changes nothing."""
     principal.require(Scope.WRITE)
@@ -100,3 +105,54 @@ def _answer(receipt: Receipt) -> DeliveryAnswer:
         counters=CountersAnswer.model_validate(counted.counters, from_attributes=True),
         quarantine=dict(counted.reasons),
     )
+
+
+# --- Session facts as a file over plain HTTP: CSV or Parquet, sent while it is being read.
+# Invariant: what cannot be exported is refused before the first byte; a file that breaks off was interrupted.
+
+session_router = APIRouter(tags=["sessions"], responses=RESPONSES)
+FILES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA_TYPES.values()},
+        "description": "The file. In CSV, a text that would be a formula in a spreadsheet begins with an apostrophe.",
+    }
+}
+
+
+class ExportQuery(BaseModel):
+    """Which sessions, as the filters of GraphQL; an empty text: those of which it is not known."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: Format = Format.CSV
+    kind: Kind = Kind.SESSIONS
+    since: datetime | None = Field(default=None, alias="from")
+    until: datetime | None = Field(default=None, alias="to")
+    workflow_type: str | None = None
+    gateway: str | None = None
+    orchestrator: str | None = None
+    model: str | None = None
+    gpu: str | None = None
+    outcome: Progress | None = None
+    swapped: bool | None = None
+    failed: bool | None = None
+    search: str | None = None
+    metric: Metric | None = None
+    at_least_ms: float | None = None
+    below_ms: float | None = None
+
+    @property
+    def filter(self) -> Filter:
+        return Filter(**self.model_dump(exclude={"format", "kind"}))
+
+
+@session_router.get("/sessions/export", response_class=StreamingResponse, responses=FILES)
+async def export(
+    wanted: Annotated[ExportQuery, Query()], principal: CurrentPrincipal, parts: Parts
+) -> StreamingResponse:
+    """All columns of the facts about some sessions: of the sessions, their segments or their parameter updates."""
+    principal.require(Scope.READ)
+    tables = await parts.graphql.sources.sessions.export(principal.tenant_id, wanted.filter, wanted.kind)
+    name = f"{wanted.kind}.{wanted.format}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return StreamingResponse(encoded(tables, wanted.format), media_type=MEDIA_TYPES[wanted.format], headers=headers)

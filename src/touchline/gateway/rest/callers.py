@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from ipaddress import ip_address
+from typing import Annotated
 
+from fastapi import Depends
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from touchline.gateway.composition import Parts
 from touchline.gateway.settings import LOOPBACK_NAMES, GatewaySettings
-from touchline.kernel.errors import Forbidden
+from touchline.kernel import Principal
+from touchline.kernel.errors import Forbidden, Unauthenticated
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
@@ -36,3 +42,19 @@ def _is_loopback(peer: str) -> bool:
         return ip_address(peer).is_loopback
     except ValueError:
         return False
+
+
+# --- Who asks, for every route that wants to know: `principal: CurrentPrincipal`.
+
+_bearer = HTTPBearer(auto_error=False, description="An access token from signing in, or an API token (`tl_…`).")
+Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+
+
+async def current_principal(bearer: Bearer, parts: Parts) -> Principal:
+    if bearer is None:
+        why = "the request carries no bearer token"
+        raise Unauthenticated("you are not signed in", why=why, hint="Send `Authorization: Bearer …`.")
+    return await parts.auth.authentication.authenticate(bearer.credentials)
+
+
+CurrentPrincipal = Annotated[Principal, Depends(current_principal)]
