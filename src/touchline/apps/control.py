@@ -14,7 +14,7 @@ import uvicorn
 
 from touchline.gateway.auth.service import TenantOwners
 from touchline.gateway.auth.sessions.service import remove_ended_sessions
-from touchline.gateway.composition import GatewayParts
+from touchline.gateway.composition import GatewayComposition
 from touchline.gateway.media.endpoints import EndpointCacheFollower
 from touchline.gateway.rest.app import build_app
 from touchline.gateway.settings import GatewaySettings
@@ -95,7 +95,7 @@ def believed_proxies(settings: GatewaySettings) -> dict[str, Any]:
     }
 
 
-def _server(parts: GatewayParts) -> Server:
+def _server(parts: GatewayComposition) -> Server:
     return Server(
         uvicorn.Config(
             build_app(parts),

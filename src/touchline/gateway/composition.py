@@ -1,4 +1,4 @@
-"""What media is made of, put together from what the composition root knows."""
+"""The gateway's composition: media access, GraphQL and HTTP, assembled from what the composition root passes in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastapi import Depends, FastAPI, Request
 from touchline.gateway.auth.authentication import Auth
 from touchline.gateway.graphql.feeds import ARTIFACT_TYPES, Feeds
 from touchline.gateway.graphql.pages import Cursors
-from touchline.gateway.graphql.sources import Sources
+from touchline.gateway.graphql.sources import DataSources
 from touchline.gateway.media.endpoints import EndpointCache
 from touchline.gateway.media.links import MediaLinks, MediaTokens
 from touchline.kernel import Clock
@@ -26,7 +26,7 @@ from .settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Media:
+class MediaAccess:
     tokens: MediaTokens
     links: MediaLinks
     places: EndpointCache
@@ -36,20 +36,20 @@ class Media:
 
 def build_media(
     artifacts: ArtifactClient, objects: ObjectStore, cluster_secret: str, settings: MediaLinkSettings, clock: Clock
-) -> Media:
+) -> MediaAccess:
     tokens = MediaTokens(cluster_secret)
     links = MediaLinks(tokens, settings.link_lifetime, clock)
-    return Media(tokens, links, EndpointCache(artifacts, settings, clock), objects, clock)
+    return MediaAccess(tokens, links, EndpointCache(artifacts, settings, clock), objects, clock)
 
 
-# --- The GraphQL surface, put together from what the composition root knows.
+# --- GraphQL.
 
 
 @dataclass(frozen=True, slots=True)
-class GraphqlParts:
-    sources: Sources
+class GraphqlComposition:
+    sources: DataSources
     auth: Auth
-    media: Media
+    media: MediaAccess
     feeds: Feeds
     cursors: Cursors
     settings: GraphqlSettings
@@ -61,18 +61,18 @@ def build_feeds(database: Database, wakeups: Wakeups, settings: GraphqlSettings)
 
 
 def build_graphql(
-    sources: Sources, auth: Auth, media: Media, feeds: Feeds, cluster_secret: str, settings: GraphqlSettings
-) -> GraphqlParts:
-    return GraphqlParts(sources, auth, media, feeds, Cursors(cluster_secret), settings)
+    sources: DataSources, auth: Auth, media: MediaAccess, feeds: Feeds, cluster_secret: str, settings: GraphqlSettings
+) -> GraphqlComposition:
+    return GraphqlComposition(sources, auth, media, feeds, Cursors(cluster_secret), settings)
 
 
-# --- What the HTTP surface is made of; the composition root fills it in.
+# --- HTTP.
 
 Check = Callable[[], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebPage:
     """The built page, and where it sends uploads: the object store as browsers reach it."""
 
     folder: Path | None
@@ -80,26 +80,26 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class GatewayParts:
+class GatewayComposition:
     database: Database
     auth: Auth
     settings: GatewaySettings
-    graphql: GraphqlParts
-    page: Page
+    graphql: GraphqlComposition
+    page: WebPage
     ingest: IngestService
     checks: Mapping[str, Check] = field(default_factory=dict[str, Check])  # by part; raises when the part is down
 
     @property
-    def media(self) -> Media:
+    def media(self) -> MediaAccess:
         return self.graphql.media
 
 
-def install(app: FastAPI, parts: GatewayParts) -> None:
-    app.state.parts = parts
+def install(app: FastAPI, gateway: GatewayComposition) -> None:
+    app.state.gateway = gateway
 
 
-def parts_of(request: Request) -> GatewayParts:
-    return cast("GatewayParts", request.app.state.parts)
+def composition_of(request: Request) -> GatewayComposition:
+    return cast("GatewayComposition", request.app.state.gateway)
 
 
-Parts = Annotated[GatewayParts, Depends(parts_of)]
+Gateway = Annotated[GatewayComposition, Depends(composition_of)]

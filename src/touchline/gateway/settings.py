@@ -1,4 +1,4 @@
-"""Settings of the gateway's HTTP surface."""
+"""Settings of the gateway: HTTP, GraphQL and signed media addresses."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-# --- Settings of the GraphQL surface: what one request may ask for, and what one live connection may cost.
+# --- GraphQL: limits of one request and of one live connection.
 
 
 class GraphqlSettings(Section):
@@ -154,7 +154,7 @@ class GraphqlSettings(Section):
     """How long live connections wait for a wake-up before the log is looked at anyway."""
 
 
-# --- Settings of signed media addresses.
+# --- Signed media addresses.
 
 LONGEST_CACHE = timedelta(minutes=5)
 

@@ -1,7 +1,7 @@
-"""The addresses of the page: its views are one document, its files are what was built.
+"""The web page: its files, read once at start, and the addresses that serve them.
 
-Invariant: the document is asked for every time and runs only our own scripts; files with a hash in their name are kept
-for a year.
+Invariant: only files that were there when the process started are served; no path from outside reaches the disk. The
+document is revalidated every time and runs only our own scripts; files with a hash in their name are cached for a year.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ import touchline
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel.errors import NotFound
 
-# --- The files of the built page, read once.
-# Invariant: only what was there when the process started can be asked for; no path from outside reaches the disk.
+# --- Files.
 
 INDEX = "index.html"
 ASSETS = "assets/"  # the names in here carry a hash of what is in them
@@ -62,6 +61,8 @@ def _read(path: Path) -> PageFile:
     charset = "; charset=utf-8" if content_type.startswith("text/") else ""
     return PageFile(content, compressed, content_type + charset, etag)
 
+
+# --- Addresses.
 
 VIEWS = (
     "/",

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from touchline.gateway.auth import access_tokens
 from touchline.gateway.auth.access_tokens import SigningKeys
-from touchline.gateway.auth.rules import NOBODY
+from touchline.gateway.auth.rules import WITHOUT_TENANT
 from touchline.gateway.auth.sessions.rules import SigningKey, StoredKey
 from touchline.gateway.auth.sessions.store import SessionStore
 from touchline.kernel import Role
@@ -177,5 +177,5 @@ async def test_private_keys_are_sealed_and_another_secret_makes_its_own(world: W
 
 
 async def stored_keys(world: World) -> Sequence[StoredKey]:
-    async with world.database.transaction(NOBODY) as transaction:
+    async with world.database.transaction(WITHOUT_TENANT) as transaction:
         return await SessionStore(transaction.connection).keys()

@@ -1,6 +1,8 @@
-"""Access tokens: JWTs signed with Ed25519.
+"""Access tokens: JWTs signed with Ed25519, and the keys that sign them.
 
-Invariant: one algorithm; issuer, audience and every claim we make are required; times are checked by the given clock.
+Invariant: one algorithm; issuer, audience and every claim we set are required; times are checked by the given clock.
+Private keys are stored encrypted under a key derived from the cluster's secret, which is not in the database. A public
+key verifies until the last token it signed has expired.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from touchline.kernel import Clock, Role, TenantId, UserId
 from touchline.kernel.errors import Unauthenticated, Unavailable
 from touchline.platform.postgres.database import Database
 
-from .rules import NOBODY
+from .rules import WITHOUT_TENANT
 from .sessions import rules
 from .settings import AuthSettings
 
@@ -125,9 +127,7 @@ def _invalid(why: str) -> Unauthenticated:
     return Unauthenticated("the access token is not valid", why=why)
 
 
-# --- The keys that sign access tokens: made when needed, replaced in time, shared by all processes.
-# Invariant: private halves are stored sealed by a key derived from the cluster's secret, which is not in the
-# database. Old public halves verify until the last token they signed has expired.
+# --- Signing keys: created when needed, rotated in time, shared by all processes.
 
 NONCE_BYTES = 12
 MOST_TRIES = 5
@@ -181,13 +181,13 @@ class SigningKeys:
             if self._reads != seen:
                 return
             self._reads += 1
-            async with self._database.transaction(NOBODY) as transaction:
+            async with self._database.transaction(WITHOUT_TENANT) as transaction:
                 self._keys = await SessionStore(transaction.connection).keys()
 
     async def _make(self, now: datetime) -> None:
         number = max((key.number for key in self._keys), default=0) + 1
         key = self._seal.new_key(number, now, now + self._settings.key_lifetime)
-        async with self._database.transaction(NOBODY) as transaction:
+        async with self._database.transaction(WITHOUT_TENANT) as transaction:
             await SessionStore(transaction.connection).add_key(key)
         logger.info("the next signing key takes over", extra={"number": number})
 

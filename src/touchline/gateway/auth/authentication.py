@@ -1,7 +1,7 @@
-"""Who sent a request: the one place where a bearer token becomes a principal.
+"""Authentication: the one place where a bearer token becomes a principal, and how the services of access are composed.
 
-Invariant: an API token is asked of the database every time, so that revoking it works at once; an access token is
-checked by its signature alone, and lives for minutes.
+Invariant: an API token is looked up in the database on every request, so that revoking it takes effect at once; an
+access token is checked by its signature alone, and lives for minutes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from touchline.platform.postgres.database import Database
 from . import access_tokens, credentials, rules
 from .access_tokens import SigningKeys
 from .credentials import DeviceTokens, Passwords
-from .rules import NOBODY
+from .rules import WITHOUT_TENANT
 from .service import Tenants, Tokens, Users
 from .settings import AuthSettings
 from .store import AccessStore
@@ -49,7 +49,7 @@ class Authentication:
         if credentials.parse_api_token(text) is None:
             raise _invalid("it does not look like one")
         now = self._clock.now()
-        async with self._database.transaction(NOBODY) as transaction:
+        async with self._database.transaction(WITHOUT_TENANT) as transaction:
             store = AccessStore(transaction.connection)
             found = await store.find_token(credentials.fingerprint(text))
             if found is None:
@@ -72,7 +72,7 @@ def _invalid(why: str) -> Unauthenticated:
     return Unauthenticated("the API token is not valid", why=why)
 
 
-# --- The services of access, put together over one database.
+# --- Composition of the services of access over one database.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""Secrets that are handed out once and recognized later: API tokens, sign-in links, session secrets.
+"""Credentials: API tokens, sign-in links, session secrets, passwords and device tokens.
 
-Invariant: each has 256 random bits, so a plain SHA-256 of the whole text is all that is stored: there is nothing to
-guess. The prefix says what it is, to people and to programs that search for leaked secrets.
+Invariant: generated secrets have 256 random bits, so a plain SHA-256 of the whole text is all that is stored. The
+prefix says what a secret is, to people and to secret scanners. Passwords go through scrypt, and an unknown user costs
+as much as a wrong password. A device token names one browser and one e-mail; it grants nothing by itself.
 """
 
 from __future__ import annotations
@@ -63,8 +64,7 @@ def fingerprint(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-# --- Passwords: scrypt with its costs stored beside it, off the event loop, a few at a time.
-# Invariant: an unknown user costs as much as a wrong password, so that neither time nor answer tells which it was.
+# --- Passwords: scrypt with its costs stored in the hash, off the event loop, a few at a time.
 
 AT_ONCE = 2  # each takes 16 MB and a core
 
@@ -112,9 +112,8 @@ def _decode(stored: str) -> tuple[Cost, bytes, bytes]:
     return Cost(int(n), int(r), int(p)), b64decode(salt), b64decode(derived)
 
 
-# --- Browsers that somebody signed in from before. Their attempts are counted apart, so that strangers who guess at
-# an account cannot keep its owner out.
-# Invariant: a device token names one browser and one e-mail, and only we can make it. It opens nothing by itself.
+# --- Device tokens: browsers that somebody signed in from before. Their attempts are counted separately, so that
+# strangers who guess at an account cannot lock its owner out.
 
 _DEVICE_BYTES, _SUBJECT_BYTES, _SIGNATURE_BYTES = 16, 32, 32
 LONGEST_DEVICE_TOKEN = 200

@@ -1,4 +1,7 @@
-"""Who may change what, and what names look like. Pure: raises what the caller is told, or answers."""
+"""Tenants, users and API tokens, and who may change them. Pure: answers, or raises the error that the caller gets.
+
+Invariant: a user belongs to exactly one tenant. No type here holds a secret or a hash, except where it is shown once.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,13 @@ from touchline.kernel import Principal, Role, Scope, TenantId, UserId
 from touchline.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from touchline.kernel.tenancy import ROLE_FOR_SCOPE
 
-# --- Who exists: tenants, their users, the tokens of their programs, and who changes them.
-# Invariant: a user belongs to exactly one tenant. No secret and no hash is part of these, except where it is shown
-# once.
+# --- Types.
 
 TokenId = NewType("TokenId", UUID)
 Item = TypeVar("Item")
 BEGINNING = UUID(int=0)  # comes before every id
-# A wall with nothing behind it: the application looks up secrets and e-mails from here, before it knows the tenant.
-NOBODY = TenantId(UUID(int=0))
+# A tenant without rows: the application looks up secrets and e-mails from here, before it knows the tenant.
+WITHOUT_TENANT = TenantId(UUID(int=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ INSTALLATION = Actor("touchline")
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ListWindow:
     """Which part of a list: at most `limit` items that come after one."""
 
     limit: int = 100
@@ -131,10 +132,12 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing(Generic[Item]):
+class ListPage(Generic[Item]):
     items: Sequence[Item]
     more: bool
 
+
+# --- Rules.
 
 LONGEST_NAME = 200
 LONGEST_EMAIL = 254

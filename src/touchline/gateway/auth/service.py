@@ -1,6 +1,7 @@
-"""Administration: tenants, users and API tokens. Every act names who does it and is announced in its transaction.
+"""Administration of tenants, users and API tokens. Every change names its actor and is announced in its transaction.
 
-Invariant: what an actor may not see does not exist; an act that changes nothing is no error and announces nothing.
+Invariant: what an actor may not see does not exist; a change that changes nothing is no error and announces nothing.
+Once there is a user, there is no first sign-in link any more, however many processes ask at the same time.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from uuid import UUID
 
 from touchline.contracts.events import access as events
 from touchline.contracts.tenants import Owner
-from touchline.gateway.auth.sessions.rules import Ending, valid_password
+from touchline.gateway.auth.sessions.rules import SessionEnding, valid_password
 from touchline.gateway.auth.sessions.service import add_link, end_sessions, link_url
 from touchline.kernel import Clock, Role, TenantId, UserId, uuid7
 from touchline.kernel.errors import AlreadyExists
@@ -22,24 +23,24 @@ from . import credentials, rules
 from .credentials import Passwords
 from .rules import (
     INSTALLATION,
-    NOBODY,
+    WITHOUT_TENANT,
     Actor,
     ApiToken,
     IssuedToken,
-    Listing,
+    ListPage,
+    ListWindow,
     NewToken,
     NewUser,
     Tenant,
     TokenId,
     User,
-    Window,
 )
 from .settings import AuthSettings
 from .store import AccessStore
 
 Item = TypeVar("Item")
 TenantChange = Callable[[AccessStore], Awaitable[Tenant | None]]
-FIRST = Window()
+FIRST = ListWindow()
 
 
 class Tenants:
@@ -58,7 +59,7 @@ class Tenants:
             raise AlreadyExists(f"there is a tenant {slug}", why="slugs are unique in an installation")
         return tenant
 
-    async def listed(self, actor: Actor, window: Window = FIRST) -> Listing[Tenant]:
+    async def listed(self, actor: Actor, window: ListWindow = FIRST) -> ListPage[Tenant]:
         rules.require_operator(actor)
         limit = rules.valid_limit(window.limit)
         async with self._database.system("administer tenants") as transaction:
@@ -111,7 +112,7 @@ class Users:
             raise AlreadyExists(f"there is a user {new.email}", why="an e-mail belongs to one user of one tenant")
         return user
 
-    async def listed(self, actor: Actor, tenant_id: TenantId, window: Window = FIRST) -> Listing[User]:
+    async def listed(self, actor: Actor, tenant_id: TenantId, window: ListWindow = FIRST) -> ListPage[User]:
         rules.require_admin(actor, tenant_id)
         limit = rules.valid_limit(window.limit)
         async with self._database.transaction(tenant_id) as transaction:
@@ -119,7 +120,7 @@ class Users:
 
     async def by_email(self, actor: Actor, email: str) -> User:
         """Operators find everybody, administrators everybody of their tenant."""
-        async with self._database.transaction(NOBODY) as transaction:
+        async with self._database.transaction(WITHOUT_TENANT) as transaction:
             store = AccessStore(transaction.connection)
             place = await store.find_user(email) if rules.is_email(email) else None
             if place is None or not rules.is_inside(actor, place[0]):
@@ -148,7 +149,7 @@ class Users:
             if changed is None:
                 return user
             transaction.announce(events.UserDisabled(user_id=user_id, by=actor.name), revision=changed.revision)
-            await end_sessions(transaction, user_id, Ending.USER_DISABLED, actor.name, now)
+            await end_sessions(transaction, user_id, SessionEnding.USER_DISABLED, actor.name, now)
             return changed
 
     async def enable(self, actor: Actor, tenant_id: TenantId, user_id: UserId) -> User:
@@ -168,7 +169,7 @@ class Users:
             changed = rules.existing_user(await AccessStore(transaction.connection).set_password(user_id, hashed))
             payload = events.UserPasswordChanged(user_id=user_id, by=actor.name)
             transaction.announce(payload, revision=changed.revision)
-            await end_sessions(transaction, user_id, Ending.PASSWORD_CHANGED, actor.name, self._clock.now())
+            await end_sessions(transaction, user_id, SessionEnding.PASSWORD_CHANGED, actor.name, self._clock.now())
             return changed
 
     @asynccontextmanager
@@ -211,8 +212,8 @@ class Tokens:
         return IssuedToken(token, text)
 
     async def listed(
-        self, actor: Actor, tenant_id: TenantId, user_id: UserId | None = None, window: Window = FIRST
-    ) -> Listing[ApiToken]:
+        self, actor: Actor, tenant_id: TenantId, user_id: UserId | None = None, window: ListWindow = FIRST
+    ) -> ListPage[ApiToken]:
         rules.require_hold(actor, tenant_id, user_id)
         limit = rules.valid_limit(window.limit)
         async with self._database.transaction(tenant_id) as transaction:
@@ -255,13 +256,12 @@ async def add_user(transaction: Transaction, actor: Actor, new: NewUser, clock: 
     return user
 
 
-def _page(found: Sequence[Item], limit: int) -> Listing[Item]:
+def _page(found: Sequence[Item], limit: int) -> ListPage[Item]:
     """One more than asked for was read: that is how we know that there is more."""
-    return Listing(found[:limit], more=len(found) > limit)
+    return ListPage(found[:limit], more=len(found) > limit)
 
 
-# --- The first person of an installation: one operator and one link, whoever asks first.
-# Invariant: once there is a user, there is no first link any more, however many processes ask at the same time.
+# --- The first user of an installation: one operator and one sign-in link, for whoever asks first.
 
 FIRST_SLUG = "default"
 FIRST_OPERATOR = NewUser("admin@localhost", "Administrator", Role.OPERATOR)
@@ -284,8 +284,8 @@ async def first_sign_in_link(database: Database, base_url: str, settings: AuthSe
     return link_url(base_url, link)
 
 
-# --- To whom something belongs that came without a caller: a tenant, and the first of its users.
-# Invariant: a suspended tenant and one without users own nothing new.
+# --- The owner of something that arrived without a caller: a tenant and the first of its users.
+# A suspended tenant and one without users own nothing new.
 
 
 class TenantOwners:

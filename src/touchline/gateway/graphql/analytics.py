@@ -1,6 +1,7 @@
-"""Answers about many sessions as GraphQL shows them: outcomes, latencies, groups, what came in.
+"""Analytics of many sessions: outcomes, latencies, groups, and the quality of what was ingested.
 
-Counts that may pass what GraphQL's Int holds, and milliseconds, are Float; all but percentiles are whole numbers.
+Counts that may exceed GraphQL's Int, and milliseconds, are Float; all but percentiles are whole numbers.
+Invariant: everything is read inside the caller's tenant; another tenant's session is one that does not exist.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from touchline.measure.answers import model
 from touchline.measure.answers.service import SessionAnswers
 
 from .context import Info, asks_for
-from .pages import Connection, PageInput, Rows, connection, window
+from .pages import Connection, PageInput, PageRows, connection, window
 from .sessions import Dimension, Leaders, Metric, Order, Progress, WorkflowSession, moment, session_of
 
 
@@ -166,7 +167,7 @@ class QuarantinedEvent:
     body: str = strawberry.field(description="Its beginning, as it was delivered.")
 
 
-# --- From what `measure` answers about many sessions to what GraphQL shows.
+# --- From the answers of `measure` to the types of the schema.
 
 METRICS = {
     Metric.STARTUP: "startup",
@@ -247,8 +248,7 @@ def _metrics(found: dict[Metric, model.Percentiles]) -> dict[str, Any]:
     return {name: Percentiles(**asdict(found.get(metric, NOT_ASKED_FOR))) for metric, name in METRICS.items()}
 
 
-# --- What people ask about sessions: how they began, how fast, where and why not; and what came in.
-# Invariant: everything is read inside the caller's tenant; another tenant's session is one that does not exist.
+# --- Queries.
 
 GROUPS = 20
 PARTS = frozenset({"segments", "parameterUpdates"})
@@ -339,7 +339,7 @@ class SessionQueries:
         nodes = [session_of(session) for session in found.sessions]
         behind, ahead = asked.after is not None, asked.before is not None
         has_next, has_previous = (ahead, found.more) if asked.from_the_end else (found.more, behind)
-        rows = Rows(found.sessions, has_next, has_previous, found.total_count)
+        rows = PageRows(found.sessions, has_next, has_previous, found.total_count)
         return connection(rows, nodes, lambda session: session.place.to_bytes(), cursor)
 
     @strawberry.field
@@ -371,13 +371,13 @@ class SessionQueries:
             context.principal.tenant_id, model.QuarantineWindow(asked.size, after, reason)
         )
         nodes = [quarantined_of(event) for event in found.events]
-        rows = Rows(found.events, found.more, after is not None, found.total_count)
+        rows = PageRows(found.events, found.more, after is not None, found.total_count)
         return connection(rows, nodes, lambda event: event.place.to_bytes(), cursor)
 
 
 def _answers(info: Info) -> SessionAnswers:
     info.context.principal.require(Scope.READ)
-    return info.context.parts.sources.sessions
+    return info.context.composition.sources.sessions
 
 
 def _place(place: bytes | None) -> model.Place | None:

@@ -1,4 +1,4 @@
-"""What people do with clips: make one of a video, list, look, delete.
+"""Clips in GraphQL: create, list, show and delete them, and their live events.
 
 Invariant: seconds outside, milliseconds inside; the registry decides, and its errors name the fields of the schema.
 """
@@ -30,7 +30,7 @@ from .pages import (
     Connection,
     Node,
     PageInput,
-    Rows,
+    PageRows,
     connection,
     global_id,
     window,
@@ -54,7 +54,7 @@ from .serve import (
     row_key,
 )
 
-# --- The fields of a clip as each door calls them.
+# --- Field names: each API has its own.
 
 
 @contextmanager
@@ -66,6 +66,8 @@ def with_field_names(names: Mapping[str, str]) -> Generator[None]:
         field = names.get(error.field, error.field)
         raise InvalidInput(error.what, field=field, why=error.why, hint=error.hint) from error
 
+
+# --- Types, queries and mutations.
 
 CLIP = "Clip"
 CLIPS = "clips"
@@ -154,7 +156,7 @@ class ClipQueries:
         context = info.context
         context.principal.require(Scope.READ)
         try:
-            found = await context.parts.sources.registry.resolve_playback_id(playback_id, context.principal)
+            found = await context.composition.sources.registry.resolve_playback_id(playback_id, context.principal)
         except NotFound:
             return None
         is_clip = found.artifact_type is ArtifactType.CLIP
@@ -174,10 +176,10 @@ class ClipQueries:
         cursor = context.cursor(CLIPS)
         asked, wanted = window(page, cursor), _filter(stream_id, artifact_hash)
         places = {"after": row_key(asked.after), "before": row_key(asked.before)}
-        found = await context.parts.sources.registry.listed_clips(
+        found = await context.composition.sources.registry.listed_clips(
             context.principal, Window(asked.size, from_the_end=asked.from_the_end, **places), wanted
         )
-        rows = Rows(found.clips, found.has_next, found.has_previous, found.total_count)
+        rows = PageRows(found.clips, found.has_next, found.has_previous, found.total_count)
         return connection(rows, await _clips(info, found.clips), place_of, cursor)
 
 
@@ -210,7 +212,7 @@ async def _create(info: Info, new: CreateClipInput) -> Clip:
         requested_params=_as_sent(new),
     )
     with with_field_names(FIELDS):
-        created = await context.parts.sources.registry.create_clip(context.principal, request)
+        created = await context.composition.sources.registry.create_clip(context.principal, request)
     context.changed()
     [clip] = await _clips(info, [created.clip])
     if created.revision >= clip.revision:  # the events are not there yet, but this answer is
@@ -221,15 +223,15 @@ async def _create(info: Info, new: CreateClipInput) -> Clip:
 async def _delete(info: Info, artifact_hash: str) -> DeletedClip:
     context, wanted = info.context, parse_artifact_hash(artifact_hash)
     context.principal.require(Scope.WRITE)
-    await context.parts.sources.registry.delete_clip(context.principal, wanted)
-    context.parts.media.places.forget(wanted)
+    await context.composition.sources.registry.delete_clip(context.principal, wanted)
+    context.composition.media.places.forget(wanted)
     context.changed()
     return DeletedClip(artifact_hash=wanted)
 
 
 async def _clips(info: Info, records: Sequence[Record]) -> list[Clip]:
     lifecycles = await lifecycles_of(info, [record.artifact_hash for record in records])
-    tenant_id, links = info.context.principal.tenant_id, info.context.parts.media.links
+    tenant_id, links = info.context.principal.tenant_id, info.context.composition.media.links
     return [clip_of(record, life, tenant_id, links) for record, life in zip(records, lifecycles, strict=True)]
 
 
@@ -278,7 +280,7 @@ def _filter(stream_id: str | None, artifact_hash: str | None) -> ClipFilter:
     return ClipFilter(None if artifact_hash is None else parse_artifact_hash(artifact_hash), stream)
 
 
-# --- Live events of clips: asked for, cut, made playable, failed, deleted.
+# --- Live events.
 
 MOST_REMEMBERED = 1000
 
@@ -313,7 +315,7 @@ class ClipStreams:
         if clip_hash not in self._known:
             if len(self._known) >= MOST_REMEMBERED:
                 self._known.clear()
-            registry, principal = self._context.parts.sources.registry, self._context.principal
+            registry, principal = self._context.composition.sources.registry, self._context.principal
             found = next(iter(await registry.clips(principal, [clip_hash])), None)
             self._known[clip_hash] = str(found.stream_id) if found and found.stream_id else None
         return self._known[clip_hash]

@@ -1,4 +1,8 @@
-"""What every resolver knows: who asks, and by what means it finds the answer."""
+"""The context of a resolver: who asks, and the loaders that batch what many fields of one request need.
+
+Invariant: a page of any size is one call to each service; a lifecycle service that does not answer is asked once, and
+the rest of the page comes without it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from strawberry.types.graphql import OperationType
 from strawberry.types.nodes import SelectedField, Selection
 
 from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
-from touchline.gateway.composition import GraphqlParts
+from touchline.gateway.composition import GraphqlComposition
 from touchline.gateway.settings import GraphqlSettings
 from touchline.kernel import Principal, TouchlineError
 from touchline.kernel.errors import Defect, Unauthenticated
@@ -29,15 +33,13 @@ from touchline.serve.registry.model import Upload
 from touchline.watch.showing.model import Goal, Match
 
 from .pages import LARGEST_PAGE, Cursor
-from .sources import Sources
+from .sources import DataSources
 
 if TYPE_CHECKING:
     from touchline.gateway.graphql.feeds import LiveConnection
 
 
-# --- Loaders: what many fields of one request need is asked for once.
-# Invariant: a page of any size is one call to each service; a lifecycle service that is away is asked once, and the
-# rest of the page comes without it.
+# --- Loaders.
 
 logger = logging.getLogger(__name__)
 
@@ -58,10 +60,10 @@ UNKNOWN = Lifecycle(known=False)
 
 
 class Loaders:
-    def __init__(self, principal: Principal, sources: Sources, settings: GraphqlSettings) -> None:
+    def __init__(self, principal: Principal, sources: DataSources, settings: GraphqlSettings) -> None:
         self._principal = principal
         self._sources = sources
-        self._patience = settings.lifecycle_timeout.total_seconds()
+        self._lifecycle_timeout_s = settings.lifecycle_timeout.total_seconds()
         self._lifecycle_is_away = False
         self.uploads: DataLoader[str, Upload | None] = DataLoader(self._uploads, max_batch_size=LARGEST_PAGE)
         self.job_histories: DataLoader[str, Sequence[Transition]] = DataLoader(
@@ -121,7 +123,7 @@ class Loaders:
         if self._lifecycle_is_away:
             return [UNKNOWN] * len(hashes)
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._lifecycle_timeout_s):
                 states = await self._sources.lifecycle.states(self._principal, hashes)
         except (TouchlineError, TimeoutError) as error:
             logger.warning("a page comes without its lifecycle", extra={"reason": str(error) or type(error).__name__})
@@ -131,15 +133,17 @@ class Loaders:
         return [Lifecycle(known=True, state=found.get(artifact_hash)) for artifact_hash in hashes]
 
 
+# --- The context.
+
 REQUEST = frozenset({OperationType.QUERY, OperationType.MUTATION})
 LIVE = frozenset({OperationType.SUBSCRIPTION})
 
 
 @dataclass
-class Context:
+class RequestContext:
     """Of one request, or of one live connection, which carries subscriptions only and so needs no loaders."""
 
-    parts: GraphqlParts
+    composition: GraphqlComposition
     operations: frozenset[OperationType] = REQUEST
     known: Principal | None = None
     connection: LiveConnection | None = None
@@ -159,20 +163,20 @@ class Context:
 
     @cached_property
     def loaders(self) -> Loaders:
-        return Loaders(self.principal, self.parts.sources, self.parts.settings)
+        return Loaders(self.principal, self.composition.sources, self.composition.settings)
 
     def changed(self) -> None:
         """What was loaded before a change is old."""
         self.__dict__.pop("loaders", None)
 
     def cursor(self, kind: str) -> Cursor:
-        return self.parts.cursors.of(self.principal.tenant_id, kind)
+        return self.composition.cursors.of(self.principal.tenant_id, kind)
 
 
-Info: TypeAlias = strawberry.Info[Context, None]
+Info: TypeAlias = strawberry.Info[RequestContext, None]
 
 
-# --- What a request asks for beneath a field, fragments included: what nobody asks for need not be found out.
+# --- Selected fields, fragments included: what nobody asks for need not be loaded.
 
 
 def asks_for(names: AbstractSet[str], selections: Iterable[Selection]) -> bool:

@@ -1,7 +1,8 @@
-"""Live events, from the log to the clients: read once for each tenant and kind, handed to every client that listens.
+"""Live events, from the log to the clients: read once for each tenant and kind, delivered to every client that listens.
 
 Invariant: a client gets every event after its position once and in order. It first reads the log itself, then joins the
-tenant's feed. What waits for it is bounded: a client that does not keep up is closed, and goes on from its cursor.
+tenant's feed. Its queue is bounded: a client that does not keep up is disconnected, and resumes from its cursor. A
+connection is closed once, with one code.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from touchline.platform.retry import retry_forever
 
 from .store import Bounds, LiveEvent, LiveStore
 
-# --- Why the gateway closes a live connection: codes for programs, reasons for people.
-# Invariant: a code means one thing for ever. After each of them a client may connect again and go on from its cursor.
+# --- Close reasons: codes for programs, sentences for people. A code means one thing for ever. After each of them a
+# client may connect again and resume from its cursor.
 
 
 class CloseReason(Enum):
@@ -51,8 +52,8 @@ class CloseReason(Enum):
         return self.value[1]
 
 
-# --- Live connections: how many a tenant may have, and how the gateway ends one.
-# Invariant: a connection is closed once, with one code; one whose client does not even take that is dropped.
+# --- Connections: how many a tenant may have, and how the gateway closes one. A client that does not even take the
+# close message is dropped.
 
 CLOSE_WITHIN = timedelta(seconds=5)
 
@@ -62,7 +63,7 @@ class LiveConnection:
         self._websocket = websocket
         self._time = time  # how long it is served
         self._closing: asyncio.Task[None] | None = None
-        self._beside: list[asyncio.Task[None]] = []
+        self._background: list[asyncio.Task[None]] = []
         self.position = 0  # of the log when the connection said who it is
 
     @property
@@ -75,15 +76,15 @@ class LiveConnection:
             self._time.reschedule(asyncio.get_running_loop().time() + CLOSE_WITHIN.total_seconds())
             self._closing = asyncio.create_task(self._close(closing), name="close a live connection")
 
-    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Work that goes on for as long as the connection is served."""
-        self._beside.append(asyncio.create_task(work, name="beside a live connection"))
+        self._background.append(asyncio.create_task(work, name="background of a live connection"))
 
     async def end(self) -> None:
         """When it is no longer served: lets a close go out, unless there was time enough for it."""
         if self._closing is not None and not self._time.expired():
             await asyncio.wait([self._closing])
-        ending = [*self._beside, *([self._closing] if self._closing else [])]
+        ending = [*self._background, *([self._closing] if self._closing else [])]
         for task in ending:
             task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
@@ -115,6 +116,8 @@ class ConnectionCounter:
             del self._counted[tenant_id]
 
 
+# --- Feeds.
+
 # Includes the progress of processing: serve reports it again with the artifact's own revision.
 ARTIFACT_TYPES = frozenset({ArtifactRegistered.event_type, ArtifactRenamed.event_type, ArtifactLifecycle.event_type})
 PAGE = 200
@@ -130,12 +133,12 @@ class Listener:
 
     close: Close
     queue: asyncio.Queue[LiveEvent]
-    patience: timedelta
+    delivery_timeout: timedelta
 
     async def deliver(self, events: Sequence[LiveEvent]) -> bool:
         """False when the queue stayed full for too long."""
         try:
-            async with asyncio.timeout(self.patience.total_seconds()):
+            async with asyncio.timeout(self.delivery_timeout.total_seconds()):
                 for event in events:
                     await self.queue.put(event)
         except TimeoutError:
@@ -183,7 +186,7 @@ class Feed:
             await self._wakeup.wait(self._poll_interval)
 
 
-class History:
+class EventHistory:
     """What a client reads from the log itself, and how far it has come."""
 
     def __init__(self, store: LiveStore, position: int) -> None:
@@ -228,7 +231,7 @@ class Feeds:
 
     async def heard(self, tenant_id: TenantId, after: int, types: frozenset[str]) -> AsyncGenerator[LiveEvent]:
         """What is in the log by now, and no more."""
-        async for event in History(LiveStore(self._database, tenant_id, types), after).until(None):
+        async for event in EventHistory(LiveStore(self._database, tenant_id, types), after).until(None):
             yield event
 
     async def listen(
@@ -237,7 +240,7 @@ class Feeds:
         """Every live event of a tenant after a position, for ever; without types: of those that most listen to."""
         kind = tenant_id, self._types if types is None else types
         store = LiveStore(self._database, *kind)
-        history = History(store, after)
+        history = EventHistory(store, after)
         async for event in history.until(None):
             yield event
         listener = Listener(close, asyncio.Queue(self._settings.queue_events), self._settings.queue_patience)

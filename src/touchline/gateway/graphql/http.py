@@ -1,7 +1,8 @@
-"""GraphQL over HTTP: one POST, one operation. Everything live goes over a WebSocket at the same address.
+"""GraphQL over HTTP: one POST, one operation. Subscriptions use a WebSocket at the same address.
 
 Invariant: only JSON, only with a bearer token; no GET, no batches. What cannot be executed at all is a problem; what
-fails inside is in the answer's `errors`.
+fails inside is in the answer's `errors`. Nothing is subscribed before a token was accepted, and the token is checked
+again for as long as the connection is open.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from strawberry.subscriptions.protocols.graphql_transport_ws.handlers import Bas
 from strawberry.subscriptions.protocols.graphql_transport_ws.types import Message
 from strawberry.types.unset import UNSET, UnsetType
 
-from touchline.gateway.composition import GraphqlParts
+from touchline.gateway.composition import GraphqlComposition
 from touchline.gateway.rest.callers import CurrentPrincipal
 from touchline.gateway.rest.problems import RESPONSES, RequestBody, request_id_of
 from touchline.kernel import Principal, Scope
@@ -41,11 +42,11 @@ from touchline.kernel.trace import tracing
 from touchline.kernel.values import is_plain
 from touchline.platform.rpc.protocol import deadline_in
 
-from .context import LIVE, Context
+from .context import LIVE, RequestContext
 from .feeds import CloseReason, LiveConnection
 from .schema import Schema, build_schema
 
-# --- Whether a client's message has the shape that the protocol's handler takes for granted. Pure.
+# --- Messages: whether one has the shape that the protocol's handler takes for granted. Pure.
 
 
 class _SubscribePayload(BaseModel):
@@ -90,15 +91,13 @@ def is_message(message: Any) -> bool:
     return True
 
 
-# --- Subscriptions over `graphql-transport-ws`: who connects, for how long, and what may be said.
-# Invariant: nothing is subscribed before a token was accepted, and the token is asked about for as long as the
-# connection is open. Queries and mutations do not pass here: they have their own limits over HTTP.
+# --- Subscriptions over `graphql-transport-ws`. Queries and mutations are refused: HTTP has limits for them.
 
 TOKEN = "accessToken"  # noqa: S105  its name in the connection's parameters
 logger = logging.getLogger(__name__)
 
 
-class Handler(BaseGraphQLTransportWSHandler[Context, None]):
+class Handler(BaseGraphQLTransportWSHandler[RequestContext, None]):
     async def handle_message(self, message: Message) -> None:
         if is_message(message):
             await super().handle_message(message)
@@ -111,11 +110,11 @@ class Handler(BaseGraphQLTransportWSHandler[Context, None]):
             logger.error("a live connection failed", exc_info=error)
 
 
-class Sockets(GraphQL[Context, None]):
+class Sockets(GraphQL[RequestContext, None]):
     graphql_transport_ws_handler_class = Handler
 
-    def __init__(self, schema: Schema, parts: GraphqlParts, origins: frozenset[str]) -> None:
-        settings = parts.settings
+    def __init__(self, schema: Schema, composition: GraphqlComposition, origins: frozenset[str]) -> None:
+        settings = composition.settings
         super().__init__(
             schema,
             graphql_ide=None,
@@ -124,14 +123,14 @@ class Sockets(GraphQL[Context, None]):
             max_subscriptions_per_connection=settings.subscriptions_per_connection,
             allowed_origins=sorted(origins),
         )
-        self._parts = parts
-        self._connections = parts.feeds.connections
+        self._composition = composition
+        self._connections = composition.feeds.connections
 
     async def serve(self, websocket: WebSocket) -> None:
         with suppress(TimeoutError):  # it was closed, and its client did not take that
             async with asyncio.timeout(None) as time:
                 connection = LiveConnection(websocket, time)
-                context = Context(self._parts, operations=LIVE, connection=connection)
+                context = RequestContext(self._composition, operations=LIVE, connection=connection)
                 try:
                     await self.run(websocket, context=context, root_value=None)
                 finally:
@@ -139,7 +138,7 @@ class Sockets(GraphQL[Context, None]):
                     if context.known is not None:
                         self._connections.leave(context.known.tenant_id)
 
-    async def on_ws_connect(self, context: Context) -> UnsetType:
+    async def on_ws_connect(self, context: RequestContext) -> UnsetType:
         try:
             await self._admit(context)
         except (Unauthenticated, Forbidden):
@@ -160,24 +159,24 @@ class Sockets(GraphQL[Context, None]):
             raise json.JSONDecodeError("not plain", "", 0)
         return document
 
-    async def _admit(self, context: Context) -> None:
+    async def _admit(self, context: RequestContext) -> None:
         token = context.connection_params.get(TOKEN)
         principal = await self._principal(token)
         principal.require(Scope.READ)
         if not self._connections.enter(principal.tenant_id):
             raise LimitExceeded("the tenant has too many live connections")
         context.known = principal
-        context.live.position = await self._parts.feeds.head(principal.tenant_id)
-        context.live.beside(self._recheck(token, context.live))
+        context.live.position = await self._composition.feeds.head(principal.tenant_id)
+        context.live.run_in_background(self._recheck(token, context.live))
 
     async def _principal(self, token: object) -> Principal:
         if not isinstance(token, str):
             raise Unauthenticated("you are not signed in", why=f"the connection's parameters have no {TOKEN}")
-        return await self._parts.auth.authentication.authenticate(token)
+        return await self._composition.auth.authentication.authenticate(token)
 
     async def _recheck(self, token: object, connection: LiveConnection) -> None:
         while True:
-            await asyncio.sleep(self._parts.settings.recheck_every.total_seconds())
+            await asyncio.sleep(self._composition.settings.recheck_every.total_seconds())
             try:
                 await self._principal(token)
             except Unauthenticated:
@@ -208,22 +207,22 @@ class Answer(BaseModel):
     errors: list[dict[str, Any]] | None = None
 
 
-def build_router(parts: GraphqlParts, origins: frozenset[str]) -> APIRouter:
+def build_router(composition: GraphqlComposition, origins: frozenset[str]) -> APIRouter:
     router = APIRouter(prefix="/api/graphql", tags=["graphql"], responses=RESPONSES)
     schema = build_schema()
-    sockets = Sockets(schema, parts, origins)
+    sockets = Sockets(schema, composition, origins)
 
     @router.post("", response_model=Answer)
     async def graphql(operation: Operation, request: Request, principal: CurrentPrincipal) -> JSONResponse:
         with tracing(request_id_of(request)):
-            return JSONResponse(await execute(schema, operation, Context(parts, known=principal)))
+            return JSONResponse(await execute(schema, operation, RequestContext(composition, known=principal)))
 
     router.add_api_websocket_route("", sockets.serve)
     return router
 
 
-async def execute(schema: Schema, operation: Operation, context: Context) -> dict[str, Any]:
-    seconds = context.parts.settings.request_timeout.total_seconds()
+async def execute(schema: Schema, operation: Operation, context: RequestContext) -> dict[str, Any]:
+    seconds = context.composition.settings.request_timeout.total_seconds()
     try:
         async with asyncio.timeout(seconds):
             with deadline_in(seconds):

@@ -1,6 +1,7 @@
-"""What people see of the job queue and do with it: list, look, retry, cancel, reprioritise.
+"""The job queue in GraphQL: list and show jobs, retry, cancel and reprioritise them, and their live events.
 
-Invariant: everything happens inside the caller's tenant; another tenant's job is one that does not exist.
+Invariant: everything happens inside the caller's tenant; another tenant's job is one that does not exist. Each job is
+changed in a transaction of its own, and its history names the e-mail address of who changed it.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from touchline.process.queue.queries import JobFilter as Wanted
 from touchline.process.queue.service import apply_to_each, artifact_of_job
 
 from .clips import Clip, find_clip
-from .context import Context, Info
+from .context import Info, RequestContext
 from .lifecycle import LIVE_CURSOR
-from .pages import Connection, Cursor, PageInput, Rows, connection, window
+from .pages import Connection, Cursor, PageInput, PageRows, connection, window
 from .results import AuthError, ValidationError, as_result
 from .serve import Vod, find_vod
 from .store import LiveEvent
 
-# --- The job queue as GraphQL shows it: jobs, their history, what has failed, depth and age over time, alerts.
+# --- Types.
 
 
 @strawberry.type(description="Why a job failed the last time.")
@@ -253,9 +254,7 @@ def refusal_of(job_id: object, error: TouchlineError) -> JobRefusal:
     return JobRefusal(id=strawberry.ID(str(job_id)), code=error.code, message=str(error), hint=error.hint)
 
 
-# --- The hand on jobs: which ones are meant, who acts, and what came of it.
-# Invariant: each job is changed in a transaction of its own; every act is in its history with the e-mail address of
-# who did it. At most `MOST_AT_ONCE` in one request.
+# --- Actions on jobs: at most `MOST_AT_ONCE` in one request.
 
 JOBS = "jobs"
 MOST_AT_ONCE = 200
@@ -267,23 +266,25 @@ Act = Callable[[UUID], Awaitable[jobs.Job]]
 Selected = tuple[Sequence[UUID], Mapping[str, TouchlineError], str | None]
 
 
-async def retry(context: Context, selection: JobSelection, reason: str) -> JobActs:
+async def retry(context: RequestContext, selection: JobSelection, reason: str) -> JobActs:
     why, actor = line(reason, "reason"), await _actor(context)
-    hand, caller = context.parts.sources.administration, context.principal
-    return await _act(context, selection, lambda job: hand.retry(caller, job, actor, why), dead=True)
+    administration, caller = context.composition.sources.administration, context.principal
+    return await _act(context, selection, lambda job: administration.retry(caller, job, actor, why), dead=True)
 
 
-async def cancel(context: Context, selection: JobSelection, reason: str) -> JobActs:
+async def cancel(context: RequestContext, selection: JobSelection, reason: str) -> JobActs:
     why, actor = line(reason, "reason"), await _actor(context)
-    hand, caller = context.parts.sources.administration, context.principal
-    return await _act(context, selection, lambda job: hand.cancel(caller, job, actor, why), dead=False)
+    administration, caller = context.composition.sources.administration, context.principal
+    return await _act(context, selection, lambda job: administration.cancel(caller, job, actor, why), dead=False)
 
 
-async def reprioritise(context: Context, selection: JobSelection, priority: int) -> JobActs:
+async def reprioritise(context: RequestContext, selection: JobSelection, priority: int) -> JobActs:
     actor = await _actor(context)
-    hand, caller = context.parts.sources.administration, context.principal
+    administration, caller = context.composition.sources.administration, context.principal
     require_priority(caller.role, priority)
-    return await _act(context, selection, lambda job: hand.reprioritise(caller, job, actor, priority), dead=False)
+    return await _act(
+        context, selection, lambda job: administration.reprioritise(caller, job, actor, priority), dead=False
+    )
 
 
 def require_priority(role: Role, priority: int) -> None:
@@ -296,14 +297,14 @@ def require_priority(role: Role, priority: int) -> None:
         raise Forbidden("this priority is for operators", why="it goes before the jobs of all tenants", hint=hint)
 
 
-async def _actor(context: Context) -> str:
+async def _actor(context: RequestContext) -> str:
     """Who acts, as the history names them."""
     context.principal.require(Scope.WRITE)
-    user, _ = await context.parts.auth.sessions.describe(context.principal)
+    user, _ = await context.composition.auth.sessions.describe(context.principal)
     return user.email
 
 
-async def _act(context: Context, selection: JobSelection, act: Act, *, dead: bool) -> JobActs:
+async def _act(context: RequestContext, selection: JobSelection, act: Act, *, dead: bool) -> JobActs:
     ids, unknown, more = await _selected(context, selection, dead=dead)
     outcome = await apply_to_each(ids, act)
     context.changed()
@@ -315,7 +316,7 @@ async def _act(context: Context, selection: JobSelection, act: Act, *, dead: boo
     )
 
 
-async def _selected(context: Context, selection: JobSelection, *, dead: bool) -> Selected:
+async def _selected(context: RequestContext, selection: JobSelection, *, dead: bool) -> Selected:
     """The jobs, what cannot be the id of any, and where to go on."""
     if (selection.ids is None) == (selection.cause is None):
         raise InvalidInput("not a selection", field="selection", why="it has `ids` or a `cause`, and not both")
@@ -331,12 +332,12 @@ async def _selected(context: Context, selection: JobSelection, *, dead: bool) ->
     return [id_ for id_ in parsed.values() if id_], unknown, None
 
 
-async def _of_cause(context: Context, given: JobCause, after: str | None, *, dead: bool) -> Selected:
+async def _of_cause(context: RequestContext, given: JobCause, after: str | None, *, dead: bool) -> Selected:
     error_type = line(given.error_type, "selection.cause.error_type")
     cause = Cause(choice(jobs.JobType, given.job_type, "selection.cause.job_type"), error_type)
     cursor = context.cursor(f"{JOBS} {cause.job_type} {cause.error_type}")
     since = place(None if after is None else cursor.open(after, "selection.after"))
-    reads = context.parts.sources.jobs
+    reads = context.composition.sources.jobs
     found = await reads.job_ids_of_cause(context.principal, cause, MOST_AT_ONCE + 1, since, dead=dead)
     ids = found[:MOST_AT_ONCE]
     return ids, {}, cursor.seal(ids[-1].bytes) if len(found) > MOST_AT_ONCE else None
@@ -367,6 +368,8 @@ def place(sealed: bytes | None) -> UUID | None:
     return None if sealed is None else UUID(bytes=sealed)
 
 
+# --- Queries and mutations.
+
 MOST_HOURS = 24  # samples are kept for a day
 
 
@@ -377,7 +380,7 @@ class JobQueries:
         context = info.context
         context.principal.require(Scope.READ)
         wanted = job_id(id)
-        found = await context.parts.sources.jobs.job(context.principal, wanted) if wanted else None
+        found = await context.composition.sources.jobs.job(context.principal, wanted) if wanted else None
         return job_of(*found) if found else None
 
     @strawberry.field(description="Newest first. `totalCount` ends at 10,000.")
@@ -392,21 +395,21 @@ class JobQueries:
         cursor = context.cursor(JOBS)
         asked = window(page, cursor)
         places = {"after": place(asked.after), "before": place(asked.before)}
-        found, now = await context.parts.sources.jobs.page(
+        found, now = await context.composition.sources.jobs.page(
             context.principal,
             _wanted(filter or JobFilter()),
             JobWindow(asked.size, from_the_end=asked.from_the_end, **places),
         )
         behind, ahead = asked.after is not None, asked.before is not None
         has_next, has_previous = (ahead, found.more) if asked.from_the_end else (found.more, behind)
-        rows = Rows(found.jobs, has_next, has_previous, found.total_count)
+        rows = PageRows(found.jobs, has_next, has_previous, found.total_count)
         return connection(rows, [job_of(job, now) for job in found.jobs], lambda job: job.id.bytes, cursor)
 
     @strawberry.field(description="What has failed for good, by cause: the largest groups first.")
     async def job_failures(self, info: Info) -> list[JobFailure]:
         context = info.context
         context.principal.require(Scope.READ)
-        return [failure_of(group) for group in await context.parts.sources.jobs.failures(context.principal)]
+        return [failure_of(group) for group in await context.composition.sources.jobs.failures(context.principal)]
 
     @strawberry.field(description="How many jobs waited and ran, and for how long, over the last hours.")
     async def job_depth(self, info: Info, hours: int = MOST_HOURS) -> JobDepth:
@@ -414,14 +417,14 @@ class JobQueries:
         context.principal.require(Scope.READ)
         if not 1 <= hours <= MOST_HOURS:
             raise InvalidInput("not a number of hours", field="hours", why=f"it is between 1 and {MOST_HOURS}")
-        samples, now = await context.parts.sources.jobs.samples(context.principal, hours)
+        samples, now = await context.composition.sources.jobs.samples(context.principal, hours)
         return depth_of(samples, hours, now)
 
     @strawberry.field(description="What is beyond its threshold now.")
     async def job_alerts(self, info: Info) -> list[JobAlert]:
         context = info.context
         context.principal.require(Scope.READ)
-        return [alert_of(alert) for alert in await context.parts.sources.jobs.alerts(context.principal)]
+        return [alert_of(alert) for alert in await context.composition.sources.jobs.alerts(context.principal)]
 
 
 @strawberry.type
@@ -454,7 +457,7 @@ def _wanted(given: JobFilter) -> Wanted:
     )
 
 
-# --- Live events of jobs: every change, the progress of what runs, and alerts that begin and end.
+# --- Live events: every change, progress, and alerts that are raised and cleared.
 
 CHANGED, PROGRESSED, ALERT = (kind.event_type for kind in (videos.JobChanged, videos.VideoProgressed, videos.JobAlert))
 JOB_EVENT_TYPES = frozenset({CHANGED, PROGRESSED, ALERT})
@@ -494,7 +497,7 @@ class JobSubscriptions:
         context.principal.require(Scope.READ)
         cursor = context.cursor(LIVE_CURSOR)
         position = live.position if after is None else int.from_bytes(cursor.open(after, "after"))
-        async for event in context.parts.feeds.listen(
+        async for event in context.composition.feeds.listen(
             context.principal.tenant_id, position, live.close, JOB_EVENT_TYPES
         ):
             yield job_event_of(event, cursor)

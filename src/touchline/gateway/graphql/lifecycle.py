@@ -1,4 +1,4 @@
-"""The lives of artifacts as GraphQL shows them: states by hashes, what happened, and where the bytes went.
+"""The lifecycle of artifacts in GraphQL: current states, events, storage events and live events.
 
 Invariant: a page of any size is one call. Another tenant's artifact is one of which nothing is known.
 """
@@ -87,12 +87,12 @@ class StorageEventConnection:
     page_info: PageInfo
 
 
-class Placed(Protocol):
+class HasPosition(Protocol):
     @property
     def position(self) -> int: ...
 
 
-Message = TypeVar("Message", bound=Placed)
+Message = TypeVar("Message", bound=HasPosition)
 Item = TypeVar("Item")
 
 
@@ -103,7 +103,7 @@ class LifecycleQueries:
         context = info.context
         context.principal.require(Scope.READ)
         hashes = [parse_artifact_hash(one) for one in artifact_hashes]
-        states = await context.parts.sources.lifecycle.states(context.principal, hashes)
+        states = await context.composition.sources.lifecycle.states(context.principal, hashes)
         return [_state(state) for state in states]
 
     @strawberry.field(description="What happened to one artifact.")
@@ -115,7 +115,7 @@ class LifecycleQueries:
         wanted = parse_artifact_hash(artifact_hash)
         cursor = context.cursor(f"artifact events {wanted}")
         size, after = _asked(page, cursor)
-        found = await context.parts.sources.lifecycle.events(context.principal, [wanted], after, size + 1)
+        found = await context.composition.sources.lifecycle.events(context.principal, [wanted], after, size + 1)
         edges, more = _edges(found, size, _event, cursor)
         return ArtifactEventConnection(edges=edges, page_info=_page_info(edges, after, more))
 
@@ -128,7 +128,7 @@ class LifecycleQueries:
         hashes = [] if artifact_hash is None else [parse_artifact_hash(artifact_hash)]
         cursor = context.cursor(f"storage events {hashes}")
         size, after = _asked(page, cursor)
-        found = await context.parts.sources.lifecycle.storage_events(context.principal, hashes, after, size + 1)
+        found = await context.composition.sources.lifecycle.storage_events(context.principal, hashes, after, size + 1)
         edges, more = _edges(found, size, _storage_event, cursor)
         return StorageEventConnection(edges=edges, page_info=_page_info(edges, after, more))
 
@@ -200,10 +200,10 @@ def _said(message: Any) -> Callable[[str], Any]:
     return lambda name: getattr(message, name) if message.HasField(name) else None
 
 
-# --- Live events of artifacts of any kind: what a subscriber sees of the events of the log.
+# --- Live events of artifacts of any kind.
 
 LIVE_CURSOR = "live"
-# Told of the registry's record: the one before the artifact's own first stage, the other at any time.
+# Events of the registry's record: the one before the artifact's own first stage, the other at any time.
 RECORD_STAGES = {ArtifactRegistered.event_type: "registered", ArtifactRenamed.event_type: "renamed"}
 IN_ORDER = (
     "What changed, in order. `cursor` is the position in the log: subscribe again with `after` and nothing is missed. "
@@ -233,7 +233,9 @@ async def events_of(info: Info, kind: ArtifactType, after: str | None) -> AsyncG
     context.principal.require(Scope.READ)
     cursor = context.cursor(LIVE_CURSOR)
     position = live.position if after is None else int.from_bytes(cursor.open(after, "after"))
-    async for event in context.parts.feeds.listen(context.principal.tenant_id, position, live.close, ARTIFACT_TYPES):
+    async for event in context.composition.feeds.listen(
+        context.principal.tenant_id, position, live.close, ARTIFACT_TYPES
+    ):
         if kind_of(event) == kind:
             yield fields_of(event, cursor)
 

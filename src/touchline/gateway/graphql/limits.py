@@ -1,7 +1,7 @@
-"""What an operation asks for, measured before anything is done about it: depth, cost, aliases, size. Pure.
+"""Limits on operations: depth, cost, aliases and size, measured before an operation is validated or run.
 
-Invariant: fragments count wherever they are spread, and each is measured once, so that a short document that expands
-to a huge one is measured in time that grows with the document and not with what it expands to.
+Invariant: fragments count wherever they are spread, and each is measured once, so that the time grows with the document
+and not with what it expands to. Most of it is spent in a thread, so that the loop goes on answering others.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from touchline.kernel import TouchlineError
 from touchline.kernel.errors import InvalidInput, LimitExceeded
 from touchline.kernel.values import is_text
 
-from .context import Context
+from .context import RequestContext
 from .pages import LARGEST_PAGE, PAGE_SIZE
 
 MOST_NESTED = 100  # fragments within fragments: well below what Python can recurse
@@ -54,7 +54,7 @@ overlapping_fields_can_be_merged.MAX_COMPLEXITY_BUDGET = COMPARISON_BUDGET
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QueryLimits:
     depth: int
     cost: int
     aliases: int
@@ -81,7 +81,7 @@ class Measure:
 ONE_MORE = Measure(selections=1)
 
 
-def measure(document: DocumentNode, variables: Mapping[str, Any], limits: Limits) -> Measure:
+def measure(document: DocumentNode, variables: Mapping[str, Any], limits: QueryLimits) -> Measure:
     """Of all operations together, because all of them are validated. Raises LimitExceeded."""
     fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
     meter = _Meter(fragments, variables)
@@ -91,7 +91,7 @@ def measure(document: DocumentNode, variables: Mapping[str, Any], limits: Limits
     return found
 
 
-def _require_within(found: Measure, limits: Limits) -> None:
+def _require_within(found: Measure, limits: QueryLimits) -> None:
     if found.depth > limits.depth:
         raise LimitExceeded("the operation is too deep", why=f"the limit is {limits.depth}", hint=HINT)
     if found.aliases > limits.aliases:
@@ -182,21 +182,22 @@ def _whole(value: Any) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
-# --- Holds every operation to the limits, before it is validated and long before it runs.
-# Invariant: whatever a document says, checking it takes a bounded time, and most of that in a thread: the loop goes
-# on answering others. HTTP and live connections pass here alike.
+# --- Enforcement, for HTTP and live connections alike.
 
 TEXTS = (TokenKind.STRING, TokenKind.BLOCK_STRING)
-OWN_RULES = (MaybeNullValidationRule, OneOfInputValidationRule)  # strawberry's, beside those of the specification
+OWN_RULES = (
+    MaybeNullValidationRule,
+    OneOfInputValidationRule,
+)  # strawberry's, in addition to those of the specification
 
 
 class OperationLimits(SchemaExtension):
     @property
-    def _context(self) -> Context:
-        return cast("Context", self.execution_context.context)
+    def _context(self) -> RequestContext:
+        return cast("RequestContext", self.execution_context.context)
 
     def on_operation(self) -> Iterator[None]:
-        settings = self._context.parts.settings
+        settings = self._context.composition.settings
         limits = {"max_tokens": settings.max_tokens, "max_source_length": int(settings.max_document)}
         self.execution_context.parse_options = cast("ParseOptions", limits)  # strawberry knows of the first only
         yield
@@ -219,13 +220,13 @@ class OperationLimits(SchemaExtension):
         return [_about_the_document(error) for error in found]
 
     def _check(self) -> None:
-        execution, settings = self.execution_context, self._context.parts.settings
+        execution, settings = self.execution_context, self._context.composition.settings
         if execution.operation_type not in self._context.operations:
             why = "subscriptions go over graphql-transport-ws, queries and mutations over POST"
             raise InvalidInput("this operation does not pass here", why=why)
         if execution.graphql_document is not None:
             _require_texts(execution.graphql_document)
-            limits = Limits(settings.max_depth, settings.max_cost, settings.max_aliases)
+            limits = QueryLimits(settings.max_depth, settings.max_cost, settings.max_aliases)
             measure(execution.graphql_document, execution.variables or {}, limits)
 
 

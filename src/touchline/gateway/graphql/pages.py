@@ -1,6 +1,7 @@
-"""Pages of lists: one connection type for everything, by exact keys in both directions.
+"""Pages of lists: connections, cursors and global ids.
 
-Invariant: a page is the `first` or the `last` rows between two places; a place is a row's exact key, never a number.
+Invariant: a page is the `first` or the `last` rows between two places; a place is a row's exact key, never an offset. A
+cursor is sealed: one that was changed, or made for another list or another tenant, is refused.
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput
 
-# --- Cursors: where a list or a stream goes on, as text that only this installation can make.
-# Invariant: one place has one text, which tells nothing; a text that was changed, or that was made for another list
-# or another tenant, is refused.
+# --- Cursors: where a list or a stream resumes, as opaque text that only this installation can make. One place has
+# one text.
 
 LONGEST_CURSOR = 512
 
@@ -67,6 +67,8 @@ def _bytes(text: str) -> bytes:
     return sealed
 
 
+# --- Pages.
+
 PAGE_SIZE = 50
 LARGEST_PAGE = 500
 Item = TypeVar("Item")
@@ -103,7 +105,7 @@ class Connection(Generic[Item]):
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PageWindow:
     """The rows strictly between two places: the first of them, or the last. Without a place there is no border."""
 
     size: int
@@ -113,7 +115,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(Generic[Row]):
+class PageRows(Generic[Row]):
     """One page as its owner answers it."""
 
     rows: Sequence[Row]
@@ -122,13 +124,13 @@ class Rows(Generic[Row]):
     total_count: int
 
 
-def window(page: PageInput | None, cursor: Cursor) -> Window:
+def window(page: PageInput | None, cursor: Cursor) -> PageWindow:
     page = page or PageInput()
     if page.first is not None and page.last is not None:
         raise InvalidInput("not a page", field="page", why="it has the `first` rows or the `last` ones, not both")
     from_the_end = page.last is not None
     wanted, name = (page.last, "page.last") if from_the_end else (page.first, "page.first")
-    return Window(
+    return PageWindow(
         size=_size(PAGE_SIZE if wanted is None else wanted, name),
         after=None if page.after is None else cursor.open(page.after, "page.after"),
         before=None if page.before is None else cursor.open(page.before, "page.before"),
@@ -137,7 +139,7 @@ def window(page: PageInput | None, cursor: Cursor) -> Window:
 
 
 def connection(
-    found: Rows[Row], nodes: Sequence[Item], place: Callable[[Row], bytes], cursor: Cursor
+    found: PageRows[Row], nodes: Sequence[Item], place: Callable[[Row], bytes], cursor: Cursor
 ) -> Connection[Item]:
     edges = [Edge(cursor=cursor.seal(place(row)), node=node) for row, node in zip(found.rows, nodes, strict=True)]
     info = PageInfo(
@@ -155,8 +157,7 @@ def _size(wanted: int, name: str) -> int:
     return wanted
 
 
-# --- Global ids: one kind of id for everything that `node(id)` can find.
-# Invariant: an id says its kind and its key and nothing else; one that we did not make is an id of nothing.
+# --- Global ids, for `node(id)`: a kind and a key, nothing else. One that we did not make finds nothing.
 
 LONGEST_ID = 200
 

@@ -1,6 +1,7 @@
-"""What a mutation answers: its result, or an error that its union names.
+"""Errors in GraphQL: as a member of a mutation's result union, or in `errors` where the union does not name it.
 
-Invariant: `kernel.errors.SURFACES` decides which member an error is; one that the union does not name goes to `errors`.
+Invariant: `kernel.errors.SURFACES` decides which member an error is. Every entry of `errors` carries `code`, `hint` and
+`retryable`; internal errors are logged and their details are not sent.
 """
 
 from __future__ import annotations
@@ -29,8 +30,7 @@ from touchline.kernel.errors import (
 
 from .limits import HINT
 
-# --- Errors in the `errors` of an answer: what the unions of results do not cover.
-# Invariant: each carries `code`, `hint` and `retryable`; what went wrong inside is logged and not told.
+# --- The `errors` of an answer.
 
 INTERNAL = 500
 logger = logging.getLogger(__name__)
@@ -101,6 +101,8 @@ class TypedErrors(SchemaExtension):
         if result is not None and result.errors:
             result.errors = [public_error(error) for error in result.errors]
 
+
+# --- Results of mutations.
 
 Answer = TypeVar("Answer")
 

@@ -35,7 +35,7 @@ from .serve import (
 )
 from .watch import MatchSubscriptions, WatchQueries
 
-# --- Who asks, as GraphQL shows it.
+# --- The caller.
 
 
 @strawberry.type
@@ -52,7 +52,7 @@ class Me:
 class AccessQueries:
     @strawberry.field
     async def me(self, info: Info) -> Me:
-        user, tenant = await info.context.parts.auth.sessions.describe(info.context.principal)
+        user, tenant = await info.context.composition.auth.sessions.describe(info.context.principal)
         return Me(
             user_id=strawberry.ID(str(user.id)),
             email=user.email,

@@ -1,4 +1,4 @@
-"""Search as GraphQL shows it: hits with what matched, where it stands and the millisecond to jump to."""
+"""Search in GraphQL: hits with what matched, where it stands and the millisecond to jump to."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class SearchPage:
         description="How many texts each value of the filter `where` would find, whichever of them is asked for now."
     )
     async def places(self, info: Info) -> list[SearchPlaceCount]:
-        found = await info.context.parts.sources.search.places(info.context.principal, self.question)
+        found = await info.context.composition.sources.search.places(info.context.principal, self.question)
         return [SearchPlaceCount(where=SearchPlace(one.where), count=one.count, has_more=one.has_more) for one in found]
 
 
@@ -153,7 +153,7 @@ class SearchQueries:
     async def search_suggestions(self, info: Info, prefix: str, first: int = 10) -> list[SearchSuggestion]:
         context = info.context
         context.principal.require(Scope.READ)
-        found = await context.parts.sources.search.suggestions(context.principal, prefix, first)
+        found = await context.composition.sources.search.suggestions(context.principal, prefix, first)
         return [SearchSuggestion(text=one.text, segments=one.segments) for one in found]
 
 
@@ -163,7 +163,7 @@ async def _search(info: Info, asked: SearchRequest, filters: SearchFilters, afte
     cursor = context.cursor(f"{SEARCH} {asked.sort} {asked.text}")  # of this question alone
     place = None if after is None else SearchCursor.from_bytes(cursor.open(after, "after"))
     question = SearchRequest(asked.text, _filters(filters), asked.sort, asked.first, place)
-    found = await context.parts.sources.search.page(context.principal, question)
+    found = await context.composition.sources.search.page(context.principal, question)
     mask = found.next.corrected if found.next else 0
     places = [SearchCursor(hit.rank, hit.segment_id, mask) for hit in found.hits]
     edges = [

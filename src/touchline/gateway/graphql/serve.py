@@ -1,4 +1,7 @@
-"""The serve plane as GraphQL shows it: uploads, their parts, and what can be played."""
+"""Uploaded videos in GraphQL: list, upload in parts, play, delete and undelete them, and their live events.
+
+Invariant: the services decide; this module translates requests into their terms and answers into the schema's.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,17 @@ from touchline.serve.playback.model import ViewerEndpoint
 from touchline.serve.registry.model import NewUpload, RowKey, Upload, Window
 from touchline.serve.uploads.model import PartAddress, State
 
-from .context import UNKNOWN, Context, Info, Lifecycle, asks_for
+from .context import UNKNOWN, Info, Lifecycle, RequestContext, asks_for
 from .lifecycle import IN_ORDER, LiveArtifactEvent, events_of
-from .pages import Connection, Node, PageInput, Rows, connection, global_id, window
+from .pages import (
+    Connection,
+    Node,
+    PageInput,
+    PageRows,
+    connection,
+    global_id,
+    window,
+)
 from .results import (
     AuthError,
     ConflictError,
@@ -219,8 +230,7 @@ def part_of(address: PartAddress) -> UploadPart:
     return UploadPart(number=address.number, url=address.url, size_bytes=address.size_bytes)
 
 
-# --- What people do with uploads: list, look, upload in parts, play, delete.
-# Invariant: the services decide; here requests are put into their words and answers into the schema's.
+# --- Queries and mutations.
 
 VOD_LIST = "vods"
 LARGEST_WHOLE = 2**53  # as far as a float counts
@@ -243,10 +253,10 @@ class VodQueries:
         cursor = context.cursor(VOD_LIST)
         asked = window(page, cursor)
         places = {"after": row_key(asked.after), "before": row_key(asked.before)}
-        found = await context.parts.sources.registry.listed(
+        found = await context.composition.sources.registry.listed(
             context.principal, Window(asked.size, from_the_end=asked.from_the_end, **places)
         )
-        rows = Rows(found.uploads, found.has_next, found.has_previous, found.total_count)
+        rows = PageRows(found.uploads, found.has_next, found.has_previous, found.total_count)
         return connection(rows, await _vods(info, found.uploads), place_of, cursor)
 
     @strawberry.field
@@ -256,7 +266,7 @@ class VodQueries:
         context.principal.require(Scope.READ)
         wanted = parse_artifact_hash(artifact_hash)
         try:
-            there = await context.parts.sources.artifacts.list_parts(context.principal, wanted)
+            there = await context.composition.sources.artifacts.list_parts(context.principal, wanted)
         except (NotFound, Conflict):
             return None
         return ArrivedParts(
@@ -299,12 +309,12 @@ async def find_vod(info: Info, artifact_hash: str) -> Vod | None:
 
 
 async def _playback(info: Info, playback_id: str) -> Playback:
-    context, media = info.context, info.context.parts.media
+    context, media = info.context, info.context.composition.media
     context.principal.require(Scope.READ)
     endpoint = await _endpoint(context, parse_playback_id(playback_id))
     ids = endpoint.tenant_id, endpoint.playback_id, endpoint.artifact_hash
     manifest = media.links.manifest(*ids)
-    state, _ = await context.parts.sources.process.video(context.principal, video_id(endpoint.artifact_hash))
+    state, _ = await context.composition.sources.process.video(context.principal, video_id(endpoint.artifact_hash))
     has_storyboard = state is not None and state.has_storyboard
     return Playback(
         artifact_hash=endpoint.artifact_hash,
@@ -319,14 +329,14 @@ async def _playback(info: Info, playback_id: str) -> Playback:
     )
 
 
-async def _endpoint(context: Context, playback_id: PlaybackId) -> ViewerEndpoint:
+async def _endpoint(context: RequestContext, playback_id: PlaybackId) -> ViewerEndpoint:
     """Playback ids are public among the services. Here another tenant's is one that does not exist: it is looked for
     inside of the caller's tenant, so that both cost the same."""
-    places, tenant_id = context.parts.media.places, context.principal.tenant_id
+    places, tenant_id = context.composition.media.places, context.principal.tenant_id
     if known := places.remembered(playback_id, tenant_id):
         return known
     try:
-        identity = await context.parts.sources.registry.resolve_playback_id(playback_id, context.principal)
+        identity = await context.composition.sources.registry.resolve_playback_id(playback_id, context.principal)
     except Unavailable:  # playback outlives a restart of the registry
         if known := places.remembered(playback_id, tenant_id, trusted=False):
             return known
@@ -334,14 +344,14 @@ async def _endpoint(context: Context, playback_id: PlaybackId) -> ViewerEndpoint
     try:
         return await places.find(playback_id)
     except NotFound:
-        kept = await surviving_upload(context.parts.sources, tenant_id, identity.artifact_hash)
+        kept = await surviving_upload(context.composition.sources, tenant_id, identity.artifact_hash)
         if kept is None:
             raise
         return await places.find(kept.playback_id)
 
 
 async def _create_upload(info: Info, new: CreateVodUploadInput) -> UploadTicket:
-    context, sources = info.context, info.context.parts.sources
+    context, sources = info.context, info.context.composition.sources
     context.principal.require(Scope.WRITE)
     request = NewUpload(
         idempotency_key=new.idempotency_key,
@@ -368,16 +378,16 @@ async def _create_upload(info: Info, new: CreateVodUploadInput) -> UploadTicket:
 async def _upload_parts(info: Info, artifact_hash: str, numbers: Sequence[int]) -> UploadParts:
     context, wanted = info.context, parse_artifact_hash(artifact_hash)
     context.principal.require(Scope.WRITE)
-    parts = await context.parts.sources.artifacts.presign_parts(context.principal, wanted, numbers)
+    parts = await context.composition.sources.artifacts.presign_parts(context.principal, wanted, numbers)
     return UploadParts(parts=[part_of(part) for part in parts])
 
 
 async def _complete_upload(info: Info, artifact_hash: str) -> VodPayload:
-    """A large file takes its time: whoever waited long enough is told how far it is, and hears the rest live."""
+    """A large file takes its time: after the deadline the answer says how far it is, and the rest comes as events."""
     context, wanted = info.context, parse_artifact_hash(artifact_hash)
     context.principal.require(Scope.WRITE)
     try:
-        completed = await context.parts.sources.artifacts.complete_upload(
+        completed = await context.composition.sources.artifacts.complete_upload(
             context.principal, wanted, deadline=COMPLETE_WITHIN
         )
     except DeadlineExceeded:
@@ -394,7 +404,7 @@ async def _complete_upload(info: Info, artifact_hash: str) -> VodPayload:
 async def _abort_upload(info: Info, artifact_hash: str) -> DeletedVod:
     context, wanted = info.context, parse_artifact_hash(artifact_hash)
     context.principal.require(Scope.WRITE)
-    await context.parts.sources.artifacts.abort_upload(context.principal, wanted)
+    await context.composition.sources.artifacts.abort_upload(context.principal, wanted)
     context.changed()
     return DeletedVod(artifact_hash=wanted)
 
@@ -402,15 +412,15 @@ async def _abort_upload(info: Info, artifact_hash: str) -> DeletedVod:
 async def _delete_vod(info: Info, artifact_hash: str) -> DeletedVod:
     context, wanted = info.context, parse_artifact_hash(artifact_hash)
     context.principal.require(Scope.WRITE)
-    await context.parts.sources.registry.delete_upload(context.principal, wanted)
-    context.parts.media.places.forget(wanted)
+    await context.composition.sources.registry.delete_upload(context.principal, wanted)
+    context.composition.media.places.forget(wanted)
     context.changed()
     return DeletedVod(artifact_hash=wanted)
 
 
 async def _vods(info: Info, uploads: Sequence[Upload]) -> list[Vod]:
     lifecycles = await lifecycles_of(info, [upload.artifact_hash for upload in uploads])
-    tenant_id, links = info.context.principal.tenant_id, info.context.parts.media.links
+    tenant_id, links = info.context.principal.tenant_id, info.context.composition.media.links
     return [vod_of(upload, life, tenant_id, links) for upload, life in zip(uploads, lifecycles, strict=True)]
 
 
@@ -440,7 +450,7 @@ def _whole(size_bytes: float) -> int:
     return int(size_bytes)
 
 
-# --- What was deleted comes back, of whatever kind it is, until it is purged.
+# --- Undelete: any kind of artifact, until it is purged.
 
 
 @strawberry.type
@@ -468,13 +478,13 @@ class UndeleteMutations:
 async def _undelete(info: Info, artifact_hash: str) -> UndeletedArtifact:
     context, wanted = info.context, parse_artifact_hash(artifact_hash)
     context.principal.require(Scope.WRITE)
-    revision = await context.parts.sources.artifacts.undelete_artifact(context.principal, wanted)
-    context.parts.media.places.forget(wanted)
+    revision = await context.composition.sources.artifacts.undelete_artifact(context.principal, wanted)
+    context.composition.media.places.forget(wanted)
     context.changed()
     return UndeletedArtifact(artifact_hash=wanted, revision=revision)
 
 
-# --- Live events of uploads.
+# --- Live events.
 
 
 @strawberry.type

@@ -1,6 +1,6 @@
-"""One session as GraphQL shows it, with its segments, updates of parameters and timeline.
+"""One session in GraphQL, with its segments, parameter updates and timeline.
 
-Invariant: what a page of sessions needs beside its rows is asked for once, whatever the page's size.
+Invariant: what a page of sessions needs in addition to its rows is loaded once, whatever the page's size.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from touchline.measure.sessions.model import ParameterRow, SegmentRow
 
 from .context import Info
 
-# --- The choices of questions about sessions, under their names in the schema. Other modules take them from here.
+# --- Enums under their names in the schema. Other modules import them from here.
 
 __all__ = ["Dimension", "Leaders", "Metric", "Order", "Outcome", "Progress"]
 strawberry.enum(Outcome, name="StartupOutcome")

@@ -1,6 +1,6 @@
-"""Who answers for the data that the gateway shows: clients of the services behind it.
+"""Data sources of the gateway: clients of the services, and reads from the planes' tables.
 
-Invariant: every call says for whom it is made, and comes back as an answer or as the service's own error.
+Invariant: every call names its caller, and comes back as an answer or as the service's own error.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class ProcessReads:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class DataSources:
     registry: RegistryClient
     artifacts: ArtifactClient
     lifecycle: LifecycleClient
@@ -114,21 +114,21 @@ def build_sources(
     database: Database,
     sessions: SessionAnswers,
     watch: WatchSettings | None = None,
-) -> Sources:
+) -> DataSources:
     """Each client leads to the process that answers for that role, which may be the same for all."""
     clients = RegistryClient(registry), ArtifactClient(artifacts), LifecycleClient(lifecycle)
     jobs = QueueReader(database), JobAdministration(database)
     matches = MatchReads(database, watch or WatchSettings())
-    return Sources(*clients, ProcessReads(database), VideoSearch(database), *jobs, matches, sessions)
+    return DataSources(*clients, ProcessReads(database), VideoSearch(database), *jobs, matches, sessions)
 
 
-# --- Where a video went that a better copy replaced: its addresses lead to the copy that is kept.
-# Invariant: nothing leaves its tenant; a video whose goal was taken away leads nowhere.
+# --- The kept copy of a video that a better one replaced. Nothing leaves its tenant; a video whose goal was removed has
+# none.
 
 NO_USER = UserId(UUID(int=0))  # an address speaks for its tenant, not for a person
 
 
-async def surviving_upload(sources: Sources, tenant_id: TenantId, artifact_hash: str) -> Upload | None:
+async def surviving_upload(sources: DataSources, tenant_id: TenantId, artifact_hash: str) -> Upload | None:
     """The kept copy, if it is another one than this."""
     kept = await sources.matches.surviving(tenant_id, artifact_hash)
     if kept is None or kept == artifact_hash:

@@ -1,4 +1,4 @@
-"""What people see of watched football: days, matches, goals.
+"""Watched football in GraphQL: match days, matches, goals with their videos, and their live events.
 
 Invariant: everything is read inside the caller's tenant; another tenant's match or goal is one that does not exist.
 """
@@ -20,11 +20,11 @@ from touchline.watch.showing import model, rules
 
 from .context import Info
 from .lifecycle import LIVE_CURSOR
-from .pages import Connection, Cursor, PageInput, Rows, connection, window
+from .pages import Connection, Cursor, PageInput, PageRows, connection, window
 from .serve import Vod, find_vod
 from .store import LiveEvent
 
-# --- Matches, goals and their videos as GraphQL shows them.
+# --- Types.
 
 OWN_GOAL, PENALTY = "Own Goal", "Penalty"
 
@@ -157,7 +157,7 @@ class Match:
 
     @strawberry.field(description="In the order of play.")
     async def goals(self, info: Info) -> list[Goal]:
-        limits = info.context.parts.sources.matches.limits
+        limits = info.context.composition.sources.matches.limits
         return [goal_of(goal, limits) for goal in await info.context.loaders.goals.load(self.number)]
 
     @strawberry.field
@@ -250,6 +250,8 @@ def _goal_telemetry(goal: model.Goal) -> GoalTelemetry:
     )
 
 
+# --- Queries.
+
 LONGEST_NUMBER = 18  # digits, well within what the database counts with
 LONGEST_EVENT = 200
 
@@ -260,7 +262,7 @@ class WatchQueries:
     async def match_days(self, info: Info) -> list[MatchDay]:
         context = info.context
         context.principal.require(Scope.READ)
-        days = await context.parts.sources.matches.days(context.principal)
+        days = await context.composition.sources.matches.days(context.principal)
         return [
             MatchDay(day=one.day, matches=one.matches, live=one.live, goals=one.goals, covered=one.covered)
             for one in days
@@ -270,7 +272,7 @@ class WatchQueries:
     async def football_feed(self, info: Info) -> FootballFeed:
         context = info.context
         context.principal.require(Scope.READ)
-        reads = context.parts.sources.matches
+        reads = context.composition.sources.matches
         return feed_of(await reads.feed(context.principal), is_enabled=reads.settings.enabled)
 
     @strawberry.field(description="The matches of a day in UTC, by kick-off.")
@@ -280,19 +282,19 @@ class WatchQueries:
         cursor = context.cursor(f"matches {day}")
         asked = window(page, cursor)
         places = {"after": _place(asked.after), "before": _place(asked.before)}
-        found = await context.parts.sources.matches.page(
+        found = await context.composition.sources.matches.page(
             context.principal, day, MatchWindow(asked.size, from_the_end=asked.from_the_end, **places)
         )
         behind, ahead = asked.after is not None, asked.before is not None
         has_next, has_previous = (ahead, found.more) if asked.from_the_end else (found.more, behind)
-        rows = Rows(found.matches, has_next, has_previous, found.total_count)
+        rows = PageRows(found.matches, has_next, has_previous, found.total_count)
         return connection(rows, [match_of(match) for match in found.matches], _place_of, cursor)
 
     @strawberry.field(description="Matches whose teams, competition or scorers have words that begin so. Newest first.")
     async def search_matches(self, info: Info, query: str, first: int = 20) -> list[Match]:
         context = info.context
         context.principal.require(Scope.READ)
-        found = await context.parts.sources.matches.named(context.principal, query, first)
+        found = await context.composition.sources.matches.named(context.principal, query, first)
         return [match_of(match) for match in found]
 
     @strawberry.field
@@ -309,7 +311,7 @@ class WatchQueries:
         context.principal.require(Scope.READ)
         if not is_event_id(event_id):
             return None
-        reads = context.parts.sources.matches
+        reads = context.composition.sources.matches
         found = await reads.goal(context.principal, event_id)
         return goal_of(found, reads.limits) if found else None
 
@@ -330,7 +332,7 @@ def _place(place: bytes | None) -> MatchPlace | None:
     return MatchPlace(datetime.fromisoformat(kick_off), int(number))
 
 
-# --- Live events of matches: scores, goals that come, go on and go, and their videos.
+# --- Live events: scores, goals and their videos.
 
 _SHOWN = (watch.FixtureChanged, watch.GoalChanged, watch.GoalVideoKept, watch.GoalVideoDropped)
 FIXTURE, GOAL, KEPT, DROPPED = (kind.event_type for kind in _SHOWN)
@@ -369,7 +371,7 @@ class MatchSubscriptions:
         context.principal.require(Scope.READ)
         cursor = context.cursor(LIVE_CURSOR)
         position = live.position if after is None else int.from_bytes(cursor.open(after, "after"))
-        async for event in context.parts.feeds.listen(
+        async for event in context.composition.feeds.listen(
             context.principal.tenant_id, position, live.close, MATCH_EVENT_TYPES
         ):
             yield match_event_of(event, cursor)

@@ -1,7 +1,7 @@
-"""Where an artifact lies that somebody may see: asked of the artifact service, and remembered for a little while.
+"""Viewer endpoints of artifacts: resolved by the artifact service and cached for a short time.
 
-Invariant: a remembered place is used without asking only while the event log is followed; an event about its artifact
-makes it forgotten, also while the answer about it is still on its way.
+Invariant: a cached endpoint is used without asking only while the event log is followed without a gap; an event about
+its artifact removes it, also while a request for it is still under way.
 """
 
 from __future__ import annotations
@@ -101,8 +101,7 @@ class EndpointCache:
             del self._playback_ids[oldest.endpoint.artifact_hash]
 
 
-# --- Reads the event log beside the gateway, so that what was deleted stops playing and a new title shows at once.
-# Invariant: remembered places are trusted only from the moment on from which the log is followed without a gap.
+# --- Invalidation: follows the event log, so that what was deleted stops playing and a new title shows at once.
 
 TYPES = frozenset({ArtifactLifecycle.event_type, ArtifactRegistered.event_type, ArtifactRenamed.event_type})
 BATCH = 500

@@ -1,4 +1,8 @@
-"""Signed addresses of an artifact's playlist, poster and sampled pictures, and of a clip's file."""
+"""Signed addresses of an artifact's playlist, poster and sampled pictures, and of a clip's file.
+
+Invariant: hash, tenant, playback id and expiry are all signed, and one grant has one spelling; a token that was
+changed, spelled otherwise, or has expired is refused with the same error.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,7 @@ from touchline.process.videos.queries import FrameName
 
 from .rules import CLIP, MANIFEST, POSTER, frame_name
 
-# --- The right to see one artifact for a while, as a segment of the address. Pure but for the key.
-# Invariant: hash, tenant, playback id and end are all under the signature, and one grant has one spelling; what was
-# changed, spelled otherwise, or is over is refused in the same words.
+# --- Tokens: the right to see one artifact until a time, as a segment of the address.
 
 VERSION = 1
 _BODY = Struct(">BI16s16s")  # version, end in seconds, tenant, playback id
@@ -85,6 +87,8 @@ def _refused() -> Forbidden:
     hint = "Ask for a new address: the `playback` query gives one."
     return Forbidden("the media address is not valid", why="it has expired, or was changed", hint=hint)
 
+
+# --- Links.
 
 # An address stays the same for a while, so that a page that loads its list again does not load its pictures again.
 SAME_FOR = 1 / 6

@@ -1,4 +1,7 @@
-"""The HTTP application, put together from its parts."""
+"""The HTTP application: what every request passes through, and the routers behind it.
+
+Invariant: every answer has an id and the security headers, every body a limit, and no traceback is ever sent.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from touchline import __version__
 from touchline.gateway import composition
 from touchline.gateway import web_page as page
-from touchline.gateway.composition import GatewayParts
+from touchline.gateway.composition import GatewayComposition
 from touchline.gateway.graphql import http as graphql
 from touchline.gateway.metrics import HTTP_REQUESTS, HTTP_SECONDS
 from touchline.gateway.rest import serve as media
@@ -30,9 +33,7 @@ from touchline.platform.http_server import HostCheck
 from . import auth, health, measure, problems, serve, watch
 from .problems import problem
 
-# --- What every request passes: an id, a limit on its body, headers on its answer, compression, a count, a last
-# catch.
-# Invariant: nothing leaves without the security headers, and no traceback leaves at all.
+# --- Middleware.
 
 SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -157,7 +158,10 @@ def _request_id(headers: Headers) -> str:
     return given if _REQUEST_ID.fullmatch(given) else uuid4().hex
 
 
-def build_app(gateway: GatewayParts) -> FastAPI:
+# --- The application.
+
+
+def build_app(gateway: GatewayComposition) -> FastAPI:
     app = FastAPI(
         title="Touchline",
         version=__version__,

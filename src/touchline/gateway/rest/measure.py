@@ -1,7 +1,7 @@
-"""`POST /events`: events from outside, one or many, stored before they are acknowledged.
+"""`POST /events` ingests events from outside; `GET /sessions/export` sends session facts as CSV or Parquet.
 
-Invariant: the same request again is the same delivery: it answers the same and changes nothing. What nobody can read
-is kept and counted with the rest.
+Invariant: events are stored before they are acknowledged, and the same request again is the same delivery: it answers
+the same and changes nothing. What cannot be exported is refused before the first byte.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from touchline.gateway.composition import Parts
+from touchline.gateway.composition import Gateway
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput, LimitExceeded
 from touchline.kernel.values import format_bytes
@@ -74,7 +74,7 @@ class DeliveryAnswer(BaseModel):
 
 
 @event_router.post(PATH, status_code=202, openapi_extra=_BODY)
-async def deliver_events(request: Request, principal: CurrentPrincipal, parts: Parts) -> DeliveryAnswer:
+async def deliver_events(request: Request, principal: CurrentPrincipal, gateway: Gateway) -> DeliveryAnswer:
     """The header `Idempotency-Key` names the delivery; without it its content does. The same again changes nothing."""
     principal.require(Scope.WRITE)
     idempotency_key = request.headers.get("idempotency-key", "")
@@ -82,8 +82,8 @@ async def deliver_events(request: Request, principal: CurrentPrincipal, parts: P
         raise InvalidInput("not a key", field="Idempotency-Key", why="it is 1 to 200 visible characters")
     body = await request.body()
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
-    delivery = await asyncio.to_thread(_delivery, body, encoding, idempotency_key, parts.ingest.settings)
-    return _answer(await parts.ingest.take(principal.tenant_id, delivery))
+    delivery = await asyncio.to_thread(_delivery, body, encoding, idempotency_key, gateway.ingest.settings)
+    return _answer(await gateway.ingest.take(principal.tenant_id, delivery))
 
 
 def _delivery(body: bytes, encoding: str, key: str, settings: IngestSettings) -> Delivery:
@@ -107,8 +107,7 @@ def _answer(receipt: Receipt) -> DeliveryAnswer:
     )
 
 
-# --- Session facts as a file over plain HTTP: CSV or Parquet, sent while it is being read.
-# Invariant: what cannot be exported is refused before the first byte; a file that breaks off was interrupted.
+# --- Export of session facts. It is sent while it is being read: a file that breaks off was interrupted.
 
 session_router = APIRouter(tags=["sessions"], responses=RESPONSES)
 FILES: dict[int | str, dict[str, Any]] = {
@@ -148,11 +147,11 @@ class ExportQuery(BaseModel):
 
 @session_router.get("/sessions/export", response_class=StreamingResponse, responses=FILES)
 async def export(
-    wanted: Annotated[ExportQuery, Query()], principal: CurrentPrincipal, parts: Parts
+    wanted: Annotated[ExportQuery, Query()], principal: CurrentPrincipal, gateway: Gateway
 ) -> StreamingResponse:
     """All columns of the facts about some sessions: of the sessions, their segments or their parameter updates."""
     principal.require(Scope.READ)
-    tables = await parts.graphql.sources.sessions.export(principal.tenant_id, wanted.filter, wanted.kind)
+    tables = await gateway.graphql.sources.sessions.export(principal.tenant_id, wanted.filter, wanted.kind)
     name = f"{wanted.kind}.{wanted.format}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return StreamingResponse(encoded(tables, wanted.format), media_type=MEDIA_TYPES[wanted.format], headers=headers)

@@ -1,4 +1,9 @@
-"""`POST /clips`: a clip of a video, asked for in milliseconds. What `createClip` answers, this answers too."""
+"""`POST /clips` creates a clip, as `createClip` does; `GET /media/…` sends the files of an artifact.
+
+Invariant: a media address is checked before anything is looked up, and names are matched as they were sent. No answer
+begins before its first bytes were read: a missing or unreadable file is an error, not a broken-off answer. A failure
+later ends the connection, so that nobody takes a part for the whole.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from touchline.gateway.composition import GatewayParts, Media, Parts
+from touchline.gateway.composition import Gateway, GatewayComposition, MediaAccess
 from touchline.gateway.graphql.clips import with_field_names
 from touchline.gateway.graphql.sources import surviving_upload
 from touchline.gateway.media.links import Grant
@@ -63,7 +68,7 @@ class ClipAnswer(BaseModel):
 
 
 @clip_router.post("/clips", status_code=202)
-async def create_clip(body: ClipBody, principal: CurrentPrincipal, parts: Parts) -> ClipAnswer:
+async def create_clip(body: ClipBody, principal: CurrentPrincipal, gateway: Gateway) -> ClipAnswer:
     principal.require(Scope.WRITE)
     request = NewClip(
         source_hash=artifact_hash(body.video_id),
@@ -75,14 +80,11 @@ async def create_clip(body: ClipBody, principal: CurrentPrincipal, parts: Parts)
         requested_params=body.model_dump(mode="json", exclude_unset=True),
     )
     with with_field_names(FIELDS):
-        created = await parts.graphql.sources.registry.create_clip(principal, request)
+        created = await gateway.graphql.sources.registry.create_clip(principal, request)
     return ClipAnswer(clip_id=video_id(created.clip.artifact_hash), status=created.status)
 
 
-# --- The bytes of an artifact over HTTP: playlists, segments, pictures and the file of a clip, whole or in ranges.
-# Invariant: an address is checked before anything is looked up, and names are matched as they were sent. No answer
-# begins before its first bytes were read: what is gone, or cannot be read, is said and not broken off. What breaks
-# off later ends the connection, so that nobody takes a part for the whole.
+# --- Media.
 
 media_router = APIRouter(tags=["media"], responses=RESPONSES)
 ADDRESS = "/media/{token}/{artifact_hash}/{name:path}"
@@ -96,17 +98,17 @@ logger = logging.getLogger(__name__)
 @media_router.get(ADDRESS, response_model=None)
 @media_router.head(ADDRESS, response_model=None, include_in_schema=False)
 async def media_file(
-    request: Request, token: str, artifact_hash: str, name: str, parts: Parts, width: Width = None
+    request: Request, token: str, artifact_hash: str, name: str, gateway: Gateway, width: Width = None
 ) -> Response:
     """A poster with a `width` comes in the smallest size that is made and wide enough, and never enlarged."""
-    media = parts.media
+    media = gateway.media
     grant = media.tokens.read(token, artifact_hash, media.clock.now())
     if b"%" in request.scope.get("raw_path", b""):
         raise no_such_file()  # none of our names needs it, and a slash or a dot could hide behind it
     try:
         viewable = await media.places.find(grant.playback_id)
     except NotFound:
-        if elsewhere := await _elsewhere(parts, grant, name):
+        if elsewhere := await _elsewhere(gateway, grant, name):
             return elsewhere
         raise
     if (viewable.artifact_hash, viewable.tenant_id) != (grant.artifact_hash, grant.tenant_id):
@@ -125,19 +127,19 @@ async def media_file(
         return problem(file_is_gone(), request_id_of(request), GONE)  # it should be there, and no new address helps
 
 
-async def _elsewhere(parts: GatewayParts, grant: Grant, name: str) -> Response | None:
+async def _elsewhere(gateway: GatewayComposition, grant: Grant, name: str) -> Response | None:
     """A better copy took its place: a player begins anew there. Segments of two videos do not fit together."""
     if name not in {MANIFEST, POSTER}:
         return None
-    kept = await surviving_upload(parts.graphql.sources, grant.tenant_id, grant.artifact_hash)
+    kept = await surviving_upload(gateway.graphql.sources, grant.tenant_id, grant.artifact_hash)
     if kept is None:
         return None
-    links = parts.media.links
+    links = gateway.media.links
     link = (links.manifest if name == MANIFEST else links.poster)(grant.tenant_id, kept.playback_id, kept.artifact_hash)
     return RedirectResponse(link.url, REPLACED, {"Cache-Control": "no-store"})
 
 
-async def _answer(request: Request, media: Media, file: File) -> Response:
+async def _answer(request: Request, media: MediaAccess, file: File) -> Response:
     info = await media.objects.head(file.key)
     headers = _headers(file, info)
     if _has(request.headers.get("if-none-match"), headers["ETag"]):
@@ -164,7 +166,7 @@ def _headers(file: File, info: ObjectInfo) -> dict[str, str]:
 
 
 async def _body(
-    request: Request, media: Media, info: ObjectInfo, part: ByteRange | None, headers: dict[str, str]
+    request: Request, media: MediaAccess, info: ObjectInfo, part: ByteRange | None, headers: dict[str, str]
 ) -> Response:
     status, start, stop = (206, part.start, part.stop or 0) if part else (200, 0, info.size_bytes)
     headers["Content-Length"] = str(stop - start)

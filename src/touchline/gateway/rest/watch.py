@@ -1,7 +1,8 @@
-"""One goal over plain HTTP: its document, what happens to it as server-sent events, its videos.
+"""One goal over plain HTTP: its document, its server-sent events, its videos.
 
-Invariant: a goal that was taken away, another tenant's and one that never was are the same 404. An id that the feed
-gave up for another scorer leads to the goal that has its videos.
+Invariant: a removed goal, another tenant's and one that never was are the same 404. An id that the feed gave up for
+another scorer leads to the goal that has its videos. The id of a server-sent event is a position of the log; a client
+that comes back with it misses nothing and gets nothing twice.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
-from touchline.gateway.composition import GatewayParts, Parts
+from touchline.gateway.composition import Gateway, GatewayComposition
 from touchline.gateway.graphql.store import LiveEvent
 from touchline.gateway.graphql.watch import GOAL_EVENT_TYPES, is_event_id, what
 from touchline.kernel import Principal, Scope
@@ -30,8 +31,7 @@ from touchline.watch.showing.model import Goal, GoalKey
 from .callers import Bearer, CurrentPrincipal
 from .problems import RESPONSES
 
-# --- Server-sent events: how they are written, where a client goes on, and what keeps an idle one alive.
-# Invariant: an id is a position of the log; a client that comes back with it misses nothing and hears nothing twice.
+# --- Server-sent events: format, resuming, and a heartbeat.
 
 MEDIA_TYPE = "text/event-stream"
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy that collects would keep it to itself
@@ -75,9 +75,8 @@ async def with_pauses(items: AsyncGenerator[Item], pause: timedelta) -> AsyncGen
         await items.aclose()
 
 
-# --- One goal followed for one client: its document at first, then with everything that happens to it.
-# Invariant: the stream ends when the goal is complete or gone, when the token is not valid any more, or when the
-# client does not keep up; whoever comes back with the last id goes on there.
+# --- Following one goal: its document first, then everything that happens to it. The stream ends when the goal is
+# complete or gone, the token is no longer valid, or the client does not keep up; with the last id it resumes.
 
 LAST = frozenset({"complete", "removed", "moved"})
 COME_BACK = timedelta(seconds=10)
@@ -92,30 +91,30 @@ class Follow:
     after: int | None  # the last position that the client has heard of
 
 
-async def follow_goal(parts: GatewayParts, follow: Follow) -> AsyncGenerator[str] | None:
+async def follow_goal(gateway: GatewayComposition, follow: Follow) -> AsyncGenerator[str] | None:
     """None when the goal is over and the client has heard all of it."""
-    feeds, tenant_id = parts.graphql.feeds, follow.principal.tenant_id
+    feeds, tenant_id = gateway.graphql.feeds, follow.principal.tenant_id
     head = await feeds.head(tenant_id)  # before the goal is read: what happens in between comes as an event, too
-    goal = await parts.graphql.sources.matches.goal(follow.principal, follow.goal.event_id)
+    goal = await gateway.graphql.sources.matches.goal(follow.principal, follow.goal.event_id)
     resumes = follow.after is not None and await feeds.reaches(tenant_id, follow.after)
     is_over = goal is None or goal.key != follow.goal or goal.download_complete
-    if resumes and is_over and not await _has_more(parts, follow):
+    if resumes and is_over and not await _has_more(gateway, follow):
         return None
-    frames = _frames(parts, follow, follow.after if resumes else None, head)
+    frames = _frames(gateway, follow, follow.after if resumes else None, head)
     await anext(frames)  # it has its place: whatever ends it from here on gives the place back
     return frames
 
 
-async def _has_more(parts: GatewayParts, follow: Follow) -> bool:
-    events = parts.graphql.feeds.heard(follow.principal.tenant_id, follow.after or 0, GOAL_EVENT_TYPES)
+async def _has_more(gateway: GatewayComposition, follow: Follow) -> bool:
+    events = gateway.graphql.feeds.heard(follow.principal.tenant_id, follow.after or 0, GOAL_EVENT_TYPES)
     async for event in events:
         if _concerns(event, follow.goal):
             return True
     return False
 
 
-async def _frames(parts: GatewayParts, follow: Follow, after: int | None, head: int) -> AsyncGenerator[str]:
-    connections, tenant_id = parts.graphql.feeds.connections, follow.principal.tenant_id
+async def _frames(gateway: GatewayComposition, follow: Follow, after: int | None, head: int) -> AsyncGenerator[str]:
+    connections, tenant_id = gateway.graphql.feeds.connections, follow.principal.tenant_id
     if not connections.enter(tenant_id):
         raise RateLimited("the tenant has too many live connections", retry_after=COME_BACK, hint="Close some first.")
     try:
@@ -123,53 +122,53 @@ async def _frames(parts: GatewayParts, follow: Follow, after: int | None, head: 
         yield f"retry: {RETRY_MS}\n\n"
         is_open = True
         if after is None:
-            first, is_open = await _first(parts, follow, head)
+            first, is_open = await _first(gateway, follow, head)
             yield first
         if is_open:
-            async for told in _following(parts, follow, head if after is None else after):
-                yield told
+            async for text in _following(gateway, follow, head if after is None else after):
+                yield text
     finally:
         connections.leave(tenant_id)
 
 
-async def _first(parts: GatewayParts, follow: Follow, head: int) -> tuple[str, bool]:
+async def _first(gateway: GatewayComposition, follow: Follow, head: int) -> tuple[str, bool]:
     """The goal as it is, and whether there is more to come."""
-    found = await parts.graphql.sources.matches.document(follow.principal, follow.goal.event_id)
+    found = await gateway.graphql.sources.matches.document(follow.principal, follow.goal.event_id)
     if found is None or found[0].key != follow.goal:
         return "", False
     return frame(FIRST, found[1], head), not found[0].download_complete
 
 
-async def _following(parts: GatewayParts, follow: Follow, after: int) -> AsyncGenerator[str]:
+async def _following(gateway: GatewayComposition, follow: Follow, after: int) -> AsyncGenerator[str]:
     ended = asyncio.Event()  # by the feed: the client did not keep up, or the log broke off
-    events = parts.graphql.feeds.listen(follow.principal.tenant_id, after, lambda _: ended.set(), GOAL_EVENT_TYPES)
-    async with aclosing(with_pauses(events, parts.settings.heartbeat)) as heard:
+    events = gateway.graphql.feeds.listen(follow.principal.tenant_id, after, lambda _: ended.set(), GOAL_EVENT_TYPES)
+    async with aclosing(with_pauses(events, gateway.settings.heartbeat)) as heard:
         async for event in heard:
             if event is None:
-                if ended.is_set() or not await _is_valid(parts, follow):
+                if ended.is_set() or not await _is_valid(gateway, follow):
                     return
                 yield HEARTBEAT
             elif _concerns(event, follow.goal):
-                yield await _told(parts, follow, event)
+                yield await _event_frame(gateway, follow, event)
                 if ended.is_set() or what(event) in LAST:
                     return
 
 
-async def _told(parts: GatewayParts, follow: Follow, event: LiveEvent) -> str:
+async def _event_frame(gateway: GatewayComposition, follow: Follow, event: LiveEvent) -> str:
     """With the goal as it is now, which may be further than the event."""
-    found = await parts.graphql.sources.matches.document(follow.principal, follow.goal.event_id)
+    found = await gateway.graphql.sources.matches.document(follow.principal, follow.goal.event_id)
     goal = found[1] if found and found[0].key == follow.goal else None
-    told = {name: value for name, value in event.data.items() if value is not None and name != "object_key"}
-    return frame(what(event), {"occurred_at": event.occurred_at.isoformat(), **told, "goal": goal}, event.position)
+    said = {name: value for name, value in event.data.items() if value is not None and name != "object_key"}
+    return frame(what(event), {"occurred_at": event.occurred_at.isoformat(), **said, "goal": goal}, event.position)
 
 
 def _concerns(event: LiveEvent, goal: GoalKey) -> bool:
     return (event.data["event_id"], event.data["generation"]) == goal
 
 
-async def _is_valid(parts: GatewayParts, follow: Follow) -> bool:
+async def _is_valid(gateway: GatewayComposition, follow: Follow) -> bool:
     try:
-        await parts.auth.authentication.authenticate(follow.token)
+        await gateway.auth.authentication.authenticate(follow.token)
     except Unauthenticated:
         return False
     return True
@@ -184,46 +183,46 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/goals/{event_id}", response_model=None)
-async def goal(event_id: str, principal: CurrentPrincipal, parts: Parts) -> Response | dict[str, object]:
+async def goal(event_id: str, principal: CurrentPrincipal, gateway: Gateway) -> Response | dict[str, object]:
     """The document of a goal: the feed's fields, and ours with an underscore before them."""
     principal.require(Scope.READ)
-    found, document = await _document(parts, principal, event_id)
+    found, document = await _document(gateway, principal, event_id)
     return document if found.event_id == event_id else _moved(found)
 
 
 @router.get("/goals/{event_id}/events", response_model=None, responses=EVENTS)
 async def goal_events(
-    event_id: str, request: Request, bearer: Bearer, principal: CurrentPrincipal, parts: Parts
+    event_id: str, request: Request, bearer: Bearer, principal: CurrentPrincipal, gateway: Gateway
 ) -> Response:
     """What happens to a goal, until it is complete or gone. `Last-Event-ID` goes on behind an event."""
     principal.require(Scope.READ)
-    found, _ = await _document(parts, principal, event_id)
+    found, _ = await _document(gateway, principal, event_id)
     if found.event_id != event_id:
         return _moved(found, "/events")
     after = last_position(request.headers.get("last-event-id"))
     token = bearer.credentials if bearer else ""
-    events = await follow_goal(parts, Follow(principal, token, found.key, after))
+    events = await follow_goal(gateway, Follow(principal, token, found.key, after))
     return StreamingResponse(events, media_type=MEDIA_TYPE, headers=HEADERS) if events else Response(status_code=204)
 
 
 @router.get("/goals/{event_id}/videos/{artifact_hash}", response_model=None)
-async def goal_video(event_id: str, artifact_hash: str, principal: CurrentPrincipal, parts: Parts) -> Response:
+async def goal_video(event_id: str, artifact_hash: str, principal: CurrentPrincipal, gateway: Gateway) -> Response:
     """Leads to the playlist of a kept video, or of the better copy that took its place. Signed, for a while."""
     principal.require(Scope.READ)
-    sources = parts.graphql.sources
-    found, _ = await _document(parts, principal, event_id)
+    sources = gateway.graphql.sources
+    found, _ = await _document(gateway, principal, event_id)
     kept = await sources.matches.surviving(principal, _hash(artifact_hash))
     if kept is None or kept not in {video.artifact_hash for video in found.videos}:
         raise _no_such_video()
     [upload] = await sources.registry.uploads(principal, [kept]) or [None]
     if upload is None:
         raise _no_such_video()
-    link = parts.media.links.manifest(principal.tenant_id, upload.playback_id, upload.artifact_hash)
+    link = gateway.media.links.manifest(principal.tenant_id, upload.playback_id, upload.artifact_hash)
     return RedirectResponse(link.url, ELSEWHERE)
 
 
-async def _document(parts: GatewayParts, principal: Principal, event_id: str) -> tuple[Goal, dict[str, object]]:
-    reads = parts.graphql.sources.matches
+async def _document(gateway: GatewayComposition, principal: Principal, event_id: str) -> tuple[Goal, dict[str, object]]:
+    reads = gateway.graphql.sources.matches
     found = await reads.document(principal, event_id) if is_event_id(event_id) else None
     if found is None:
         raise NotFound("there is no such goal", hint="It may have been taken away. `matchDays` lists what there is.")

@@ -9,7 +9,7 @@ from uuid import UUID
 import typer
 
 from touchline.apps.cli.work import with_database
-from touchline.gateway.auth.rules import BEGINNING, Window
+from touchline.gateway.auth.rules import BEGINNING, ListWindow
 from touchline.kernel import SystemClock
 from touchline.kernel.errors import InvalidInput
 
@@ -37,8 +37,8 @@ def gateway_url() -> str:
     return wiring.gateway_url(load())
 
 
-def window(limit: int, after: str) -> Window:
-    return Window(limit, as_id(after) if after else BEGINNING)
+def window(limit: int, after: str) -> ListWindow:
+    return ListWindow(limit, as_id(after) if after else BEGINNING)
 
 
 def as_id(text: str) -> UUID:

@@ -14,7 +14,7 @@ from touchline.gateway.auth.rules import (
     COMMAND_LINE,
     ApiToken,
     IssuedToken,
-    Listing,
+    ListPage,
     NewToken,
     TokenId,
 )
@@ -67,7 +67,7 @@ def list_tokens(
 ) -> None:
     """List the tokens of a tenant or a user, oldest first."""
 
-    async def work(to: Administration) -> Listing[ApiToken]:
+    async def work(to: Administration) -> ListPage[ApiToken]:
         if user:
             found = await to.users.by_email(COMMAND_LINE, user)
             return await to.tokens.listed(COMMAND_LINE, found.tenant_id, found.id, window(limit, after))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from touchline.apps.cli.output import AsJson, progress, show, show_json, show_table
-from touchline.gateway.auth.rules import COMMAND_LINE, IssuedLink, Listing, NewUser, User
+from touchline.gateway.auth.rules import COMMAND_LINE, IssuedLink, ListPage, NewUser, User
 from touchline.kernel import Role
 
 from .acting import AfterOption, LimitOption, TenantOption, act, gateway_url, window
@@ -46,7 +46,7 @@ def list_users(
 ) -> None:
     """List the users of a tenant, oldest first."""
 
-    async def work(to: Administration) -> Listing[User]:
+    async def work(to: Administration) -> ListPage[User]:
         found = await to.tenants.by_slug(COMMAND_LINE, tenant)
         return await to.users.listed(COMMAND_LINE, found.id, window(limit, after))
 

@@ -1,4 +1,7 @@
-"""How long sessions live, when a secret was stolen, how many attempts there are. Pure: the time comes in."""
+"""Sessions and signing keys: lifetimes, detection of stolen secrets, limits on attempts. Pure: the time comes in.
+
+Invariant: secrets never show in a repr.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,18 @@ from touchline.gateway.auth.settings import AuthSettings
 from touchline.kernel import Role, TenantId, UserId
 from touchline.kernel.errors import InvalidInput, RateLimited, SessionOver, Unauthenticated
 
-# --- Who is here: sessions, what is handed out for them, and the keys that sign it.
-# Invariant: secrets never show in a repr.
+# --- Types.
 
 SessionId = NewType("SessionId", UUID)
 LinkId = NewType("LinkId", UUID)
 
 
-class Method(StrEnum):
+class SignInMethod(StrEnum):
     LINK = "link"
     PASSWORD = "password"  # noqa: S105  a word, not a secret
 
 
-class Ending(StrEnum):
+class SessionEnding(StrEnum):
     """Why a session ended before its time."""
 
     SIGNED_OUT = "signed_out"
@@ -40,16 +42,16 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class UserSession:
     tenant_id: TenantId
     id: SessionId
     user_id: UserId
-    method: Method
+    method: SignInMethod
     opened_at: datetime
     expires_at: datetime
     ended_at: datetime | None
     revision: int
-    ended_because: Ending | None = None
+    ended_because: SessionEnding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class SignedIn:
 
     user: User
     tenant: Tenant
-    session: Session
+    session: UserSession
     issued_at: datetime
     access_expires_at: datetime
     access_token: str = field(repr=False)
@@ -103,6 +105,8 @@ class SigningKey:
     private_key: Ed25519PrivateKey = field(repr=False)
 
 
+# --- Rules.
+
 SHORTEST_PASSWORD = 12
 LONGEST_PASSWORD = 1024
 SHORTEST_WAIT, MOST_DOUBLINGS = timedelta(seconds=1), 30
@@ -118,16 +122,16 @@ class Refresh(StrEnum):
     OVER = "over"
 
 
-WHY_OVER: dict[Ending | None, str] = {
-    Ending.SIGNED_OUT: "you signed out",
-    Ending.SECRET_REUSED: "its cookie was used in two places, so it was ended to protect your account",
-    Ending.USER_DISABLED: "your account was disabled",
-    Ending.PASSWORD_CHANGED: "your password was changed",
+WHY_OVER: dict[SessionEnding | None, str] = {
+    SessionEnding.SIGNED_OUT: "you signed out",
+    SessionEnding.SECRET_REUSED: "its cookie was used in two places, so it was ended to protect your account",
+    SessionEnding.USER_DISABLED: "your account was disabled",
+    SessionEnding.PASSWORD_CHANGED: "your password was changed",
     None: "it was not used for a long time, or lasted as long as a session may",
 }
 
 
-def refresh(session: Session, secret: SecretState, grace: timedelta, now: datetime) -> Refresh:
+def refresh(session: UserSession, secret: SecretState, grace: timedelta, now: datetime) -> Refresh:
     """A secret stays good until its successor was shown, and a little longer: the answer that brought the successor may
     have got lost on its way. Once a successor was shown, nobody has a reason to show this one."""
     if session.ended_at is not None or session.expires_at <= now:
@@ -138,7 +142,7 @@ def refresh(session: Session, secret: SecretState, grace: timedelta, now: dateti
     return Refresh.REPEAT if is_repeated else Refresh.ROTATE
 
 
-def session_over(because: Ending | None) -> SessionOver:
+def session_over(because: SessionEnding | None) -> SessionOver:
     return SessionOver("your session is over", why=WHY_OVER[because])
 
 
