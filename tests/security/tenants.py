@@ -24,12 +24,10 @@ from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
 from touchline.contracts.events.videos import JobChanged
 from touchline.contracts.events.watch import GoalVideoDropped
 from touchline.gateway.graphql.clips import CLIP
-from touchline.gateway.graphql.cursors import Cursors
-from touchline.gateway.graphql.live.artifacts import CURSOR
-from touchline.gateway.graphql.nodes import global_id
-from touchline.gateway.graphql.serve import VOD
-from touchline.gateway.graphql.settings import GraphqlSettings
-from touchline.gateway.graphql.vods import VODS, place_of
+from touchline.gateway.graphql.lifecycle import LIVE_CURSOR
+from touchline.gateway.graphql.pages import Cursors, global_id
+from touchline.gateway.graphql.serve import VOD, VOD_LIST, place_of
+from touchline.gateway.settings import GraphqlSettings
 from touchline.kernel import Role, Scope
 from touchline.kernel.ids import ArtifactHash, new_artifact_hash, new_internal_name, new_playback_id, video_id
 from touchline.process.queue.alerts import QueueMonitor as QueueWatch
@@ -172,10 +170,10 @@ def _ids(site: Site, eve: Person, upload: Upload, key: str, email: str, secret: 
         "playback_id": upload.playback_id,
         "internal_name": upload.internal_name,
         "global_id": global_id(VOD, upload.artifact_hash),
-        "list_cursor": cursors.of(tenant_id, VODS).seal(place_of(upload)),
+        "list_cursor": cursors.of(tenant_id, VOD_LIST).seal(place_of(upload)),
         "video_id": str(video_id(upload.artifact_hash)),
         "search_cursor": cursors.of(tenant_id, "search relevance { __typename }").seal(PLACE.to_bytes()),
-        "live_cursor": cursors.of(tenant_id, CURSOR).seal((1).to_bytes(8)),
+        "live_cursor": cursors.of(tenant_id, LIVE_CURSOR).seal((1).to_bytes(8)),
         "idempotency_key": key,
         "email": email,
         "clip_hash": new_artifact_hash(),

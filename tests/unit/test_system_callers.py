@@ -9,10 +9,8 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "touchline"
 
 ALLOWED = {
-    "gateway/auth/first.py": {"make the first operator"},
-    "gateway/auth/owners.py": {"find the owner of an object"},
-    "gateway/auth/service.py": {"administer tenants"},
-    "gateway/auth/sessions/upkeep.py": {"remove ended sessions"},
+    "gateway/auth/service.py": {"administer tenants", "find the owner of an object", "make the first operator"},
+    "gateway/auth/sessions/service.py": {"remove ended sessions"},
     "measure/facts/service.py": {"find deliveries to fold"},
     "measure/ingest/service.py": {"find deliveries that were interrupted"},
     "platform/events/consumer.py": {

@@ -12,11 +12,11 @@ from typing import Any
 
 import uvicorn
 
-from touchline.gateway.auth.owners import TenantOwners
-from touchline.gateway.auth.sessions.upkeep import upkeep
-from touchline.gateway.media.follower import Follower
+from touchline.gateway.auth.service import TenantOwners
+from touchline.gateway.auth.sessions.service import remove_ended_sessions
+from touchline.gateway.composition import GatewayComposition
+from touchline.gateway.media.endpoints import EndpointCacheFollower
 from touchline.gateway.rest.app import build_app
-from touchline.gateway.rest.parts import GatewayParts
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import SystemClock, TouchlineError
 from touchline.measure.answers.sums.service import DaySums
@@ -67,7 +67,7 @@ def _loops(planes: Planes, settings: Settings) -> list[Loop]:
     return [
         Sequencer(ground.database, ground.wakeups, settings.events).run(),
         PeriodicRunner(ground.database, tasks, settings.periodic, process_name()).run(),
-        Follower(log, planes.media.places, settings.events.poll_interval).run(),
+        EndpointCacheFollower(log, planes.media.places, settings.events.poll_interval).run(),
         *(Consumer(ground.database, log, handler, settings.events).run() for handler in planes.handlers),
         *(Consumer(ground.database, log, feed, settings.events, settings.events.gather).run() for feed in planes.feeds),
         planes.folds.run(),
@@ -81,7 +81,7 @@ def _tasks(database: Database, archive: Archive, settings: Settings) -> list[Per
         return (await archive.run_pass()).more
 
     async def tidy_access() -> bool:
-        return (await upkeep(database, settings.auth, SystemClock())).more
+        return (await remove_ended_sessions(database, settings.auth, SystemClock())).more
 
     return [PeriodicTask("archive events", HOUR, archive_events), PeriodicTask("tidy access", DAY, tidy_access)]
 
@@ -95,7 +95,7 @@ def believed_proxies(settings: GatewaySettings) -> dict[str, Any]:
     }
 
 
-def gateway_server(parts: GatewayParts) -> Server:
+def gateway_server(parts: GatewayComposition) -> Server:
     return Server(
         uvicorn.Config(
             build_app(parts),

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from touchline.gateway.auth.model import COMMAND_LINE
-from touchline.gateway.auth.parts import build_administration
+from touchline.gateway.auth.authentication import build_administration
+from touchline.gateway.auth.rules import COMMAND_LINE
 from touchline.kernel import SystemClock, TenantId
 from touchline.measure.facts.service import FoldService
 from touchline.measure.facts.validation.repair import Repair

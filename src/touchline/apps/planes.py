@@ -10,13 +10,18 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from touchline.gateway.auth.owners import TenantOwners
-from touchline.gateway.auth.parts import Auth, build_auth
-from touchline.gateway.graphql.parts import build_feeds, build_graphql
+from touchline.gateway.auth.authentication import Auth, build_auth
+from touchline.gateway.auth.service import TenantOwners
+from touchline.gateway.composition import (
+    GatewayComposition,
+    MediaAccess,
+    WebPage,
+    build_feeds,
+    build_graphql,
+    build_media,
+)
 from touchline.gateway.graphql.sources import build_sources
-from touchline.gateway.media.parts import Media, build_media
-from touchline.gateway.page.files import find_page
-from touchline.gateway.rest.parts import GatewayParts, Page
+from touchline.gateway.web_page import find_page
 from touchline.kernel import SystemClock
 from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.facts.service import FoldService
@@ -65,8 +70,8 @@ class Planes:
     ground: Ground
     sandbox: Sandbox
     serve: ServeParts
-    gateway: GatewayParts
-    media: Media
+    gateway: GatewayComposition
+    media: MediaAccess
     handlers: tuple[EventHandler, ...]
     feeds: tuple[EventHandler, ...]  # these write to ClickHouse, which would rather have many rows at once
     folds: FoldWorker
@@ -125,13 +130,15 @@ def _folds(loaded: Loaded, ground: Ground, ingest: IngestService) -> FoldWorker:
     return FoldWorker(folds, ingest, ground.wakeups)
 
 
-def _gateway(loaded: Loaded, ground: Ground, client: RpcClient, media: Media, ingest: IngestService) -> GatewayParts:
+def _gateway(
+    loaded: Loaded, ground: Ground, client: RpcClient, media: MediaAccess, ingest: IngestService
+) -> GatewayComposition:
     settings, secret = loaded.settings, wiring.cluster_secret(loaded)
     auth: Auth = build_auth(ground.database, secret, settings.auth, SystemClock())
     sessions = SessionAnswers(ground.analytics, settings.answers, settings.sessions)
     sources = build_sources(client, client, client, ground.database, sessions, settings.watch)
     feeds = build_feeds(ground.database, ground.wakeups, settings.graphql)
-    return GatewayParts(
+    return GatewayComposition(
         database=ground.database,
         auth=auth,
         settings=wiring.gateway_settings(loaded),
@@ -142,7 +149,7 @@ def _gateway(loaded: Loaded, ground: Ground, client: RpcClient, media: Media, in
         },
         graphql=build_graphql(sources, auth, media, feeds, secret, settings.graphql),
         ingest=ingest,
-        page=Page(find_page(), _upload_origin(loaded, wiring.endpoints(loaded))),
+        page=WebPage(find_page(), _upload_origin(loaded, wiring.endpoints(loaded))),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchline.gateway.auth.owners import TenantOwners
+from touchline.gateway.auth.service import TenantOwners
 from touchline.kernel import SystemClock
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database

@@ -17,9 +17,7 @@ from pydantic.fields import FieldInfo
 
 from touchline.contracts.settings import Field, SecretStr, Section
 from touchline.gateway.auth.settings import AuthSettings
-from touchline.gateway.graphql.settings import GraphqlSettings
-from touchline.gateway.media.settings import MediaLinkSettings
-from touchline.gateway.settings import GatewaySettings
+from touchline.gateway.settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
 from touchline.kernel.errors import Misconfigured
 from touchline.measure.answers.settings import AnswerSettings
 from touchline.measure.ingest.settings import IngestSettings

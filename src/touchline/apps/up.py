@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from touchline.gateway.auth.first import first_sign_in_link
+from touchline.gateway.auth.service import first_sign_in_link
 from touchline.kernel import SystemClock
 from touchline.platform.clickhouse.settings import owner_limits
 from touchline.platform.endpoints import Endpoints

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from touchline.contracts.tenants import Owner
-from touchline.gateway.auth.owners import TenantOwners
+from touchline.gateway.auth.service import TenantOwners
 from touchline.kernel import SystemClock, TenantId
 from touchline.kernel.errors import Misconfigured
 from touchline.platform.postgres.database import Database

@@ -1,4 +1,4 @@
-"""What the gateway counts. Labels are bounded: routes as they are declared, never as they were asked for."""
+"""Metrics of the gateway. Labels are bounded: routes as they are declared, never as they were requested."""
 
 from __future__ import annotations
 

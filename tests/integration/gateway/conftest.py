@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from touchline.gateway.auth.model import COMMAND_LINE, NewUser, Tenant, User
-from touchline.gateway.auth.parts import Auth, build_auth
-from touchline.gateway.auth.sessions.model import SignedIn
+from touchline.gateway.auth.authentication import Auth, build_auth
+from touchline.gateway.auth.rules import COMMAND_LINE, NewUser, Tenant, User
+from touchline.gateway.auth.sessions.rules import SignedIn
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.kernel import ManualClock, Role
 from touchline.platform.endpoints import PostgresEndpoint

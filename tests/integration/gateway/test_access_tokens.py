@@ -14,10 +14,10 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from touchline.gateway.auth.model import NOBODY
-from touchline.gateway.auth.sessions import claims
-from touchline.gateway.auth.sessions.keys import SigningKeys
-from touchline.gateway.auth.sessions.model import SigningKey, StoredKey
+from touchline.gateway.auth import access_tokens
+from touchline.gateway.auth.access_tokens import SigningKeys
+from touchline.gateway.auth.rules import WITHOUT_TENANT
+from touchline.gateway.auth.sessions.rules import SigningKey, StoredKey
 from touchline.gateway.auth.sessions.store import SessionStore
 from touchline.kernel import Role
 from touchline.kernel.errors import Unauthenticated
@@ -66,7 +66,7 @@ WRONG_CLAIMS: list[tuple[str, dict[str, Any]]] = [
     ("malformed", {"tenant_id": "ours"}),
     ("malformed", {"exp": "soon"}),
     ("malformed", {"exp": 10**30}),
-    *(("claims", {name: None}) for name in claims.REQUIRED),
+    *(("claims", {name: None}) for name in access_tokens.REQUIRED),
 ]
 
 
@@ -130,7 +130,7 @@ async def test_rotation_keeps_old_tokens_valid_until_they_expire(world: World) -
     before = await world.sign_in(user)
     world.later(seconds=2)
     after = await world.sign_in(user)
-    assert claims.key_id(before.access_token) != claims.key_id(after.access_token)
+    assert access_tokens.key_id(before.access_token) != access_tokens.key_id(after.access_token)
     fresh_process = world.process()
     for token in (before.access_token, after.access_token):
         await world.auth.authentication.authenticate(token)
@@ -177,5 +177,5 @@ async def test_private_keys_are_sealed_and_another_secret_makes_its_own(world: W
 
 
 async def stored_keys(world: World) -> Sequence[StoredKey]:
-    async with world.database.transaction(NOBODY) as transaction:
+    async with world.database.transaction(WITHOUT_TENANT) as transaction:
         return await SessionStore(transaction.connection).keys()

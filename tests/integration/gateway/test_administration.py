@@ -8,16 +8,16 @@ from uuid import uuid4
 
 import pytest
 
-from touchline.gateway.auth.model import (
+from touchline.gateway.auth.rules import (
     COMMAND_LINE,
     Actor,
     ApiToken,
     IssuedToken,
+    ListWindow,
     NewToken,
     NewUser,
     TokenId,
     User,
-    Window,
 )
 from touchline.kernel import Principal, Role, Scope, TenantId, UserId
 from touchline.kernel.errors import AlreadyExists, Forbidden, InvalidInput, NotFound, TouchlineError, Unauthenticated
@@ -104,13 +104,13 @@ async def test_tenants_are_the_operators_business(world: World) -> None:
 
 async def test_lists_come_in_pages(world: World) -> None:
     tenants = world.auth.administration.tenants
-    first = await tenants.listed(COMMAND_LINE, Window(limit=1))
-    rest = await tenants.listed(COMMAND_LINE, Window(limit=1, after=first.items[0].id))
+    first = await tenants.listed(COMMAND_LINE, ListWindow(limit=1))
+    rest = await tenants.listed(COMMAND_LINE, ListWindow(limit=1, after=first.items[0].id))
     assert (first.items, first.more) == ([world.ours], True)
     assert (rest.items, rest.more) == ([world.theirs], False)
     for limit in (0, 501):
         with pytest.raises(InvalidInput):
-            await tenants.listed(COMMAND_LINE, Window(limit))
+            await tenants.listed(COMMAND_LINE, ListWindow(limit))
 
 
 # --- users

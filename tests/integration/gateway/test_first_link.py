@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from touchline.gateway.auth.first import first_sign_in_link
-from touchline.gateway.auth.model import COMMAND_LINE, NewUser
-from touchline.gateway.auth.parts import build_administration, build_auth
+from touchline.gateway.auth.authentication import build_administration, build_auth
+from touchline.gateway.auth.rules import COMMAND_LINE, NewUser
+from touchline.gateway.auth.service import first_sign_in_link
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.kernel import ManualClock, Role
 from touchline.kernel.errors import Unauthenticated

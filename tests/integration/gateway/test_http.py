@@ -16,11 +16,11 @@ from fastapi import FastAPI
 
 from tests.integration.gateway.graphql.site import Plan, gateway_parts, no_analytics, nobody, nowhere
 from touchline.apps.control import gateway_server
-from touchline.gateway.auth.model import COMMAND_LINE, NewToken, User
+from touchline.gateway.auth.rules import COMMAND_LINE, NewToken, User
+from touchline.gateway.composition import Check, GatewayComposition, Page
 from touchline.gateway.graphql.sources import build_sources
 from touchline.gateway.rest.app import build_app
-from touchline.gateway.rest.parts import Check, GatewayParts, Page
-from touchline.gateway.rest.principals import CurrentPrincipal
+from touchline.gateway.rest.callers import CurrentPrincipal
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Role, Scope
 from touchline.kernel.errors import Defect
@@ -75,7 +75,7 @@ async def serving(
 
 
 @asynccontextmanager
-async def gateway(world: World, plan: Plan) -> AsyncGenerator[GatewayParts]:
+async def gateway(world: World, plan: Plan) -> AsyncGenerator[GatewayComposition]:
     deaf = Wakeups(world.postgres.app_url, [])
     async with nobody() as rpc, nowhere() as objects, no_analytics() as analytics:
         sources = build_sources(rpc, rpc, rpc, world.database, SessionAnswers(analytics))

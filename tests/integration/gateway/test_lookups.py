@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import AsyncConnection
 
-from touchline.gateway.auth.model import NOBODY
+from touchline.gateway.auth.rules import WITHOUT_TENANT
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
 
@@ -153,7 +153,7 @@ async def test_lookups_use_their_index_as_whoever_calls_them(any_postgres: Postg
 
 
 async def check_lookup(database: Database, function: str, case: Case) -> None:
-    async with database.transaction(NOBODY) as transaction:
+    async with database.transaction(WITHOUT_TENANT) as transaction:
         before = await scans(transaction.connection)
         places = ", ".join(["%s"] * len(case.question))
         statement = f"SELECT * FROM {function}({places})".encode()  # noqa: S608  a name from CASES

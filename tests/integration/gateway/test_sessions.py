@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from psycopg import AsyncCursor
 
-from touchline.gateway.auth.model import COMMAND_LINE
-from touchline.gateway.auth.sessions.model import SignedIn
-from touchline.gateway.auth.sessions.service import PasswordAttempt
-from touchline.gateway.auth.sessions.upkeep import upkeep
+from touchline.gateway.auth.rules import COMMAND_LINE
+from touchline.gateway.auth.sessions.rules import SignedIn
+from touchline.gateway.auth.sessions.service import PasswordAttempt, remove_ended_sessions
 from touchline.kernel import Role
 from touchline.kernel.errors import Conflict, RateLimited, SessionOver, Unauthenticated
 
@@ -398,11 +397,11 @@ async def test_upkeep_removes_what_is_over_and_nothing_else(world: World) -> Non
     await outcomes(world.auth.sessions.sign_in_by_password(attempt("x@example.org")))
     world.clock.advance(SETTINGS.session_idle + SETTINGS.keep_ended)
     fresh = await world.sign_in(user)
-    removed = await upkeep(world.database, SETTINGS, world.clock)
+    removed = await remove_ended_sessions(world.database, SETTINGS, world.clock)
     assert (removed.links, removed.sessions, removed.keys, removed.attempts) == (1, 0, 0, 2)
     world.later(seconds=1)
-    assert (await upkeep(world.database, SETTINGS, world.clock)).sessions == 1
+    assert (await remove_ended_sessions(world.database, SETTINGS, world.clock)).sessions == 1
     assert await world.auth.sessions.refresh(fresh.session_secret or "")
     world.clock.advance(SETTINGS.key_lifetime + SETTINGS.keep_ended)
-    removed = await upkeep(world.database, SETTINGS, world.clock)
+    removed = await remove_ended_sessions(world.database, SETTINGS, world.clock)
     assert (removed.links, removed.sessions, removed.keys, removed.attempts) == (1, 1, 1, 0)

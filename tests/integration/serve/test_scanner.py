@@ -12,9 +12,8 @@ import pytest
 
 from tests.integration.platform.objects.relay import relayed
 from touchline.contracts.tenants import Owner
-from touchline.gateway.auth.model import COMMAND_LINE
-from touchline.gateway.auth.owners import TenantOwners
-from touchline.gateway.auth.service import Tenants
+from touchline.gateway.auth.rules import COMMAND_LINE
+from touchline.gateway.auth.service import TenantOwners, Tenants
 from touchline.kernel import SystemClock, TenantId, UserId
 from touchline.kernel.errors import Unavailable
 from touchline.kernel.ids import ArtifactHash, artifact_hash, video_id

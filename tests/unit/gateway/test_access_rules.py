@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.gateway.auth import rules
-from touchline.gateway.auth.model import COMMAND_LINE, Actor, FoundToken, NewToken, TokenId, User
+from touchline.gateway.auth.rules import COMMAND_LINE, Actor, FoundToken, NewToken, TokenId, User
 from touchline.kernel import Principal, Role, Scope, TenantId, UserId
 from touchline.kernel.errors import Forbidden, InvalidInput, NotFound, TouchlineError
 

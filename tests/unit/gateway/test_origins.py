@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from touchline.gateway.rest.origins import is_this_machine, require_own_origin
+from touchline.gateway.rest.callers import is_this_machine, require_own_origin
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel.errors import Forbidden
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from touchline.gateway.auth.sessions.passwords import Cost, Passwords
+from touchline.gateway.auth.credentials import Cost, Passwords
 
 CHEAP = Cost(n=2, r=1, p=1)
 

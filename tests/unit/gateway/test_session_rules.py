@@ -8,18 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from touchline.gateway.auth.credentials import DeviceTokens
 from touchline.gateway.auth.sessions import rules
-from touchline.gateway.auth.sessions.devices import DeviceTokens
-from touchline.gateway.auth.sessions.model import (
+from touchline.gateway.auth.sessions.rules import (
     AccessClaims,
-    Ending,
-    Method,
+    Attempts,
+    Refresh,
     SecretState,
-    Session,
+    SessionEnding,
     SessionId,
+    SignInMethod,
     StoredKey,
+    UserSession,
 )
-from touchline.gateway.auth.sessions.rules import Attempts, Refresh
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.kernel import Role, TenantId, UserId
 from touchline.kernel.errors import InvalidInput, RateLimited, Unauthenticated
@@ -29,7 +30,7 @@ SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 SETTINGS = AuthSettings()
 GRACE = SETTINGS.refresh_grace
 ID = UUID(int=1)
-SESSION = Session(TenantId(ID), SessionId(ID), UserId(ID), Method.LINK, NOW - DAY, NOW + DAY, None, 1)
+SESSION = UserSession(TenantId(ID), SessionId(ID), UserId(ID), SignInMethod.LINK, NOW - DAY, NOW + DAY, None, 1)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ SESSION = Session(TenantId(ID), SessionId(ID), UserId(ID), Method.LINK, NOW - DA
         ("expired, with an old secret", replace(SESSION, expires_at=NOW), SecretState(NOW - DAY), Refresh.OVER),
     ],
 )
-def test_refresh(case: str, session: Session, secret: SecretState, decision: Refresh) -> None:
+def test_refresh(case: str, session: UserSession, secret: SecretState, decision: Refresh) -> None:
     assert rules.refresh(session, secret, GRACE, NOW) is decision, case
 
 
@@ -56,8 +57,8 @@ def test_without_grace_every_old_secret_is_an_alarm() -> None:
     assert rules.refresh(SESSION, SecretState(NOW), timedelta(0), NOW) is Refresh.REUSED
 
 
-@pytest.mark.parametrize("because", [*Ending, None])
-def test_whoever_is_signed_out_hears_why(because: Ending | None) -> None:
+@pytest.mark.parametrize("because", [*SessionEnding, None])
+def test_whoever_is_signed_out_hears_why(because: SessionEnding | None) -> None:
     assert rules.session_over(because).why
 
 

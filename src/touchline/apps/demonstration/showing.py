@@ -20,10 +20,10 @@ from touchline.apps.settings import Loaded
 from touchline.apps.up import Tell
 from touchline.apps.uploading.session import Access
 from touchline.apps.watching import watch_tenant
-from touchline.gateway.auth.first import OPERATOR, first_sign_in_link
-from touchline.gateway.auth.model import COMMAND_LINE
-from touchline.gateway.auth.parts import build_administration
-from touchline.gateway.auth.sessions.links import link_url
+from touchline.gateway.auth.authentication import build_administration
+from touchline.gateway.auth.rules import COMMAND_LINE
+from touchline.gateway.auth.service import FIRST_OPERATOR, first_sign_in_link
+from touchline.gateway.auth.sessions.service import link_url
 from touchline.kernel import SystemClock, TenantId
 from touchline.kernel.errors import Unavailable
 from touchline.platform.postgres.database import Database
@@ -44,7 +44,7 @@ async def sign_in_link(loaded: Loaded) -> str:
     async with wiring.open_database(loaded) as database:
         await first_sign_in_link(database, base_url, loaded.settings.auth, clock)  # so that there is somebody
         administration = build_administration(database, loaded.settings.auth, clock)
-        user = await administration.users.by_email(COMMAND_LINE, OPERATOR.email)
+        user = await administration.users.by_email(COMMAND_LINE, FIRST_OPERATOR.email)
         link = await administration.links.issue(COMMAND_LINE, user.tenant_id, user.id)
     return link_url(base_url, link, then="/matches")
 
@@ -128,6 +128,6 @@ async def found_by_search(truth: Mapping[str, Any], within: timedelta) -> str | 
 
 async def _first_hit(word: str) -> Mapping[str, Any] | None:
     with suppress(Unavailable):
-        hits = (await ask(Access("", None, OPERATOR.email), word, "relevance", 1, ""))["hits"]
+        hits = (await ask(Access("", None, FIRST_OPERATOR.email), word, "relevance", 1, ""))["hits"]
         return hits[0] if hits else None
     return None

@@ -12,8 +12,8 @@ import httpx
 
 from touchline.apps import wiring
 from touchline.apps.settings import Loaded, load
-from touchline.gateway.auth.model import COMMAND_LINE, NewToken
-from touchline.gateway.auth.parts import build_administration
+from touchline.gateway.auth.authentication import build_administration
+from touchline.gateway.auth.rules import COMMAND_LINE, NewToken
 from touchline.kernel import Scope, SystemClock
 from touchline.kernel.errors import InvalidInput
 

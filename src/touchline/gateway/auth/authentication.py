@@ -1,21 +1,25 @@
-"""Who sent a request: the one place where a bearer token becomes a principal.
+"""Authentication: the one place where a bearer token becomes a principal, and how the services of access are composed.
 
-Invariant: an API token is asked of the database every time, so that revoking it works at once; an access token is
-checked by its signature alone, and lives for minutes.
+Invariant: an API token is looked up in the database on every request, so that revoking it takes effect at once; an
+access token is checked by its signature alone, and lives for minutes.
 """
 
 from __future__ import annotations
 
-from touchline.gateway.auth.sessions.keys import SigningKeys
+from dataclasses import dataclass
+
 from touchline.gateway.auth.sessions.rules import require_current
+from touchline.gateway.auth.sessions.service import Links, SessionSecrets, SessionService
 from touchline.gateway.metrics import AUTHENTICATIONS
 from touchline.kernel import Clock, Principal
 from touchline.kernel.errors import Unauthenticated
 from touchline.platform.postgres.database import Database
 
-from . import rules, tokens
-from .model import NOBODY
-from .sessions import claims
+from . import access_tokens, credentials, rules
+from .access_tokens import SigningKeys
+from .credentials import DeviceTokens, Passwords
+from .rules import WITHOUT_TENANT
+from .service import Tenants, Tokens, Users
 from .settings import AuthSettings
 from .store import AccessStore
 
@@ -30,7 +34,7 @@ class Authentication:
     async def authenticate(self, bearer: str) -> Principal:
         kind, check = (
             ("api_token", self._by_api_token)
-            if bearer.startswith(tokens.API_TOKEN_PREFIX)
+            if bearer.startswith(credentials.API_TOKEN_PREFIX)
             else ("access_token", self._by_access_token)
         )
         try:
@@ -42,12 +46,12 @@ class Authentication:
         return principal
 
     async def _by_api_token(self, text: str) -> Principal:
-        if tokens.parse_api_token(text) is None:
+        if credentials.parse_api_token(text) is None:
             raise _invalid("it does not look like one")
         now = self._clock.now()
-        async with self._database.transaction(NOBODY) as transaction:
+        async with self._database.transaction(WITHOUT_TENANT) as transaction:
             store = AccessStore(transaction.connection)
-            found = await store.find_token(tokens.fingerprint(text))
+            found = await store.find_token(credentials.fingerprint(text))
             if found is None:
                 raise _invalid("it is not known")
             if why := rules.refusal(found, now):
@@ -58,11 +62,50 @@ class Authentication:
         return Principal(found.tenant_id, found.user_id, found.role, found.scopes)
 
     async def _by_access_token(self, text: str) -> Principal:
-        key = await self._keys.verifying(claims.key_id(text))
-        said = claims.read(text, key, self._settings)
+        key = await self._keys.verifying(access_tokens.key_id(text))
+        said = access_tokens.read(text, key, self._settings)
         require_current(said, self._settings.leeway, self._clock.now())
         return Principal(said.tenant_id, said.user_id, said.role)
 
 
 def _invalid(why: str) -> Unauthenticated:
     return Unauthenticated("the API token is not valid", why=why)
+
+
+# --- Composition of the services of access over one database.
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    """Who exists. Needs the database and nothing else, so that the command line can do it too."""
+
+    tenants: Tenants
+    users: Users
+    tokens: Tokens
+    links: Links
+
+
+@dataclass(frozen=True, slots=True)
+class Auth:
+    administration: Administration
+    sessions: SessionService
+    authentication: Authentication
+
+
+def build_administration(database: Database, settings: AuthSettings, clock: Clock) -> Administration:
+    return Administration(
+        tenants=Tenants(database, clock),
+        users=Users(database, Passwords(), clock),
+        tokens=Tokens(database, clock),
+        links=Links(database, settings, clock),
+    )
+
+
+def build_auth(database: Database, cluster_secret: str, settings: AuthSettings, clock: Clock) -> Auth:
+    keys = SigningKeys(database, cluster_secret, settings, clock)
+    secrets = SessionSecrets(keys, DeviceTokens(cluster_secret))
+    return Auth(
+        administration=build_administration(database, settings, clock),
+        sessions=SessionService(database, secrets, Passwords(), settings, clock),
+        authentication=Authentication(database, keys, settings, clock),
+    )

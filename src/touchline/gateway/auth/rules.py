@@ -1,16 +1,143 @@
-"""Who may change what, and what names look like. Pure: raises what the caller is told, or answers."""
+"""Tenants, users and API tokens, and who may change them. Pure: answers, or raises the error that the caller gets.
+
+Invariant: a user belongs to exactly one tenant. No type here holds a secret or a hash, except where it is shown once.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Generic, NewType, TypeVar
+from uuid import UUID
 
-from touchline.kernel import Role, Scope, TenantId, UserId
+from touchline.kernel import Principal, Role, Scope, TenantId, UserId
 from touchline.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from touchline.kernel.tenancy import ROLE_FOR_SCOPE
 
-from .model import Actor, ApiToken, FoundToken, NewToken, NewUser, Tenant, User
+# --- Types.
+
+TokenId = NewType("TokenId", UUID)
+Item = TypeVar("Item")
+BEGINNING = UUID(int=0)  # comes before every id
+# A tenant without rows: the application looks up secrets and e-mails from here, before it knows the tenant.
+WITHOUT_TENANT = TenantId(UUID(int=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    id: TenantId
+    slug: str
+    name: str
+    created_at: datetime
+    suspended_at: datetime | None
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    tenant_id: TenantId
+    id: UserId
+    email: str
+    name: str
+    role: Role
+    has_password: bool
+    created_at: datetime
+    disabled_at: datetime | None
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class ApiToken:
+    tenant_id: TenantId
+    id: TokenId
+    user_id: UserId
+    name: str
+    scopes: frozenset[Scope]
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    email: str
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    name: str
+    scopes: frozenset[Scope]
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    """The only time the token itself is known."""
+
+    token: ApiToken
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedLink:
+    user: User
+    expires_at: datetime
+    secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundToken:
+    """What a presented API token stands for, whether or not it may still be used."""
+
+    tenant_id: TenantId
+    id: TokenId
+    user_id: UserId
+    role: Role
+    scopes: frozenset[Scope]
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+    disabled_at: datetime | None
+    suspended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who does an administrative act. Without a principal: somebody who holds the data folder, hence an operator."""
+
+    name: str
+    principal: Principal | None = None
+
+    @classmethod
+    def of(cls, principal: Principal) -> Actor:
+        return cls(str(principal.user_id), principal)
+
+
+COMMAND_LINE = Actor("cli")
+INSTALLATION = Actor("touchline")
+
+
+@dataclass(frozen=True, slots=True)
+class ListWindow:
+    """Which part of a list: at most `limit` items that come after one."""
+
+    limit: int = 100
+    after: UUID = BEGINNING
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage(Generic[Item]):
+    items: Sequence[Item]
+    more: bool
+
+
+# --- Rules.
 
 LONGEST_NAME = 200
 LONGEST_EMAIL = 254

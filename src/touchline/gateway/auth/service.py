@@ -1,6 +1,7 @@
-"""Administration: tenants, users and API tokens. Every act names who does it and is announced in its transaction.
+"""Administration of tenants, users and API tokens. Every change names its actor and is announced in its transaction.
 
-Invariant: what an actor may not see does not exist; an act that changes nothing is no error and announces nothing.
+Invariant: what an actor may not see does not exist; a change that changes nothing is no error and announces nothing.
+Once there is a user, there is no first sign-in link any more, however many processes ask at the same time.
 """
 
 from __future__ import annotations
@@ -8,23 +9,38 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
+from uuid import UUID
 
 from touchline.contracts.events import access as events
-from touchline.gateway.auth.sessions.ending import end_sessions
-from touchline.gateway.auth.sessions.model import Ending
-from touchline.gateway.auth.sessions.passwords import Passwords
-from touchline.gateway.auth.sessions.rules import valid_password
+from touchline.contracts.tenants import Owner
+from touchline.gateway.auth.sessions.rules import SessionEnding, valid_password
+from touchline.gateway.auth.sessions.service import add_link, end_sessions, link_url
 from touchline.kernel import Clock, Role, TenantId, UserId, uuid7
 from touchline.kernel.errors import AlreadyExists
 from touchline.platform.postgres.database import Database, Transaction
 
-from . import rules, tokens
-from .model import NOBODY, Actor, ApiToken, IssuedToken, Listing, NewToken, NewUser, Tenant, TokenId, User, Window
+from . import credentials, rules
+from .credentials import Passwords
+from .rules import (
+    INSTALLATION,
+    WITHOUT_TENANT,
+    Actor,
+    ApiToken,
+    IssuedToken,
+    ListPage,
+    ListWindow,
+    NewToken,
+    NewUser,
+    Tenant,
+    TokenId,
+    User,
+)
+from .settings import AuthSettings
 from .store import AccessStore
 
 Item = TypeVar("Item")
 TenantChange = Callable[[AccessStore], Awaitable[Tenant | None]]
-FIRST = Window()
+FIRST = ListWindow()
 
 
 class Tenants:
@@ -43,7 +59,7 @@ class Tenants:
             raise AlreadyExists(f"there is a tenant {slug}", why="slugs are unique in an installation")
         return tenant
 
-    async def listed(self, actor: Actor, window: Window = FIRST) -> Listing[Tenant]:
+    async def listed(self, actor: Actor, window: ListWindow = FIRST) -> ListPage[Tenant]:
         rules.require_operator(actor)
         limit = rules.valid_limit(window.limit)
         async with self._database.system("administer tenants") as transaction:
@@ -96,7 +112,7 @@ class Users:
             raise AlreadyExists(f"there is a user {new.email}", why="an e-mail belongs to one user of one tenant")
         return user
 
-    async def listed(self, actor: Actor, tenant_id: TenantId, window: Window = FIRST) -> Listing[User]:
+    async def listed(self, actor: Actor, tenant_id: TenantId, window: ListWindow = FIRST) -> ListPage[User]:
         rules.require_admin(actor, tenant_id)
         limit = rules.valid_limit(window.limit)
         async with self._database.transaction(tenant_id) as transaction:
@@ -104,7 +120,7 @@ class Users:
 
     async def by_email(self, actor: Actor, email: str) -> User:
         """Operators find everybody, administrators everybody of their tenant."""
-        async with self._database.transaction(NOBODY) as transaction:
+        async with self._database.transaction(WITHOUT_TENANT) as transaction:
             store = AccessStore(transaction.connection)
             place = await store.find_user(email) if rules.is_email(email) else None
             if place is None or not rules.is_inside(actor, place[0]):
@@ -133,7 +149,7 @@ class Users:
             if changed is None:
                 return user
             transaction.announce(events.UserDisabled(user_id=user_id, by=actor.name), revision=changed.revision)
-            await end_sessions(transaction, user_id, Ending.USER_DISABLED, actor.name, now)
+            await end_sessions(transaction, user_id, SessionEnding.USER_DISABLED, actor.name, now)
             return changed
 
     async def enable(self, actor: Actor, tenant_id: TenantId, user_id: UserId) -> User:
@@ -153,7 +169,7 @@ class Users:
             changed = rules.existing_user(await AccessStore(transaction.connection).set_password(user_id, hashed))
             payload = events.UserPasswordChanged(user_id=user_id, by=actor.name)
             transaction.announce(payload, revision=changed.revision)
-            await end_sessions(transaction, user_id, Ending.PASSWORD_CHANGED, actor.name, self._clock.now())
+            await end_sessions(transaction, user_id, SessionEnding.PASSWORD_CHANGED, actor.name, self._clock.now())
             return changed
 
     @asynccontextmanager
@@ -178,12 +194,12 @@ class Tokens:
         rules.require_hold(actor, tenant_id, user_id)
         now = self._clock.now()
         token_id = TokenId(uuid7(now))
-        text = tokens.new_api_token(token_id)
+        text = credentials.new_api_token(token_id)
         async with self._database.transaction(tenant_id) as transaction:
             store = AccessStore(transaction.connection)
             user = rules.existing_user(await store.user_locked(user_id))
             new = rules.checked_token(actor, user, new, now)
-            token = await store.add_token(user, token_id, new, tokens.fingerprint(text), now)
+            token = await store.add_token(user, token_id, new, credentials.fingerprint(text), now)
             payload = events.TokenIssued(
                 token_id=token.id,
                 user_id=user_id,
@@ -196,8 +212,8 @@ class Tokens:
         return IssuedToken(token, text)
 
     async def listed(
-        self, actor: Actor, tenant_id: TenantId, user_id: UserId | None = None, window: Window = FIRST
-    ) -> Listing[ApiToken]:
+        self, actor: Actor, tenant_id: TenantId, user_id: UserId | None = None, window: ListWindow = FIRST
+    ) -> ListPage[ApiToken]:
         rules.require_hold(actor, tenant_id, user_id)
         limit = rules.valid_limit(window.limit)
         async with self._database.transaction(tenant_id) as transaction:
@@ -240,6 +256,63 @@ async def add_user(transaction: Transaction, actor: Actor, new: NewUser, clock: 
     return user
 
 
-def _page(found: Sequence[Item], limit: int) -> Listing[Item]:
+def _page(found: Sequence[Item], limit: int) -> ListPage[Item]:
     """One more than asked for was read: that is how we know that there is more."""
-    return Listing(found[:limit], more=len(found) > limit)
+    return ListPage(found[:limit], more=len(found) > limit)
+
+
+# --- The first user of an installation: one operator and one sign-in link, for whoever asks first.
+
+FIRST_SLUG = "default"
+FIRST_OPERATOR = NewUser("admin@localhost", "Administrator", Role.OPERATOR)
+
+
+async def first_sign_in_link(database: Database, base_url: str, settings: AuthSettings, clock: Clock) -> str | None:
+    """The link, once; None when somebody already exists. When it is lost: `touchline users link admin@localhost`."""
+    async with database.system("make the first operator") as transaction:
+        store = AccessStore(transaction.connection)
+        if await store.any_user():
+            return None
+        await add_tenant(transaction, INSTALLATION, FIRST_SLUG, "Default", clock)
+        tenant = rules.existing_tenant(await store.tenant_by_slug(FIRST_SLUG))
+        await transaction.enter_tenant(tenant.id)
+        # Who comes second waits here for the first one, and finds the e-mail taken.
+        user = await add_user(transaction, INSTALLATION, FIRST_OPERATOR, clock)
+        if user is None:
+            return None
+        link = await add_link(transaction, INSTALLATION, user, settings.first_link_lifetime, clock)
+    return link_url(base_url, link)
+
+
+# --- The owner of something that arrived without a caller: a tenant and the first of its users.
+# A suspended tenant and one without users own nothing new.
+
+
+class TenantOwners:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def named(self, tenant: str) -> Owner | None:
+        async with self._database.system("find the owner of an object") as transaction:
+            store = AccessStore(transaction.connection)
+            found = await store.tenant_by_slug(tenant) or await _by_id(store, tenant)
+            return await _owner(store, found)
+
+    async def first(self) -> Owner | None:
+        async with self._database.system("find the owner of an object") as transaction:
+            store = AccessStore(transaction.connection)
+            return await _owner(store, await store.first_tenant())
+
+
+async def _by_id(store: AccessStore, text: str) -> Tenant | None:
+    try:
+        return await store.tenant(TenantId(UUID(text)))
+    except ValueError:
+        return None
+
+
+async def _owner(store: AccessStore, tenant: Tenant | None) -> Owner | None:
+    if tenant is None or tenant.suspended_at is not None:
+        return None
+    user_id = await store.first_user(tenant.id)
+    return Owner(tenant.id, user_id) if user_id else None

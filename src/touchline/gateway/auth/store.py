@@ -17,7 +17,15 @@ from psycopg import AsyncConnection
 from touchline.kernel import Role, Scope, TenantId, UserId
 from touchline.platform.postgres.database import fetch_all, fetch_one
 
-from .model import ApiToken, FoundToken, NewToken, NewUser, Tenant, TokenId, User
+from .rules import (
+    ApiToken,
+    FoundToken,
+    NewToken,
+    NewUser,
+    Tenant,
+    TokenId,
+    User,
+)
 
 _TENANT: LiteralString = "tenant_id AS id, slug, name, created_at, suspended_at, revision"
 _USER: LiteralString = """tenant_id, id, email, name, role, password_hash IS NOT NULL AS has_password,

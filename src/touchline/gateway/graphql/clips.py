@@ -1,11 +1,12 @@
-"""What people do with clips: make one of a video, list, look, delete.
+"""Clips in GraphQL: create, list, show and delete them, and their live events.
 
 Invariant: seconds outside, milliseconds inside; the registry decides, and its errors name the fields of the schema.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
@@ -14,7 +15,6 @@ from uuid import UUID
 import strawberry
 
 from touchline.contracts.events.artifacts import ArtifactType
-from touchline.gateway.clips import naming
 from touchline.gateway.media.links import MediaLinks
 from touchline.kernel import Scope, TenantId
 from touchline.kernel.errors import InvalidInput, NotFound
@@ -24,10 +24,17 @@ from touchline.serve.clips.model import ClipFilter, NewClip
 from touchline.serve.clips.rules import milliseconds
 from touchline.serve.registry.model import Window
 
-from .context import Info
-from .loaders import Lifecycle
-from .nodes import Node, global_id
-from .pages import Connection, PageInput, Rows, connection, window
+from .context import Info, Lifecycle
+from .lifecycle import IN_ORDER, LiveArtifactEvent, events_of
+from .pages import (
+    Connection,
+    Node,
+    PageInput,
+    PageRows,
+    connection,
+    global_id,
+    window,
+)
 from .results import (
     AuthError,
     ConflictError,
@@ -35,10 +42,32 @@ from .results import (
     RateLimitError,
     UnavailableError,
     ValidationError,
-    answered,
+    as_result,
 )
-from .serve import READY, Vod, known_of
-from .vods import find_vod, lifecycles_of, place_of, row_key
+from .serve import (
+    READY,
+    Vod,
+    find_vod,
+    known_of,
+    lifecycles_of,
+    place_of,
+    row_key,
+)
+
+# --- Field names: each API has its own.
+
+
+@contextmanager
+def with_field_names(names: Mapping[str, str]) -> Generator[None]:
+    """What the registry says about a field is said about the one that the sender filled in."""
+    try:
+        yield
+    except InvalidInput as error:
+        field = names.get(error.field, error.field)
+        raise InvalidInput(error.what, field=field, why=error.why, hint=error.hint) from error
+
+
+# --- Types, queries and mutations.
 
 CLIP = "Clip"
 CLIPS = "clips"
@@ -127,7 +156,7 @@ class ClipQueries:
         context = info.context
         context.principal.require(Scope.READ)
         try:
-            found = await context.parts.sources.registry.resolve_playback_id(playback_id, context.principal)
+            found = await context.composition.sources.registry.resolve_playback_id(playback_id, context.principal)
         except NotFound:
             return None
         is_clip = found.artifact_type is ArtifactType.CLIP
@@ -147,10 +176,10 @@ class ClipQueries:
         cursor = context.cursor(CLIPS)
         asked, wanted = window(page, cursor), _filter(stream_id, artifact_hash)
         places = {"after": row_key(asked.after), "before": row_key(asked.before)}
-        found = await context.parts.sources.registry.listed_clips(
+        found = await context.composition.sources.registry.listed_clips(
             context.principal, Window(asked.size, from_the_end=asked.from_the_end, **places), wanted
         )
-        rows = Rows(found.clips, found.has_next, found.has_previous, found.total_count)
+        rows = PageRows(found.clips, found.has_next, found.has_previous, found.total_count)
         return connection(rows, await _clips(info, found.clips), place_of, cursor)
 
 
@@ -158,11 +187,11 @@ class ClipQueries:
 class ClipMutations:
     @strawberry.mutation(description="The same video, range and padding again answers the clip that exists.")
     async def create_clip(self, info: Info, input: CreateClipInput) -> CreateClipResult:  # noqa: A002  its name in the schema
-        return await answered(CreateClipResult, _create(info, input))
+        return await as_result(CreateClipResult, _create(info, input))
 
     @strawberry.mutation
     async def delete_clip(self, info: Info, artifact_hash: str) -> DeleteClipResult:
-        return await answered(DeleteClipResult, _delete(info, artifact_hash))
+        return await as_result(DeleteClipResult, _delete(info, artifact_hash))
 
 
 async def find_clip(info: Info, artifact_hash: str) -> Clip | None:
@@ -182,8 +211,8 @@ async def _create(info: Info, new: CreateClipInput) -> Clip:
         description=new.description or "",
         requested_params=_as_sent(new),
     )
-    with naming(FIELDS):
-        created = await context.parts.sources.registry.create_clip(context.principal, request)
+    with with_field_names(FIELDS):
+        created = await context.composition.sources.registry.create_clip(context.principal, request)
     context.changed()
     [clip] = await _clips(info, [created.clip])
     if created.revision >= clip.revision:  # the events are not there yet, but this answer is
@@ -194,15 +223,15 @@ async def _create(info: Info, new: CreateClipInput) -> Clip:
 async def _delete(info: Info, artifact_hash: str) -> DeletedClip:
     context, wanted = info.context, parse_artifact_hash(artifact_hash)
     context.principal.require(Scope.WRITE)
-    await context.parts.sources.registry.delete_clip(context.principal, wanted)
-    context.parts.media.places.forget(wanted)
+    await context.composition.sources.registry.delete_clip(context.principal, wanted)
+    context.composition.media.places.forget(wanted)
     context.changed()
     return DeletedClip(artifact_hash=wanted)
 
 
 async def _clips(info: Info, records: Sequence[Record]) -> list[Clip]:
     lifecycles = await lifecycles_of(info, [record.artifact_hash for record in records])
-    tenant_id, links = info.context.principal.tenant_id, info.context.parts.media.links
+    tenant_id, links = info.context.principal.tenant_id, info.context.composition.media.links
     return [clip_of(record, life, tenant_id, links) for record, life in zip(records, lifecycles, strict=True)]
 
 
@@ -249,3 +278,44 @@ def _filter(stream_id: str | None, artifact_hash: str | None) -> ClipFilter:
     except ValueError as error:
         raise InvalidInput("not the id of a stream", field="stream_id", why="it is a UUID") from error
     return ClipFilter(None if artifact_hash is None else parse_artifact_hash(artifact_hash), stream)
+
+
+# --- Live events.
+
+MOST_REMEMBERED = 1000
+
+
+@strawberry.type
+class ClipLifecycleEvent(LiveArtifactEvent):
+    clip_hash: str = strawberry.field(description="The same as artifactHash.")
+
+
+@strawberry.type
+class ClipSubscriptions:
+    @strawberry.subscription(description=f"{IN_ORDER} Of all clips, or of those of one stream.")
+    async def live_clip_lifecycle(
+        self, info: Info, stream_id: strawberry.ID | None = None, after: str | None = None
+    ) -> AsyncGenerator[ClipLifecycleEvent]:
+        streams = ClipStreams(info)
+        async for fields in events_of(info, ArtifactType.CLIP, after):
+            clip_hash: str = fields["artifact_hash"]
+            if stream_id is None or await streams.of(clip_hash) == stream_id:
+                yield ClipLifecycleEvent(clip_hash=clip_hash, **fields)
+
+
+class ClipStreams:
+    """Which stream a clip is of: the events do not say it, the registry does, and it never changes."""
+
+    def __init__(self, info: Info) -> None:
+        self._context = info.context
+        self._known: dict[str, str | None] = {}
+
+    async def of(self, clip_hash: str) -> str | None:
+        """None for a clip of an uploaded video, and for one that was deleted before anybody asked."""
+        if clip_hash not in self._known:
+            if len(self._known) >= MOST_REMEMBERED:
+                self._known.clear()
+            registry, principal = self._context.composition.sources.registry, self._context.principal
+            found = next(iter(await registry.clips(principal, [clip_hash])), None)
+            self._known[clip_hash] = str(found.stream_id) if found and found.stream_id else None
+        return self._known[clip_hash]

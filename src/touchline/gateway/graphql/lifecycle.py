@@ -1,16 +1,17 @@
-"""The lives of artifacts as GraphQL shows them: states by hashes, what happened, and where the bytes went.
+"""The lifecycle of artifacts in GraphQL: current states, events, storage events and live events.
 
 Invariant: a page of any size is one call. Another tenant's artifact is one of which nothing is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 import strawberry
 
+from touchline.contracts.events.artifacts import ArtifactRegistered, ArtifactRenamed, ArtifactType
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput
@@ -18,8 +19,9 @@ from touchline.kernel.ids import parse_artifact_hash
 from touchline.measure.lifecycle.rules import is_frozen, storage_location
 
 from .context import Info
-from .cursors import Cursor
-from .pages import PAGE_SIZE, Edge, PageInfo, PageInput, window
+from .feeds import ARTIFACT_TYPES
+from .pages import PAGE_SIZE, Cursor, Edge, PageInfo, PageInput, window
+from .store import LiveEvent
 
 
 @strawberry.type(description="All that the events of an artifact tell; null is unknown.")
@@ -85,12 +87,12 @@ class StorageEventConnection:
     page_info: PageInfo
 
 
-class Placed(Protocol):
+class HasPosition(Protocol):
     @property
     def position(self) -> int: ...
 
 
-Message = TypeVar("Message", bound=Placed)
+Message = TypeVar("Message", bound=HasPosition)
 Item = TypeVar("Item")
 
 
@@ -101,7 +103,7 @@ class LifecycleQueries:
         context = info.context
         context.principal.require(Scope.READ)
         hashes = [parse_artifact_hash(one) for one in artifact_hashes]
-        states = await context.parts.sources.lifecycle.states(context.principal, hashes)
+        states = await context.composition.sources.lifecycle.states(context.principal, hashes)
         return [_state(state) for state in states]
 
     @strawberry.field(description="What happened to one artifact.")
@@ -113,7 +115,7 @@ class LifecycleQueries:
         wanted = parse_artifact_hash(artifact_hash)
         cursor = context.cursor(f"artifact events {wanted}")
         size, after = _asked(page, cursor)
-        found = await context.parts.sources.lifecycle.events(context.principal, [wanted], after, size + 1)
+        found = await context.composition.sources.lifecycle.events(context.principal, [wanted], after, size + 1)
         edges, more = _edges(found, size, _event, cursor)
         return ArtifactEventConnection(edges=edges, page_info=_page_info(edges, after, more))
 
@@ -126,7 +128,7 @@ class LifecycleQueries:
         hashes = [] if artifact_hash is None else [parse_artifact_hash(artifact_hash)]
         cursor = context.cursor(f"storage events {hashes}")
         size, after = _asked(page, cursor)
-        found = await context.parts.sources.lifecycle.storage_events(context.principal, hashes, after, size + 1)
+        found = await context.composition.sources.lifecycle.storage_events(context.principal, hashes, after, size + 1)
         edges, more = _edges(found, size, _storage_event, cursor)
         return StorageEventConnection(edges=edges, page_info=_page_info(edges, after, more))
 
@@ -196,3 +198,67 @@ def _common(event: pb.ArtifactEvent | pb.StorageEvent) -> dict[str, Any]:
 
 def _said(message: Any) -> Callable[[str], Any]:
     return lambda name: getattr(message, name) if message.HasField(name) else None
+
+
+# --- Live events of artifacts of any kind.
+
+LIVE_CURSOR = "live"
+# Events of the registry's record: the one before the artifact's own first stage, the other at any time.
+RECORD_STAGES = {ArtifactRegistered.event_type: "registered", ArtifactRenamed.event_type: "renamed"}
+IN_ORDER = (
+    "What changed, in order. `cursor` is the position in the log: subscribe again with `after` and nothing is missed. "
+    "Without `after`: from when the connection was opened."
+)
+
+
+@strawberry.type
+class LiveArtifactEvent:
+    cursor: str
+    artifact_hash: str
+    stage: str = strawberry.field(description="Its status; or registered or renamed, which tell of its title only.")
+    title: str | None = strawberry.field(description="What it is called from now on; null is not said.")
+    title_revision: int | None = strawberry.field(description="Of two titles the one with the higher revision counts.")
+    progress_percent: int | None
+    size_bytes: float | None
+    duration_ms: int | None
+    error_code: str | None
+    error: str | None
+    revision: int
+    occurred_at: datetime
+
+
+async def events_of(info: Info, kind: ArtifactType, after: str | None) -> AsyncGenerator[dict[str, Any]]:
+    """The fields of each event about an artifact of this kind, for ever."""
+    context, live = info.context, info.context.live
+    context.principal.require(Scope.READ)
+    cursor = context.cursor(LIVE_CURSOR)
+    position = live.position if after is None else int.from_bytes(cursor.open(after, "after"))
+    async for event in context.composition.feeds.listen(
+        context.principal.tenant_id, position, live.close, ARTIFACT_TYPES
+    ):
+        if kind_of(event) == kind:
+            yield fields_of(event, cursor)
+
+
+def kind_of(event: LiveEvent) -> str:
+    """A new title does not say of what: uploads alone get one."""
+    return ArtifactType.UPLOAD if event.type == ArtifactRenamed.event_type else event.data["artifact_type"]
+
+
+def fields_of(event: LiveEvent, cursor: Cursor) -> dict[str, Any]:
+    data, record_stage = event.data, RECORD_STAGES.get(event.type)
+    return {
+        "cursor": cursor.seal(event.position.to_bytes(8)),
+        "artifact_hash": data["artifact_hash"],
+        "stage": record_stage or data["status"],
+        "title": data["title"] if record_stage else None,
+        "title_revision": event.revision if record_stage else None,
+        "progress_percent": data.get("progress_percent"),
+        "size_bytes": data.get("size_bytes"),
+        "duration_ms": data.get("duration_ms"),
+        "error_code": data.get("error_code"),
+        "error": data.get("error_message"),
+        # The registry counts revisions of its own record; the artifact's begin at 1.
+        "revision": 0 if record_stage else event.revision,
+        "occurred_at": event.occurred_at,
+    }

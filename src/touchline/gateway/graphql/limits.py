@@ -1,33 +1,44 @@
-"""What an operation asks for, measured before anything is done about it: depth, cost, aliases, size. Pure.
+"""Limits on operations: depth, cost, aliases and size, measured before an operation is validated or run.
 
-Invariant: fragments count wherever they are spread, and each is measured once, so that a short document that expands
-to a huge one is measured in time that grows with the document and not with what it expands to.
+Invariant: fragments count wherever they are spread, and each is measured once, so that the time grows with the document
+and not with what it expands to. Most of it is spent in a thread, so that the loop goes on answering others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from graphql import (
     DocumentNode,
     FieldNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
+    GraphQLError,
     InlineFragmentNode,
     IntValueNode,
     ObjectValueNode,
     OperationDefinitionNode,
     SelectionNode,
     SelectionSetNode,
+    TokenKind,
     ValueNode,
     VariableNode,
+    validate,
 )
 from graphql.validation.rules import overlapping_fields_can_be_merged
+from strawberry.extensions import SchemaExtension
+from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
+from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
+from strawberry.types.execution import ParseOptions
 
-from touchline.kernel.errors import LimitExceeded
+from touchline.kernel import TouchlineError
+from touchline.kernel.errors import InvalidInput, LimitExceeded
+from touchline.kernel.values import is_text
 
+from .context import RequestContext
 from .pages import LARGEST_PAGE, PAGE_SIZE
 
 MOST_NESTED = 100  # fragments within fragments: well below what Python can recurse
@@ -38,13 +49,12 @@ INTROSPECTION = ("__schema", "__type")  # their depth is watched by a rule of gr
 INTROSPECTION_COST = 5_000  # about as many fields as the whole schema answers for each alias
 COUNTED = ("search", "searchSuggestions", "sessionBreakdown", "sessionLeaders")  # pages without the connection's form
 HINT = "Ask for less at once, or in several requests."
-
 # The library's own knob, read at every validation; its default would let one document take most of a second.
 overlapping_fields_can_be_merged.MAX_COMPLEXITY_BUDGET = COMPARISON_BUDGET
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QueryLimits:
     depth: int
     cost: int
     aliases: int
@@ -71,7 +81,7 @@ class Measure:
 ONE_MORE = Measure(selections=1)
 
 
-def measure(document: DocumentNode, variables: Mapping[str, Any], limits: Limits) -> Measure:
+def measure(document: DocumentNode, variables: Mapping[str, Any], limits: QueryLimits) -> Measure:
     """Of all operations together, because all of them are validated. Raises LimitExceeded."""
     fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
     meter = _Meter(fragments, variables)
@@ -81,7 +91,7 @@ def measure(document: DocumentNode, variables: Mapping[str, Any], limits: Limits
     return found
 
 
-def _require_within(found: Measure, limits: Limits) -> None:
+def _require_within(found: Measure, limits: QueryLimits) -> None:
     if found.depth > limits.depth:
         raise LimitExceeded("the operation is too deep", why=f"the limit is {limits.depth}", hint=HINT)
     if found.aliases > limits.aliases:
@@ -170,3 +180,66 @@ def _digits(text: str) -> int:
 
 def _whole(value: Any) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
+
+
+# --- Enforcement, for HTTP and live connections alike.
+
+TEXTS = (TokenKind.STRING, TokenKind.BLOCK_STRING)
+OWN_RULES = (
+    MaybeNullValidationRule,
+    OneOfInputValidationRule,
+)  # strawberry's, in addition to those of the specification
+
+
+class OperationLimits(SchemaExtension):
+    @property
+    def _context(self) -> RequestContext:
+        return cast("RequestContext", self.execution_context.context)
+
+    def on_operation(self) -> Iterator[None]:
+        settings = self._context.composition.settings
+        limits = {"max_tokens": settings.max_tokens, "max_source_length": int(settings.max_document)}
+        self.execution_context.parse_options = cast("ParseOptions", limits)  # strawberry knows of the first only
+        yield
+
+    async def on_validate(self) -> AsyncIterator[None]:
+        """What is found here takes the place of the validation that would follow."""
+        self.execution_context.pre_execution_errors = await asyncio.to_thread(self._find_errors)
+        yield
+
+    def _find_errors(self) -> list[GraphQLError]:
+        try:
+            self._check()
+        except TouchlineError as error:
+            return [GraphQLError(str(error), original_error=error)]
+        execution = self.execution_context
+        if execution.graphql_document is None:
+            return []  # strawberry has said so already
+        rules, schema = (*execution.validation_rules, *OWN_RULES), execution.schema._schema  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        found = validate(schema, execution.graphql_document, rules, max_errors=MOST_ERRORS)
+        return [_about_the_document(error) for error in found]
+
+    def _check(self) -> None:
+        execution, settings = self.execution_context, self._context.composition.settings
+        if execution.operation_type not in self._context.operations:
+            why = "subscriptions go over graphql-transport-ws, queries and mutations over POST"
+            raise InvalidInput("this operation does not pass here", why=why)
+        if execution.graphql_document is not None:
+            _require_texts(execution.graphql_document)
+            limits = QueryLimits(settings.max_depth, settings.max_cost, settings.max_aliases)
+            measure(execution.graphql_document, execution.variables or {}, limits)
+
+
+def _require_texts(document: DocumentNode) -> None:
+    """Of the literals; variables were looked at when they came in."""
+    token = document.loc.start_token if document.loc else None
+    while token is not None:
+        if token.kind in TEXTS and not is_text(token.value or ""):
+            why = "it holds half a character, or the character zero"
+            raise InvalidInput("a text of the document is not text", why=why)
+        token = token.next
+
+
+def _about_the_document(error: GraphQLError) -> GraphQLError:
+    """What a literal made some converter raise is the literal's fault, like a number of five thousand digits."""
+    return GraphQLError(error.message, nodes=error.nodes) if error.original_error else error

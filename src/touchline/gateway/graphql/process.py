@@ -1,4 +1,4 @@
-"""The process plane as GraphQL shows it: how far a video is, and the text that is in it.
+"""The process plane in GraphQL: how far a video is, and the text in its pictures.
 
 Invariant: everything is read inside the caller's tenant; another tenant's video is one that does not exist.
 """
@@ -15,12 +15,44 @@ import strawberry
 from touchline.kernel import Scope
 from touchline.kernel.ids import parse_artifact_hash, video_id
 from touchline.process.queue.jobs import Job, JobStatus, JobType
-from touchline.process.videos.queries import EntityRow, SegmentRow, TimeCursor, TimePage, TimeWindow, VideoState
+from touchline.process.videos.queries import (
+    EntityRow,
+    SegmentRow,
+    TimeCursor,
+    TimePage,
+    TimeWindow,
+    VideoMoment,
+    VideoState,
+)
 
 from .context import Info
-from .cursors import Cursor
-from .frames import BoundingBox, frame_url
-from .pages import Connection, PageInput, Rows, connection, window
+from .pages import Connection, Cursor, PageInput, PageRows, connection, window
+
+# --- Sampled pictures: where a text stands in one, and where to fetch it.
+
+
+@strawberry.type(description="In pixels of the sampled pictures, whose size is null where it is not known.")
+class BoundingBox:
+    x: int
+    y: int
+    width: int
+    height: int
+    frame_width: int | None
+    frame_height: int | None
+
+
+async def frame_url(info: Info, artifact_hash: str, at_ms: float) -> str | None:
+    """Of the picture that shows this moment; None when there is none, or no such video any more."""
+    context, wanted = info.context, parse_artifact_hash(artifact_hash)
+    frame = await context.loaders.frames.load(VideoMoment(video_id(wanted), int(at_ms)))
+    upload = frame and await context.loaders.uploads.load(wanted)
+    if frame is None or upload is None:
+        return None
+    links, tenant_id = context.composition.media.links, context.principal.tenant_id
+    return links.frame(tenant_id, upload.playback_id, wanted, frame).url
+
+
+# --- Types and queries.
 
 STAGES = (JobType.TRANSCODE, JobType.SAMPLE, JobType.OCR, JobType.SEGMENT_INDEX)
 STAGES_OF_CLIPS = (JobType.CLIP_GENERATE, JobType.TRANSCODE)  # its text is found in the video that it was cut from
@@ -91,14 +123,14 @@ class Video:
     async def segments_connection(self, info: Info, page: PageInput | None = None) -> Connection[Segment]:
         context, wanted = info.context, video_id(parse_artifact_hash(self.artifact_hash))
         cursor = context.cursor(f"segments {wanted}")
-        found = await context.parts.sources.process.segments(context.principal, wanted, _asked(page, cursor))
+        found = await context.composition.sources.process.segments(context.principal, wanted, _asked(page, cursor))
         return connection(_rows(found), [segment_of(row, self) for row in found.rows], _place, cursor)
 
     @strawberry.field(description="In the order of time.")
     async def entities_connection(self, info: Info, page: PageInput | None = None) -> Connection[Entity]:
         context, wanted = info.context, video_id(parse_artifact_hash(self.artifact_hash))
         cursor = context.cursor(f"entities {wanted}")
-        found = await context.parts.sources.process.entities(context.principal, wanted, _asked(page, cursor))
+        found = await context.composition.sources.process.entities(context.principal, wanted, _asked(page, cursor))
         return connection(_rows(found), [entity_of(row) for row in found.rows], _place, cursor)
 
 
@@ -113,7 +145,7 @@ class ProcessQueries:
         upload, clip = await context.loaders.uploads.load(wanted), await context.loaders.clips.load(wanted)
         if upload is None and clip is None:
             return None
-        state, jobs = await context.parts.sources.process.video(context.principal, video_id(wanted))
+        state, jobs = await context.composition.sources.process.video(context.principal, video_id(wanted))
         return video_of(wanted, state, jobs) if state or jobs else None
 
 
@@ -182,8 +214,8 @@ def _asked(page: PageInput | None, cursor: Cursor) -> TimeWindow:
     return TimeWindow(asked.size, _opened(asked.after), _opened(asked.before), asked.from_the_end)
 
 
-def _rows(found: TimePage[Row]) -> Rows[Row]:
-    return Rows(found.rows, found.has_next, found.has_previous, found.total)
+def _rows(found: TimePage[Row]) -> PageRows[Row]:
+    return PageRows(found.rows, found.has_next, found.has_previous, found.total)
 
 
 def _place(row: SegmentRow | EntityRow) -> bytes:

@@ -10,29 +10,58 @@ from graphql import GraphQLError
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
-from touchline.gateway.graphql.live.clips import ClipSubscriptions
-from touchline.gateway.graphql.live.jobs import JobSubscriptions
-from touchline.gateway.graphql.live.matches import MatchSubscriptions
-from touchline.gateway.graphql.live.vods import VodSubscriptions
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput
 from touchline.kernel.ids import parse_artifact_hash
 
-from .access import AccessQueries
-from .clips import CLIP, Clip, ClipMutations, ClipQueries, find_clip
+from .analytics import SessionQueries
+from .clips import CLIP, Clip, ClipMutations, ClipQueries, ClipSubscriptions, find_clip
 from .context import Info
-from .errors import TypedErrors, log
-from .guard import Guard
-from .jobs import JobMutations, JobQueries
+from .jobs import JobMutations, JobQueries, JobSubscriptions
 from .lifecycle import LifecycleQueries
-from .nodes import Node, parse_global_id
+from .limits import OperationLimits
+from .pages import Node, parse_global_id
 from .process import ProcessQueries
+from .results import TypedErrors, log_errors
 from .search import SearchQueries
-from .serve import VOD, Vod
-from .sessions import SessionQueries
-from .undeleting import UndeleteMutations
-from .vods import VodMutations, VodQueries, find_vod
-from .watch import WatchQueries
+from .serve import (
+    VOD,
+    UndeleteMutations,
+    Vod,
+    VodMutations,
+    VodQueries,
+    VodSubscriptions,
+    find_vod,
+)
+from .watch import MatchSubscriptions, WatchQueries
+
+# --- The caller.
+
+
+@strawberry.type
+class Me:
+    user_id: strawberry.ID
+    email: str
+    name: str
+    role: str
+    tenant_id: strawberry.ID
+    tenant_name: str
+
+
+@strawberry.type
+class AccessQueries:
+    @strawberry.field
+    async def me(self, info: Info) -> Me:
+        user, tenant = await info.context.composition.auth.sessions.describe(info.context.principal)
+        return Me(
+            user_id=strawberry.ID(str(user.id)),
+            email=user.email,
+            name=user.name,
+            role=user.role,
+            tenant_id=strawberry.ID(str(tenant.id)),
+            tenant_name=tenant.name,
+        )
+
 
 FIND: dict[str, Callable[[Info, str], Awaitable[Node | None]]] = {
     VOD: lambda info, key: find_vod(info, parse_artifact_hash(key)),
@@ -77,7 +106,7 @@ class Subscription(VodSubscriptions, ClipSubscriptions, JobSubscriptions, MatchS
 
 class Schema(strawberry.Schema):
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
-        log(errors)
+        log_errors(errors)
 
 
 @cache
@@ -88,6 +117,6 @@ def build_schema() -> Schema:
         Mutation,
         Subscription,
         types=[Vod, Clip],
-        extensions=[TypedErrors, Guard],
+        extensions=[TypedErrors, OperationLimits],
         config=StrawberryConfig(disable_field_suggestions=False),
     )

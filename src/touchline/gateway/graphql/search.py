@@ -1,4 +1,4 @@
-"""Search as GraphQL shows it: hits with what matched, where it stands and the millisecond to jump to."""
+"""Search in GraphQL: hits with what matched, where it stands and the millisecond to jump to."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from touchline.process.search.model import QueryFilters, SearchCursor, Sort, Tex
 from touchline.process.search.service import MOST_COUNTED, PAGE_SIZE, SearchRequest
 
 from .context import Info
-from .frames import BoundingBox, frame_url
 from .pages import PageInfo
-from .results import AuthError, RateLimitError, ValidationError, answered
-from .serve import Vod
-from .vods import find_vod
+from .process import BoundingBox, frame_url
+from .results import AuthError, RateLimitError, ValidationError, as_result
+from .serve import Vod, find_vod
 
 SEARCH = "search"
 LABELS = ("match", "team", "player")
@@ -120,7 +119,7 @@ class SearchPage:
         description="How many texts each value of the filter `where` would find, whichever of them is asked for now."
     )
     async def places(self, info: Info) -> list[SearchPlaceCount]:
-        found = await info.context.parts.sources.search.places(info.context.principal, self.question)
+        found = await info.context.composition.sources.search.places(info.context.principal, self.question)
         return [SearchPlaceCount(where=SearchPlace(one.where), count=one.count, has_more=one.has_more) for one in found]
 
 
@@ -148,13 +147,13 @@ class SearchQueries:
         after: str | None = None,
     ) -> SearchResult:
         question = SearchRequest(query, None, Sort(sort.value), first)
-        return await answered(SearchResult, _search(info, question, filters or SearchFilters(), after))
+        return await as_result(SearchResult, _search(info, question, filters or SearchFilters(), after))
 
     @strawberry.field(description="Words that may follow what was typed so far, most frequent first.")
     async def search_suggestions(self, info: Info, prefix: str, first: int = 10) -> list[SearchSuggestion]:
         context = info.context
         context.principal.require(Scope.READ)
-        found = await context.parts.sources.search.suggestions(context.principal, prefix, first)
+        found = await context.composition.sources.search.suggestions(context.principal, prefix, first)
         return [SearchSuggestion(text=one.text, segments=one.segments) for one in found]
 
 
@@ -164,7 +163,7 @@ async def _search(info: Info, asked: SearchRequest, filters: SearchFilters, afte
     cursor = context.cursor(f"{SEARCH} {asked.sort} {asked.text}")  # of this question alone
     place = None if after is None else SearchCursor.from_bytes(cursor.open(after, "after"))
     question = SearchRequest(asked.text, _filters(filters), asked.sort, asked.first, place)
-    found = await context.parts.sources.search.page(context.principal, question)
+    found = await context.composition.sources.search.page(context.principal, question)
     mask = found.next.corrected if found.next else 0
     places = [SearchCursor(hit.rank, hit.segment_id, mask) for hit in found.hits]
     edges = [

@@ -1,22 +1,63 @@
-"""The serve plane as GraphQL shows it: uploads, their parts, and what can be played."""
+"""Uploaded videos in GraphQL: list, upload in parts, play, delete and undelete them, and their live events.
+
+Invariant: the services decide; this module translates requests into their terms and answers into the schema's.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import strawberry
 
+from touchline.contracts.events.artifacts import ArtifactType
 from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.gateway.media.links import MediaLinks
-from touchline.kernel import TenantId
+from touchline.kernel import Scope, TenantId
+from touchline.kernel.errors import (
+    Conflict,
+    DeadlineExceeded,
+    InvalidInput,
+    NotFound,
+    Unavailable,
+)
+from touchline.kernel.ids import (
+    PlaybackId,
+    parse_artifact_hash,
+    parse_playback_id,
+    video_id,
+)
 from touchline.measure.lifecycle.rules import is_frozen, storage_location
-from touchline.serve.registry.model import Upload
-from touchline.serve.uploads.model import PartAddress
+from touchline.media.model import STORYBOARD
+from touchline.serve.artifacts.model import Status
+from touchline.serve.clips.model import Clip
+from touchline.serve.playback.model import ViewerEndpoint
+from touchline.serve.registry.model import NewUpload, RowKey, Upload, Window
+from touchline.serve.uploads.model import PartAddress, State
 
-from .loaders import Lifecycle
-from .nodes import Node, global_id
-from .results import AuthError, ConflictError, NotFoundError, RateLimitError, UnavailableError, ValidationError
+from .context import UNKNOWN, Info, Lifecycle, RequestContext, asks_for
+from .lifecycle import IN_ORDER, LiveArtifactEvent, events_of
+from .pages import (
+    Connection,
+    Node,
+    PageInput,
+    PageRows,
+    connection,
+    global_id,
+    window,
+)
+from .results import (
+    AuthError,
+    ConflictError,
+    NotFoundError,
+    RateLimitError,
+    UnavailableError,
+    ValidationError,
+    as_result,
+)
+from .sources import surviving_upload
 
 VOD = "Vod"
 READY = "ready"
@@ -128,7 +169,6 @@ DeleteVodResult = Annotated[
 PlaybackResult = Annotated[
     Playback | NotFoundError | AuthError | ConflictError | UnavailableError, strawberry.union("PlaybackResult")
 ]
-
 # What only the lifecycle can fill, as the schema spells it.
 LIFECYCLE_FIELDS = frozenset(
     {
@@ -188,3 +228,273 @@ def _given(state: ArtifactState, name: Any) -> Any:
 
 def part_of(address: PartAddress) -> UploadPart:
     return UploadPart(number=address.number, url=address.url, size_bytes=address.size_bytes)
+
+
+# --- Queries and mutations.
+
+VOD_LIST = "vods"
+LARGEST_WHOLE = 2**53  # as far as a float counts
+COMPLETE_WITHIN = timedelta(seconds=10)
+FIRST_PARTS = 50  # addresses that come with a new upload; the rest are asked for when they are needed
+
+
+@strawberry.type
+class VodQueries:
+    @strawberry.field
+    async def vod(self, info: Info, artifact_hash: str) -> Vod | None:
+        info.context.principal.require(Scope.READ)
+        return await find_vod(info, parse_artifact_hash(artifact_hash))
+
+    @strawberry.field
+    async def vods_connection(self, info: Info, page: PageInput | None = None) -> Connection[Vod]:
+        """Newest first."""
+        context = info.context
+        context.principal.require(Scope.READ)
+        cursor = context.cursor(VOD_LIST)
+        asked = window(page, cursor)
+        places = {"after": row_key(asked.after), "before": row_key(asked.before)}
+        found = await context.composition.sources.registry.listed(
+            context.principal, Window(asked.size, from_the_end=asked.from_the_end, **places)
+        )
+        rows = PageRows(found.uploads, found.has_next, found.has_previous, found.total_count)
+        return connection(rows, await _vods(info, found.uploads), place_of, cursor)
+
+    @strawberry.field
+    async def arrived_parts(self, info: Info, artifact_hash: str) -> ArrivedParts | None:
+        """What of an upload is already there; what is not among it is still to be sent. None: it takes no parts."""
+        context = info.context
+        context.principal.require(Scope.READ)
+        wanted = parse_artifact_hash(artifact_hash)
+        try:
+            there = await context.composition.sources.artifacts.list_parts(context.principal, wanted)
+        except (NotFound, Conflict):
+            return None
+        return ArrivedParts(
+            part_size_bytes=there.part_size_bytes,
+            part_count=there.part_count,
+            arrived=[part.number for part in there.parts],
+        )
+
+    @strawberry.field
+    async def playback(self, info: Info, playback_id: str) -> PlaybackResult:
+        return await as_result(PlaybackResult, _playback(info, playback_id))
+
+
+@strawberry.type
+class VodMutations:
+    @strawberry.mutation
+    async def create_vod_upload(self, info: Info, input: CreateVodUploadInput) -> CreateVodUploadResult:  # noqa: A002  its name in the schema
+        return await as_result(CreateVodUploadResult, _create_upload(info, input))
+
+    @strawberry.mutation
+    async def upload_parts(self, info: Info, artifact_hash: str, numbers: list[int]) -> UploadPartsResult:
+        return await as_result(UploadPartsResult, _upload_parts(info, artifact_hash, numbers))
+
+    @strawberry.mutation
+    async def complete_vod_upload(self, info: Info, artifact_hash: str) -> VodResult:
+        return await as_result(VodResult, _complete_upload(info, artifact_hash))
+
+    @strawberry.mutation
+    async def abort_vod_upload(self, info: Info, artifact_hash: str) -> DeleteVodResult:
+        return await as_result(DeleteVodResult, _abort_upload(info, artifact_hash))
+
+    @strawberry.mutation
+    async def delete_vod(self, info: Info, artifact_hash: str) -> DeleteVodResult:
+        return await as_result(DeleteVodResult, _delete_vod(info, artifact_hash))
+
+
+async def find_vod(info: Info, artifact_hash: str) -> Vod | None:
+    upload = await info.context.loaders.uploads.load(artifact_hash)
+    return None if upload is None else (await _vods(info, [upload]))[0]
+
+
+async def _playback(info: Info, playback_id: str) -> Playback:
+    context, media = info.context, info.context.composition.media
+    context.principal.require(Scope.READ)
+    endpoint = await _endpoint(context, parse_playback_id(playback_id))
+    ids = endpoint.tenant_id, endpoint.playback_id, endpoint.artifact_hash
+    manifest = media.links.manifest(*ids)
+    state, _ = await context.composition.sources.process.video(context.principal, video_id(endpoint.artifact_hash))
+    has_storyboard = state is not None and state.has_storyboard
+    return Playback(
+        artifact_hash=endpoint.artifact_hash,
+        playback_id=endpoint.playback_id,
+        title=endpoint.title,
+        manifest_url=manifest.url,
+        poster_url=media.links.poster(*ids).url if endpoint.poster_key else None,
+        storyboard_url=f"{manifest.url.rpartition('/')[0]}/{STORYBOARD}" if has_storyboard else None,
+        download_url=media.links.clip(*ids).url if endpoint.clip_key else None,
+        duration_ms=endpoint.duration_ms,
+        expires_at=manifest.expires_at,
+    )
+
+
+async def _endpoint(context: RequestContext, playback_id: PlaybackId) -> ViewerEndpoint:
+    """Playback ids are public among the services. Here another tenant's is one that does not exist: it is looked for
+    inside of the caller's tenant, so that both cost the same."""
+    places, tenant_id = context.composition.media.places, context.principal.tenant_id
+    if known := places.remembered(playback_id, tenant_id):
+        return known
+    try:
+        identity = await context.composition.sources.registry.resolve_playback_id(playback_id, context.principal)
+    except Unavailable:  # playback outlives a restart of the registry
+        if known := places.remembered(playback_id, tenant_id, trusted=False):
+            return known
+        raise
+    try:
+        return await places.find(playback_id)
+    except NotFound:
+        kept = await surviving_upload(context.composition.sources, tenant_id, identity.artifact_hash)
+        if kept is None:
+            raise
+        return await places.find(kept.playback_id)
+
+
+async def _create_upload(info: Info, new: CreateVodUploadInput) -> UploadTicket:
+    context, sources = info.context, info.context.composition.sources
+    context.principal.require(Scope.WRITE)
+    request = NewUpload(
+        idempotency_key=new.idempotency_key,
+        file_name=new.file_name,
+        size_bytes=_whole(new.size_bytes),
+        title=new.title or "",
+        content_type=new.content_type or "",
+    )
+    created = await sources.registry.create_upload(context.principal, request)
+    numbers = range(1, min(created.part_count, FIRST_PARTS) + 1)
+    try:
+        parts = await sources.artifacts.presign_parts(context.principal, created.upload.artifact_hash, numbers)
+    except Conflict:  # the same request as before, and all of the file is here already
+        parts = ()
+    [vod] = await _vods(info, [created.upload])
+    return UploadTicket(
+        vod=vod,
+        part_size_bytes=created.part_size_bytes,
+        part_count=created.part_count,
+        parts=[part_of(part) for part in parts],
+    )
+
+
+async def _upload_parts(info: Info, artifact_hash: str, numbers: Sequence[int]) -> UploadParts:
+    context, wanted = info.context, parse_artifact_hash(artifact_hash)
+    context.principal.require(Scope.WRITE)
+    parts = await context.composition.sources.artifacts.presign_parts(context.principal, wanted, numbers)
+    return UploadParts(parts=[part_of(part) for part in parts])
+
+
+async def _complete_upload(info: Info, artifact_hash: str) -> VodPayload:
+    """A large file takes its time: after the deadline the answer says how far it is, and the rest comes as events."""
+    context, wanted = info.context, parse_artifact_hash(artifact_hash)
+    context.principal.require(Scope.WRITE)
+    try:
+        completed = await context.composition.sources.artifacts.complete_upload(
+            context.principal, wanted, deadline=COMPLETE_WITHIN
+        )
+    except DeadlineExceeded:
+        completed = State(Status.COMPLETING, revision=0)
+    context.changed()
+    vod = await find_vod(info, wanted)
+    if vod is None:
+        raise NotFound("no such upload", why=f"{wanted} was deleted meanwhile")
+    if completed.revision >= vod.revision:  # the events are not there yet, but this answer is
+        vod = replace(vod, status=completed.status, revision=completed.revision)
+    return VodPayload(vod=vod)
+
+
+async def _abort_upload(info: Info, artifact_hash: str) -> DeletedVod:
+    context, wanted = info.context, parse_artifact_hash(artifact_hash)
+    context.principal.require(Scope.WRITE)
+    await context.composition.sources.artifacts.abort_upload(context.principal, wanted)
+    context.changed()
+    return DeletedVod(artifact_hash=wanted)
+
+
+async def _delete_vod(info: Info, artifact_hash: str) -> DeletedVod:
+    context, wanted = info.context, parse_artifact_hash(artifact_hash)
+    context.principal.require(Scope.WRITE)
+    await context.composition.sources.registry.delete_upload(context.principal, wanted)
+    context.composition.media.places.forget(wanted)
+    context.changed()
+    return DeletedVod(artifact_hash=wanted)
+
+
+async def _vods(info: Info, uploads: Sequence[Upload]) -> list[Vod]:
+    lifecycles = await lifecycles_of(info, [upload.artifact_hash for upload in uploads])
+    tenant_id, links = info.context.principal.tenant_id, info.context.composition.media.links
+    return [vod_of(upload, life, tenant_id, links) for upload, life in zip(uploads, lifecycles, strict=True)]
+
+
+async def lifecycles_of(info: Info, hashes: Sequence[str]) -> Sequence[Lifecycle]:
+    """Asked for all rows at once, and only if somebody wants it."""
+    if asks_for(LIFECYCLE_FIELDS, info.selected_fields):
+        return await info.context.loaders.lifecycles.load_many(list(hashes))
+    return [UNKNOWN] * len(hashes)
+
+
+def place_of(record: Upload | Clip) -> bytes:
+    """The registry's exact key of a row."""
+    return f"{record.created_at.isoformat()} {record.artifact_hash}".encode()
+
+
+def row_key(place: bytes | None) -> RowKey | None:
+    if place is None:
+        return None
+    created_at, artifact_hash = place.decode().split(" ")
+    return RowKey(datetime.fromisoformat(created_at), artifact_hash)
+
+
+def _whole(size_bytes: float) -> int:
+    """GraphQL's integers end at two gibibytes, so sizes come as numbers that could be anything."""
+    if not size_bytes.is_integer() or abs(size_bytes) > LARGEST_WHOLE:
+        raise InvalidInput("not a size", field="size_bytes", why="it is a whole number of bytes, below 2 to the 53rd")
+    return int(size_bytes)
+
+
+# --- Undelete: any kind of artifact, until it is purged.
+
+
+@strawberry.type
+class UndeletedArtifact:
+    artifact_hash: str
+    revision: int
+
+
+UndeleteArtifactResult = Annotated[
+    UndeletedArtifact | NotFoundError | AuthError | ConflictError | RateLimitError | UnavailableError,
+    strawberry.union("UndeleteArtifactResult"),
+]
+
+
+@strawberry.type
+class UndeleteMutations:
+    @strawberry.mutation(
+        description="A video or clip that was deleted is listed, plays and is found again. A ConflictError: it never "
+        "could be played, is being purged, or the same clip was made again. What is not deleted stays as it is."
+    )
+    async def undelete_artifact(self, info: Info, artifact_hash: str) -> UndeleteArtifactResult:
+        return await as_result(UndeleteArtifactResult, _undelete(info, artifact_hash))
+
+
+async def _undelete(info: Info, artifact_hash: str) -> UndeletedArtifact:
+    context, wanted = info.context, parse_artifact_hash(artifact_hash)
+    context.principal.require(Scope.WRITE)
+    revision = await context.composition.sources.artifacts.undelete_artifact(context.principal, wanted)
+    context.composition.media.places.forget(wanted)
+    context.changed()
+    return UndeletedArtifact(artifact_hash=wanted, revision=revision)
+
+
+# --- Live events.
+
+
+@strawberry.type
+class VodLifecycleEvent(LiveArtifactEvent):
+    pass
+
+
+@strawberry.type
+class VodSubscriptions:
+    @strawberry.subscription(description=IN_ORDER)
+    async def live_vod_lifecycle(self, info: Info, after: str | None = None) -> AsyncGenerator[VodLifecycleEvent]:
+        async for fields in events_of(info, ArtifactType.UPLOAD, after):
+            yield VodLifecycleEvent(**fields)

@@ -1,175 +1,246 @@
-"""What people ask about sessions: how they began, how fast, where and why not; and what came in.
+"""One session in GraphQL, with its segments, parameter updates and timeline.
 
-Invariant: everything is read inside the caller's tenant; another tenant's session is one that does not exist.
+Invariant: what a page of sessions needs in addition to its rows is loaded once, whatever the page's size.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated
+import re
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import strawberry
 
-from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput
 from touchline.measure.answers import model
-from touchline.measure.answers.service import SessionAnswers
+from touchline.measure.answers.model import Dimension, Leaders, Metric, Order, Progress
+from touchline.measure.answers.rules import DEFAULT_WINDOW_S, LONGEST_WINDOW_S, progress_of
+from touchline.measure.own.model import GATEWAY
+from touchline.measure.sessions.decisions import Outcome
+from touchline.measure.sessions.model import ParameterRow, SegmentRow
 
 from .context import Info
-from .pages import Connection, PageInput, Rows, connection, window
-from .selections import asks_for
-from .session_detail import WorkflowSession, moment, session_of
-from .session_enums import Dimension, Leaders, Metric, Order
-from .session_types import (
-    IngestQuality,
-    QuarantinedEvent,
-    SessionBucket,
-    SessionDistribution,
-    SessionFilter,
-    SessionGroup,
-    SessionSpan,
-    SessionSummary,
-)
-from .session_values import (
-    bucket_of,
-    distribution_of,
-    filter_of,
-    group_of,
-    metrics_of,
-    quality_of,
-    quarantined_of,
-    summary_of,
-)
 
-GROUPS = 20
-PARTS = frozenset({"segments", "parameterUpdates"})
+# --- Enums under their names in the schema. Other modules import them from here.
+
+__all__ = ["Dimension", "Leaders", "Metric", "Order", "Outcome", "Progress"]
+strawberry.enum(Outcome, name="StartupOutcome")
+strawberry.enum(
+    Progress,
+    name="SessionProgress",
+    description="How a session stands: its outcome, or RUNNING or CANCELLED as long as that is not final.",
+)
+strawberry.enum(Metric, name="SessionMetric")
+strawberry.enum(Dimension, name="SessionDimension", description="HOUR is the hour of the day, in UTC.")
+strawberry.enum(Leaders, name="SessionLeaderKind")
+strawberry.enum(Order, name="SessionOrder")
+
+_HASH = re.compile(r"[0-9a-f]{32}")
+_JOB_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+UNKNOWN = model.Change(None, None, None, None)
+
+
+@strawberry.type(description="A time in which one orchestrator served the session: from its start to before its end.")
+class WorkflowSegment:
+    segment_index: int
+    segment_start_ts: datetime
+    segment_end_ts: datetime | None
+    gateway: str | None
+    orchestrator_address: str | None
+    observed_orchestrator_address: str | None
+    orchestrator_url: str | None
+    worker_id: str | None
+    region: str | None
+    model_id: str | None
+    gpu_id: str | None
+    gpu_attribution_method: str
+    gpu_attribution_confidence: float
+    reason: str = strawberry.field(description="initial, orchestrator_change or stream_closed.")
+    source_trace_type: str | None
+    source_event_uid: str
+    version: int
+    semantics_version: int
+    quality_flags: list[str]
+
+
+@strawberry.type(description="New parameters of a running inference, with means of FPS and jitter around them.")
+class ParameterUpdate:
+    update_index: int
+    update_ts: datetime
+    segment_index: int
+    event_type: str
+    params_hash: str | None
+    params: str | None = strawberry.field(description="JSON.")
+    source_event_uid: str
+    version: int
+    semantics_version: int
+    quality_flags: list[str]
+    fps_before: float | None
+    fps_after: float | None
+    jitter_before: float | None = strawberry.field(description="Milliseconds.")
+    jitter_after: float | None
+    window_seconds: int
 
 
 @strawberry.type
-class SessionQueries:
-    @strawberry.field(description="Null while there is no session.")
-    async def session_span(self, info: Info) -> SessionSpan | None:
-        found = await _answers(info).span(info.context.principal.tenant_id)
-        return SessionSpan(first=moment(found.since_ms), last=moment(found.until_ms)) if found else None
+class SessionEdge:
+    ts: datetime
+    name: str
+    category: str = strawberry.field(description="gateway, orchestrator, runner, app or other.")
 
-    @strawberry.field(description="How sessions began and how fast, all together.")
-    async def session_summary(
-        self,
-        info: Info,
-        filter: SessionFilter | None = None,  # noqa: A002  its name in the schema
-    ) -> SessionSummary:
-        answers, tenant = _answers(info), info.context.principal.tenant_id
-        return summary_of(await answers.summary(tenant, filter_of(filter), metrics_of(info.selected_fields)))
 
-    @strawberry.field(description="The same over time, every bucket of the range; at most 1,000.")
-    async def session_series(
-        self,
-        info: Info,
-        filter: SessionFilter | None = None,  # noqa: A002
-        bucket_seconds: int | None = None,
-    ) -> list[SessionBucket]:
-        answers, tenant = _answers(info), info.context.principal.tenant_id
-        found = await answers.series(tenant, filter_of(filter), bucket_seconds)
-        return [bucket_of(bucket, found.seconds) for bucket in found.buckets]
+@strawberry.type
+class SessionError:
+    ts: datetime
+    message: str
+    excusable: bool
 
-    @strawberry.field(description="How one latency is spread.")
-    async def session_distribution(
-        self,
-        info: Info,
-        metric: Metric,
-        filter: SessionFilter | None = None,  # noqa: A002
-    ) -> SessionDistribution:
-        answers, tenant = _answers(info), info.context.principal.tenant_id
-        return distribution_of(await answers.distribution(tenant, filter_of(filter), metric))
 
-    @strawberry.field(description="By one property, the largest groups first; hours by the clock. At most 200.")
-    async def session_breakdown(
-        self,
-        info: Info,
-        by: Dimension,
-        filter: SessionFilter | None = None,  # noqa: A002
-        first: int = GROUPS,
-    ) -> list[SessionGroup]:
-        answers, tenant = _answers(info), info.context.principal.tenant_id
-        metrics = metrics_of(info.selected_fields)
-        return [group_of(group) for group in await answers.breakdown(tenant, filter_of(filter), by, first, metrics)]
+@strawberry.type
+class SessionSample:
+    ts: datetime
+    output_fps: float | None
+    input_fps: float | None
+    jitter_ms: float | None
 
-    @strawberry.field(
-        description="Where most sessions swapped, where most failed without an excuse, or where the 95th percentile of "
-        "startup is highest. Groups without any of it are left out."
+
+@strawberry.type(description="What happened, by time. Segments and updates of parameters are the session's own.")
+class SessionTimeline:
+    edges: list[SessionEdge]
+    errors: list[SessionError]
+    samples: list[SessionSample]
+    truncated: bool = strawberry.field(description="There is more than this.")
+
+
+@strawberry.type
+class SessionVideo:
+    title: str
+    playback_id: str
+
+
+@strawberry.type(
+    description="A session, as `fact_workflow_sessions` has it. docs/howto/read-sessions.md has the words."
+)
+class WorkflowSession:
+    id: strawberry.ID
+    workflow_session_id: str
+    stream_id: str | None
+    request_id: str | None
+    workflow_type: str
+    workflow_id: str | None
+    pipeline_id: str | None
+    session_start_ts: datetime
+    session_end_ts: datetime
+    first_stream_request_ts: datetime | None
+    first_ingest_ts: datetime | None
+    runner_first_processed_ts: datetime | None
+    first_processed_ts: datetime | None
+    first_playable_ts: datetime | None
+    prompt_start_ts: datetime | None
+    closed_ts: datetime | None
+    startup_ms: float | None
+    e2e_proxy_ms: float | None
+    prompt_to_playable_ms: float | None
+    gateway_runner_lag_ms: float | None
+    known_stream: bool
+    startup_success: bool
+    startup_excused: bool
+    startup_unexcused: bool
+    startup_outcome: Outcome
+    progress: Progress = strawberry.field(description="As people see it; `startupOutcome` is the fact.")
+    swap_count: int
+    explicit_swap_count: int
+    orchestrator_count: int
+    error_count: int
+    excusable_error_count: int
+    excusable_patterns: list[str]
+    orchestrator_address: str | None
+    observed_orchestrator_address: str | None
+    orchestrator_url: str | None
+    gateway: str | None
+    model_id: str | None
+    gpu_id: str | None
+    gpu_attribution_method: str
+    gpu_attribution_confidence: float
+    source_first_event_uid: str
+    source_last_event_uid: str
+    version: int = strawberry.field(description="Grows whenever the row may have changed.")
+    is_final: bool = strawberry.field(description="Whether events may still come, by the greatest event time seen.")
+    semantics_version: int
+    quality_flags: list[str]
+    segments: list[WorkflowSegment] = strawberry.field(description="The first 1,000.")
+    found: strawberry.Private[model.Session]
+
+    @strawberry.field(description="The first 1,000. The means are over so many seconds before and after each.")
+    async def parameter_updates(self, info: Info, window_seconds: int = DEFAULT_WINDOW_S) -> list[ParameterUpdate]:
+        if not 1 <= window_seconds <= LONGEST_WINDOW_S:
+            why = f"it is between 1 and {LONGEST_WINDOW_S} seconds"
+            raise InvalidInput("not a window", field="window_seconds", why=why)
+        found = self.found
+        if not found.parameters:
+            return []
+        changes = await info.context.loaders.changes.load((found.row.workflow_session_id, window_seconds))
+        return [_update(row, changes.get(row.update_index, UNKNOWN), window_seconds) for row in found.parameters]
+
+    @strawberry.field(description="What our own work is done for. Null for sessions of others, and when it is gone.")
+    async def video(self, info: Info) -> SessionVideo | None:
+        if self.gateway != GATEWAY or not _HASH.fullmatch(self.stream_id or ""):
+            return None
+        upload = await info.context.loaders.uploads.load(self.stream_id or "")
+        return SessionVideo(title=upload.title, playback_id=upload.playback_id) if upload else None
+
+    @strawberry.field(description="The job that the session is of, if it is one of our own.")
+    def job_id(self) -> strawberry.ID | None:
+        own = self.gateway == GATEWAY and _JOB_ID.fullmatch(self.request_id or "")
+        return strawberry.ID(self.request_id) if own and self.request_id else None
+
+    @strawberry.field(description="Of at most 20 sessions in one request.")
+    async def timeline(self, info: Info) -> SessionTimeline:
+        return _timeline(await info.context.loaders.timelines.load(self.workflow_session_id))
+
+
+def session_of(found: model.Session) -> WorkflowSession:
+    values = _shown(asdict(found.row))
+    values["startup_outcome"] = Outcome(found.row.startup_outcome)
+    values["progress"] = progress_of(found.row)
+    for name in ("known_stream", "startup_success", "startup_excused", "startup_unexcused", "is_final"):
+        values[name] = bool(values[name])
+    segments = [_segment(row) for row in found.segments]
+    return WorkflowSession(id=strawberry.ID(found.row.workflow_session_id), **values, segments=segments, found=found)
+
+
+def moment(ms: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+
+
+def _segment(row: SegmentRow) -> WorkflowSegment:
+    values = _shown(asdict(row))
+    del values["workflow_session_id"]
+    return WorkflowSegment(**values)
+
+
+def _update(row: ParameterRow, change: model.Change, window_seconds: int) -> ParameterUpdate:
+    values = _shown(asdict(row))
+    del values["workflow_session_id"]
+    return ParameterUpdate(**values, **asdict(change), window_seconds=window_seconds)
+
+
+def _timeline(found: model.Timeline) -> SessionTimeline:
+    return SessionTimeline(
+        edges=[SessionEdge(**_shown(asdict(edge))) for edge in found.edges],
+        errors=[SessionError(**_shown(asdict(error))) for error in found.errors],
+        samples=[SessionSample(**_shown(asdict(sample))) for sample in found.samples],
+        truncated=found.truncated,
     )
-    async def session_leaders(
-        self,
-        info: Info,
-        kind: Leaders,
-        filter: SessionFilter | None = None,  # noqa: A002
-        by: Dimension = Dimension.ORCHESTRATOR,
-        first: int = GROUPS,
-        at_least: int = 1,
-    ) -> list[SessionGroup]:
-        """`at_least` sessions make a group worth comparing."""
-        answers, tenant = _answers(info), info.context.principal.tenant_id
-        board = model.Board(kind, by, first, at_least, metrics_of(info.selected_fields))
-        return [group_of(group) for group in await answers.leaders(tenant, filter_of(filter), board)]
-
-    @strawberry.field(description="`totalCount` ends at 10,000.")
-    async def workflow_sessions_connection(
-        self,
-        info: Info,
-        page: PageInput | None = None,
-        filter: SessionFilter | None = None,  # noqa: A002
-        order_by: Order = Order.LATEST,
-    ) -> Connection[WorkflowSession]:
-        answers, context = _answers(info), info.context
-        cursor = context.cursor(f"sessions {order_by}")
-        asked = window(page, cursor)
-        places = {"after": _place(asked.after), "before": _place(asked.before)}
-        parts = asks_for(PARTS, info.selected_fields)
-        wanted = model.Window(asked.size, from_the_end=asked.from_the_end, with_parts=parts, **places)
-        found = await answers.page(context.principal.tenant_id, filter_of(filter), order_by, wanted)
-        nodes = [session_of(session) for session in found.sessions]
-        behind, ahead = asked.after is not None, asked.before is not None
-        has_next, has_previous = (ahead, found.more) if asked.from_the_end else (found.more, behind)
-        rows = Rows(found.sessions, has_next, has_previous, found.total_count)
-        return connection(rows, nodes, lambda session: session.place.to_bytes(), cursor)
-
-    @strawberry.field
-    async def workflow_session(self, info: Info, id: strawberry.ID) -> WorkflowSession | None:  # noqa: A002
-        found = await _answers(info).session(info.context.principal.tenant_id, id)
-        return session_of(found) if found else None
-
-    @strawberry.field(description="What was delivered in a time, by when it came; without one, in the last days.")
-    async def ingest_quality(
-        self,
-        info: Info,
-        since: Annotated[datetime | None, strawberry.argument(name="from")] = None,
-        until: Annotated[datetime | None, strawberry.argument(name="to")] = None,
-    ) -> IngestQuality:
-        answers, tenant = _answers(info), info.context.principal.tenant_id
-        return quality_of(await answers.quality(tenant, model.Filter(since=since, until=until)))
-
-    @strawberry.field(description="Newest first, forwards only. `totalCount` ends at 10,000.")
-    async def quarantined_events_connection(
-        self, info: Info, page: PageInput | None = None, reason: str | None = None
-    ) -> Connection[QuarantinedEvent]:
-        answers, context = _answers(info), info.context
-        cursor = context.cursor("quarantined events")
-        asked = window(page, cursor)
-        if asked.from_the_end or asked.before is not None:
-            raise InvalidInput("not a page", field="page", why="this list goes forwards only")
-        after = model.QuarantinePlace.from_bytes(asked.after) if asked.after else None
-        found = await answers.quarantined(
-            context.principal.tenant_id, model.QuarantineWindow(asked.size, after, reason)
-        )
-        nodes = [quarantined_of(event) for event in found.events]
-        rows = Rows(found.events, found.more, after is not None, found.total_count)
-        return connection(rows, nodes, lambda event: event.place.to_bytes(), cursor)
 
 
-def _answers(info: Info) -> SessionAnswers:
-    info.context.principal.require(Scope.READ)
-    return info.context.parts.sources.sessions
+def _shown(values: dict[str, Any]) -> dict[str, Any]:
+    """Times as such, lists as lists."""
+    return {name: _value(name, value) for name, value in values.items()}
 
 
-def _place(place: bytes | None) -> model.Place | None:
-    return None if place is None else model.Place.from_bytes(place)
+def _value(name: str, value: Any) -> Any:
+    if value is not None and (name == "ts" or name.endswith("_ts")):
+        return moment(value)
+    return list(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

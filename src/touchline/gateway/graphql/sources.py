@@ -1,6 +1,6 @@
-"""Who answers for the data that the gateway shows: clients of the services behind it.
+"""Data sources of the gateway: clients of the services, and reads from the planes' tables.
 
-Invariant: every call says for whom it is made, and comes back as an answer or as the service's own error.
+Invariant: every call names its caller, and comes back as an answer or as the service's own error.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
-from touchline.kernel import Principal
+from touchline.kernel import Principal, Role, Scope, TenantId, UserId
 from touchline.measure.answers.service import SessionAnswers
 from touchline.measure.lifecycle.rpc import SERVICE
 from touchline.platform.postgres.database import Database
@@ -35,6 +35,7 @@ from touchline.process.videos.queries import (
 )
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.registry.client import RegistryClient
+from touchline.serve.registry.model import Upload
 from touchline.watch.settings import WatchSettings
 from touchline.watch.showing.service import MatchReads
 
@@ -94,7 +95,7 @@ class ProcessReads:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class DataSources:
     registry: RegistryClient
     artifacts: ArtifactClient
     lifecycle: LifecycleClient
@@ -113,9 +114,24 @@ def build_sources(
     database: Database,
     sessions: SessionAnswers,
     watch: WatchSettings | None = None,
-) -> Sources:
+) -> DataSources:
     """Each client leads to the process that answers for that role, which may be the same for all."""
     clients = RegistryClient(registry), ArtifactClient(artifacts), LifecycleClient(lifecycle)
     jobs = QueueReader(database), JobAdministration(database)
     matches = MatchReads(database, watch or WatchSettings())
-    return Sources(*clients, ProcessReads(database), VideoSearch(database), *jobs, matches, sessions)
+    return DataSources(*clients, ProcessReads(database), VideoSearch(database), *jobs, matches, sessions)
+
+
+# --- The kept copy of a video that a better one replaced. Nothing leaves its tenant; a video whose goal was removed has
+# none.
+
+NO_USER = UserId(UUID(int=0))  # an address speaks for its tenant, not for a person
+
+
+async def surviving_upload(sources: DataSources, tenant_id: TenantId, artifact_hash: str) -> Upload | None:
+    """The kept copy, if it is another one than this."""
+    kept = await sources.matches.surviving(tenant_id, artifact_hash)
+    if kept is None or kept == artifact_hash:
+        return None
+    reader = Principal(tenant_id, NO_USER, Role.VIEWER, frozenset({Scope.READ}))
+    return next(iter(await sources.registry.uploads(reader, [kept])), None)

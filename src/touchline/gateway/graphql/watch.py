@@ -1,21 +1,256 @@
-"""What people see of watched football: days, matches, goals.
+"""Watched football in GraphQL: match days, matches, goals with their videos, and their live events.
 
 Invariant: everything is read inside the caller's tenant; another tenant's match or goal is one that does not exist.
 """
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import asdict
 from datetime import date, datetime
 
 import strawberry
 
+from touchline.contracts.events import watch
 from touchline.kernel import Scope
+from touchline.kernel.ids import parse_artifact_hash
+from touchline.watch.feed.store import FeedCheck
 from touchline.watch.queries import MatchPlace, MatchWindow
-from touchline.watch.showing import model
+from touchline.watch.showing import model, rules
 
 from .context import Info
-from .pages import Connection, PageInput, Rows, connection, window
-from .watch_types import FootballFeed, Goal, Match, MatchDay, feed_of, goal_of, match_of
+from .lifecycle import LIVE_CURSOR
+from .pages import Connection, Cursor, PageInput, PageRows, connection, window
+from .serve import Vod, find_vod
+from .store import LiveEvent
+
+# --- Types.
+
+OWN_GOAL, PENALTY = "Own Goal", "Penalty"
+
+
+@strawberry.type(description="A day, in UTC, on which there are matches.")
+class MatchDay:
+    day: date
+    matches: int
+    live: int = strawberry.field(description="Matches that are being played.")
+    goals: int
+    covered: int = strawberry.field(description="Goals with at least one video.")
+
+
+@strawberry.type(description="The feed that matches come from, when it was last asked for those of a day.")
+class FootballFeed:
+    is_enabled: bool = strawberry.field(description="Whether this installation watches football: `watch.enabled`.")
+    checked_at: datetime | None = strawberry.field(description="Null: it was never asked.")
+    answered_at: datetime | None
+    failure: str | None = strawberry.field(description="Why it did not answer. Null: it did.")
+    why: str | None
+    hint: str | None = strawberry.field(description="What to do about the failure.")
+    next_try_at: datetime | None = strawberry.field(description="When it is asked again after a failure.")
+
+
+@strawberry.type
+class Team:
+    id: strawberry.ID
+    name: str
+    goals: int | None
+
+
+@strawberry.type(description="Why there is no video, or what went wrong most often.")
+class GoalReason:
+    code: str
+    words: str
+    count: int = strawberry.field(description="How many videos it concerns; 0: the goal as a whole.")
+
+
+@strawberry.type
+class FailureCount:
+    code: str
+    count: int
+
+
+@strawberry.type
+class GoalTelemetry:
+    attempts: int
+    found: int
+    downloaded: int
+    validated: int
+    archived: int
+    failures: list[FailureCount] = strawberry.field(description="By class, the most frequent first.")
+    first_seen: datetime
+    first_archived: datetime | None
+    first_video_seconds: float | None
+
+
+@strawberry.type
+class MatchTelemetry:
+    goals: int
+    covered: int = strawberry.field(description="Goals with at least one video.")
+    coverage: float | None = strawberry.field(description="Null without a goal.")
+    first_video_p50_seconds: float | None
+    first_video_p95_seconds: float | None
+    top_failure: GoalReason | None
+
+
+@strawberry.type(description="A kept video of a goal: an artifact like any other.")
+class GoalVideo:
+    artifact_hash: str
+    rank: int = strawberry.field(description="1 is the best.")
+    verified: bool = strawberry.field(description="Its clock shows the minute of the goal.")
+    clock: str | None = strawberry.field(description="As it was read in the picture.")
+    popularity: int = strawberry.field(description="How often the same video was found.")
+    source_url: str
+    archived_at: datetime
+    size_bytes: float
+    duration_ms: int
+    width: int
+    height: int
+    revision: int
+
+    @strawberry.field(description="Null until it was registered, and when it was deleted a moment ago.")
+    async def vod(self, info: Info) -> Vod | None:
+        return await find_vod(info, parse_artifact_hash(self.artifact_hash))
+
+
+@strawberry.type(description="A goal as it is followed. One that the referee takes away is no longer there.")
+class Goal:
+    event_id: str
+    generation: int = strawberry.field(description="Grows when an id that became free is given to another goal.")
+    match_id: strawberry.ID
+    team_id: strawberry.ID = strawberry.field(description="The side that it counts for.")
+    team_name: str
+    player_name: str | None = strawberry.field(description="Null while the scorer is not known.")
+    detail: str
+    is_own_goal: bool
+    is_penalty: bool
+    minute: int
+    extra_minute: int | None
+    home_score: int = strawberry.field(description="The score with this goal.")
+    away_score: int
+    state: str = strawberry.field(
+        description="unidentified, seen, stable, searching, validating, archiving or complete."
+    )
+    words: str = strawberry.field(description="The state as a person reads it.")
+    why: list[GoalReason] = strawberry.field(description="Why there is no video; none while nothing was tried.")
+    why_summary: str
+    outcome: str | None
+    is_complete: bool
+    telemetry: GoalTelemetry
+    videos: list[GoalVideo] = strawberry.field(description="The best one first.")
+    revision: int
+
+
+@strawberry.type
+class Match:
+    id: strawberry.ID
+    stage: str = strawberry.field(description="staging, active or completed.")
+    status: str = strawberry.field(description="As the feed says it: NS, 1H, HT, 2H, FT and so on.")
+    elapsed: int | None = strawberry.field(description="The minute of play.")
+    kick_off: datetime
+    league_name: str
+    home: Team
+    away: Team
+    checked_at: datetime | None = strawberry.field(description="When the feed last answered about it.")
+    failure: str | None = strawberry.field(description="Why the last look at it failed.")
+    revision: int
+    number: strawberry.Private[int]
+
+    @strawberry.field(description="In the order of play.")
+    async def goals(self, info: Info) -> list[Goal]:
+        limits = info.context.composition.sources.matches.limits
+        return [goal_of(goal, limits) for goal in await info.context.loaders.goals.load(self.number)]
+
+    @strawberry.field
+    async def telemetry(self, info: Info) -> MatchTelemetry:
+        return telemetry_of(await info.context.loaders.goals.load(self.number))
+
+
+def feed_of(check: FeedCheck | None, *, is_enabled: bool) -> FootballFeed:
+    return FootballFeed(
+        is_enabled=is_enabled,
+        checked_at=check and check.checked_at,
+        answered_at=check and check.answered_at,
+        failure=check and check.failure,
+        why=check and check.why,
+        hint=check and check.hint,
+        next_try_at=check and check.next_try_at,
+    )
+
+
+def match_of(match: model.Match) -> Match:
+    return Match(
+        id=strawberry.ID(str(match.id)),
+        stage=match.stage,
+        status=match.status,
+        elapsed=match.elapsed,
+        kick_off=match.kick_off,
+        league_name=match.league_name,
+        home=Team(id=strawberry.ID(str(match.home_id)), name=match.home_name, goals=match.home_goals),
+        away=Team(id=strawberry.ID(str(match.away_id)), name=match.away_name, goals=match.away_goals),
+        checked_at=match.last_monitor,
+        failure=match.failure,
+        revision=match.revision,
+        number=match.id,
+    )
+
+
+def goal_of(goal: model.Goal, limits: model.Limits) -> Goal:
+    shown = rules.show(goal, limits)
+    return Goal(
+        event_id=goal.event_id,
+        generation=goal.generation,
+        match_id=strawberry.ID(str(goal.fixture_id)),
+        team_id=strawberry.ID(str(goal.team_id)),
+        team_name=goal.team_name,
+        player_name=goal.player_name if rules.is_identified(goal) else None,
+        detail=goal.detail,
+        is_own_goal=goal.detail == OWN_GOAL,
+        is_penalty=goal.detail == PENALTY,
+        minute=goal.minute,
+        extra_minute=goal.extra,
+        home_score=goal.home_score,
+        away_score=goal.away_score,
+        state=shown.state,
+        words=shown.words,
+        why=[GoalReason(**asdict(reason)) for reason in shown.why],
+        why_summary=shown.summary,
+        outcome=goal.outcome,
+        is_complete=goal.download_complete,
+        telemetry=_goal_telemetry(goal),
+        videos=[GoalVideo(**asdict(video)) for video in goal.videos],
+        revision=goal.revision,
+    )
+
+
+def telemetry_of(goals: Sequence[model.Goal]) -> MatchTelemetry:
+    said = rules.summary(goals)
+    return MatchTelemetry(
+        goals=said.goals,
+        covered=said.covered,
+        coverage=said.coverage,
+        first_video_p50_seconds=said.first_video_p50_s,
+        first_video_p95_seconds=said.first_video_p95_s,
+        top_failure=GoalReason(**asdict(said.top_failure)) if said.top_failure else None,
+    )
+
+
+def _goal_telemetry(goal: model.Goal) -> GoalTelemetry:
+    said = rules.telemetry(goal)
+    failures = sorted(said.failures.items(), key=lambda one: (-one[1], one[0]))
+    return GoalTelemetry(
+        attempts=said.attempts,
+        found=said.found,
+        downloaded=said.downloaded,
+        validated=said.validated,
+        archived=said.archived,
+        failures=[FailureCount(code=code, count=count) for code, count in failures],
+        first_seen=said.first_seen,
+        first_archived=said.first_archived,
+        first_video_seconds=said.first_video_s,
+    )
+
+
+# --- Queries.
 
 LONGEST_NUMBER = 18  # digits, well within what the database counts with
 LONGEST_EVENT = 200
@@ -27,7 +262,7 @@ class WatchQueries:
     async def match_days(self, info: Info) -> list[MatchDay]:
         context = info.context
         context.principal.require(Scope.READ)
-        days = await context.parts.sources.matches.days(context.principal)
+        days = await context.composition.sources.matches.days(context.principal)
         return [
             MatchDay(day=one.day, matches=one.matches, live=one.live, goals=one.goals, covered=one.covered)
             for one in days
@@ -37,7 +272,7 @@ class WatchQueries:
     async def football_feed(self, info: Info) -> FootballFeed:
         context = info.context
         context.principal.require(Scope.READ)
-        reads = context.parts.sources.matches
+        reads = context.composition.sources.matches
         return feed_of(await reads.feed(context.principal), is_enabled=reads.settings.enabled)
 
     @strawberry.field(description="The matches of a day in UTC, by kick-off.")
@@ -47,19 +282,19 @@ class WatchQueries:
         cursor = context.cursor(f"matches {day}")
         asked = window(page, cursor)
         places = {"after": _place(asked.after), "before": _place(asked.before)}
-        found = await context.parts.sources.matches.page(
+        found = await context.composition.sources.matches.page(
             context.principal, day, MatchWindow(asked.size, from_the_end=asked.from_the_end, **places)
         )
         behind, ahead = asked.after is not None, asked.before is not None
         has_next, has_previous = (ahead, found.more) if asked.from_the_end else (found.more, behind)
-        rows = Rows(found.matches, has_next, has_previous, found.total_count)
+        rows = PageRows(found.matches, has_next, has_previous, found.total_count)
         return connection(rows, [match_of(match) for match in found.matches], _place_of, cursor)
 
     @strawberry.field(description="Matches whose teams, competition or scorers have words that begin so. Newest first.")
     async def search_matches(self, info: Info, query: str, first: int = 20) -> list[Match]:
         context = info.context
         context.principal.require(Scope.READ)
-        found = await context.parts.sources.matches.named(context.principal, query, first)
+        found = await context.composition.sources.matches.named(context.principal, query, first)
         return [match_of(match) for match in found]
 
     @strawberry.field
@@ -76,7 +311,7 @@ class WatchQueries:
         context.principal.require(Scope.READ)
         if not is_event_id(event_id):
             return None
-        reads = context.parts.sources.matches
+        reads = context.composition.sources.matches
         found = await reads.goal(context.principal, event_id)
         return goal_of(found, reads.limits) if found else None
 
@@ -95,3 +330,70 @@ def _place(place: bytes | None) -> MatchPlace | None:
         return None
     kick_off, number = place.decode().split(" ")
     return MatchPlace(datetime.fromisoformat(kick_off), int(number))
+
+
+# --- Live events: scores, goals and their videos.
+
+_SHOWN = (watch.FixtureChanged, watch.GoalChanged, watch.GoalVideoKept, watch.GoalVideoDropped)
+FIXTURE, GOAL, KEPT, DROPPED = (kind.event_type for kind in _SHOWN)
+MATCH_EVENT_TYPES = frozenset({FIXTURE, GOAL, KEPT, DROPPED})
+GOAL_EVENT_TYPES = MATCH_EVENT_TYPES - {FIXTURE}
+WHAT = {FIXTURE: "changed", KEPT: "video_kept", DROPPED: "video_dropped"}
+
+
+@strawberry.type(description="Something of one match, of one of its goals, or of a goal's video has changed.")
+class MatchEvent:
+    cursor: str
+    occurred_at: datetime
+    match_id: strawberry.ID
+    event_id: str | None = strawberry.field(description="The goal; null when the match itself changed.")
+    generation: int | None
+    what: str = strawberry.field(
+        description="changed (the match); seen, stable, searching, searched, archived, complete, removed, moved "
+        "(the goal); video_kept, video_dropped."
+    )
+    attempt: int | None
+    outcome: str | None
+    moved_to: str | None = strawberry.field(description="The goal that has its videos now.")
+    artifact_hash: str | None
+    replaced_by: str | None = strawberry.field(description="The better copy of a video that was dropped.")
+    revision: int
+
+
+@strawberry.type
+class MatchSubscriptions:
+    @strawberry.subscription(
+        description="What happens to matches, goals and their videos, in order. `cursor` is the position in the log: "
+        "subscribe again with `after` and nothing is missed. Without `after`: from when the connection was opened."
+    )
+    async def live_matches(self, info: Info, after: str | None = None) -> AsyncGenerator[MatchEvent]:
+        context, live = info.context, info.context.live
+        context.principal.require(Scope.READ)
+        cursor = context.cursor(LIVE_CURSOR)
+        position = live.position if after is None else int.from_bytes(cursor.open(after, "after"))
+        async for event in context.composition.feeds.listen(
+            context.principal.tenant_id, position, live.close, MATCH_EVENT_TYPES
+        ):
+            yield match_event_of(event, cursor)
+
+
+def match_event_of(event: LiveEvent, cursor: Cursor) -> MatchEvent:
+    data = event.data
+    return MatchEvent(
+        cursor=cursor.seal(event.position.to_bytes(8)),
+        occurred_at=event.occurred_at,
+        match_id=strawberry.ID(str(data["fixture_id"])),
+        event_id=data.get("event_id"),
+        generation=data.get("generation"),
+        what=what(event),
+        attempt=data.get("attempt"),
+        outcome=data.get("outcome"),
+        moved_to=data.get("moved_to"),
+        artifact_hash=data.get("artifact_hash"),
+        replaced_by=data.get("replaced_by"),
+        revision=event.revision,
+    )
+
+
+def what(event: LiveEvent) -> str:
+    return WHAT.get(event.type) or event.data["what"]

@@ -61,7 +61,7 @@ def frame_of(name: str, artifact_hash: ArtifactHash) -> File | None:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Where the named parts of an artifact lie; all else lies beside its manifest."""
+    """Where the named parts of an artifact lie; everything else is in the folder of its manifest."""
 
     manifest: str
     poster: str

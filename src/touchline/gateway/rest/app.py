@@ -1,21 +1,167 @@
-"""The HTTP application, put together from its parts."""
+"""The HTTP application: what every request passes through, and the routers behind it.
+
+Invariant: every answer has an id and the security headers, every body a limit, and no traceback is ever sent.
+"""
 
 from __future__ import annotations
 
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from uuid import uuid4
+
 from fastapi import FastAPI
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from touchline import __version__
+from touchline.gateway import composition
+from touchline.gateway import web_page as page
+from touchline.gateway.composition import GatewayComposition
 from touchline.gateway.graphql import http as graphql
-from touchline.gateway.media import files as media
-from touchline.gateway.page import routes as page
+from touchline.gateway.metrics import HTTP_REQUESTS, HTTP_SECONDS
+from touchline.gateway.rest import serve as media
+from touchline.gateway.settings import GatewaySettings
+from touchline.kernel.errors import Defect, LimitExceeded
+from touchline.kernel.values import format_bytes
 from touchline.platform.http_server import HostCheck
 
-from . import auth, clips, events, exports, goals, health, parts, problems
-from .frame import Compressed, Frame
-from .parts import GatewayParts
+from . import auth, health, measure, problems, serve, watch
+from .problems import problem
+
+# --- Middleware.
+
+SAFE_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+UNCOMPRESSED = ("/api/auth/", "/media/")
+AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/octet-stream", "application/vnd.apache.parquet")
+SMALLEST_COMPRESSED = 1000  # bytes; less fits into a packet
+COMPRESSION = 5
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}", re.ASCII)
+logger = logging.getLogger(__name__)
 
 
-def build_app(gateway: GatewayParts) -> FastAPI:
+class RequestMiddleware:
+    def __init__(self, app: ASGIApp, settings: GatewaySettings, larger: Mapping[str, int]) -> None:
+        """`larger` are the limits of the paths that take more."""
+        self._app = app
+        self._larger = larger
+        self._most_bytes = int(settings.max_body)
+        self._headers = SAFE_HEADERS | (HTTPS_HEADERS if settings.secure else {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        request_id = _request_id(headers)
+        scope.setdefault("state", {})["request_id"] = request_id
+        answer = _Answer(scope, send, self._headers | {"X-Request-Id": request_id})
+        most_bytes = self._larger.get(scope["path"], self._most_bytes)
+        if _declared_bytes(headers) > most_bytes:
+            await problem(_too_large(most_bytes), request_id)(scope, receive, answer.send)
+            return
+        try:
+            await self._app(scope, _limited(receive, most_bytes), answer.send)
+        except ClientDisconnect:
+            return  # while its body was awaited: nobody is there to be answered
+        except Exception:
+            logger.exception("a request failed", extra={"request_id": request_id})
+            if answer.begun:
+                raise  # half an answer must not look like a whole one
+            await problem(Defect("unexpected"), request_id)(scope, receive, answer.send)
+
+
+class CompressionMiddleware(GZipMiddleware):
+    """Answers as gzip where the client takes it: JSON, texts, scripts; no media, no streams of events.
+
+    Nothing is compressed that carries a secret which another site could have asked for with text of its own beside it
+    (BREACH): that is signing in, which goes by a cookie. The rest goes by a bearer token, which no other site has.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(app, SMALLEST_COMPRESSED, COMPRESSION, exclude_content_types=AS_THEY_ARE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith(UNCOMPRESSED):
+            await self.app(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+
+class _Answer:
+    """Dresses and counts the answer as it begins."""
+
+    def __init__(self, scope: Scope, send: Send, headers: dict[str, str]) -> None:
+        self._scope = scope
+        self._send = send
+        self._headers = headers
+        self._began_at = time.perf_counter()
+        self.begun = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in self._headers.items():
+                headers.setdefault(name, value)
+            self._count(message["status"])
+        await self._send(message)
+
+    def _count(self, status: int) -> None:
+        route: str = getattr(self._scope.get("route"), "path", "") or "unmatched"
+        method = self._scope["method"] if self._scope["method"] in METHODS else "OTHER"
+        HTTP_REQUESTS.labels(method, route, status).inc()
+        HTTP_SECONDS.labels(route).observe(time.perf_counter() - self._began_at)
+
+
+def _limited(receive: Receive, most_bytes: int) -> Callable[[], Awaitable[Message]]:
+    """A body may come without its length: then it is counted as it comes."""
+    received = 0
+
+    async def limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > most_bytes:
+            raise HTTPException(413)
+        return message
+
+    return limited
+
+
+def _too_large(most_bytes: int) -> LimitExceeded:
+    return LimitExceeded("the request is too large", why=f"the limit is {format_bytes(most_bytes)}")
+
+
+def _declared_bytes(headers: Headers) -> int:
+    """What is no number of a sane length is counted as it comes."""
+    declared = headers.get("content-length", "")
+    return int(declared) if re.fullmatch(r"[0-9]{1,18}", declared) else 0
+
+
+def _request_id(headers: Headers) -> str:
+    """A proxy's id is kept, so that its log and ours can be read together."""
+    given = headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else uuid4().hex
+
+
+# --- The application.
+
+
+def build_app(gateway: GatewayComposition) -> FastAPI:
     app = FastAPI(
         title="Touchline",
         version=__version__,
@@ -24,23 +170,23 @@ def build_app(gateway: GatewayParts) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    parts.install(app, gateway)
+    composition.install(app, gateway)
     web = page.build_page(gateway.page.folder, gateway.page.upload_url, gateway.settings)
     problems.install(app, web.missing)
     for router in (
         auth.router,
-        clips.router,
-        events.router,
-        exports.router,
-        goals.router,
+        serve.clip_router,
+        measure.event_router,
+        measure.session_router,
+        watch.router,
         health.router,
-        media.router,
+        media.media_router,
         graphql.build_router(gateway.graphql, gateway.settings.origins),
         web.router,
     ):
         app.include_router(router)
     app.add_middleware(HostCheck, names=gateway.settings.host_names, pages=True)
-    larger = {events.PATH: int(gateway.ingest.settings.max_body)}
-    app.add_middleware(Compressed)
-    app.add_middleware(Frame, settings=gateway.settings, larger=larger)
+    larger = {measure.PATH: int(gateway.ingest.settings.max_body)}
+    app.add_middleware(CompressionMiddleware)
+    app.add_middleware(RequestMiddleware, settings=gateway.settings, larger=larger)
     return app

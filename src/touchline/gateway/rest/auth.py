@@ -13,18 +13,15 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, Field, SecretStr
 
-from touchline.gateway.auth.model import Tenant, User
-from touchline.gateway.auth.rules import LONGEST_EMAIL
-from touchline.gateway.auth.sessions.model import SignedIn
-from touchline.gateway.auth.sessions.rules import LONGEST_PASSWORD
+from touchline.gateway.auth.rules import LONGEST_EMAIL, Tenant, User
+from touchline.gateway.auth.sessions.rules import LONGEST_PASSWORD, SignedIn
 from touchline.gateway.auth.sessions.service import PasswordAttempt
+from touchline.gateway.composition import Gateway
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Role, Scope
 from touchline.kernel.errors import Unauthenticated
 
-from .origins import require_own_origin
-from .parts import Parts
-from .principals import CurrentPrincipal
+from .callers import CurrentPrincipal, require_own_origin
 from .problems import RESPONSES, problem, request_id_of
 
 COOKIE = "touchline-session"
@@ -32,8 +29,8 @@ DEVICE_COOKIE = "touchline-device"
 DEVICE_KNOWN_FOR = timedelta(days=365)
 
 
-def own_origin(request: Request, parts: Parts) -> None:
-    require_own_origin(request.headers, parts.settings)
+def own_origin(request: Request, gateway: Gateway) -> None:
+    require_own_origin(request.headers, gateway.settings)
 
 
 router = APIRouter(prefix="/api/auth", tags=["auth"], responses=RESPONSES)
@@ -75,42 +72,44 @@ class SignedInBody(MeBody):
 
 
 @router.post("/link", dependencies=[FromOwnOrigin])
-async def sign_in_by_link(body: LinkBody, response: Response, parts: Parts) -> SignedInBody:
-    signed_in = await parts.auth.sessions.sign_in_by_link(body.token.get_secret_value())
-    return _answer(signed_in, response, parts.settings)
+async def sign_in_by_link(body: LinkBody, response: Response, gateway: Gateway) -> SignedInBody:
+    signed_in = await gateway.auth.sessions.sign_in_by_link(body.token.get_secret_value())
+    return _answer(signed_in, response, gateway.settings)
 
 
 @router.post("/password", dependencies=[FromOwnOrigin])
-async def sign_in_by_password(body: PasswordBody, request: Request, response: Response, parts: Parts) -> SignedInBody:
+async def sign_in_by_password(
+    body: PasswordBody, request: Request, response: Response, gateway: Gateway
+) -> SignedInBody:
     address = request.client.host if request.client else ""
-    device = request.cookies.get(cookie_name(parts.settings, DEVICE_COOKIE), "")
+    device = request.cookies.get(cookie_name(gateway.settings, DEVICE_COOKIE), "")
     attempt = PasswordAttempt(body.email.strip(), address, body.password.get_secret_value(), device)
-    return _answer(await parts.auth.sessions.sign_in_by_password(attempt), response, parts.settings)
+    return _answer(await gateway.auth.sessions.sign_in_by_password(attempt), response, gateway.settings)
 
 
 @router.post("/refresh", dependencies=[FromOwnOrigin], response_model=SignedInBody)
-async def refresh(request: Request, response: Response, parts: Parts) -> SignedInBody | Response:
-    secret = request.cookies.get(cookie_name(parts.settings))
+async def refresh(request: Request, response: Response, gateway: Gateway) -> SignedInBody | Response:
+    secret = request.cookies.get(cookie_name(gateway.settings))
     if secret is None:
         raise Unauthenticated("you are not signed in", why="the request carries no session")
     try:
-        return _answer(await parts.auth.sessions.refresh(secret), response, parts.settings)
+        return _answer(await gateway.auth.sessions.refresh(secret), response, gateway.settings)
     except Unauthenticated as error:
         refusal = problem(error, request_id_of(request))
-        _forget(refusal, parts.settings)
+        _forget(refusal, gateway.settings)
         return refusal
 
 
 @router.post("/sign-out", dependencies=[FromOwnOrigin], status_code=204)
-async def sign_out(request: Request, response: Response, parts: Parts) -> None:
-    if secret := request.cookies.get(cookie_name(parts.settings)):
-        await parts.auth.sessions.sign_out(secret)
-    _forget(response, parts.settings)
+async def sign_out(request: Request, response: Response, gateway: Gateway) -> None:
+    if secret := request.cookies.get(cookie_name(gateway.settings)):
+        await gateway.auth.sessions.sign_out(secret)
+    _forget(response, gateway.settings)
 
 
 @router.get("/me")
-async def me(principal: CurrentPrincipal, parts: Parts) -> MeBody:
-    user, tenant = await parts.auth.sessions.describe(principal)
+async def me(principal: CurrentPrincipal, gateway: Gateway) -> MeBody:
+    user, tenant = await gateway.auth.sessions.describe(principal)
     scopes = None if principal.scopes is None else sorted(principal.scopes)
     return MeBody(user=_user(user), tenant=_tenant(tenant), scopes=scopes)
 

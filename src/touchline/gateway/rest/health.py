@@ -13,12 +13,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from touchline.gateway.composition import Check, Gateway
 from touchline.kernel import Role, Scope
 from touchline.kernel.errors import Forbidden, Unavailable
 
-from .origins import is_this_machine
-from .parts import Check, Parts
-from .principals import Bearer, current_principal
+from .callers import Bearer, current_principal, is_this_machine
 from .problems import RESPONSES, problem, request_id_of
 
 logger = logging.getLogger(__name__)
@@ -31,10 +30,12 @@ async def live() -> dict[str, str]:
 
 
 @router.get("/health/ready", response_model=None)
-async def ready(request: Request, parts: Parts) -> Response:
-    names = list(parts.checks)
+async def ready(request: Request, gateway: Gateway) -> Response:
+    names = list(gateway.checks)
     async with asyncio.TaskGroup() as group:
-        running = [group.create_task(_is_up(name, parts.checks[name], parts.settings.check_timeout)) for name in names]
+        running = [
+            group.create_task(_is_up(name, gateway.checks[name], gateway.settings.check_timeout)) for name in names
+        ]
     states = {name: "up" if task.result() else "down" for name, task in zip(names, running, strict=True)}
     down = [name for name, state in states.items() if state == "down"]
     if down:
@@ -44,10 +45,10 @@ async def ready(request: Request, parts: Parts) -> Response:
 
 
 @router.get("/metrics", response_model=None)
-async def metrics(request: Request, bearer: Bearer, parts: Parts) -> Response:
+async def metrics(request: Request, bearer: Bearer, gateway: Gateway) -> Response:
     """For this machine, and for operators from anywhere."""
     if not is_this_machine(request.client.host if request.client else "", request.headers):
-        principal = await current_principal(bearer, parts)
+        principal = await current_principal(bearer, gateway)
         principal.require(Scope.READ)
         if principal.role is not Role.OPERATOR:
             raise Forbidden("this needs an operator", why="it concerns the whole installation")

@@ -1,6 +1,6 @@
-"""Errors as people and programs meet them over HTTP: application/problem+json (RFC 9457).
+"""Errors over HTTP: application/problem+json (RFC 9457).
 
-Invariant: `code` is the contract; what went wrong inside (status 500) is logged under the request's id and not told.
+Invariant: `code` is the contract; details of an internal error (500) are logged under the request's id and not sent.
 """
 
 from __future__ import annotations
@@ -82,20 +82,20 @@ def problem(
     error: TouchlineError, request_id: str, status: int | None = None, extra: Mapping[str, Any] | None = None
 ) -> JSONResponse:
     status = status or surface(error).http
-    told = error if status != INTERNAL else Defect("something went wrong on our side")
+    public = error if status != INTERNAL else Defect("something went wrong on our side")
     body = ProblemBody(
-        type=f"urn:touchline:problem:{told.code}",
-        code=told.code,
-        title=told.what,
-        detail=told.why,
+        type=f"urn:touchline:problem:{public.code}",
+        code=public.code,
+        title=public.what,
+        detail=public.why,
         status=status,
-        next=told.hint,
-        retryable=told.retryable,
+        next=public.hint,
+        retryable=public.retryable,
         request_id=request_id,
     ).model_dump()
-    if isinstance(told, InvalidInput) and told.field:
-        body["field"] = told.field
-    return JSONResponse({**body, **(extra or {})}, status, _headers(told), MEDIA_TYPE)
+    if isinstance(public, InvalidInput) and public.field:
+        body["field"] = public.field
+    return JSONResponse({**body, **(extra or {})}, status, _headers(public), MEDIA_TYPE)
 
 
 def _headers(error: TouchlineError) -> dict[str, str] | None:

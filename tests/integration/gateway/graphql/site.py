@@ -20,17 +20,21 @@ from fastapi import FastAPI
 from tests.integration.gateway.conftest import SECRET, World
 from touchline.contracts.events.videos import VideoTranscoded
 from touchline.contracts.events.watch import GoalVideoLabeled
-from touchline.gateway.auth.model import COMMAND_LINE, NewToken, Tenant
-from touchline.gateway.auth.owners import TenantOwners
-from touchline.gateway.graphql.parts import build_feeds, build_graphql
-from touchline.gateway.graphql.settings import GraphqlSettings
-from touchline.gateway.graphql.sources import Sources, build_sources
-from touchline.gateway.media.follower import Follower
-from touchline.gateway.media.parts import Media, build_media
-from touchline.gateway.media.settings import MediaLinkSettings
+from touchline.gateway.auth.rules import COMMAND_LINE, NewToken, Tenant
+from touchline.gateway.auth.service import TenantOwners
+from touchline.gateway.composition import (
+    Check,
+    GatewayComposition,
+    MediaAccess,
+    WebPage,
+    build_feeds,
+    build_graphql,
+    build_media,
+)
+from touchline.gateway.graphql.sources import DataSources, build_sources
+from touchline.gateway.media.endpoints import EndpointCacheFollower
 from touchline.gateway.rest.app import build_app
-from touchline.gateway.rest.parts import Check, GatewayParts, Page
-from touchline.gateway.settings import GatewaySettings
+from touchline.gateway.settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
 from touchline.kernel import Principal, Role, Scope
 from touchline.kernel.ids import video_id
 from touchline.measure.answers.service import SessionAnswers
@@ -88,7 +92,7 @@ class Plan:
     media: MediaLinkSettings = field(default_factory=MediaLinkSettings)
     serve: ServeSettings = field(default_factory=ServeSettings)
     ingest: IngestSettings = field(default_factory=IngestSettings)
-    page: Page = field(default_factory=lambda: Page(None, STORE))
+    page: WebPage = field(default_factory=lambda: WebPage(None, STORE))
     checks: Mapping[str, Check] = field(default_factory=dict)
     away: frozenset[str] = frozenset()  # roles that nobody answers for
 
@@ -108,7 +112,7 @@ class Person:
 @dataclass(frozen=True, slots=True)
 class Site:
     needs: Needs
-    parts: GatewayParts
+    parts: GatewayComposition
     serve: ServeParts
     server: RpcServer
     rpc: RpcClient
@@ -124,7 +128,7 @@ class Site:
         return self.needs.world
 
     @property
-    def media(self) -> Media:
+    def media(self) -> MediaAccess:
         return self.parts.media
 
     async def person(self, role: Role = Role.EDITOR, tenant: Tenant | None = None, *scopes: Scope) -> Person:
@@ -207,8 +211,8 @@ class Site:
         """Registry, artifacts and lifecycle are away from now on."""
         await self.server.__aexit__()
 
-    def follower(self) -> Follower:
-        return Follower(self.log, self.media.places, EVENTS.poll_interval)
+    def follower(self) -> EndpointCacheFollower:
+        return EndpointCacheFollower(self.log, self.media.places, EVENTS.poll_interval)
 
 
 @asynccontextmanager
@@ -275,13 +279,13 @@ def gateway_parts(
     world: World,
     objects: ObjectStore,
     plan: Plan,
-    sources: Sources,
+    sources: DataSources,
     wakeups: Wakeups,
     analytics: Analytics | None = None,
-) -> GatewayParts:
+) -> GatewayComposition:
     """As the composition root does it."""
     media = build_media(sources.artifacts, objects, SECRET, plan.media, world.clock)
     feeds = build_feeds(world.database, wakeups, plan.graphql)
     graphql = build_graphql(sources, world.auth, media, feeds, SECRET, plan.graphql)
     ingest = IngestService(world.database, analytics or no_analytics(), plan.ingest)
-    return GatewayParts(world.database, world.auth, plan.gateway, graphql, plan.page, ingest, plan.checks)
+    return GatewayComposition(world.database, world.auth, plan.gateway, graphql, plan.page, ingest, plan.checks)

@@ -12,10 +12,9 @@ import pytest
 from psycopg import AsyncConnection
 
 from tests.support.events import Noted, OtherNoted, announce, new_tenant
-from touchline.gateway.graphql.live.closing import Closing
-from touchline.gateway.graphql.live.feeds import PAGE, Feeds
-from touchline.gateway.graphql.live.store import READ, SPAN, LiveEvent, LiveStore
-from touchline.gateway.graphql.settings import GraphqlSettings
+from touchline.gateway.graphql.feeds import PAGE, CloseReason, Feeds
+from touchline.gateway.graphql.store import READ, SPAN, LiveEvent, LiveStore
+from touchline.gateway.settings import GraphqlSettings
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput
 from touchline.platform.endpoints import PostgresEndpoint
@@ -54,7 +53,7 @@ async def log(database: Database, postgres: PostgresEndpoint) -> AsyncGenerator[
         yield Log(database, wakeups, Sequencer(database, wakeups, EventSettings()), new_tenant(), postgres.owner_url)
 
 
-def unexpected(closing: Closing) -> None:
+def unexpected(closing: CloseReason) -> None:
     pytest.fail(f"closed as {closing}")
 
 
@@ -68,7 +67,7 @@ async def take(listening: AsyncGenerator[LiveEvent], count: int) -> list[LiveEve
 
 @asynccontextmanager
 async def listening(
-    log: Log, after: int, feeds: Feeds | None = None, close: Callable[[Closing], None] = unexpected
+    log: Log, after: int, feeds: Feeds | None = None, close: Callable[[CloseReason], None] = unexpected
 ) -> AsyncGenerator[AsyncGenerator[LiveEvent]]:
     async with aclosing((feeds or log.feeds()).listen(log.tenant_id, after, close)) as events:
         yield events
@@ -190,7 +189,7 @@ async def test_a_slow_client_is_closed_and_the_others_go_on(log: Log) -> None:
         written = [str(number) for number in range(20)]
         await log.write(*written)
         assert names(await take(quick, 20)) == written
-        assert await closed is Closing.TOO_SLOW
+        assert await closed is CloseReason.TOO_SLOW
         await log.write("b")
         assert names(await take(quick, 1)) == ["b"]
 
@@ -230,7 +229,7 @@ async def test_a_feed_that_breaks_tells_its_clients(log: Log, caplog: pytest.Log
         waiting = asyncio.ensure_future(take(events, 1))
         async with await AsyncConnection.connect(log.owner_url) as connection:
             await connection.execute("REVOKE SELECT ON platform.events FROM touchline_app")
-        assert await closed is Closing.FAILED
+        assert await closed is CloseReason.FAILED
         waiting.cancel()
         await asyncio.wait([waiting])
     assert "live events broke off" in caplog.text

@@ -15,8 +15,7 @@ import pytest
 from tests.support import matches
 from tests.support.matches import COMPLETE, SEARCHING, Statement, event_id, goal_changed
 from touchline.contracts.events import Payload
-from touchline.gateway.graphql.settings import GraphqlSettings
-from touchline.gateway.settings import GatewaySettings
+from touchline.gateway.settings import GatewaySettings, GraphqlSettings
 from touchline.kernel import Role
 
 from .listening import listening

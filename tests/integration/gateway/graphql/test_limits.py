@@ -13,8 +13,7 @@ from graphql import build_client_schema, get_introspection_query
 from psycopg import AsyncConnection
 
 from touchline.gateway.graphql.limits import MOST_ERRORS
-from touchline.gateway.graphql.settings import GraphqlSettings
-from touchline.gateway.settings import GatewaySettings
+from touchline.gateway.settings import GatewaySettings, GraphqlSettings
 
 from .documents import LIST
 from .listening import listening, opened

@@ -15,8 +15,8 @@ import pytest
 from tests.integration.platform.objects.relay import relayed
 from tests.support.waiting import LOOK_AGAIN_S
 from touchline.apps.redaction import redact
-from touchline.gateway.media.settings import MediaLinkSettings
-from touchline.gateway.media.tokens import Grant
+from touchline.gateway.media.links import Grant
+from touchline.gateway.settings import MediaLinkSettings
 from touchline.kernel.errors import NotFound, Unavailable
 from touchline.kernel.ids import ArtifactHash, new_playback_id
 from touchline.platform.endpoints import ObjectsEndpoint

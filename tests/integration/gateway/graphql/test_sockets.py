@@ -14,10 +14,10 @@ from websockets.exceptions import InvalidStatus
 
 from tests.support.waiting import LOOK_AGAIN_S
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
-from touchline.gateway.auth.model import COMMAND_LINE
-from touchline.gateway.graphql.live.closing import Closing
-from touchline.gateway.graphql.settings import GraphqlSettings
+from touchline.gateway.auth.rules import COMMAND_LINE
+from touchline.gateway.graphql.feeds import CloseReason
 from touchline.gateway.metrics import LIVE_CLOSINGS, LIVE_CONNECTIONS
+from touchline.gateway.settings import GraphqlSettings
 from touchline.kernel import Role
 from touchline.kernel.ids import new_artifact_hash, new_internal_name
 from touchline.serve.artifacts import changes
@@ -205,7 +205,7 @@ async def test_a_cursor_that_the_log_no_longer_reaches(live: LiveSite) -> None:
 async def test_without_a_token_nobody_is_let_in(live: LiveSite, payload: dict[str, Any]) -> None:
     async with opened(live.address) as browser:
         await browser.say("connection_init", payload=payload)
-        assert await browser.closing() == Closing.NOT_SIGNED_IN.value
+        assert await browser.closing() == CloseReason.NOT_SIGNED_IN.value
 
 
 async def test_nothing_is_said_before_the_hello(live: LiveSite) -> None:
@@ -224,10 +224,10 @@ async def test_a_session_lasts_as_long_as_its_token(needs: Needs) -> None:
             await browser.say("ping")
             assert (await browser.hear())["type"] == "pong"
             site.world.later(hours=1)
-            assert await browser.closing() == Closing.NOT_SIGNED_IN.value
+            assert await browser.closing() == CloseReason.NOT_SIGNED_IN.value
         async with opened(address) as browser:
             await browser.say("connection_init", payload={"accessToken": signed_in.access_token})
-            assert await browser.closing() == Closing.NOT_SIGNED_IN.value
+            assert await browser.closing() == CloseReason.NOT_SIGNED_IN.value
 
 
 async def test_a_revoked_api_token_ends_its_connections(needs: Needs) -> None:
@@ -239,7 +239,7 @@ async def test_a_revoked_api_token_ends_its_connections(needs: Needs) -> None:
         async with opened(address) as browser:
             await connected(browser, ada)
             await tokens.revoke(COMMAND_LINE, ada.principal.tenant_id, token.id)
-            assert await browser.closing() == Closing.NOT_SIGNED_IN.value
+            assert await browser.closing() == CloseReason.NOT_SIGNED_IN.value
 
 
 async def test_a_tenant_has_so_many_connections_and_no_more(needs: Needs) -> None:
@@ -252,7 +252,7 @@ async def test_a_tenant_has_so_many_connections_and_no_more(needs: Needs) -> Non
             await one.hello(ada.token)
             await two.hello(ada.token)
             await three.say("connection_init", payload={"accessToken": ada.token})
-            assert await three.closing() == Closing.TOO_MANY.value
+            assert await three.closing() == CloseReason.TOO_MANY.value
             async with opened(address) as other:
                 await other.hello(eve.token)
             before = connections()
@@ -347,12 +347,12 @@ async def test_a_client_that_does_not_read_is_closed_and_can_go_on(needs: Needs)
             begun = (await slow.event())["cursor"]
             assert (await quick.event())["progressPercent"] == 0
             taking = asyncio.ensure_future(quick.events(1000))
-            before = closings(Closing.TOO_SLOW)
+            before = closings(CloseReason.TOO_SLOW)
             await live.lifecycle(ada, *range(1, 1001))
             assert [event["progressPercent"] for event in await taking] == list(range(1, 1001))
-            await until(lambda: closings(Closing.TOO_SLOW) > before)
+            await until(lambda: closings(CloseReason.TOO_SLOW) > before)
             seen, closed = await slow.until_closed()
-            assert closed == Closing.TOO_SLOW.value
+            assert closed == CloseReason.TOO_SLOW.value
             assert [event["progressPercent"] for event in seen] == list(range(1, len(seen) + 1))
         async with opened(address) as again:
             await connected(again, ada, begun)
@@ -368,7 +368,7 @@ def connections() -> float:
     return LIVE_CONNECTIONS._value.get()
 
 
-def closings(closing: Closing) -> float:
+def closings(closing: CloseReason) -> float:
     return LIVE_CLOSINGS.labels(closing.name.lower())._value.get()
 
 
@@ -384,5 +384,5 @@ async def test_nothing_is_left_when_everybody_has_gone(live: LiveSite) -> None:
 
 
 def test_reasons_fit_into_a_close_frame() -> None:
-    assert all(len(closing.reason.encode()) <= 123 for closing in Closing)
-    assert len({closing.code for closing in Closing}) == len(Closing)
+    assert all(len(closing.reason.encode()) <= 123 for closing in CloseReason)
+    assert len({closing.code for closing in CloseReason}) == len(CloseReason)

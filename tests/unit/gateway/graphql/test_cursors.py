@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.gateway.graphql.cursors import Cursors
+from touchline.gateway.graphql.pages import Cursors
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput
 

@@ -20,15 +20,15 @@ from graphql.validation.validate import ValidationAbortedError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.gateway.graphql.limits import Limits, Measure, measure
+from touchline.gateway.graphql.limits import Measure, QueryLimits, measure
 from touchline.gateway.graphql.schema import build_schema
-from touchline.gateway.graphql.settings import GraphqlSettings
+from touchline.gateway.settings import GraphqlSettings
 from touchline.kernel.errors import LimitExceeded
 
-WIDE = Limits(depth=10, cost=10_000, aliases=10)
+WIDE = QueryLimits(depth=10, cost=10_000, aliases=10)
 
 
-def measured(query: str, variables: dict[str, Any] | None = None, limits: Limits = WIDE) -> Measure:
+def measured(query: str, variables: dict[str, Any] | None = None, limits: QueryLimits = WIDE) -> Measure:
     return measure(parse(query), variables or {}, limits)
 
 
@@ -79,20 +79,24 @@ def test_nested_pages_multiply() -> None:
 @pytest.mark.parametrize(
     ("query", "limits", "what"),
     [
-        ("{ a { b { c { d } } } }", Limits(3, 99, 9), "too deep"),
-        ("{ a { ...F } } fragment F on T { b { ...G } } fragment G on T { c { d } }", Limits(3, 99, 9), "too deep"),
-        ("{ a b c }", Limits(9, 2, 9), "too much"),
-        ("{ x: a y: a z: a }", Limits(9, 99, 2), "too many aliases"),
-        ("{ ...F ...F ...F } fragment F on T { x: a }", Limits(9, 99, 2), "too many aliases"),
+        ("{ a { b { c { d } } } }", QueryLimits(3, 99, 9), "too deep"),
+        (
+            "{ a { ...F } } fragment F on T { b { ...G } } fragment G on T { c { d } }",
+            QueryLimits(3, 99, 9),
+            "too deep",
+        ),
+        ("{ a b c }", QueryLimits(9, 2, 9), "too much"),
+        ("{ x: a y: a z: a }", QueryLimits(9, 99, 2), "too many aliases"),
+        ("{ ...F ...F ...F } fragment F on T { x: a }", QueryLimits(9, 99, 2), "too many aliases"),
     ],
 )
-def test_what_is_over_a_limit_is_refused(query: str, limits: Limits, what: str) -> None:
+def test_what_is_over_a_limit_is_refused(query: str, limits: QueryLimits, what: str) -> None:
     with pytest.raises(LimitExceeded, match=what):
         measured(query, limits=limits)
 
 
 def test_exactly_at_the_limit_passes() -> None:
-    measured("{ a { b { c } } }", limits=Limits(3, 3, 0))
+    measured("{ a { b { c } } }", limits=QueryLimits(3, 3, 0))
 
 
 def test_a_short_document_that_expands_to_a_huge_one_costs_no_more_than_the_limit() -> None:
@@ -110,7 +114,7 @@ def doubling(levels: int, end: str) -> str:
 @pytest.mark.parametrize("end", ["...Missing", "__typename", "... { ...Missing }", "a: __typename"])
 def test_fragments_that_double_are_measured_once_each(end: str) -> None:
     with pytest.raises(LimitExceeded):
-        measured(doubling(90, end), limits=Limits(10, 2**200, 2**200))
+        measured(doubling(90, end), limits=QueryLimits(10, 2**200, 2**200))
 
 
 def test_what_spreads_alone_counts_as_size() -> None:
@@ -149,7 +153,7 @@ def test_the_measure_is_that_of_the_expanded_document(data: st.DataObject) -> No
 
     fragments = [f"fragment {name} on T {{ {body(n + 1)} }}" for n, name in enumerate(names)]
     document = parse(f"{{ {body(0)} }} {' '.join(fragments)}")
-    wide = Limits(100, 10**9, 10**9)
+    wide = QueryLimits(100, 10**9, 10**9)
     found = measure(document, {}, wide)
     assert (found.cost, found.aliases) == expanded(document)
 
@@ -188,7 +192,7 @@ def test_fragments_that_spread_each_other_do_not_go_on_for_ever() -> None:
 
 def test_the_standard_introspection_passes() -> None:
     settings = GraphqlSettings()
-    limits = Limits(settings.max_depth, settings.max_cost, settings.max_aliases)
+    limits = QueryLimits(settings.max_depth, settings.max_cost, settings.max_aliases)
     measured(get_introspection_query(input_value_deprecation=True, type_depth=9), limits=limits)
 
 

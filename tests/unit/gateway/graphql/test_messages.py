@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from touchline.gateway.graphql.live.messages import is_message
+from touchline.gateway.graphql.http import is_message
 
 SUBSCRIBE = {"id": "1", "type": "subscribe", "payload": {"query": "subscription { a }"}}
 

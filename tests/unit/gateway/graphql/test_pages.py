@@ -4,8 +4,14 @@ from uuid import UUID
 
 import pytest
 
-from touchline.gateway.graphql.cursors import Cursors
-from touchline.gateway.graphql.pages import PageInput, Rows, Window, connection, window
+from touchline.gateway.graphql.pages import (
+    Cursors,
+    PageInput,
+    PageRows,
+    PageWindow,
+    connection,
+    window,
+)
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput
 
@@ -16,16 +22,16 @@ HERE, THERE = CURSOR.seal(b"here"), CURSOR.seal(b"there")
 @pytest.mark.parametrize(
     ("page", "expected"),
     [
-        (None, Window(50, None, None, from_the_end=False)),
-        (PageInput(), Window(50, None, None, from_the_end=False)),
-        (PageInput(first=1), Window(1, None, None, from_the_end=False)),
-        (PageInput(first=500, after=HERE), Window(500, b"here", None, from_the_end=False)),
-        (PageInput(last=7), Window(7, None, None, from_the_end=True)),
-        (PageInput(last=7, before=THERE), Window(7, None, b"there", from_the_end=True)),
-        (PageInput(after=HERE, before=THERE), Window(50, b"here", b"there", from_the_end=False)),
+        (None, PageWindow(50, None, None, from_the_end=False)),
+        (PageInput(), PageWindow(50, None, None, from_the_end=False)),
+        (PageInput(first=1), PageWindow(1, None, None, from_the_end=False)),
+        (PageInput(first=500, after=HERE), PageWindow(500, b"here", None, from_the_end=False)),
+        (PageInput(last=7), PageWindow(7, None, None, from_the_end=True)),
+        (PageInput(last=7, before=THERE), PageWindow(7, None, b"there", from_the_end=True)),
+        (PageInput(after=HERE, before=THERE), PageWindow(50, b"here", b"there", from_the_end=False)),
     ],
 )
-def test_what_a_page_asks_for(page: PageInput | None, expected: Window) -> None:
+def test_what_a_page_asks_for(page: PageInput | None, expected: PageWindow) -> None:
     assert window(page, CURSOR) == expected
 
 
@@ -48,7 +54,7 @@ def test_what_is_no_page(page: PageInput, field: str) -> None:
 
 
 def test_a_connection_carries_the_cursors_of_its_rows() -> None:
-    rows = Rows(["a", "b"], has_next=True, has_previous=False, total_count=9)
+    rows = PageRows(["a", "b"], has_next=True, has_previous=False, total_count=9)
     made = connection(rows, [1, 2], str.encode, CURSOR)
     assert [(CURSOR.open(edge.cursor, "after"), edge.node) for edge in made.edges] == [(b"a", 1), (b"b", 2)]
     assert (made.page_info.start_cursor, made.page_info.end_cursor) == (made.edges[0].cursor, made.edges[1].cursor)
@@ -57,6 +63,6 @@ def test_a_connection_carries_the_cursors_of_its_rows() -> None:
 
 def test_an_empty_page_has_no_cursors() -> None:
     made = connection(
-        Rows(list[str](), has_next=False, has_previous=False, total_count=0), list[int](), str.encode, CURSOR
+        PageRows(list[str](), has_next=False, has_previous=False, total_count=0), list[int](), str.encode, CURSOR
     )
     assert (made.edges, made.page_info.start_cursor, made.page_info.end_cursor) == ([], None, None)

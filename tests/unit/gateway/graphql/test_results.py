@@ -7,7 +7,6 @@ import pytest
 import strawberry
 from graphql import GraphQLError
 
-from touchline.gateway.graphql.errors import cause, told
 from touchline.gateway.graphql.results import (
     MEMBERS,
     AuthError,
@@ -16,7 +15,9 @@ from touchline.gateway.graphql.results import (
     RateLimitError,
     UnavailableError,
     ValidationError,
-    answered,
+    as_result,
+    cause_of,
+    public_error,
 )
 from touchline.kernel.errors import (
     SURFACES,
@@ -67,7 +68,7 @@ async def failing(error: TouchlineError) -> Any:
     ],
 )
 async def test_an_error_is_the_member_that_the_table_says(error: TouchlineError, kind: type) -> None:
-    answer = await answered(Everything, failing(error))
+    answer = await as_result(Everything, failing(error))
     assert type(answer) is kind
     assert (answer.code, answer.message, answer.hint) == (error.code, str(error), error.hint)
 
@@ -78,28 +79,28 @@ def test_every_member_that_the_table_names_exists() -> None:
 
 
 async def test_fields_are_spelled_as_in_the_schema() -> None:
-    nested = await answered(Everything, failing(InvalidInput("wrong", field="page.size_bytes")))
-    without = await answered(Everything, failing(InvalidInput("wrong")))
+    nested = await as_result(Everything, failing(InvalidInput("wrong", field="page.size_bytes")))
+    without = await as_result(Everything, failing(InvalidInput("wrong")))
     assert (nested.field, without.field) == ("page.sizeBytes", None)
 
 
 async def test_how_long_to_wait() -> None:
-    told_so = await answered(Everything, failing(RateLimited("slow", retry_after=timedelta(seconds=1.2))))
-    not_told = await answered(Everything, failing(LimitExceeded("too much")))
+    told_so = await as_result(Everything, failing(RateLimited("slow", retry_after=timedelta(seconds=1.2))))
+    not_told = await as_result(Everything, failing(LimitExceeded("too much")))
     assert (told_so.retry_after_seconds, not_told.retry_after_seconds) == (2, None)
 
 
 async def test_what_the_union_does_not_name_goes_to_the_errors() -> None:
     for error in (Conflict("not now"), Defect("our mistake")):
         with pytest.raises(type(error)):
-            await answered(Little, failing(error))
+            await as_result(Little, failing(error))
 
 
 async def test_an_answer_passes() -> None:
     async def work() -> Done:
         return Done()
 
-    assert type(await answered(Little, work())) is Done
+    assert type(await as_result(Little, work())) is Done
 
 
 # --- errors beside the data
@@ -123,13 +124,13 @@ async def test_an_answer_passes() -> None:
     ],
 )
 def test_errors_carry_their_code(error: TouchlineError, extensions: dict[str, Any]) -> None:
-    shown = told(GraphQLError("inside", original_error=GraphQLError("deeper", original_error=error)))
+    shown = public_error(GraphQLError("inside", original_error=GraphQLError("deeper", original_error=error)))
     assert (shown.message, shown.extensions, shown.original_error) == (str(error), extensions, None)
 
 
 @pytest.mark.parametrize("error", [RuntimeError("postgresql://app:hunter2@db"), Defect("hunter2", why="hunter2")])
 def test_our_own_mistakes_are_told_without_their_insides(error: Exception) -> None:
-    shown = told(GraphQLError(str(error), path=["vod"], original_error=error))
+    shown = public_error(GraphQLError(str(error), path=["vod"], original_error=error))
     assert (shown.message, shown.path) == ("something went wrong on our side", ["vod"])
     assert shown.extensions
     assert shown.extensions["code"] == "internal"
@@ -137,6 +138,6 @@ def test_our_own_mistakes_are_told_without_their_insides(error: Exception) -> No
 
 
 def test_what_is_wrong_with_the_document_is_told() -> None:
-    assert isinstance(cause(GraphQLError("Cannot query field 'x'")), InvalidInput)
-    assert told(GraphQLError("Cannot query field 'x'")).message == "Cannot query field 'x'"
-    assert isinstance(cause(GraphQLError("?", original_error=RecursionError())), LimitExceeded)
+    assert isinstance(cause_of(GraphQLError("Cannot query field 'x'")), InvalidInput)
+    assert public_error(GraphQLError("Cannot query field 'x'")).message == "Cannot query field 'x'"
+    assert isinstance(cause_of(GraphQLError("?", original_error=RecursionError())), LimitExceeded)

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.gateway.media.links import MediaLinks, expiry
-from touchline.gateway.media.tokens import Grant, MediaTokens
+from touchline.gateway.media.links import Grant, MediaLinks, MediaTokens, expiry
 from touchline.kernel import ManualClock, TenantId
 from touchline.kernel.errors import Forbidden
 from touchline.kernel.ids import ArtifactHash, PlaybackId

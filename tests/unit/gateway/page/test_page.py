@@ -7,10 +7,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from touchline.gateway.page.files import read_page
-from touchline.gateway.page.routes import build_page, content_policy
 from touchline.gateway.rest import problems
 from touchline.gateway.settings import GatewaySettings
+from touchline.gateway.web_page import build_page, content_policy, read_page
 
 SETTINGS = GatewaySettings(port=4000)
 STORE = "http://127.0.0.1:8333"

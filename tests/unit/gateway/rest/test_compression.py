@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from touchline.gateway.rest.frame import Compressed
+from touchline.gateway.rest.app import CompressionMiddleware
 
 LONG = b'{"a": "a long answer"}' * 200
 
@@ -16,7 +16,7 @@ def client(content_type: str, body: bytes = LONG, status: int = 200) -> httpx.As
     async def answer(request: Request) -> Response:
         return Response(body, status, {"Content-Type": content_type})
 
-    app = Compressed(Starlette(routes=[Route("/{rest:path}", answer)]))
+    app = CompressionMiddleware(Starlette(routes=[Route("/{rest:path}", answer)]))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here")
 
 

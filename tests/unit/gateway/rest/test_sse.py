@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchline.gateway.rest.sse import frame, last_position, with_pauses
+from touchline.gateway.rest.watch import frame, last_position, with_pauses
 
 
 @given(some.dictionaries(some.text(), some.text()), some.integers(0, 2**60))

@@ -9,12 +9,12 @@ from uuid import UUID
 import typer
 
 from touchline.apps.cli.work import with_database
-from touchline.gateway.auth.model import BEGINNING, Window
+from touchline.gateway.auth.rules import BEGINNING, ListWindow
 from touchline.kernel import SystemClock
 from touchline.kernel.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from touchline.gateway.auth.parts import Administration
+    from touchline.gateway.auth.authentication import Administration
 
 Result = TypeVar("Result")
 
@@ -25,7 +25,7 @@ AfterOption = Annotated[str, typer.Option("--after", help="List what comes after
 
 def act(work: Callable[[Administration], Awaitable[Result]]) -> Result:
     """Opens the database for one piece of work."""
-    from touchline.gateway.auth.parts import build_administration
+    from touchline.gateway.auth.authentication import build_administration
 
     return with_database(lambda database, settings: work(build_administration(database, settings.auth, SystemClock())))
 
@@ -37,8 +37,8 @@ def gateway_url() -> str:
     return wiring.gateway_url(load())
 
 
-def window(limit: int, after: str) -> Window:
-    return Window(limit, as_id(after) if after else BEGINNING)
+def window(limit: int, after: str) -> ListWindow:
+    return ListWindow(limit, as_id(after) if after else BEGINNING)
 
 
 def as_id(text: str) -> UUID:

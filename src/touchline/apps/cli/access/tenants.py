@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from touchline.apps.cli.output import AsJson, progress, show, show_json, show_table
-from touchline.gateway.auth.model import COMMAND_LINE, Tenant
+from touchline.gateway.auth.rules import COMMAND_LINE, Tenant
 
 from .acting import AfterOption, LimitOption, act, window
 
 if TYPE_CHECKING:
-    from touchline.gateway.auth.parts import Administration
+    from touchline.gateway.auth.authentication import Administration
 
 commands = typer.Typer(help="Create, list, rename, suspend and resume tenants.", no_args_is_help=True)
 

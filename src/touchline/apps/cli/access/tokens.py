@@ -10,13 +10,20 @@ import typer
 
 from touchline.apps.cli.durations import duration
 from touchline.apps.cli.output import AsJson, progress, show, show_json, show_table
-from touchline.gateway.auth.model import COMMAND_LINE, ApiToken, IssuedToken, Listing, NewToken, TokenId
+from touchline.gateway.auth.rules import (
+    COMMAND_LINE,
+    ApiToken,
+    IssuedToken,
+    ListPage,
+    NewToken,
+    TokenId,
+)
 from touchline.kernel import Scope, SystemClock
 
 from .acting import AfterOption, LimitOption, TenantOption, act, as_id, window
 
 if TYPE_CHECKING:
-    from touchline.gateway.auth.parts import Administration
+    from touchline.gateway.auth.authentication import Administration
 
 Expires = Annotated[
     timedelta | None,
@@ -60,7 +67,7 @@ def list_tokens(
 ) -> None:
     """List the tokens of a tenant or a user, oldest first."""
 
-    async def work(to: Administration) -> Listing[ApiToken]:
+    async def work(to: Administration) -> ListPage[ApiToken]:
         if user:
             found = await to.users.by_email(COMMAND_LINE, user)
             return await to.tokens.listed(COMMAND_LINE, found.tenant_id, found.id, window(limit, after))

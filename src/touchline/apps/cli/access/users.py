@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from touchline.apps.cli.output import AsJson, progress, show, show_json, show_table
-from touchline.gateway.auth.model import COMMAND_LINE, IssuedLink, Listing, NewUser, User
+from touchline.gateway.auth.rules import COMMAND_LINE, IssuedLink, ListPage, NewUser, User
 from touchline.kernel import Role
 
 from .acting import AfterOption, LimitOption, TenantOption, act, gateway_url, window
 
 if TYPE_CHECKING:
-    from touchline.gateway.auth.parts import Administration
+    from touchline.gateway.auth.authentication import Administration
 
 commands = typer.Typer(help="Create and list users, change their role, let them in and out.", no_args_is_help=True)
 
@@ -46,7 +46,7 @@ def list_users(
 ) -> None:
     """List the users of a tenant, oldest first."""
 
-    async def work(to: Administration) -> Listing[User]:
+    async def work(to: Administration) -> ListPage[User]:
         found = await to.tenants.by_slug(COMMAND_LINE, tenant)
         return await to.users.listed(COMMAND_LINE, found.id, window(limit, after))
 
@@ -85,7 +85,7 @@ def enable(email: Email, as_json: AsJson = False) -> None:
 @commands.command()
 def link(email: Email, as_json: AsJson = False) -> None:
     """Make a link that signs the user in, once. Whoever holds it is the user."""
-    from touchline.gateway.auth.sessions.links import link_url
+    from touchline.gateway.auth.sessions.service import link_url
 
     async def work(to: Administration) -> IssuedLink:
         user = await to.users.by_email(COMMAND_LINE, email)

@@ -1,19 +1,111 @@
-"""How long sessions live, when a secret was stolen, how many attempts there are. Pure: the time comes in."""
+"""Sessions and signing keys: lifetimes, detection of stolen secrets, limits on attempts. Pure: the time comes in.
+
+Invariant: secrets never show in a repr.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from ipaddress import IPv6Address, ip_address, ip_network
+from typing import NewType
+from uuid import UUID
 
-from touchline.gateway.auth.model import Tenant, User
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from touchline.gateway.auth.rules import Tenant, User
 from touchline.gateway.auth.settings import AuthSettings
+from touchline.kernel import Role, TenantId, UserId
 from touchline.kernel.errors import InvalidInput, RateLimited, SessionOver, Unauthenticated
 
-from .model import AccessClaims, Ending, SecretState, Session, StoredKey
+# --- Types.
+
+SessionId = NewType("SessionId", UUID)
+LinkId = NewType("LinkId", UUID)
+
+
+class SignInMethod(StrEnum):
+    LINK = "link"
+    PASSWORD = "password"  # noqa: S105  a word, not a secret
+
+
+class SessionEnding(StrEnum):
+    """Why a session ended before its time."""
+
+    SIGNED_OUT = "signed_out"
+    SECRET_REUSED = "secret_reused"  # noqa: S105
+    USER_DISABLED = "user_disabled"
+    PASSWORD_CHANGED = "password_changed"  # noqa: S105
+
+
+@dataclass(frozen=True, slots=True)
+class UserSession:
+    tenant_id: TenantId
+    id: SessionId
+    user_id: UserId
+    method: SignInMethod
+    opened_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None
+    revision: int
+    ended_because: SessionEnding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SecretState:
+    """What is known of one of a session's secrets."""
+
+    superseded_at: datetime | None = None  # a newer one was shown
+    rotated_at: datetime | None = None  # it was answered with a newer one
+    seen_at: datetime | None = None  # it was shown for the first time
+
+
+@dataclass(frozen=True, slots=True)
+class AccessClaims:
+    """What an access token says."""
+
+    tenant_id: TenantId
+    user_id: UserId
+    role: Role
+    session_id: SessionId
+    issued_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """Handed to the person who signed in. Without a session secret: the one they have was just replaced."""
+
+    user: User
+    tenant: Tenant
+    session: UserSession
+    issued_at: datetime
+    access_expires_at: datetime
+    access_token: str = field(repr=False)
+    session_secret: str | None = field(repr=False)
+    device: str | None = field(default=None, repr=False)  # by which this browser is known the next time
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    number: int
+    kid: str
+    public_key: bytes
+    created_at: datetime
+    signs_until: datetime
+    sealed_key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    kid: str
+    private_key: Ed25519PrivateKey = field(repr=False)
+
+
+# --- Rules.
 
 SHORTEST_PASSWORD = 12
 LONGEST_PASSWORD = 1024
@@ -30,16 +122,16 @@ class Refresh(StrEnum):
     OVER = "over"
 
 
-WHY_OVER: dict[Ending | None, str] = {
-    Ending.SIGNED_OUT: "you signed out",
-    Ending.SECRET_REUSED: "its cookie was used in two places, so it was ended to protect your account",
-    Ending.USER_DISABLED: "your account was disabled",
-    Ending.PASSWORD_CHANGED: "your password was changed",
+WHY_OVER: dict[SessionEnding | None, str] = {
+    SessionEnding.SIGNED_OUT: "you signed out",
+    SessionEnding.SECRET_REUSED: "its cookie was used in two places, so it was ended to protect your account",
+    SessionEnding.USER_DISABLED: "your account was disabled",
+    SessionEnding.PASSWORD_CHANGED: "your password was changed",
     None: "it was not used for a long time, or lasted as long as a session may",
 }
 
 
-def refresh(session: Session, secret: SecretState, grace: timedelta, now: datetime) -> Refresh:
+def refresh(session: UserSession, secret: SecretState, grace: timedelta, now: datetime) -> Refresh:
     """A secret stays good until its successor was shown, and a little longer: the answer that brought the successor may
     have got lost on its way. Once a successor was shown, nobody has a reason to show this one."""
     if session.ended_at is not None or session.expires_at <= now:
@@ -50,7 +142,7 @@ def refresh(session: Session, secret: SecretState, grace: timedelta, now: dateti
     return Refresh.REPEAT if is_repeated else Refresh.ROTATE
 
 
-def session_over(because: Ending | None) -> SessionOver:
+def session_over(because: SessionEnding | None) -> SessionOver:
     return SessionOver("your session is over", why=WHY_OVER[because])
 
 

@@ -1,7 +1,7 @@
-"""Signing in, staying and leaving: by link, by password, by session secret.
+"""Signing in by link or password, refreshing and signing out.
 
-Invariant: a link opens one session, once; a session secret that comes back after a newer one was shown ends its
-session. A wrong password says the same whether the user exists or not.
+Invariant: a link opens one session, once; a session secret that comes back after a newer one was used ends its session,
+and no session ends without a recorded reason and actor. A wrong password and an unknown user get the same answer.
 """
 
 from __future__ import annotations
@@ -10,12 +10,24 @@ import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
 from uuid import UUID
 
-from touchline.contracts.events.access import SessionOpened
-from touchline.gateway.auth import tokens
-from touchline.gateway.auth.model import INSTALLATION, NOBODY, Tenant, User
-from touchline.gateway.auth.rules import is_email
+from touchline.contracts.events.access import SessionEnded, SessionOpened, UserLinkIssued
+from touchline.gateway.auth import access_tokens, credentials
+from touchline.gateway.auth import rules as access_rules
+from touchline.gateway.auth.access_tokens import SigningKeys
+from touchline.gateway.auth.credentials import DeviceTokens, Passwords
+from touchline.gateway.auth.rules import (
+    INSTALLATION,
+    WITHOUT_TENANT,
+    Actor,
+    IssuedLink,
+    Tenant,
+    User,
+    is_email,
+)
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.gateway.auth.store import AccessStore
 from touchline.gateway.metrics import SIGN_INS
@@ -23,14 +35,50 @@ from touchline.kernel import Clock, Principal, TenantId, TouchlineError, UserId,
 from touchline.kernel.errors import RateLimited, SessionOver, Unauthenticated
 from touchline.platform.postgres.database import Database, Transaction
 
-from . import claims, rules
-from .devices import DeviceTokens
-from .ending import end_session
-from .keys import SigningKeys
-from .model import AccessClaims, Ending, Method, Session, SessionId, SignedIn, SigningKey
-from .passwords import Passwords
-from .rules import Refresh
-from .store import SessionStore
+from . import rules
+from .rules import (
+    AccessClaims,
+    LinkId,
+    Refresh,
+    SessionEnding,
+    SessionId,
+    SignedIn,
+    SigningKey,
+    SignInMethod,
+    UserSession,
+)
+from .store import (
+    REMOVE_ATTEMPTS,
+    REMOVE_KEYS,
+    REMOVE_LINKS,
+    REMOVE_SESSIONS,
+    SessionStore,
+)
+
+# --- Ending sessions early.
+
+
+async def end_session(
+    transaction: Transaction, session_id: SessionId, because: SessionEnding, by: str, now: datetime
+) -> None:
+    if ended := await SessionStore(transaction.connection).end_session(session_id, because, now):
+        _announce(transaction, ended, because, by)
+
+
+async def end_sessions(
+    transaction: Transaction, user_id: UserId, because: SessionEnding, by: str, now: datetime
+) -> None:
+    """All sessions of one user."""
+    for ended in await SessionStore(transaction.connection).end_sessions_of(user_id, because, now):
+        _announce(transaction, ended, because, by)
+
+
+def _announce(transaction: Transaction, session: UserSession, because: SessionEnding, by: str) -> None:
+    payload = SessionEnded(session_id=session.id, user_id=session.user_id, by=by, because=because)
+    transaction.announce(payload, revision=session.revision)
+
+
+# --- Signing in, refreshing, signing out.
 
 logger = logging.getLogger(__name__)
 NO_USER = UserId(UUID(int=0))
@@ -50,7 +98,7 @@ class _Open:
 
     user: User
     tenant: Tenant
-    session: Session
+    session: UserSession
     secret: str | None = field(repr=False)
 
 
@@ -74,16 +122,16 @@ class SessionService:
         self._clock = clock
 
     async def sign_in_by_link(self, secret: str) -> SignedIn:
-        with _counted(Method.LINK):
+        with _counted(SignInMethod.LINK):
             # The key comes first: when there is none, the link must not be used up.
             key = await self._keys.signing()
-            async with self._database.transaction(NOBODY) as transaction:
+            async with self._database.transaction(WITHOUT_TENANT) as transaction:
                 user_id = await self._use_link(transaction, secret)
-                opened = await self._open(transaction, user_id, Method.LINK)
+                opened = await self._open(transaction, user_id, SignInMethod.LINK)
             return self._on_device(self._signed_in(opened, key))
 
     async def sign_in_by_password(self, attempt: PasswordAttempt) -> SignedIn:
-        with _counted(Method.PASSWORD):
+        with _counted(SignInMethod.PASSWORD):
             subject = await self._count_attempt(attempt)
             place, stored = await self._stored_password(attempt.email)
             # No connection is held meanwhile: this takes long by intention.
@@ -92,7 +140,7 @@ class SessionService:
             key = await self._keys.signing()
             tenant_id, user_id = place
             async with self._database.transaction(tenant_id) as transaction:
-                opened = await self._open(transaction, user_id, Method.PASSWORD)
+                opened = await self._open(transaction, user_id, SignInMethod.PASSWORD)
                 # Asked again now that the user is locked: the password may have been changed meanwhile.
                 if await AccessStore(transaction.connection).password_hash(user_id) != stored:
                     raise _wrong_password()
@@ -102,7 +150,7 @@ class SessionService:
     async def refresh(self, secret: str) -> SignedIn:
         """A new access token, and a new session secret to be used from then on."""
         key = await self._keys.signing()
-        async with self._database.transaction(NOBODY) as transaction:
+        async with self._database.transaction(WITHOUT_TENANT) as transaction:
             opened = await self._refresh(transaction, secret)
         if isinstance(opened, TouchlineError):  # raised here, so that the end of a session stays written
             raise opened
@@ -110,10 +158,12 @@ class SessionService:
 
     async def sign_out(self, secret: str) -> None:
         """Ends the session, if there is one: whoever wants to be gone is gone."""
-        async with self._database.transaction(NOBODY) as transaction:
+        async with self._database.transaction(WITHOUT_TENANT) as transaction:
             session = await self._lock(transaction, secret)
             if session is not None:
-                await end_session(transaction, session.id, Ending.SIGNED_OUT, str(session.user_id), self._clock.now())
+                await end_session(
+                    transaction, session.id, SessionEnding.SIGNED_OUT, str(session.user_id), self._clock.now()
+                )
 
     async def describe(self, principal: Principal) -> tuple[User, Tenant]:
         async with self._database.transaction(principal) as transaction:
@@ -123,7 +173,7 @@ class SessionService:
 
     async def _use_link(self, transaction: Transaction, secret: str) -> UserId:
         store = SessionStore(transaction.connection)
-        place = await store.find_link(tokens.fingerprint(secret)) if tokens.is_link_secret(secret) else None
+        place = await store.find_link(credentials.fingerprint(secret)) if credentials.is_link_secret(secret) else None
         if place is not None:
             tenant_id, link_id = place
             await transaction.enter_tenant(tenant_id)
@@ -142,7 +192,7 @@ class SessionService:
         limits = {subject: settings.attempts_per_email}
         if device is None:
             limits[rules.address_subject(attempt.address)] = settings.attempts_per_address
-        async with self._database.transaction(NOBODY) as transaction:
+        async with self._database.transaction(WITHOUT_TENANT) as transaction:
             store = SessionStore(transaction.connection)
             known = {each: await store.attempts(each, now) for each in limits}
             waits = [rules.waiting_time(known[each], limits[each], settings.longest_wait, now) for each in limits]
@@ -155,33 +205,37 @@ class SessionService:
         """By the same statements for somebody whom nobody knows."""
         if not is_email(email):
             return None, None
-        async with self._database.transaction(NOBODY) as transaction:
+        async with self._database.transaction(WITHOUT_TENANT) as transaction:
             store = AccessStore(transaction.connection)
             place = await store.find_user(email)
-            tenant_id, user_id = place or (NOBODY, NO_USER)
+            tenant_id, user_id = place or (WITHOUT_TENANT, NO_USER)
             await transaction.enter_tenant(tenant_id)
             return place, await store.password_hash(user_id)
 
-    async def _open(self, transaction: Transaction, user_id: UserId, method: Method) -> _Open:
+    async def _open(self, transaction: Transaction, user_id: UserId, method: SignInMethod) -> _Open:
         """The user is locked, so that nobody is disabled and signed in at the same time."""
         access, store = AccessStore(transaction.connection), SessionStore(transaction.connection)
         tenant = await access.tenant(transaction.tenant_id)
         user, tenant = rules.require_admission(await access.user_locked(user_id), tenant)
         now = self._clock.now()
         expires_at = rules.session_expiry(now, self._settings, now)
-        session = Session(tenant.id, SessionId(uuid7(now)), user.id, method, now, expires_at, ended_at=None, revision=1)
-        secret = tokens.new_session_secret()
+        session = UserSession(
+            tenant.id, SessionId(uuid7(now)), user.id, method, now, expires_at, ended_at=None, revision=1
+        )
+        secret = credentials.new_session_secret()
         await store.add_session(session)
-        await store.add_secret(session, tokens.fingerprint(secret))
+        await store.add_secret(session, credentials.fingerprint(secret))
         transaction.announce(
             SessionOpened(session_id=session.id, user_id=user.id, by=str(user.id), method=method),
             revision=session.revision,
         )
         return _Open(user, tenant, session, secret)
 
-    async def _lock(self, transaction: Transaction, secret: str) -> Session | None:
+    async def _lock(self, transaction: Transaction, secret: str) -> UserSession | None:
         store = SessionStore(transaction.connection)
-        place = await store.find_session(tokens.fingerprint(secret)) if tokens.is_session_secret(secret) else None
+        place = (
+            await store.find_session(credentials.fingerprint(secret)) if credentials.is_session_secret(secret) else None
+        )
         if place is None:
             return None
         tenant_id, session_id = place
@@ -193,13 +247,13 @@ class SessionService:
         session = await self._lock(transaction, secret)
         if session is None:
             return SessionOver("your session is over", why="it is not known here")
-        now, shown = self._clock.now(), tokens.fingerprint(secret)
+        now, shown = self._clock.now(), credentials.fingerprint(secret)
         known = await store.secret(session.id, shown)
         decision = rules.refresh(session, known, self._settings.refresh_grace, now)
         if decision is Refresh.REUSED:
             logger.warning("a superseded session secret came back", extra={"session_id": session.id})
-            await end_session(transaction, session.id, Ending.SECRET_REUSED, INSTALLATION.name, now)
-            return rules.session_over(Ending.SECRET_REUSED)
+            await end_session(transaction, session.id, SessionEnding.SECRET_REUSED, INSTALLATION.name, now)
+            return rules.session_over(SessionEnding.SECRET_REUSED)
         if decision is Refresh.OVER:
             return rules.session_over(session.ended_because)
         tenant = await access.tenant(session.tenant_id)
@@ -208,9 +262,9 @@ class SessionService:
             await store.secret_seen(session.id, shown, now)
         if decision is Refresh.REPEAT:
             return _Open(user, tenant, session, secret=None)
-        fresh = tokens.new_session_secret()
+        fresh = credentials.new_session_secret()
         session = replace(session, expires_at=rules.session_expiry(session.opened_at, self._settings, now))
-        await store.rotate_secret(session, shown, tokens.fingerprint(fresh), now)
+        await store.rotate_secret(session, shown, credentials.fingerprint(fresh), now)
         return _Open(user, tenant, session, fresh)
 
     def _on_device(self, signed_in: SignedIn) -> SignedIn:
@@ -227,7 +281,7 @@ class SessionService:
             issued_at=now,
             expires_at=min(now + self._settings.access_lifetime, session.expires_at),
         )
-        token = claims.sign(said, key, self._settings)
+        token = access_tokens.sign(said, key, self._settings)
         return SignedIn(opened.user, opened.tenant, session, now, said.expires_at, token, opened.secret)
 
 
@@ -237,7 +291,7 @@ def _wrong_password() -> Unauthenticated:
 
 
 @contextmanager
-def _counted(method: Method) -> Generator[None]:
+def _counted(method: SignInMethod) -> Generator[None]:
     try:
         yield
     except Unauthenticated:
@@ -247,3 +301,74 @@ def _counted(method: Method) -> Generator[None]:
         SIGN_INS.labels(method, "limited").inc()
         raise
     SIGN_INS.labels(method, "accepted").inc()
+
+
+# --- Sign-in links: whoever holds one signs in as its user, once, until it expires. The secret is in the fragment of
+# the URL, which browsers do not send: it reaches no log.
+
+SIGN_IN_PAGE = "/sign-in"
+
+
+class Links:
+    def __init__(self, database: Database, settings: AuthSettings, clock: Clock) -> None:
+        self._database = database
+        self._settings = settings
+        self._clock = clock
+
+    async def issue(self, actor: Actor, tenant_id: TenantId, user_id: UserId) -> IssuedLink:
+        access_rules.require_hold(actor, tenant_id, user_id)
+        async with self._database.transaction(tenant_id) as transaction:
+            user = access_rules.existing_user(await AccessStore(transaction.connection).user_locked(user_id))
+            access_rules.require_role_within_reach(actor, user.role)
+            return await add_link(transaction, actor, user, self._settings.link_lifetime, self._clock)
+
+
+async def add_link(transaction: Transaction, actor: Actor, user: User, lifetime: timedelta, clock: Clock) -> IssuedLink:
+    access_rules.require_enabled(user)
+    now = clock.now()
+    link = IssuedLink(user, now + lifetime, credentials.new_link_secret())
+    store = SessionStore(transaction.connection)
+    await store.add_link(link, LinkId(uuid7(now)), credentials.fingerprint(link.secret), now)
+    payload = UserLinkIssued(user_id=user.id, by=actor.name, expires_at=link.expires_at)
+    transaction.announce(payload, revision=user.revision)
+    return link
+
+
+def link_url(base_url: str, link: IssuedLink, then: str = "") -> str:
+    """`then` is the view of the page that is shown to whoever has signed in."""
+    query = f"?{urlencode({'next': then})}" if then else ""
+    return f"{base_url}{SIGN_IN_PAGE}{query}#token={link.secret}"
+
+
+# --- Removal of ended sessions, used links, retired keys and old attempts. Their events stay in the log. Bounded, and
+# harmless when it runs twice or on two machines.
+
+MOST_PER_PASS = 1000  # of each kind
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedSessions:
+    links: int
+    sessions: int
+    keys: int
+    attempts: int
+
+    @property
+    def more(self) -> bool:
+        """A limit was reached: come back soon."""
+        return max(self.links, self.sessions, self.attempts) == MOST_PER_PASS
+
+
+async def remove_ended_sessions(database: Database, settings: AuthSettings, clock: Clock) -> RemovedSessions:
+    now = clock.now()
+    before = now - settings.keep_ended
+    async with database.system("remove ended sessions") as transaction:
+        sessions = SessionStore(transaction.connection)
+        links = await sessions.remove(REMOVE_LINKS, before, MOST_PER_PASS)
+        ended = await sessions.remove(REMOVE_SESSIONS, before, MOST_PER_PASS)
+    # These have no tenant, and are nobody's business but the application's.
+    async with database.transaction(WITHOUT_TENANT) as transaction:
+        sessions = SessionStore(transaction.connection)
+        keys = await sessions.remove(REMOVE_KEYS, before - rules.verifies_after(settings), MOST_PER_PASS)
+        attempts = await sessions.remove(REMOVE_ATTEMPTS, now, MOST_PER_PASS)
+    return RemovedSessions(links, ended, keys, attempts)

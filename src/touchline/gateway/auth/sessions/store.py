@@ -15,12 +15,20 @@ from uuid import UUID
 
 from psycopg import AsyncConnection
 
-from touchline.gateway.auth.model import IssuedLink
+from touchline.gateway.auth.rules import IssuedLink
 from touchline.kernel import TenantId, UserId
 from touchline.platform.postgres.database import fetch_all, fetch_one
 
-from .model import Ending, LinkId, Method, SecretState, Session, SessionId, StoredKey
-from .rules import Attempts
+from .rules import (
+    Attempts,
+    LinkId,
+    SecretState,
+    SessionEnding,
+    SessionId,
+    SignInMethod,
+    StoredKey,
+    UserSession,
+)
 
 _SESSION: LiteralString = "tenant_id, id, user_id, method, opened_at, expires_at, ended_at, revision, ended_because"
 
@@ -135,17 +143,17 @@ class SessionStore:
         """None when it was used before or is too old."""
         return await fetch_one(self._connection, _value, USE_LINK, id=link_id, now=now)
 
-    async def add_session(self, session: Session) -> None:
+    async def add_session(self, session: UserSession) -> None:
         await self._connection.execute(ADD_SESSION, asdict(session))
 
-    async def add_secret(self, session: Session, secret_hash: bytes) -> None:
+    async def add_secret(self, session: UserSession, secret_hash: bytes) -> None:
         row = {"tenant_id": session.tenant_id, "id": session.id, "hash": secret_hash}
         await self._connection.execute(ADD_SECRET, row)
 
     async def find_session(self, secret_hash: bytes) -> tuple[TenantId, SessionId] | None:
         return await fetch_one(self._connection, _session_place, FIND_SESSION, hash=secret_hash)
 
-    async def session_locked(self, session_id: SessionId) -> Session | None:
+    async def session_locked(self, session_id: SessionId) -> UserSession | None:
         """Two that refresh at once take turns, and the second one sees what the first one did."""
         return await fetch_one(self._connection, _session, SESSION_LOCKED, id=session_id)
 
@@ -156,16 +164,16 @@ class SessionStore:
     async def secret_seen(self, session_id: SessionId, secret_hash: bytes, now: datetime) -> None:
         await self._connection.execute(SECRET_SEEN, {"id": session_id, "hash": secret_hash, "now": now})
 
-    async def rotate_secret(self, session: Session, shown: bytes, fresh: bytes, now: datetime) -> None:
+    async def rotate_secret(self, session: UserSession, shown: bytes, fresh: bytes, now: datetime) -> None:
         """One more secret of a locked session, and its new end. The one that was shown stays good for now."""
         await self._connection.execute(ROTATED, {"id": session.id, "hash": shown, "now": now})
         await self.add_secret(session, fresh)
         await self._connection.execute(EXTEND_SESSION, {"id": session.id, "expires_at": session.expires_at})
 
-    async def end_session(self, session_id: SessionId, because: Ending, now: datetime) -> Session | None:
+    async def end_session(self, session_id: SessionId, because: SessionEnding, now: datetime) -> UserSession | None:
         return await fetch_one(self._connection, _session, END_SESSION, id=session_id, because=because, now=now)
 
-    async def end_sessions_of(self, user_id: UserId, because: Ending, now: datetime) -> Sequence[Session]:
+    async def end_sessions_of(self, user_id: UserId, because: SessionEnding, now: datetime) -> Sequence[UserSession]:
         values = {"user_id": user_id, "because": because, "now": now}
         return await fetch_all(self._connection, _session, END_SESSIONS_OF, **values)
 
@@ -191,8 +199,10 @@ class SessionStore:
         return cursor.rowcount
 
 
-def _session(*, method: str, ended_because: str | None, **columns: Any) -> Session:
-    return Session(method=Method(method), ended_because=Ending(ended_because) if ended_because else None, **columns)
+def _session(*, method: str, ended_because: str | None, **columns: Any) -> UserSession:
+    return UserSession(
+        method=SignInMethod(method), ended_because=SessionEnding(ended_because) if ended_because else None, **columns
+    )
 
 
 def _link_place(*, tenant_id: UUID, id: UUID) -> tuple[TenantId, LinkId]:  # noqa: A002  the column's name

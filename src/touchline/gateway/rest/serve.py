@@ -1,8 +1,8 @@
-"""The bytes of an artifact over HTTP: playlists, segments, pictures and the file of a clip, whole or in ranges.
+"""`POST /clips` creates a clip, as `createClip` does; `GET /media/…` sends the files of an artifact.
 
-Invariant: an address is checked before anything is looked up, and names are matched as they were sent. No answer begins
-before its first bytes were read: what is gone, or cannot be read, is said and not broken off. What breaks off later
-ends the connection, so that nobody takes a part for the whole.
+Invariant: a media address is checked before anything is looked up, and names are matched as they were sent. No answer
+begins before its first bytes were read: a missing or unreadable file is an error, not a broken-off answer. A failure
+later ends the connection, so that nobody takes a part for the whole.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated
 from urllib.parse import quote
+from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
 
-from touchline.gateway.rest.parts import GatewayParts, Parts
-from touchline.gateway.rest.problems import RESPONSES, problem, request_id_of
-from touchline.kernel import TouchlineError
-from touchline.kernel.errors import InvalidInput, NotFound, Unavailable
-from touchline.platform.objects.rules import ByteRange, ObjectInfo
-
-from .parts import Media
-from .rules import (
+from touchline.gateway.composition import Gateway, GatewayComposition, MediaAccess
+from touchline.gateway.graphql.clips import with_field_names
+from touchline.gateway.graphql.sources import surviving_upload
+from touchline.gateway.media.links import Grant
+from touchline.gateway.media.rules import (
     CLIP,
     MANIFEST,
     POSTER,
@@ -37,33 +36,79 @@ from .rules import (
     no_such_file,
     wanted_bytes,
 )
-from .survivors import survivor
-from .tokens import Grant
+from touchline.kernel import Scope, TouchlineError
+from touchline.kernel.errors import InvalidInput, NotFound, Unavailable
+from touchline.kernel.ids import artifact_hash, video_id
+from touchline.platform.objects.rules import ByteRange, ObjectInfo
+from touchline.serve.clips.model import NewClip
 
-router = APIRouter(tags=["media"], responses=RESPONSES)
+from .callers import CurrentPrincipal
+from .problems import RESPONSES, RequestBody, problem, request_id_of
+
+clip_router = APIRouter(tags=["clips"], responses=RESPONSES)
+FIELDS = {"source_hash": "video_id", "artifact_hash": "video_id", "start_ms": "t_start", "end_ms": "t_end"}
+LARGEST = 2**53
+Milliseconds = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+
+
+class ClipBody(RequestBody):
+    model_config = ConfigDict(extra="forbid")
+
+    video_id: UUID
+    t_start: Milliseconds
+    t_end: Milliseconds
+    padding_ms: Milliseconds | None = None
+    title: str = ""
+    description: str = ""
+
+
+class ClipAnswer(BaseModel):
+    clip_id: UUID
+    status: str
+
+
+@clip_router.post("/clips", status_code=202)
+async def create_clip(body: ClipBody, principal: CurrentPrincipal, gateway: Gateway) -> ClipAnswer:
+    principal.require(Scope.WRITE)
+    request = NewClip(
+        source_hash=artifact_hash(body.video_id),
+        start_ms=body.t_start,
+        end_ms=body.t_end,
+        padding_ms=body.padding_ms,
+        title=body.title,
+        description=body.description,
+        requested_params=body.model_dump(mode="json", exclude_unset=True),
+    )
+    with with_field_names(FIELDS):
+        created = await gateway.graphql.sources.registry.create_clip(principal, request)
+    return ClipAnswer(clip_id=video_id(created.clip.artifact_hash), status=created.status)
+
+
+# --- Media.
+
+media_router = APIRouter(tags=["media"], responses=RESPONSES)
 ADDRESS = "/media/{token}/{artifact_hash}/{name:path}"
 RANGE_NOT_SATISFIABLE = 416
 GONE = 410
 REPLACED = 302
 Width = Annotated[int | None, Query(ge=1, le=10_000)]
-
 logger = logging.getLogger(__name__)
 
 
-@router.get(ADDRESS, response_model=None)
-@router.head(ADDRESS, response_model=None, include_in_schema=False)
+@media_router.get(ADDRESS, response_model=None)
+@media_router.head(ADDRESS, response_model=None, include_in_schema=False)
 async def media_file(
-    request: Request, token: str, artifact_hash: str, name: str, parts: Parts, width: Width = None
+    request: Request, token: str, artifact_hash: str, name: str, gateway: Gateway, width: Width = None
 ) -> Response:
     """A poster with a `width` comes in the smallest size that is made and wide enough, and never enlarged."""
-    media = parts.media
+    media = gateway.media
     grant = media.tokens.read(token, artifact_hash, media.clock.now())
     if b"%" in request.scope.get("raw_path", b""):
         raise no_such_file()  # none of our names needs it, and a slash or a dot could hide behind it
     try:
         viewable = await media.places.find(grant.playback_id)
     except NotFound:
-        if elsewhere := await _elsewhere(parts, grant, name):
+        if elsewhere := await _elsewhere(gateway, grant, name):
             return elsewhere
         raise
     if (viewable.artifact_hash, viewable.tenant_id) != (grant.artifact_hash, grant.tenant_id):
@@ -82,19 +127,19 @@ async def media_file(
         return problem(file_is_gone(), request_id_of(request), GONE)  # it should be there, and no new address helps
 
 
-async def _elsewhere(parts: GatewayParts, grant: Grant, name: str) -> Response | None:
+async def _elsewhere(gateway: GatewayComposition, grant: Grant, name: str) -> Response | None:
     """A better copy took its place: a player begins anew there. Segments of two videos do not fit together."""
     if name not in {MANIFEST, POSTER}:
         return None
-    kept = await survivor(parts.graphql.sources, grant.tenant_id, grant.artifact_hash)
+    kept = await surviving_upload(gateway.graphql.sources, grant.tenant_id, grant.artifact_hash)
     if kept is None:
         return None
-    links = parts.media.links
+    links = gateway.media.links
     link = (links.manifest if name == MANIFEST else links.poster)(grant.tenant_id, kept.playback_id, kept.artifact_hash)
     return RedirectResponse(link.url, REPLACED, {"Cache-Control": "no-store"})
 
 
-async def _answer(request: Request, media: Media, file: File) -> Response:
+async def _answer(request: Request, media: MediaAccess, file: File) -> Response:
     info = await media.objects.head(file.key)
     headers = _headers(file, info)
     if _has(request.headers.get("if-none-match"), headers["ETag"]):
@@ -121,7 +166,7 @@ def _headers(file: File, info: ObjectInfo) -> dict[str, str]:
 
 
 async def _body(
-    request: Request, media: Media, info: ObjectInfo, part: ByteRange | None, headers: dict[str, str]
+    request: Request, media: MediaAccess, info: ObjectInfo, part: ByteRange | None, headers: dict[str, str]
 ) -> Response:
     status, start, stop = (206, part.start, part.stop or 0) if part else (200, 0, info.size_bytes)
     headers["Content-Length"] = str(stop - start)

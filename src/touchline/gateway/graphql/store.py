@@ -1,4 +1,4 @@
-"""All SQL of live events: a tenant's part of the log, read behind the tenant's wall."""
+"""All SQL of live events: one tenant's events of the log, read under row-level security."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from touchline.platform.postgres.database import Database
 BOUNDS = "SELECT position AS head, oldest FROM platform.event_head"
 READ = """
 -- One statement, so that events and bounds are of one moment: rows that are being archived are either all there or
--- `oldest` says so. The tenant is the wall's business, and the index events_tenant keeps it cheap.
+-- `oldest` says so. Row-level security adds the tenant, and the index events_tenant keeps it cheap.
 SELECT head.position AS head, head.oldest, event.position, event.type, event.revision, event.occurred_at, event.data
   FROM platform.event_head AS head
   LEFT JOIN LATERAL (
@@ -46,7 +46,7 @@ class LiveEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class EventPage:
     events: Sequence[LiveEvent]
     bounds: Bounds
     reached: int  # everything up to here was looked at
@@ -68,11 +68,11 @@ class LiveStore:
             [bounds] = await (await cursor.execute(BOUNDS)).fetchall()
             return bounds
 
-    async def read(self, after: int, limit: int) -> Page:
+    async def read(self, after: int, limit: int) -> EventPage:
         values = {"after": after, "upto": after + SPAN, "types": self._types, "limit": limit}
         async with self._database.transaction(self._tenant_id) as transaction:
             rows = await (await transaction.connection.execute(READ, values)).fetchall()
         bounds = Bounds(rows[0][0], rows[0][1])
         events = [LiveEvent(*row[2:]) for row in rows if row[2] is not None]
         full = len(events) == limit
-        return Page(events, bounds, events[-1].position if full else max(after, min(after + SPAN, bounds.head)))
+        return EventPage(events, bounds, events[-1].position if full else max(after, min(after + SPAN, bounds.head)))

@@ -1,22 +1,25 @@
-"""Where an artifact lies that somebody may see: asked of the artifact service, and remembered for a little while.
+"""Viewer endpoints of artifacts: resolved by the artifact service and cached for a short time.
 
-Invariant: a remembered place is used without asking only while the event log is followed; an event about its artifact
-makes it forgotten, also while the answer about it is still on its way.
+Invariant: a cached endpoint is used without asking only while the event log is followed without a gap; an event about
+its artifact removes it, also while a request for it is still under way.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactRenamed
+from touchline.gateway.settings import MediaLinkSettings
 from touchline.kernel import Clock, TenantId, TouchlineError
 from touchline.kernel.errors import Unavailable
 from touchline.kernel.ids import PlaybackId
+from touchline.platform.events.log import EventSource
+from touchline.platform.retry import retry_forever
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.playback.model import ViewerEndpoint
-
-from .settings import MediaLinkSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class _Remembered:
     since: datetime
 
 
-class Places:
+class EndpointCache:
     def __init__(self, artifacts: ArtifactClient, settings: MediaLinkSettings, clock: Clock) -> None:
         self._artifacts = artifacts
         self._settings = settings
@@ -96,3 +99,38 @@ class Places:
         while len(self._places) > self._settings.remember:
             _, oldest = self._places.popitem(last=False)
             del self._playback_ids[oldest.endpoint.artifact_hash]
+
+
+# --- Invalidation: follows the event log, so that what was deleted stops playing and a new title shows at once.
+
+TYPES = frozenset({ArtifactLifecycle.event_type, ArtifactRegistered.event_type, ArtifactRenamed.event_type})
+BATCH = 500
+RETRY_AFTER = timedelta(milliseconds=200)
+logger = logging.getLogger(__name__)
+
+
+class EndpointCacheFollower:
+    def __init__(self, source: EventSource, places: EndpointCache, poll_interval: timedelta) -> None:
+        self._source = source
+        self._places = places
+        self._poll_interval = poll_interval
+        self._position: int | None = None
+
+    async def run(self) -> None:
+        """Until cancelled. While the log is away nothing is trusted."""
+        await retry_forever(self._turn, RETRY_AFTER, logger)
+
+    async def _turn(self) -> None:
+        if self._position is None:
+            self._position = await self._source.head()
+            self._places.forget_all()  # what was remembered before that may have been deleted before that
+        while (reached := await self._step(self._position)) > self._position:
+            self._position = reached
+        self._places.followed()
+        await self._source.wait(self._position, self._poll_interval)
+
+    async def _step(self, position: int) -> int:
+        batch = await self._source.read(position, BATCH, TYPES)
+        for event in batch.events:
+            self._places.forget(event.data["artifact_hash"])
+        return batch.reached

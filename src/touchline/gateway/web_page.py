@@ -1,23 +1,68 @@
-"""The addresses of the page: its views are one document, its files are what was built.
+"""The web page: its files, read once at start, and the addresses that serve them.
 
-Invariant: the document is asked for every time and runs only our own scripts; files with a hash in their name are kept
-for a year.
+Invariant: only files that were there when the process started are served; no path from outside reaches the disk. The
+document is revalidated every time and runs only our own scripts; files with a hash in their name are cached for a year.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from mimetypes import guess_type
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
+import touchline
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel.errors import NotFound
 
-from .files import ASSETS, INDEX, PageFile, read_page
+# --- Files.
+
+INDEX = "index.html"
+ASSETS = "assets/"  # the names in here carry a hash of what is in them
+LARGEST_PAGE_BYTES = 50 * 1024**2
+COMPRESSED = ("text/", "application/json", "image/svg+xml")
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    content: bytes
+    compressed: bytes | None
+    content_type: str
+    etag: str
+
+
+def find_page() -> Path | None:
+    """Inside the wheel, or where a checkout builds it; None when it was not built."""
+    package = Path(touchline.__file__).parent
+    for folder in (package / "web", package.parents[1] / "web" / "dist"):
+        if (folder / INDEX).is_file():
+            return folder
+    return None
+
+
+def read_page(folder: Path) -> Mapping[str, PageFile]:
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    if sum(path.stat().st_size for path in files.values()) > LARGEST_PAGE_BYTES:
+        raise ValueError(f"{folder} does not hold the built page: it has more than {LARGEST_PAGE_BYTES} bytes")
+    return {name: _read(path) for name, path in files.items()}
+
+
+def _read(path: Path) -> PageFile:
+    content = path.read_bytes()
+    content_type = guess_type(path.name)[0] or "application/octet-stream"
+    compressed = gzip.compress(content, mtime=0) if content_type.startswith(COMPRESSED) else None
+    etag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
+    charset = "; charset=utf-8" if content_type.startswith("text/") else ""
+    return PageFile(content, compressed, content_type + charset, etag)
+
+
+# --- Addresses.
 
 VIEWS = (
     "/",

@@ -1,15 +1,21 @@
-"""Where a request comes from: our own pages, another site, this machine. Pure.
+"""The caller of a request: from our own page, from another site or from this machine, and which principal it is.
 
-Invariant: a browser that acts for another site never gets through; a program, which has no cookies to abuse, does.
+Invariant: a browser that acts for another site is refused; a program, which has no cookies to abuse, is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from ipaddress import ip_address
+from typing import Annotated
 
+from fastapi import Depends
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from touchline.gateway.composition import Gateway
 from touchline.gateway.settings import LOOPBACK_NAMES, GatewaySettings
-from touchline.kernel.errors import Forbidden
+from touchline.kernel import Principal
+from touchline.kernel.errors import Forbidden, Unauthenticated
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
@@ -36,3 +42,19 @@ def _is_loopback(peer: str) -> bool:
         return ip_address(peer).is_loopback
     except ValueError:
         return False
+
+
+# --- The principal of a request, for every route that needs it: `principal: CurrentPrincipal`.
+
+_bearer = HTTPBearer(auto_error=False, description="An access token from signing in, or an API token (`tl_…`).")
+Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+
+
+async def current_principal(bearer: Bearer, gateway: Gateway) -> Principal:
+    if bearer is None:
+        why = "the request carries no bearer token"
+        raise Unauthenticated("you are not signed in", why=why, hint="Send `Authorization: Bearer …`.")
+    return await gateway.auth.authentication.authenticate(bearer.credentials)
+
+
+CurrentPrincipal = Annotated[Principal, Depends(current_principal)]

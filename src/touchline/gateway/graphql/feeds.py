@@ -1,19 +1,27 @@
-"""Live events, from the log to the clients: read once for each tenant and kind, handed to every client that listens.
+"""Live events, from the log to the clients: read once for each tenant and kind, delivered to every client that listens.
 
 Invariant: a client gets every event after its position once and in order. It first reads the log itself, then joins the
-tenant's feed. What waits for it is bounded: a client that does not keep up is closed, and goes on from its cursor.
+tenant's feed. Its queue is bounded: a client that does not keep up is disconnected, and resumes from its cursor. A
+connection is closed once, with one code.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import Enum
+from typing import Any
 
-from touchline.gateway.graphql.settings import GraphqlSettings
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactRenamed
+from touchline.gateway.metrics import LIVE_CLOSINGS, LIVE_CONNECTIONS
+from touchline.gateway.settings import GraphqlSettings
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput
 from touchline.platform.events.log import EVENTS_CHANNEL
@@ -21,15 +29,101 @@ from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import retry_forever
 
-from .closing import Closing
-from .connections import Connections
 from .store import Bounds, LiveEvent, LiveStore
 
+# --- Close reasons: codes for programs, sentences for people. A code means one thing for ever. After each of them a
+# client may connect again and resume from its cursor.
+
+
+class CloseReason(Enum):
+    """Codes from 4000 on are an application's own; graphql-ws treats none of these as final."""
+
+    NOT_SIGNED_IN = (4403, "the token is not valid: get a new one, then connect again")
+    TOO_SLOW = (4413, "events came faster than they were taken: connect again and go on from the last cursor")
+    TOO_MANY = (4430, "the tenant has too many live connections: wait a little, then connect again")
+    FAILED = (4501, "the live events broke off: connect again and go on from the last cursor")
+
+    @property
+    def code(self) -> int:
+        return self.value[0]
+
+    @property
+    def reason(self) -> str:
+        return self.value[1]
+
+
+# --- Connections: how many a tenant may have, and how the gateway closes one. A client that does not even take the
+# close message is dropped.
+
+CLOSE_WITHIN = timedelta(seconds=5)
+
+
+class LiveConnection:
+    def __init__(self, websocket: WebSocket, time: asyncio.Timeout) -> None:
+        self._websocket = websocket
+        self._time = time  # how long it is served
+        self._closing: asyncio.Task[None] | None = None
+        self._background: list[asyncio.Task[None]] = []
+        self.position = 0  # of the log when the connection said who it is
+
+    @property
+    def is_closing(self) -> bool:
+        return self._closing is not None
+
+    def close(self, closing: CloseReason) -> None:
+        if self._closing is None:
+            LIVE_CLOSINGS.labels(closing.name.lower()).inc()
+            self._time.reschedule(asyncio.get_running_loop().time() + CLOSE_WITHIN.total_seconds())
+            self._closing = asyncio.create_task(self._close(closing), name="close a live connection")
+
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Work that goes on for as long as the connection is served."""
+        self._background.append(asyncio.create_task(work, name="background of a live connection"))
+
+    async def end(self) -> None:
+        """When it is no longer served: lets a close go out, unless there was time enough for it."""
+        if self._closing is not None and not self._time.expired():
+            await asyncio.wait([self._closing])
+        ending = [*self._background, *([self._closing] if self._closing else [])]
+        for task in ending:
+            task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
+
+    async def _close(self, closing: CloseReason) -> None:
+        with suppress(RuntimeError, WebSocketDisconnect):  # it is gone already
+            await self._websocket.close(closing.code, closing.reason)
+
+
+class ConnectionCounter:
+    """How many live connections each tenant has at this gateway."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._counted: Counter[TenantId] = Counter()
+
+    def enter(self, tenant_id: TenantId) -> bool:
+        """False when the tenant has as many as it may."""
+        if self._counted[tenant_id] >= self._most:
+            return False
+        self._counted[tenant_id] += 1
+        LIVE_CONNECTIONS.inc()
+        return True
+
+    def leave(self, tenant_id: TenantId) -> None:
+        LIVE_CONNECTIONS.dec()
+        self._counted[tenant_id] -= 1
+        if not self._counted[tenant_id]:
+            del self._counted[tenant_id]
+
+
+# --- Feeds.
+
+# Includes the progress of processing: serve reports it again with the artifact's own revision.
+ARTIFACT_TYPES = frozenset({ArtifactRegistered.event_type, ArtifactRenamed.event_type, ArtifactLifecycle.event_type})
 PAGE = 200
 RETRY_AFTER = timedelta(milliseconds=200)
-
 logger = logging.getLogger(__name__)
-Close = Callable[[Closing], None]
+Close = Callable[[CloseReason], None]
 Kind = tuple[TenantId, frozenset[str]]  # whose events, of which types
 
 
@@ -39,12 +133,12 @@ class Listener:
 
     close: Close
     queue: asyncio.Queue[LiveEvent]
-    patience: timedelta
+    delivery_timeout: timedelta
 
     async def deliver(self, events: Sequence[LiveEvent]) -> bool:
         """False when the queue stayed full for too long."""
         try:
-            async with asyncio.timeout(self.patience.total_seconds()):
+            async with asyncio.timeout(self.delivery_timeout.total_seconds()):
                 for event in events:
                     await self.queue.put(event)
         except TimeoutError:
@@ -69,7 +163,7 @@ class Feed:
         except Exception:
             logger.exception("live events broke off")
             for listener in self._listeners:
-                listener.close(Closing.FAILED)
+                listener.close(CloseReason.FAILED)
 
     def join(self, listener: Listener) -> int:
         """The listener gets everything after the position that is answered."""
@@ -87,12 +181,12 @@ class Feed:
         for listener, delivered in zip(listeners, in_time, strict=True):
             if not delivered:
                 self.leave(listener)
-                listener.close(Closing.TOO_SLOW)
+                listener.close(CloseReason.TOO_SLOW)
         if page.reached >= page.bounds.head:
             await self._wakeup.wait(self._poll_interval)
 
 
-class History:
+class EventHistory:
     """What a client reads from the log itself, and how far it has come."""
 
     def __init__(self, store: LiveStore, position: int) -> None:
@@ -125,7 +219,7 @@ class Feeds:
         self._settings = settings
         self._types = types
         self._running: dict[Kind, _Running] = {}
-        self.connections = Connections(settings.connections_per_tenant)  # of every kind
+        self.connections = ConnectionCounter(settings.connections_per_tenant)  # of every kind
 
     async def head(self, tenant_id: TenantId) -> int:
         """The last position of the log."""
@@ -137,7 +231,7 @@ class Feeds:
 
     async def heard(self, tenant_id: TenantId, after: int, types: frozenset[str]) -> AsyncGenerator[LiveEvent]:
         """What is in the log by now, and no more."""
-        async for event in History(LiveStore(self._database, tenant_id, types), after).until(None):
+        async for event in EventHistory(LiveStore(self._database, tenant_id, types), after).until(None):
             yield event
 
     async def listen(
@@ -146,7 +240,7 @@ class Feeds:
         """Every live event of a tenant after a position, for ever; without types: of those that most listen to."""
         kind = tenant_id, self._types if types is None else types
         store = LiveStore(self._database, *kind)
-        history = History(store, after)
+        history = EventHistory(store, after)
         async for event in history.until(None):
             yield event
         listener = Listener(close, asyncio.Queue(self._settings.queue_events), self._settings.queue_patience)

@@ -1,0 +1,105 @@
+"""The gateway's composition: media access, GraphQL and HTTP, assembled from what the composition root passes in."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, cast
+
+from fastapi import Depends, FastAPI, Request
+
+from touchline.gateway.auth.authentication import Auth
+from touchline.gateway.graphql.feeds import ARTIFACT_TYPES, Feeds
+from touchline.gateway.graphql.pages import Cursors
+from touchline.gateway.graphql.sources import DataSources
+from touchline.gateway.media.endpoints import EndpointCache
+from touchline.gateway.media.links import MediaLinks, MediaTokens
+from touchline.kernel import Clock
+from touchline.measure.ingest.service import IngestService
+from touchline.platform.objects.store import ObjectStore
+from touchline.platform.postgres.database import Database
+from touchline.platform.postgres.wakeups import Wakeups
+from touchline.serve.artifacts.client import ArtifactClient
+
+from .settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
+
+
+@dataclass(frozen=True, slots=True)
+class MediaAccess:
+    tokens: MediaTokens
+    links: MediaLinks
+    places: EndpointCache
+    objects: ObjectStore
+    clock: Clock
+
+
+def build_media(
+    artifacts: ArtifactClient, objects: ObjectStore, cluster_secret: str, settings: MediaLinkSettings, clock: Clock
+) -> MediaAccess:
+    tokens = MediaTokens(cluster_secret)
+    links = MediaLinks(tokens, settings.link_lifetime, clock)
+    return MediaAccess(tokens, links, EndpointCache(artifacts, settings, clock), objects, clock)
+
+
+# --- GraphQL.
+
+
+@dataclass(frozen=True, slots=True)
+class GraphqlComposition:
+    sources: DataSources
+    auth: Auth
+    media: MediaAccess
+    feeds: Feeds
+    cursors: Cursors
+    settings: GraphqlSettings
+
+
+def build_feeds(database: Database, wakeups: Wakeups, settings: GraphqlSettings) -> Feeds:
+    """The wake-ups must listen on `platform.events.log.EVENTS_CHANNEL`."""
+    return Feeds(database, wakeups, settings, ARTIFACT_TYPES)
+
+
+def build_graphql(
+    sources: DataSources, auth: Auth, media: MediaAccess, feeds: Feeds, cluster_secret: str, settings: GraphqlSettings
+) -> GraphqlComposition:
+    return GraphqlComposition(sources, auth, media, feeds, Cursors(cluster_secret), settings)
+
+
+# --- HTTP.
+
+Check = Callable[[], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """The built page, and where it sends uploads: the object store as browsers reach it."""
+
+    folder: Path | None
+    upload_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayComposition:
+    database: Database
+    auth: Auth
+    settings: GatewaySettings
+    graphql: GraphqlComposition
+    page: WebPage
+    ingest: IngestService
+    checks: Mapping[str, Check] = field(default_factory=dict[str, Check])  # by part; raises when the part is down
+
+    @property
+    def media(self) -> MediaAccess:
+        return self.graphql.media
+
+
+def install(app: FastAPI, gateway: GatewayComposition) -> None:
+    app.state.gateway = gateway
+
+
+def composition_of(request: Request) -> GatewayComposition:
+    return cast("GatewayComposition", request.app.state.gateway)
+
+
+Gateway = Annotated[GatewayComposition, Depends(composition_of)]

@@ -1,1 +1,0 @@
-"""Live events for clients: the event log of one tenant, from any position on."""

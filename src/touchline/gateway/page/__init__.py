@@ -1,1 +1,0 @@
-"""The page: the built web application, served as files."""
