@@ -8,7 +8,7 @@
     touchline_definer   cannot log in; owns the functions that read across tenants
 
 Until the first release there are no upgrades: a baseline is edited in place, and a database of another baseline is
-refused before the first statement of a baseline runs. The table platform.migrations holds the checksum of the baseline
+refused before anything is written to it. The table platform.migrations holds the checksum of the baseline
 that created each schema.
 
 Invariants: no role is a superuser or bypasses row-level security, and none inherits. A baseline and its entry in
@@ -71,8 +71,8 @@ SCHEMAS = ("platform", "access", "process", "serve", "watch", "measure")  # in t
 CONNECT_SECONDS = 10
 LOCK_KEY = 7_450_521_001  # any number, the same in every version
 OTHER_BASELINE_HINT = (
-    "Start with a new data folder or an empty database. To keep what this one holds, back it up, "
-    "or export it with the version that created it."
+    "Nothing was changed. Use this data with the version that created it, or start this version with a new data folder "
+    "(`TOUCHLINE_DATA=/another/folder touchline up`), or an empty database in `postgres.url` and `postgres.owner_url`."
 )
 _NAME = re.compile(r"(\d{2})_[a-z0-9_]+\.sql")
 
@@ -84,6 +84,7 @@ CREATE TABLE IF NOT EXISTS platform.migrations (
   applied_at  timestamptz NOT NULL DEFAULT now()
 );
 """
+_IS_KNOWN = "SELECT to_regclass('platform.migrations') IS NOT NULL"
 _APPLIED = "SELECT schema_name, sha256 FROM platform.migrations ORDER BY schema_name"
 _RECORD = "INSERT INTO platform.migrations (schema_name, sha256) VALUES (%s, %s)"
 _TABLES_WITHOUT_POLICY = "SELECT table_name::text FROM platform.unwalled_tables ORDER BY 1"
@@ -148,10 +149,8 @@ async def migrate(owner_url: str, baselines: Sequence[Baseline] | None = None) -
     baselines = read_baselines(migrations_folder()) if baselines is None else baselines
     async with await _connect(owner_url) as connection:
         await connection.execute("SELECT pg_advisory_lock(%s)", (LOCK_KEY,))
+        pending = pending_baselines(baselines, await _read_applied(connection))
         await connection.execute(_BOOTSTRAP)
-        cursor = await connection.execute(_APPLIED)
-        applied = [Migration(*row) for row in await cursor.fetchall()]
-        pending = pending_baselines(baselines, applied)
         for baseline in pending:
             await _apply(connection, baseline)
         await _require_row_level_security(connection)
@@ -163,6 +162,14 @@ async def _connect(owner_url: str) -> AsyncConnection:
         return await AsyncConnection.connect(owner_url, autocommit=True, connect_timeout=CONNECT_SECONDS)
     except psycopg.OperationalError as error:
         raise Unavailable("the database did not answer", why=str(error).strip()) from error
+
+
+async def _read_applied(connection: AsyncConnection) -> list[Migration]:
+    """Only reads: a database that is refused stays as it is."""
+    known = await (await connection.execute(_IS_KNOWN)).fetchone()
+    if not known or not known[0]:
+        return []
+    return [Migration(*row) for row in await (await connection.execute(_APPLIED)).fetchall()]
 
 
 async def _apply(connection: AsyncConnection, baseline: Baseline) -> None:

@@ -73,14 +73,17 @@ async def test_a_failing_baseline_leaves_nothing_and_can_be_corrected(any_postgr
 
 async def test_a_database_of_another_baseline_is_refused_before_anything_runs(any_postgres: PostgresEndpoint) -> None:
     await migrate(any_postgres.owner_url, [*ours(), FIRST])
+    before = await everything(any_postgres)
     with pytest.raises(HistoryDiffers, match="differs from this version's in first"):
         await migrate(any_postgres.owner_url, ours())
     changed = Baseline(Migration("first", "other"), FIRST.files)
     with pytest.raises(HistoryDiffers, match="differs from this version's in first") as refused:
         await migrate(any_postgres.owner_url, [*ours(), changed, SECOND])
     assert "new data folder" in refused.value.hint
-    assert "back it up" in refused.value.hint
+    assert "the version that created it" in refused.value.hint
     assert await table_exists(any_postgres, "second.two") is False
+    assert await everything(any_postgres) == before
+    assert await migrate(any_postgres.owner_url, [*ours(), FIRST]) == [], "the version that created it still runs"
 
 
 async def test_a_database_of_numbered_migrations_is_refused(any_server: PostgresServer) -> None:
@@ -88,9 +91,17 @@ async def test_a_database_of_numbered_migrations_is_refused(any_server: Postgres
     async with any_server.empty_database() as endpoint:
         async with await AsyncConnection.connect(endpoint.owner_url) as connection:
             await connection.execute(NUMBERED)
+        before = await everything(endpoint)
         with pytest.raises(HistoryDiffers, match="in platform, process"):
             await migrate(endpoint.owner_url)
         assert await table_exists(endpoint, "platform.events") is False
+        assert await everything(endpoint) == before
+
+
+async def test_a_second_run_changes_nothing(any_postgres: PostgresEndpoint) -> None:
+    before = await everything(any_postgres)
+    assert await migrate(any_postgres.owner_url) == []
+    assert await everything(any_postgres) == before
 
 
 NUMBERED = """
@@ -102,6 +113,28 @@ CREATE TABLE platform.migrations (
 INSERT INTO platform.migrations (schema_name, number, name, sha256)
 VALUES ('platform', 1, 'walls', 'aa'), ('process', 1, 'videos', 'bb'), ('process', 2, 'jobs', 'cc')
 """
+
+
+# Every row of a catalog has in xmin the transaction that wrote it: a change and its undoing show as well.
+CATALOGS = ("pg_namespace", "pg_proc", "pg_constraint", "pg_policy", "pg_trigger", "pg_type")
+
+
+async def everything(endpoint: PostgresEndpoint) -> list[object]:
+    """What a migration could change: schemas, tables, columns, functions, policies; and what it recorded."""
+    catalogs = " UNION ALL ".join(
+        f"SELECT '{name}', oid::text, xmin::text FROM {name}"  # noqa: S608
+        for name in CATALOGS
+    )
+    # The statistics of pg_class are vacuum's, and change without us.
+    tables = """
+      SELECT 'pg_class', oid::text, concat_ws(' ', relname, relnamespace, relkind, relowner, relacl, reloptions,
+             relrowsecurity, relforcerowsecurity) FROM pg_class
+      UNION ALL SELECT 'pg_attribute', attrelid || '.' || attnum, xmin::text FROM pg_attribute
+      UNION ALL SELECT 'migrations', schema_name, sha256 || ' ' || xmin FROM platform.migrations
+    """
+    async with await AsyncConnection.connect(endpoint.owner_url) as connection:
+        cursor = await connection.execute(f"{catalogs} UNION ALL {tables} ORDER BY 1, 2, 3".encode())
+        return [tuple(row) for row in await cursor.fetchall()]
 
 
 def ours() -> list[Baseline]:
