@@ -17,7 +17,7 @@
     │   └── StorageFull         a disk has no space left; nothing was acknowledged
     ├── SetupError              the installation must be fixed
     │   ├── Misconfigured
-    │   └── HistoryDiffers      the database was migrated by other files
+    │   └── HistoryDiffers      another version created the database
     └── Defect                  a bug of ours
 
 Invariant: `code` is the contract; wording may change, codes may not.
@@ -142,7 +142,7 @@ class Misconfigured(SetupError):
 
 class HistoryDiffers(SetupError):
     code = "history_differs"
-    next_step = "Install the version that migrated this database, or restore a backup."
+    next_step = "Use this data with the version that created it, or start with a new data folder."
 
 
 class Defect(TouchlineError):

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import NamedTuple
 from uuid import UUID, uuid4
 
 import pytest
 from psycopg.errors import ForeignKeyViolation, UniqueViolation
 
 from tests.support.events import new_tenant
-from tests.support.owner import until
-from tests.support.postgres import PostgresServer
 from touchline.kernel.errors import LeaseLost
 from touchline.kernel.trace import tracing
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.postgres import migrations
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.postgres.migrations import migrate
 from touchline.process.queue import queries
 from touchline.process.queue.jobs import (
     NO_TENANT,
@@ -41,9 +35,14 @@ from touchline.process.queue.store import AlertStore, JobStore
 from .conftest import QueueHarness, original_path
 
 TRANSCODE = [JobType.TRANSCODE]
-SLIPS_OF_CLAIMS, JOBS_OF_VIDEOS = 24, 26  # the migrations
 AWAY = FailureReason("Unavailable", "the object store is away", retryable=True)
 NOT_A_VIDEO = FailureReason("NotAVideo", "this is not a video", retryable=False)
+
+
+@pytest.fixture
+async def any_jobs(any_postgres: PostgresEndpoint) -> AsyncGenerator[QueueHarness]:
+    async with Database(any_postgres.worker_url) as database:
+        yield QueueHarness(any_postgres, database, new_tenant())
 
 
 async def no_effects(transaction: Transaction) -> None:
@@ -436,62 +435,18 @@ async def test_a_long_queue_is_not_counted_by_everybody_who_asks(harness: QueueH
     assert {each.job_type for each in by_limit[2]} == set(JobType)
 
 
-# --- updates
+# --- the jobs of a video
 
 
-class Updating(NamedTuple):
-    """A database as it was before a migration of jobs."""
-
-    endpoint: PostgresEndpoint
-    database: Database
-
-    def harness(self) -> QueueHarness:
-        return QueueHarness(self.endpoint, self.database, new_tenant())
-
-    async def update(self) -> None:
-        await migrate(self.endpoint.owner_url, migrations.read_migrations(migrations.migrations_folder()))
-
-
-@asynccontextmanager
-async def before(number: int, server: PostgresServer) -> AsyncGenerator[Updating]:
-    files = migrations.read_migrations(migrations.migrations_folder())
-    older = [file for file in files if file.migration.schema != "process" or file.migration.number < number]
-    async with server.empty_database() as endpoint:
-        await migrate(endpoint.owner_url, older)
-        async with Database(endpoint.worker_url) as database:
-            yield Updating(endpoint, database)
-
-
-async def test_jobs_from_before_videos_listed_theirs_are_found_by_their_video(any_server: PostgresServer) -> None:
-    async with before(JOBS_OF_VIDEOS, any_server) as updating:
-        harness, other = updating.harness(), updating.harness()
-        video_id = (await harness.enqueue()).video_id
-        held = await claim_one(harness.queue())
-        await updating.update()
-        await harness.queue().complete(held, {}, no_effects)
-        again = await harness.enqueue(TranscodePayload(video_id=video_id, s3_original_path=original_path(video_id)))
-        assert again.attempt == held.attempt, "the next claim counts on"
-        for each, wanted in ((harness, {video_id: {held.id, again.id}}), (other, {})):
-            assert await ids_of_video(each, video_id) == wanted
-
-
-async def test_a_job_that_is_added_during_the_update_is_found_by_its_video(any_server: PostgresServer) -> None:
-    async with before(JOBS_OF_VIDEOS, any_server) as updating:
-        harness = updating.harness()
-        video_id = (await harness.enqueue()).video_id
-        async with harness.database.transaction(harness.tenant_id) as transaction:
-            added = await enqueue(transaction, SegmentIndexPayload(video_id=video_id))
-            assert added
-            update = asyncio.create_task(updating.update())
-            await until(lambda: is_waiting(harness))
-        await update
-        assert added.id in (await ids_of_video(harness, video_id))[video_id]
-
-
-async def is_waiting(harness: QueueHarness) -> bool:
-    """Whether somebody waits for a table of jobs or videos."""
-    waiting = "SELECT relation::regclass::text FROM pg_locks WHERE NOT granted AND relation IS NOT NULL"
-    return bool({("process.jobs",), ("process.videos",)}.intersection(await harness.execute(waiting)))
+async def test_jobs_are_found_by_their_video_and_their_attempts_count_on(any_jobs: QueueHarness) -> None:
+    other = any_jobs.of(new_tenant())
+    video_id = (await any_jobs.enqueue()).video_id
+    held = await claim_one(any_jobs.queue())
+    await any_jobs.queue().complete(held, {}, no_effects)
+    again = await any_jobs.enqueue(TranscodePayload(video_id=video_id, s3_original_path=original_path(video_id)))
+    assert again.attempt == held.attempt, "the next claim counts on"
+    for each, wanted in ((any_jobs, {video_id: {held.id, again.id}}), (other, {})):
+        assert await ids_of_video(each, video_id) == wanted
 
 
 async def ids_of_video(harness: QueueHarness, video_id: UUID) -> dict[UUID, set[UUID]]:
@@ -506,19 +461,16 @@ async def test_no_job_without_its_video(harness: QueueHarness) -> None:
     assert await harness.execute("SELECT 1 FROM process.jobs") == []
 
 
-async def test_what_runs_while_job_claims_change_is_still_found(any_server: PostgresServer) -> None:
-    """Jobs of two tenants were claimed by a version that left a job claim for each of them."""
-    async with before(SLIPS_OF_CLAIMS, any_server) as updating:
-        worlds = [updating.harness() for _ in range(2)]
-        jobs = {(await each.enqueue()).id for each in worlds for _ in range(2)}
-        assert {job.id for job in await worlds[0].queue("one").claim(TRANSCODE, 4)} == jobs
-        await updating.update()
-        assert {job.id for job in await worlds[0].queue("one").held()} == jobs
-        for each in worlds:
-            await each.expire_leases()
-        taken = {job.id for _ in jobs if (job := await worlds[0].queue("another").reclaim())}
-        assert taken == jobs
-        assert await worlds[0].queue("another").reclaim() is None
+async def test_one_claim_of_two_tenants_is_held_and_taken_back(any_jobs: QueueHarness) -> None:
+    tenants = [any_jobs, any_jobs.of(new_tenant())]
+    jobs = {(await each.enqueue()).id for each in tenants for _ in range(2)}
+    assert {job.id for job in await any_jobs.queue("one").claim(TRANSCODE, 4)} == jobs
+    assert {job.id for job in await any_jobs.queue("one").held()} == jobs
+    for each in tenants:
+        await each.expire_leases()
+    taken = {job.id for _ in jobs if (job := await any_jobs.queue("another").reclaim())}
+    assert taken == jobs
+    assert await any_jobs.queue("another").reclaim() is None
 
 
 async def test_what_a_dead_worker_held_goes_back_at_once_and_counts(harness: QueueHarness) -> None:

@@ -1,4 +1,4 @@
-"""The database roles, made once by a superuser, and the migrations: numbered SQL files, each applied once under a lock.
+"""The database roles, created once by a superuser, and the schemas: one baseline each, applied once under a lock.
 
     touchline_owner     owns the schemas and runs migrations; row-level security holds for it as well
     touchline_app       the product's processes; sees one tenant at a time
@@ -7,16 +7,19 @@
     touchline_system    cannot log in; the application and workers switch to it with a stated reason
     touchline_definer   cannot log in; owns the functions that read across tenants
 
-Invariants: no role is a superuser or bypasses row-level security, and none inherits. What was applied is never
-changed: a file that is missing, altered or out of order stops everything before the first statement runs. Each file
-and its entry in the history are one transaction.
+Until the first release there are no upgrades: a baseline is edited in place, and a database of another baseline is
+refused before anything is written to it. The table platform.migrations holds the checksum of the baseline
+that created each schema.
+
+Invariants: no role is a superuser or bypasses row-level security, and none inherits. A baseline and its entry in
+platform.migrations are one transaction.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,39 +70,43 @@ async def ensure_database(superuser_url: str, name: str, template: str = "templa
 SCHEMAS = ("platform", "access", "process", "serve", "watch", "measure")  # in this order; one folder each
 CONNECT_SECONDS = 10
 LOCK_KEY = 7_450_521_001  # any number, the same in every version
-_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
+OTHER_BASELINE_HINT = (
+    "Nothing was changed. Use this data with the version that created it, or start this version with a new data folder "
+    "(`TOUCHLINE_DATA=/another/folder touchline up`), or an empty database in `postgres.url` and `postgres.owner_url`."
+)
+_NAME = re.compile(r"(\d{2})_[a-z0-9_]+\.sql")
 
 _BOOTSTRAP = """
 CREATE SCHEMA IF NOT EXISTS platform;
 CREATE TABLE IF NOT EXISTS platform.migrations (
-  schema_name text NOT NULL,
-  number      integer NOT NULL,
-  name        text NOT NULL,
+  schema_name text PRIMARY KEY,
   sha256      text NOT NULL,
-  applied_at  timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (schema_name, number)
+  applied_at  timestamptz NOT NULL DEFAULT now()
 );
 """
-_HISTORY = "SELECT schema_name, number, name, sha256 FROM platform.migrations ORDER BY schema_name, number"
-_RECORD = "INSERT INTO platform.migrations (schema_name, number, name, sha256) VALUES (%s, %s, %s, %s)"
+_IS_KNOWN = "SELECT to_regclass('platform.migrations') IS NOT NULL"
+_APPLIED = "SELECT schema_name, sha256 FROM platform.migrations ORDER BY schema_name"
+_RECORD = "INSERT INTO platform.migrations (schema_name, sha256) VALUES (%s, %s)"
 _TABLES_WITHOUT_POLICY = "SELECT table_name::text FROM platform.unwalled_tables ORDER BY 1"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Migration:
+    """Which baseline a schema was created by, as platform.migrations has it."""
+
     schema: str
-    number: int
-    name: str
     sha256: str
 
     def __str__(self) -> str:
-        return f"{self.schema}/{self.number:04}_{self.name}"
+        return self.schema
 
 
 @dataclass(frozen=True, slots=True)
-class MigrationFile:
+class Baseline:
+    """The SQL files of one schema, in their order, and the checksum of all of them."""
+
     migration: Migration
-    text: str
+    files: Mapping[str, str]
 
 
 def migrations_folder() -> Path:
@@ -109,46 +116,45 @@ def migrations_folder() -> Path:
     return carried if carried.is_dir() else package.parents[1] / "migrations"
 
 
-def read_migrations(root: Path, schemas: Sequence[str] = SCHEMAS) -> list[MigrationFile]:
-    return [found for schema in schemas for found in _read_schema(root / schema)]
+def read_baselines(root: Path, schemas: Sequence[str] = SCHEMAS) -> list[Baseline]:
+    return [_read_baseline(root / schema) for schema in schemas]
 
 
-def _read_schema(directory: Path) -> Iterator[MigrationFile]:
+def _read_baseline(directory: Path) -> Baseline:
+    files: dict[str, str] = {}
+    digest = hashlib.sha256()
     for number, path in enumerate(sorted(directory.glob("*.sql")), start=1):
         match = _NAME.fullmatch(path.name)
         if not match or int(match[1]) != number:
-            raise Defect(f"{directory.name}/{path.name} is out of order", why=f"number {number:04} comes next")
-        text = path.read_text(encoding="utf-8")
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        yield MigrationFile(Migration(directory.name, number, match[2], digest), text)
+            raise Defect(f"{directory.name}/{path.name} is out of order", why=f"number {number:02} comes next")
+        files[path.stem] = path.read_text(encoding="utf-8")
+        digest.update(f"{path.name}\0{files[path.stem]}\0".encode())
+    return Baseline(Migration(directory.name, digest.hexdigest()), files)
 
 
-def pending_migrations(files: Sequence[MigrationFile], applied: Sequence[Migration]) -> list[MigrationFile]:
-    """The files that are still to be applied. Pure; refuses a history that these files did not write."""
-    known = {(file.migration.schema, file.migration.number): file.migration for file in files}
-    for entry in applied:
-        ours = known.get((entry.schema, entry.number))
-        if ours is None:
-            raise HistoryDiffers(f"the database has {entry}", why="this version does not know it")
-        if ours != entry:
-            raise HistoryDiffers(f"{ours} is not what was applied", why="the file was changed afterwards")
-    done = {(entry.schema, entry.number) for entry in applied}
-    return [file for file in files if (file.migration.schema, file.migration.number) not in done]
+def pending_baselines(baselines: Sequence[Baseline], applied: Sequence[Migration]) -> list[Baseline]:
+    """The schemas that are still to be created. Pure; refuses a database that other baselines created."""
+    known = {baseline.migration for baseline in baselines}
+    if others := sorted({entry.schema for entry in applied if entry not in known}):
+        raise HistoryDiffers(
+            "the database was created by another version",
+            why=f"its schema differs from this version's in {', '.join(others)}",
+            hint=OTHER_BASELINE_HINT,
+        )
+    return [baseline for baseline in baselines if baseline.migration not in set(applied)]
 
 
-async def migrate(owner_url: str, files: Sequence[MigrationFile] | None = None) -> list[Migration]:
-    """Brings the database up to date and returns what was applied. Safe to call from many machines at once."""
-    files = read_migrations(migrations_folder()) if files is None else files
+async def migrate(owner_url: str, baselines: Sequence[Baseline] | None = None) -> list[Migration]:
+    """Creates the schemas that are missing and returns them. Safe to call from many machines at once."""
+    baselines = read_baselines(migrations_folder()) if baselines is None else baselines
     async with await _connect(owner_url) as connection:
         await connection.execute("SELECT pg_advisory_lock(%s)", (LOCK_KEY,))
+        pending = pending_baselines(baselines, await _read_applied(connection))
         await connection.execute(_BOOTSTRAP)
-        cursor = await connection.execute(_HISTORY)
-        applied = [Migration(*row) for row in await cursor.fetchall()]
-        todo = pending_migrations(files, applied)
-        for file in todo:
-            await _apply(connection, file)
+        for baseline in pending:
+            await _apply(connection, baseline)
         await _require_row_level_security(connection)
-    return [file.migration for file in todo]
+    return [baseline.migration for baseline in pending]
 
 
 async def _connect(owner_url: str) -> AsyncConnection:
@@ -158,17 +164,25 @@ async def _connect(owner_url: str) -> AsyncConnection:
         raise Unavailable("the database did not answer", why=str(error).strip()) from error
 
 
-async def _apply(connection: AsyncConnection, file: MigrationFile) -> None:
-    migration = file.migration
-    try:
-        async with connection.transaction():
-            schema = sql.Identifier(migration.schema)
-            await connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
-            await connection.execute(file.text.encode())
-            await connection.execute(_RECORD, (migration.schema, migration.number, migration.name, migration.sha256))
-    except psycopg.Error as error:
-        reason = str(error).strip()
-        raise SetupError(f"migration {migration} failed", why=reason, hint="It was rolled back.") from error
+async def _read_applied(connection: AsyncConnection) -> list[Migration]:
+    """Only reads: a database that is refused stays as it is."""
+    known = await (await connection.execute(_IS_KNOWN)).fetchone()
+    if not known or not known[0]:
+        return []
+    return [Migration(*row) for row in await (await connection.execute(_APPLIED)).fetchall()]
+
+
+async def _apply(connection: AsyncConnection, baseline: Baseline) -> None:
+    schema = baseline.migration.schema
+    async with connection.transaction():
+        await connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+        for name, text in baseline.files.items():
+            try:
+                await connection.execute(text.encode())
+            except psycopg.Error as error:
+                hint = f"The schema {schema} was rolled back."
+                raise SetupError(f"migration {schema}/{name} failed", why=str(error).strip(), hint=hint) from error
+        await connection.execute(_RECORD, (schema, baseline.migration.sha256))
 
 
 async def _require_row_level_security(connection: AsyncConnection) -> None:
