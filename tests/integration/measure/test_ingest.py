@@ -27,7 +27,7 @@ from touchline.measure.ingest.store import BatchStore
 from touchline.measure.journal.model import Batch, Counters, Delivered, Place, Verdict
 from touchline.measure.journal.rules import deliver_all
 from touchline.measure.journal.store import Wanted
-from touchline.measure.sessions.reading import latest_believed
+from touchline.measure.sessions.parser import latest_believed
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 

@@ -16,7 +16,7 @@ from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput
 from touchline.measure.own.rules import TYPES, records_of
 from touchline.measure.sessions.model import SessionRow
-from touchline.measure.sessions.reading import Accepted, read_text
+from touchline.measure.sessions.parser import Accepted, read_text
 
 HASH = "0123456789abcdef0123456789abcdef"
 VIDEO, JOB, TENANT = UUID(HASH), UUID(int=2), TenantId(UUID(int=3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from touchline.measure.answers.model import Dimension, Leaders, Metric, Order, Progress
-from touchline.measure.sessions.decisions import Outcome
+from touchline.measure.sessions.rules import Outcome
 
 __all__ = ["Dimension", "Leaders", "Metric", "Order", "Outcome", "Progress"]
 

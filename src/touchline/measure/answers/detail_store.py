@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from touchline.kernel import TenantId
-from touchline.measure.sessions.decisions import Rules
+from touchline.measure.sessions.rules import Rules
 from touchline.measure.sessions.settings import SessionSettings
 from touchline.platform.clickhouse.client import Analytics
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from touchline.measure.sessions.decisions import Rules, excuses
 from touchline.measure.sessions.edges import trace_category
-from touchline.measure.sessions.gathering import winner
+from touchline.measure.sessions.evidence import winner
 from touchline.measure.sessions.model import Event, Moment, Problem
-from touchline.measure.sessions.reading import Accepted, read_text
+from touchline.measure.sessions.parser import Accepted, read_text
+from touchline.measure.sessions.rules import Rules, excuses
 
 from .model import Timeline, TimelineEdge, TimelineError, TimelineSample
 

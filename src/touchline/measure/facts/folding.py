@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from touchline.kernel import TenantId
 from touchline.measure.journal.model import Copy
 from touchline.measure.journal.store import JournalStore
-from touchline.measure.sessions.gathering import merge
+from touchline.measure.sessions.evidence import merge
 from touchline.measure.sessions.model import Evidence
 from touchline.measure.sessions.rules import Rules
 from touchline.measure.supporting.store import SupportingStore

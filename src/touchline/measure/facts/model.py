@@ -7,7 +7,7 @@ from datetime import date
 from typing import NamedTuple
 
 from touchline.measure.sessions.model import Evidence
-from touchline.measure.sessions.reading import Accepted
+from touchline.measure.sessions.parser import Accepted
 from touchline.measure.supporting.model import Row
 
 

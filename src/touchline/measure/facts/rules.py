@@ -11,9 +11,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from touchline.measure.journal.model import Copy
-from touchline.measure.sessions.gathering import gather, winner
+from touchline.measure.sessions.evidence import gather, winner
 from touchline.measure.sessions.model import Event
-from touchline.measure.sessions.reading import Accepted, read_text
+from touchline.measure.sessions.parser import Accepted, read_text
 from touchline.measure.supporting.rules import changes
 
 from .model import Decided, Portion

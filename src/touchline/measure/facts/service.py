@@ -18,7 +18,7 @@ from touchline.kernel import Clock, SystemClock, TenantId
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.ingest.store import MOST_TAKEN, BatchStore, Taken
 from touchline.measure.sessions.model import Capability
-from touchline.measure.sessions.reading import latest_believed
+from touchline.measure.sessions.parser import latest_believed
 from touchline.measure.sessions.rules import Rules
 from touchline.measure.supporting.model import Combination
 from touchline.platform.clickhouse.client import Analytics

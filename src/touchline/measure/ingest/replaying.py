@@ -16,7 +16,7 @@ from touchline.kernel import Clock, SystemClock, TenantId
 from touchline.measure.journal.model import Batch, Delivered, Place, SetAside
 from touchline.measure.journal.rules import delivered
 from touchline.measure.journal.store import JournalStore, Wanted
-from touchline.measure.sessions.reading import Reason, latest_believed
+from touchline.measure.sessions.parser import Reason, latest_believed
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 

@@ -15,7 +15,7 @@ from touchline.kernel.errors import Conflict, StorageFull, TouchlineError, Unava
 from touchline.measure.journal import rules
 from touchline.measure.journal.model import NOT_STORED, Batch, Counted, Delivered, Place
 from touchline.measure.journal.store import JournalStore
-from touchline.measure.sessions.reading import latest_believed
+from touchline.measure.sessions.parser import latest_believed
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 

@@ -13,7 +13,7 @@ from typing import IO
 import msgspec
 
 from touchline.kernel.errors import LimitExceeded
-from touchline.measure.sessions.reading import LARGEST_BYTES
+from touchline.measure.sessions.parser import LARGEST_BYTES
 
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from touchline.measure.sessions.reading import Accepted, Ignored, Quarantined, believed, read_text
+from touchline.measure.sessions.parser import Accepted, Ignored, Quarantined, believed, read_text
 
 from .model import Counted, Counters, Delivered, Verdict
 

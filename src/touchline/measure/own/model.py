@@ -9,8 +9,8 @@ from typing import Any
 from uuid import UUID
 
 from touchline.measure.sessions import edges
-from touchline.measure.sessions.families import ERROR
 from touchline.measure.sessions.model import EventType
+from touchline.measure.sessions.parser import ERROR
 
 GATEWAY = "touchline"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from touchline.measure.sessions.model import EventType, Sample
-from touchline.measure.sessions.reading import Accepted
+from touchline.measure.sessions.parser import Accepted
 from touchline.measure.sessions.values import lowered, text, url
 
 from .model import Row, Table

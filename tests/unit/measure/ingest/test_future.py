@@ -14,7 +14,7 @@ from tests.support.measuring import as_lines
 from tests.support.sessions import DAY_MS, NOON, Record, accepted_of, facts_of, logs, snapshot, trace
 from touchline.measure.journal.model import Verdict
 from touchline.measure.journal.rules import count, deliver_all, delivered
-from touchline.measure.sessions.reading import Reason, latest_believed
+from touchline.measure.sessions.parser import Reason, latest_believed
 
 LATEST_MS = 99_999_999_999_999  # more digits are microseconds
 

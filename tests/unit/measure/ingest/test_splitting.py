@@ -14,7 +14,7 @@ from touchline.kernel.errors import InvalidInput, LimitExceeded
 from touchline.measure.ingest.importing import deliveries
 from touchline.measure.ingest.splitting import BLANK, records_in, records_of
 from touchline.measure.ingest.unpacking import unpacked
-from touchline.measure.sessions.reading import LARGEST_BYTES
+from touchline.measure.sessions.parser import LARGEST_BYTES
 
 TABLE = [
     (b"", []),

@@ -1,15 +1,15 @@
-"""One record in, one verdict out: accepted with what it says, ignored, or quarantined with a reason. Pure and total.
+"""Parses one record into one verdict: accepted with its content, ignored, or quarantined with a reason. Pure and total.
 
-Invariant: the verdict depends on the record and, for its date, on the clock of whoever received it. Nothing is dropped
-without a word, and nothing read here can make a fact fail later. The greatest event time is the clock by which sessions
-end, so an event that is dated later than its receiver allows does not count: one wrong clock would end the sessions of
-everybody else.
+Invariant: the verdict depends on the record and, for its date, on the receiver's clock. Nothing is dropped silently,
+and nothing accepted here can make a fact fail later. A field of an unexpected type counts as absent. The greatest event
+time is the clock by which sessions end, so an event dated later than its receiver allows does not count: one wrong
+clock would end everybody else's sessions.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -17,16 +17,174 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from .canonical import canonical, digest
-from .families import UNUSABLE_TIME, event_of, samples_of
-from .model import Capability, Event, EventType, Moment, Sample
-from .snapshots import capabilities_of
-from .times import epoch_ms
-from .values import text
+from .edges import SWAP
+from .model import Capability, Event, EventType, Moment, Parameters, Sample
+from .values import canonical, digest, epoch_ms, lowered, quantity, text, url
+
+# Events of the four session families.
+
+ERROR = "error"
+PARAMS_UPDATE = "params_update"
+UNUSABLE_TIME = "event_time_unusable"
+Members = dict[str, Any]
+_TRACE, _STATUS, _EVENT, _METRICS = EventType.TRACE, EventType.STATUS, EventType.EVENT, EventType.METRICS
+
+
+def session_key(stream_id: str | None, request_id: str | None, record: Members, uid: str) -> str:
+    """The four forms. An event that names neither is a session of its own: by its id, else by its content."""
+    if stream_id:
+        return f"{stream_id}|{request_id or '_missing_request'}"
+    if request_id:
+        return f"_missing_stream|{request_id}"
+    return f"_missing_stream|_missing_request|{digest(uid) if text(record.get('id')) else uid}"
+
+
+def event_of(kind: EventType, moment: Moment, record: Members, data: Members) -> Event:
+    say = data.get
+    ts, uid = moment
+    stream_id, request_id = text(say("stream_id")), text(say("request_id"))
+    trace_type = error = parameters = start_time = None
+    if kind is _STATUS:
+        start_time = epoch_ms(say("start_time"))
+    elif kind is _TRACE:
+        trace_type = text(say("type"))
+    elif kind is _EVENT:
+        error, parameters = _happened(moment, data)
+    address, where = _orchestrator(say("orchestrator_info"))
+    return Event(
+        uid,
+        kind,
+        ts,
+        session_key(stream_id, request_id, record, uid),
+        stream_id,
+        request_id,
+        text(record.get("gateway")),
+        text(say("pipeline")),
+        text(say("pipeline_id")),
+        text(say("workflow_type")),
+        trace_type,
+        address,
+        where,
+        start_time,
+        error,
+        parameters,
+    )
+
+
+def samples_of(kind: EventType, moment: Moment, data: Members) -> tuple[Sample, ...]:
+    """At most one. Rates of pictures come from a status, jitter of the video track from the metrics of ingest."""
+    output_fps = input_fps = jitter_ms = None
+    if kind is _STATUS:
+        output_fps = quantity(_members(data.get("inference_status")).get("fps"))
+        input_fps = quantity(_members(data.get("input_status")).get("fps"))
+    elif kind is _METRICS:
+        jitter_ms = _video_jitter(_members(data.get("stats")).get("track_stats"))
+    if output_fps is None and input_fps is None and jitter_ms is None:
+        return ()
+    return (Sample(moment, output_fps, input_fps, jitter_ms),)
+
+
+def is_sight(event: Event) -> bool:
+    """Whether the event shows an orchestrator at work. A swap names the one that was left."""
+    return bool(event.address or event.url) and event.trace_type != SWAP
+
+
+def _orchestrator(info: object) -> tuple[str, str]:
+    if type(info) is not dict:
+        return "", ""
+    members = cast("Members", info)
+    return lowered(members.get("address")), url(members.get("url"))
+
+
+def _happened(moment: Moment, data: Members) -> tuple[str | None, Parameters | None]:
+    """The message of an error, or the parameters that were set. The other types say neither."""
+    what = lowered(data.get("type"))
+    if what == ERROR:
+        return _message(data), None
+    return None, _parameters(moment, data) if what == PARAMS_UPDATE else None
+
+
+def _message(data: Members) -> str:
+    """Runners and gateways send `message`; the other places are where relays are known to put it."""
+    error, inner = data.get("error"), _members(data.get("event"))
+    places = (
+        data.get("message"),
+        error,
+        _members(error).get("message"),
+        data.get("error_message"),
+        inner.get("message"),
+        inner.get("error"),
+    )
+    return next((message for place in places if (message := text(place))), "")
+
+
+def _parameters(moment: Moment, data: Members) -> Parameters:
+    params = data.get("params")
+    if params is None:
+        return Parameters(moment, PARAMS_UPDATE, None, None)
+    document = canonical(params)
+    return Parameters(moment, PARAMS_UPDATE, digest(document), document)
+
+
+def _video_jitter(tracks: object) -> float | None:
+    if type(tracks) is not list:
+        return None
+    for track in cast("list[object]", tracks):
+        members = _members(track)
+        if members.get("type") == "video" and (jitter := quantity(members.get("jitter"))) is not None:
+            return jitter
+    return None
+
+
+def _members(value: object) -> Members:
+    return cast("Members", value) if type(value) is dict else {}
+
+
+# Snapshots of the network's capabilities. Lists are sorted and without repeats, so that equal content is an equal row.
+
+
+def capabilities_of(snapshot_uid: str, ts: int, rows: Iterable[Members]) -> tuple[Capability, ...]:
+    return tuple(_capability(snapshot_uid, ts, row) for row in rows)
+
+
+def _capability(snapshot_uid: str, ts: int, row: Members) -> Capability:
+    hardware = [_members(piece) for piece in _entries(row.get("hardware"))]
+    models = {text(piece.get("model_id")) for piece in hardware} | set(_constrained_models(row))
+    return Capability(
+        snapshot_uid=snapshot_uid,
+        ts=ts,
+        address=lowered(row.get("address")),
+        local_address=lowered(row.get("local_address")),
+        url=url(row.get("orch_uri")),
+        models=tuple(sorted(model for model in models if model)),
+        gpus=tuple(sorted({gpu for piece in hardware for gpu in _gpus(piece)})),
+    )
+
+
+def _gpus(piece: Members) -> Iterator[tuple[str, str]]:
+    """One without an id counts too: beside it, another is not the only one."""
+    model = text(piece.get("model_id")) or ""
+    for gpu in _entries(piece.get("gpu_info")):
+        yield model, text(_members(gpu).get("id")) or ""
+
+
+def _constrained_models(row: Members) -> Iterator[str | None]:
+    constraints = _members(_members(row.get("capabilities")).get("constraints"))
+    for capability in _entries(constraints.get("PerCapability")):
+        yield from map(text, _members(_members(capability).get("models")))
+
+
+def _entries(value: object) -> Iterable[object]:
+    """Of a list, or of an object whose keys are only numbers of its entries."""
+    if type(value) is dict:
+        return cast("Members", value).values()
+    return cast("list[object]", value) if type(value) is list else ()
+
+
+# Records: the envelope around an event, and the verdict about it.
 
 LARGEST_BYTES = 4 * 1024 * 1024
 DEEPEST = 64  # far below what the interpreter can walk, so that the verdict never depends on who asks
-
 _PAYMENT = EventType.PAYMENT
 _decode = msgspec.json.Decoder().decode
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)  # each byte is looked at once

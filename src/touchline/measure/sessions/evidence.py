@@ -1,17 +1,16 @@
-"""Puts the events of one session together. Pure.
+"""Collects the events of one session into its evidence. Pure.
 
-Invariant: commutative and associative. Any order, any split that is merged again: the same evidence.
+Invariant: commutative and associative. Any order of events, and any split that is merged again, give the same evidence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .canonical import canonical
 from .edges import CLOSED, SWAP
-from .families import is_sight
 from .model import Event, Evidence, Moment, Problem, Sight
-from .reading import Accepted
+from .parser import Accepted, is_sight
+from .values import canonical
 
 CONFLICTING = "conflicting_event"
 SHARED_KEY = "shared_session_key"
