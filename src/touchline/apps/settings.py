@@ -21,7 +21,7 @@ from touchline.gateway.graphql.settings import GraphqlSettings
 from touchline.gateway.media.settings import MediaLinkSettings
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel.errors import Misconfigured
-from touchline.measure.answers.settings import AnswerSettings
+from touchline.measure.analytics.settings import AnalyticsSettings
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.sessions.settings import SessionSettings
 from touchline.media.settings import MediaSettings
@@ -96,7 +96,7 @@ class Settings(Section):
     validation: ValidationSettings = ValidationSettings()
     downloads: DownloadSettings = DownloadSettings()
     sessions: SessionSettings = SessionSettings()
-    answers: AnswerSettings = AnswerSettings()
+    answers: AnalyticsSettings = AnalyticsSettings()
     ingest: IngestSettings = IngestSettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()

@@ -22,7 +22,7 @@ from touchline.gateway.rest.principals import CurrentPrincipal
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Role, Scope
 from touchline.kernel.errors import Defect
-from touchline.measure.answers.service import SessionAnswers
+from touchline.measure.analytics.service import SessionAnalytics
 from touchline.platform.postgres.wakeups import Wakeups
 
 from .conftest import PASSWORD, SETTINGS, World
@@ -63,7 +63,7 @@ async def serving(
     """With nothing behind it: what is asked here, the gateway knows by itself."""
     plan, deaf = Plan(gateway=settings, checks=checks or {}), Wakeups(world.postgres.app_url, [])
     async with nobody() as rpc, nowhere() as objects, no_analytics() as analytics:
-        sources = build_sources(rpc, rpc, rpc, world.database, SessionAnswers(analytics))
+        sources = build_sources(rpc, rpc, rpc, world.database, SessionAnalytics(analytics))
         app = build_app(gateway_parts(world, objects, plan, sources, deaf))
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(peer, 50000))
         async with httpx.AsyncClient(transport=transport, base_url=settings.base_url) as client:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
-from touchline.measure.answers.model import Dimension, Leaders, Metric, Order, Progress
+from touchline.measure.analytics.rules import Dimension, Leaders, Metric, Order, Progress
 from touchline.measure.sessions.rules import Outcome
 
 __all__ = ["Dimension", "Leaders", "Metric", "Order", "Outcome", "Progress"]

@@ -10,8 +10,8 @@ import strawberry
 from strawberry.types.nodes import Selection
 from strawberry.utils.str_converters import to_camel_case
 
-from touchline.measure.answers import model
-from touchline.measure.answers.model import Metric
+from touchline.measure.analytics import rules
+from touchline.measure.analytics.rules import Metric
 
 from .selections import asks_for
 from .session_detail import moment
@@ -35,7 +35,7 @@ METRICS = {
     Metric.PROMPT_TO_PLAYABLE: "prompt_to_playable",
     Metric.GATEWAY_RUNNER_LAG: "gateway_runner_lag",
 }
-NOT_ASKED_FOR = model.Percentiles(0, None, None, None, None)  # nobody sees it
+NOT_ASKED_FOR = rules.Percentiles(0, None, None, None, None)  # nobody sees it
 
 
 def metrics_of(selections: Iterable[Selection]) -> list[Metric]:
@@ -44,19 +44,19 @@ def metrics_of(selections: Iterable[Selection]) -> list[Metric]:
     return [metric for metric, name in METRICS.items() if asks_for({to_camel_case(name)}, asked)]
 
 
-def filter_of(given: SessionFilter | None) -> model.Filter:
-    return model.Filter(**vars(given)) if given else model.Filter()
+def filter_of(given: SessionFilter | None) -> rules.Filter:
+    return rules.Filter(**vars(given)) if given else rules.Filter()
 
 
-def summary_of(found: model.Summary) -> SessionSummary:
+def summary_of(found: rules.SessionSummary) -> SessionSummary:
     return SessionSummary(**asdict(found.tally), **_metrics(found.metrics))
 
 
-def group_of(found: model.Group) -> SessionGroup:
+def group_of(found: rules.SessionGroup) -> SessionGroup:
     return SessionGroup(key=found.key, **asdict(found.tally), **_metrics(found.metrics))
 
 
-def bucket_of(found: model.Bucket, seconds: int) -> SessionBucket:
+def bucket_of(found: rules.Bucket, seconds: int) -> SessionBucket:
     tally = found.tally
     return SessionBucket(
         start=moment(found.start_ms),
@@ -74,7 +74,7 @@ def bucket_of(found: model.Bucket, seconds: int) -> SessionBucket:
     )
 
 
-def distribution_of(found: model.Distribution) -> SessionDistribution:
+def distribution_of(found: rules.Distribution) -> SessionDistribution:
     return SessionDistribution(
         metric=found.metric,
         percentiles=Percentiles(**asdict(found.percentiles)),
@@ -82,7 +82,7 @@ def distribution_of(found: model.Distribution) -> SessionDistribution:
     )
 
 
-def quality_of(found: model.Quality) -> IngestQuality:
+def quality_of(found: rules.Quality) -> IngestQuality:
     return IngestQuality(
         **asdict(found.counters),
         reasons=[IngestReason(reason=reason, count=count) for reason, count in found.reasons],
@@ -93,7 +93,7 @@ def quality_of(found: model.Quality) -> IngestQuality:
     )
 
 
-def quarantined_of(found: model.QuarantinedEvent) -> QuarantinedEvent:
+def quarantined_of(found: rules.QuarantinedEvent) -> QuarantinedEvent:
     place = found.place
     return QuarantinedEvent(
         id=strawberry.ID(f"{place.digest}-{place.ordinal}"),
@@ -104,5 +104,5 @@ def quarantined_of(found: model.QuarantinedEvent) -> QuarantinedEvent:
     )
 
 
-def _metrics(found: dict[Metric, model.Percentiles]) -> dict[str, Any]:
+def _metrics(found: dict[Metric, rules.Percentiles]) -> dict[str, Any]:
     return {name: Percentiles(**asdict(found.get(metric, NOT_ASKED_FOR))) for metric, name in METRICS.items()}

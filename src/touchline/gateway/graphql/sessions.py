@@ -12,8 +12,8 @@ import strawberry
 
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput
-from touchline.measure.answers import model
-from touchline.measure.answers.service import SessionAnswers
+from touchline.measure.analytics import rules
+from touchline.measure.analytics.service import SessionAnalytics
 
 from .context import Info
 from .pages import Connection, PageInput, Rows, connection, window
@@ -109,7 +109,7 @@ class SessionQueries:
     ) -> list[SessionGroup]:
         """`at_least` sessions make a group worth comparing."""
         answers, tenant = _answers(info), info.context.principal.tenant_id
-        board = model.Board(kind, by, first, at_least, metrics_of(info.selected_fields))
+        board = rules.Board(kind, by, first, at_least, metrics_of(info.selected_fields))
         return [group_of(group) for group in await answers.leaders(tenant, filter_of(filter), board)]
 
     @strawberry.field(description="`totalCount` ends at 10,000.")
@@ -125,7 +125,7 @@ class SessionQueries:
         asked = window(page, cursor)
         places = {"after": _place(asked.after), "before": _place(asked.before)}
         parts = asks_for(PARTS, info.selected_fields)
-        wanted = model.Window(asked.size, from_the_end=asked.from_the_end, with_parts=parts, **places)
+        wanted = rules.SessionWindow(asked.size, from_the_end=asked.from_the_end, with_parts=parts, **places)
         found = await answers.page(context.principal.tenant_id, filter_of(filter), order_by, wanted)
         nodes = [session_of(session) for session in found.sessions]
         behind, ahead = asked.after is not None, asked.before is not None
@@ -146,7 +146,7 @@ class SessionQueries:
         until: Annotated[datetime | None, strawberry.argument(name="to")] = None,
     ) -> IngestQuality:
         answers, tenant = _answers(info), info.context.principal.tenant_id
-        return quality_of(await answers.quality(tenant, model.Filter(since=since, until=until)))
+        return quality_of(await answers.quality(tenant, rules.Filter(since=since, until=until)))
 
     @strawberry.field(description="Newest first, forwards only. `totalCount` ends at 10,000.")
     async def quarantined_events_connection(
@@ -157,19 +157,19 @@ class SessionQueries:
         asked = window(page, cursor)
         if asked.from_the_end or asked.before is not None:
             raise InvalidInput("not a page", field="page", why="this list goes forwards only")
-        after = model.QuarantinePlace.from_bytes(asked.after) if asked.after else None
+        after = rules.QuarantinePlace.from_bytes(asked.after) if asked.after else None
         found = await answers.quarantined(
-            context.principal.tenant_id, model.QuarantineWindow(asked.size, after, reason)
+            context.principal.tenant_id, rules.QuarantineWindow(asked.size, after, reason)
         )
         nodes = [quarantined_of(event) for event in found.events]
         rows = Rows(found.events, found.more, after is not None, found.total_count)
         return connection(rows, nodes, lambda event: event.place.to_bytes(), cursor)
 
 
-def _answers(info: Info) -> SessionAnswers:
+def _answers(info: Info) -> SessionAnalytics:
     info.context.principal.require(Scope.READ)
     return info.context.parts.sources.sessions
 
 
-def _place(place: bytes | None) -> model.Place | None:
-    return None if place is None else model.Place.from_bytes(place)
+def _place(place: bytes | None) -> rules.PagePlace | None:
+    return None if place is None else rules.PagePlace.from_bytes(place)

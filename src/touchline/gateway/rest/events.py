@@ -17,10 +17,9 @@ from pydantic import BaseModel
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput, LimitExceeded
 from touchline.kernel.values import format_bytes
-from touchline.measure.ingest.model import Delivery, Receipt
+from touchline.measure.ingest.records import decompress, split_body
+from touchline.measure.ingest.rules import Delivery, Receipt
 from touchline.measure.ingest.settings import IngestSettings
-from touchline.measure.ingest.splitting import records_of
-from touchline.measure.ingest.unpacking import unpacked
 
 from .parts import Parts
 from .principals import CurrentPrincipal
@@ -83,12 +82,12 @@ async def deliver_events(request: Request, principal: CurrentPrincipal, parts: P
 
 def _delivery(body: bytes, encoding: str, key: str, settings: IngestSettings) -> Delivery:
     if encoding in {"gzip", "x-gzip"}:
-        body = unpacked(body, settings.max_unpacked)
+        body = decompress(body, settings.max_unpacked)
     elif encoding != "identity":
         raise InvalidInput("this encoding is not known", field="Content-Encoding", why="gzip is, and none")
     if len(body) > settings.max_unpacked:
         raise LimitExceeded("the body is too large", why=f"the limit is {format_bytes(settings.max_unpacked)}")
-    records = records_of(body, settings.max_records)
+    records = split_body(body, settings.max_records)
     return Delivery(f"key:{key}" if key else f"sha256:{sha256(body).hexdigest()}", SOURCE, records)
 
 

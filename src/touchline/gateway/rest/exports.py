@@ -13,9 +13,8 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from touchline.kernel import Scope
-from touchline.measure.answers.export_store import Kind
-from touchline.measure.answers.files import MEDIA_TYPES, Format, encoded
-from touchline.measure.answers.model import Filter, Metric, Progress
+from touchline.measure.analytics.export_store import MEDIA_TYPES, ExportFormat, ExportKind, encode_tables
+from touchline.measure.analytics.rules import Filter, Metric, Progress
 
 from .parts import Parts
 from .principals import CurrentPrincipal
@@ -35,8 +34,8 @@ class Wanted(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    format: Format = Format.CSV
-    kind: Kind = Kind.SESSIONS
+    format: ExportFormat = ExportFormat.CSV
+    kind: ExportKind = ExportKind.SESSIONS
     since: datetime | None = Field(default=None, alias="from")
     until: datetime | None = Field(default=None, alias="to")
     workflow_type: str | None = None
@@ -64,4 +63,6 @@ async def export(wanted: Annotated[Wanted, Query()], principal: CurrentPrincipal
     tables = await parts.graphql.sources.sessions.export(principal.tenant_id, wanted.filter, wanted.kind)
     name = f"{wanted.kind}.{wanted.format}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return StreamingResponse(encoded(tables, wanted.format), media_type=MEDIA_TYPES[wanted.format], headers=headers)
+    return StreamingResponse(
+        encode_tables(tables, wanted.format), media_type=MEDIA_TYPES[wanted.format], headers=headers
+    )
