@@ -30,10 +30,18 @@ from touchline.contracts.settings import ByteSize
 from touchline.kernel import TenantId
 from touchline.kernel.clock import ManualClock
 from touchline.kernel.errors import TouchlineError
-from touchline.measure.answers.model import Board, Dimension, Filter, Leaders, Metric, Order, Window
-from touchline.measure.answers.service import SessionAnswers
-from touchline.measure.answers.settings import AnswerSettings
-from touchline.measure.answers.sums.service import DaySums
+from touchline.measure.analytics.rollups.service import RollupService
+from touchline.measure.analytics.rules import (
+    Board,
+    Dimension,
+    Filter,
+    Leaders,
+    Metric,
+    Order,
+    SessionWindow,
+)
+from touchline.measure.analytics.service import SessionAnalytics
+from touchline.measure.analytics.settings import AnalyticsSettings
 from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
@@ -62,7 +70,7 @@ class Given:
     filters: bool
 
 
-def questions(answers: SessionAnswers) -> dict[str, Question]:
+def questions(answers: SessionAnalytics) -> dict[str, Question]:
     """As the page asks: of groups it shows the startup alone, of sessions no segments."""
     startup = (Metric.STARTUP,)
     board = lambda kind: lambda f: answers.leaders(TENANT, f, Board(kind, metrics=startup))  # noqa: E731
@@ -78,7 +86,7 @@ def questions(answers: SessionAnswers) -> dict[str, Question]:
         named[f"leaders {kind}"] = board(kind)
     named["by orchestrator, every metric"] = lambda f: answers.breakdown(TENANT, f, Dimension.ORCHESTRATOR, 20)
     for order in Order:
-        named[f"list {order}"] = lambda f, o=order: answers.page(TENANT, f, o, Window(50, with_parts=False))
+        named[f"list {order}"] = lambda f, o=order: answers.page(TENANT, f, o, SessionWindow(50, with_parts=False))
     return named
 
 
@@ -108,7 +116,7 @@ async def measure(question: Question, wanted: Filter, rounds: int, process: int)
     return times
 
 
-async def ask_all(answers: SessionAnswers, given: Given, process: int) -> Figures:
+async def ask_all(answers: SessionAnalytics, given: Given, process: int) -> Figures:
     figures: Figures = {}
     every_day = Filter(since=NOW - timedelta(days=DAYS))
     ranges = {"default": Filter(), f"{DAYS} days": every_day}
@@ -145,7 +153,7 @@ async def preparing(folder: Path) -> AsyncGenerator[Analytics]:
 async def run(folder: Path, given: Given) -> None:
     async with preparing(folder) as analytics:
         await fill(analytics, TENANT, given.sessions, int(NOW.timestamp()) * 1_000)
-        sums = DaySums(analytics, AnswerSettings(sum_after=timedelta()))
+        sums = RollupService(analytics, AnalyticsSettings(sum_after=timedelta()))
         begun = time.perf_counter()
         while await sums.run_pass():
             pass
@@ -153,7 +161,7 @@ async def run(folder: Path, given: Given) -> None:
     settings = ClickHouseSettings()
     with embedded_clickhouse(folder, settings) as (endpoint, process):
         async with Analytics(endpoint, settings) as analytics:
-            answers = SessionAnswers(analytics, AnswerSettings(), clock=ManualClock(NOW))
+            answers = SessionAnalytics(analytics, AnalyticsSettings(), clock=ManualClock(NOW))
             load = os.getloadavg()[0] / (os.cpu_count() or 1)
             figures = await ask_all(answers, given, process)
     report(

@@ -20,9 +20,9 @@ from support.journal import DAYS, fill
 from support.report import report
 
 from touchline.kernel.clock import ManualClock
-from touchline.measure.answers.model import Filter, QuarantineWindow
-from touchline.measure.answers.service import SessionAnswers
-from touchline.measure.answers.settings import AnswerSettings
+from touchline.measure.analytics.rules import Filter, QuarantineWindow
+from touchline.measure.analytics.service import SessionAnalytics
+from touchline.measure.analytics.settings import AnalyticsSettings
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 
@@ -34,7 +34,7 @@ async def run(folder: Path, events: int, rounds: int) -> None:
     figures: dict[str, float | str] = {}
     with embedded_clickhouse(folder, settings) as (endpoint, process):
         async with Analytics(endpoint, settings) as analytics:
-            answers = SessionAnswers(analytics, AnswerSettings(), clock=ManualClock(NOW))
+            answers = SessionAnalytics(analytics, AnalyticsSettings(), clock=ManualClock(NOW))
             ranges = {"default": Filter(), f"{DAYS} days": Filter(since=NOW - timedelta(days=DAYS))}
             for label, wanted in ranges.items():
                 times = await measure(lambda f: answers.quality(TENANT, f), wanted, rounds, process)

@@ -1,6 +1,7 @@
 """The README's pictures, taken of a demo that has just ended: `make pictures`.
 
-It runs `touchline demo` in a data folder of its own, signs in by the link that the demo prints, and writes docs/pictures.
+It runs `touchline demo` in a data folder of its own, signs in by the link that the demo prints, and writes
+docs/pictures.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page, ViewportSize, async_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "pictures"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-SIZE = {"width": 1280, "height": 800}
-NARROW = {"width": 400, "height": 860}
+SIZE: ViewportSize = {"width": 1280, "height": 800}
+NARROW: ViewportSize = {"width": 400, "height": 860}
 WAIT_MS = 60_000
 
 
@@ -43,16 +44,14 @@ async def _save(page: Page, file: Path) -> None:
 
 
 async def main(folder: Path, *, every_look: bool) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="touchline-pictures-") as data:
         environment = {**os.environ, "TOUCHLINE_DATA": data}
         command = [sys.executable, "-m", "touchline", "demo", "--no-open", "--json"]
         demo = await asyncio.create_subprocess_exec(*command, env=environment, stdout=asyncio.subprocess.PIPE)
-        assert demo.stdout
         try:
             document = bytearray()
             while not _is_whole(document):
-                if not (line := await demo.stdout.readline()):
+                if not demo.stdout or not (line := await demo.stdout.readline()):
                     raise SystemExit("pictures: the demo ended before it had played its day")
                 document += line
             told = json.loads(document)
@@ -93,4 +92,6 @@ async def _browse(url: str, link: str, folder: Path, *, every_look: bool) -> Non
 
 if __name__ == "__main__":
     # With a folder: every look (light, dark, narrow) into it, to be looked at. Without: those of the README.
-    asyncio.run(main(Path(sys.argv[1]) if sys.argv[1:] else FOLDER, every_look=bool(sys.argv[1:])))
+    into = Path(sys.argv[1]) if sys.argv[1:] else FOLDER
+    into.mkdir(parents=True, exist_ok=True)
+    asyncio.run(main(into, every_look=bool(sys.argv[1:])))

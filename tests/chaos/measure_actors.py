@@ -16,11 +16,11 @@ from uuid import UUID
 
 from tests.support.sessions import RULES
 from touchline.kernel import TenantId
-from touchline.measure.answers.settings import AnswerSettings
-from touchline.measure.answers.sums.service import DaySums
+from touchline.measure.analytics.rollups.service import RollupService
+from touchline.measure.analytics.settings import AnalyticsSettings
 from touchline.measure.facts.service import FoldService
 from touchline.measure.facts.worker import FoldWorker
-from touchline.measure.ingest import importing
+from touchline.measure.ingest import file_import
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.ingest.store import CHANNEL
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 async def main(kind: str, *files: str) -> None:
-    importing.RECORDS = 50  # many deliveries of few events
+    file_import.RECORDS = 50  # many deliveries of few events
     wakeups = Wakeups(os.environ[POSTGRES], [CHANNEL])
     endpoint = ClickHouseEndpoint(**json.loads(os.environ[CLICKHOUSE]))
     async with (
@@ -49,7 +49,7 @@ async def main(kind: str, *files: str) -> None:
         ingest = IngestService(database, analytics, SETTINGS)
         if kind == "importer":
             for file in files:
-                await importing.import_file(ingest, TENANT, Path(file), lambda _: None)
+                await file_import.import_file(ingest, TENANT, Path(file), lambda _: None)
         else:
             folds = FoldService(database, analytics, RULES, SETTINGS)
             await asyncio.gather(FoldWorker(folds, ingest, wakeups).run(), sum_days(analytics))
@@ -57,7 +57,7 @@ async def main(kind: str, *files: str) -> None:
 
 async def sum_days(analytics: Analytics) -> None:
     """Again and again, also in the middle of what is being written."""
-    sums = DaySums(analytics, AnswerSettings(sum_after=timedelta()))
+    sums = RollupService(analytics, AnalyticsSettings(sum_after=timedelta()))
 
     async def turn() -> None:
         await sums.run_pass()

@@ -20,9 +20,9 @@ from tests.support.measuring import Measuring, as_lines, expected
 from tests.support.sessions import made_up_log
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
 from tests.support.waiting import eventually
-from touchline.measure.facts.validation.service import Validation
-from touchline.measure.journal.rules import count, deliver_all
+from touchline.measure.ingest.rules import count_records, read_records
 from touchline.measure.tables import ensure_tables
+from touchline.measure.validation.service import FactValidation
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.clickhouse.store import ensure_database
@@ -133,9 +133,9 @@ async def check(stack: RunningStack, lines: list[bytes]) -> None:
         Analytics(stack.endpoints.clickhouse, ClickHouseSettings()) as analytics,
     ):
         measuring = Measuring(database, analytics, TENANT)
-        records = deliver_all(lines)
-        assert await measuring.count() == count(records), "the counters are exact"
+        records = read_records(lines)
+        assert await measuring.count() == count_records(records), "the counters are exact"
         accepted = [json.loads(record.body) for record in records if record.verdict == "accepted"]
         assert await measuring.facts() == expected(accepted), "the rows are those of the core"
-        findings = await Validation(database, analytics).run(TENANT)
+        findings = await FactValidation(database, analytics).run(TENANT)
         assert [finding for finding in findings if finding.wrong] == []

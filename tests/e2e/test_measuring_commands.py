@@ -18,12 +18,10 @@ from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]
 from tests.support.sessions import NOON, REAL_LOG, facts_of, trace
 from tests.support.waiting import eventually
 from touchline.kernel import TenantId
-from touchline.measure.facts.model import Placed
-from touchline.measure.facts.rules import start_day
+from touchline.measure.facts.rules import SessionPlace, start_day
 from touchline.measure.facts.store import FactStore
-from touchline.measure.journal.model import Batch, Delivered, Verdict
-from touchline.measure.journal.rules import delivered
-from touchline.measure.journal.store import JournalStore
+from touchline.measure.ingest.raw_event_store import RawEventStore
+from touchline.measure.ingest.rules import BatchReading, DeliveredRecord, RecordVerdict, read_record
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.stack.stack import NOTHING_OUTSIDE, read_endpoints
@@ -120,10 +118,10 @@ async def forget_how_to_read(line: Line, analytics: Analytics) -> None:
     """As if an older version had stored the packed file, and had not known the type."""
     [batch] = line.product.rows(PACKED, line.tenant_id)
     body = json.dumps(REQUESTED).encode()
-    unknown = [Delivered(ordinal, body, Verdict.IGNORED, reason="unknown_type") for ordinal in (0, 3)]
-    gone = [delivered(ordinal, body).place for ordinal in (0, 3)]
-    journal = JournalStore(analytics, line.tenant_id)
-    await journal.add(Batch(batch["batch_id"], batch["received_at"], batch["reading"]), unknown, gone)
+    unknown = [DeliveredRecord(ordinal, body, RecordVerdict.IGNORED, reason="unknown_type") for ordinal in (0, 3)]
+    gone = [read_record(ordinal, body).place for ordinal in (0, 3)]
+    journal = RawEventStore(analytics, line.tenant_id)
+    await journal.add(BatchReading(batch["batch_id"], batch["received_at"], batch["reading"]), unknown, gone)
 
 
 def test_facts_are_checked_and_made_again(line: Line) -> None:
@@ -148,7 +146,7 @@ async def write_a_session_of_no_event(line: Line, analytics: Analytics) -> None:
     [facts] = facts_of([REQUESTED]).values()
     wrong = replace(facts, session=replace(facts.session, workflow_session_id="nobody"))
     store = FactStore(analytics, line.tenant_id)
-    await store.note([Placed("nobody", start_day(NOON))])
+    await store.note([SessionPlace("nobody", start_day(NOON))])
     await store.write(1, [wrong], [])
 
 

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from random import Random
 
 from touchline.kernel import TenantId
-from touchline.measure.facts.model import Placed
-from touchline.measure.facts.rules import start_day
+from touchline.measure.facts.rules import SessionPlace, start_day
 from touchline.measure.facts.store import FactStore
 from touchline.measure.sessions.model import ParameterRow, SegmentRow, SessionFacts, SessionRow
 from touchline.platform.clickhouse.client import Analytics
@@ -56,8 +55,8 @@ async def written(analytics: Analytics, tenant_id: TenantId, facts: Sequence[Ses
     await store.set_horizon(3, NOW_MS)
 
 
-def places(facts: Iterable[SessionFacts]) -> set[Placed]:
-    return {Placed(one.session.workflow_session_id, start_day(one.session.session_start_ts)) for one in facts}
+def places(facts: Iterable[SessionFacts]) -> set[SessionPlace]:
+    return {SessionPlace(one.session.workflow_session_id, start_day(one.session.session_start_ts)) for one in facts}
 
 
 def _other(row: SessionRow) -> SessionRow:

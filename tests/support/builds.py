@@ -15,7 +15,7 @@ from touchline.measure.engines.facts import line_of
 from touchline.measure.engines.incremental import Pace, Stored
 from touchline.measure.engines.model import ANY_TIME, Built, Received, Source, report_of
 from touchline.measure.engines.records import AT_ONCE
-from touchline.measure.sessions.reading import Accepted, Ignored, Quarantined, believed, read_text
+from touchline.measure.sessions.parser import Accepted, Ignored, Quarantined, believed, read_text
 
 from .sessions import NOON, RULES, facts_of
 

@@ -9,11 +9,10 @@ from typing import Any
 
 from touchline.kernel import Clock, TenantId
 from touchline.measure.facts.service import FoldService
-from touchline.measure.ingest.model import Receipt
+from touchline.measure.ingest.raw_event_store import RawEventStore
+from touchline.measure.ingest.rules import Receipt, RecordCounts
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.ingest.settings import IngestSettings
-from touchline.measure.journal.model import Counted
-from touchline.measure.journal.store import JournalStore
 from touchline.measure.sessions.model import SessionFacts
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
@@ -51,7 +50,7 @@ class Measuring:
         self.analytics = analytics
         self.ingest = IngestService(database, analytics, self.settings)
         self.folds = FoldService(database, analytics, RULES, self.settings, clock)
-        self.journal = JournalStore(analytics, tenant_id)
+        self.journal = RawEventStore(analytics, tenant_id)
 
     async def deliver(self, batch_id: str, records: Iterable[object]) -> Receipt:
         return await self.ingest.deliver(self.tenant_id, batch_id, as_lines(records), "test")
@@ -63,7 +62,7 @@ class Measuring:
             passes += 1
         return passes
 
-    async def count(self) -> Counted:
+    async def count(self) -> RecordCounts:
         return await self.journal.count()
 
     async def facts(self) -> Facts:

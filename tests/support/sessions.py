@@ -15,9 +15,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from touchline.measure.sessions import edges
-from touchline.measure.sessions.gathering import gather, winner
+from touchline.measure.sessions.evidence import gather, winner
 from touchline.measure.sessions.model import Event, SessionFacts
-from touchline.measure.sessions.reading import Accepted, read
+from touchline.measure.sessions.parser import Accepted, read
 from touchline.measure.sessions.rules import Directory, Rules, conclude
 from touchline.measure.sessions.settings import SessionSettings
 

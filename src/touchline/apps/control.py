@@ -19,7 +19,7 @@ from touchline.gateway.media.endpoints import EndpointCacheFollower
 from touchline.gateway.rest.app import build_app
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import SystemClock, TouchlineError
-from touchline.measure.answers.sums.service import DaySums
+from touchline.measure.analytics.rollups.service import RollupService
 from touchline.media.sandbox import Sandbox
 from touchline.platform.events import queries
 from touchline.platform.events.consumer import Consumer
@@ -58,7 +58,7 @@ def _loops(planes: Planes, settings: Settings) -> list[Loop]:
     log = PostgresLog(ground.database, ground.wakeups, archive)
     scanner = Scanner(ground.database, ground.objects, TenantOwners(ground.database), settings.serve, clock)
     scan = PeriodicTask("scan the bucket", settings.serve.scan_interval, scanner.run_pass)
-    sums = DaySums(ground.analytics, settings.answers)
+    sums = RollupService(ground.analytics, settings.answers)
     summing = [
         PeriodicTask("sum days of sessions", MINUTE, sums.run_pass),
         PeriodicTask("tidy sums of days", HOUR, sums.tidy),

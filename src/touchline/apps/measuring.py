@@ -10,12 +10,10 @@ from touchline.gateway.auth.authentication import build_administration
 from touchline.gateway.auth.rules import COMMAND_LINE
 from touchline.kernel import SystemClock, TenantId
 from touchline.measure.facts.service import FoldService
-from touchline.measure.facts.validation.repair import Repair
-from touchline.measure.facts.validation.service import Validation
-from touchline.measure.ingest.replaying import Replay
-from touchline.measure.ingest.service import IngestService
-from touchline.measure.journal.store import JournalStore
+from touchline.measure.ingest.raw_event_store import RawEventStore
+from touchline.measure.ingest.service import IngestService, Replay
 from touchline.measure.sessions.rules import Rules
+from touchline.measure.validation.service import FactRepair, FactValidation
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.events.log import Archive, PostgresLog
 from touchline.platform.objects.store import ObjectStore
@@ -34,9 +32,9 @@ class Measuring:
     ingest: IngestService
     replay: Replay
     folds: FoldService
-    validation: Validation
-    repair: Repair
-    journal: JournalStore
+    validation: FactValidation
+    repair: FactRepair
+    journal: RawEventStore
 
 
 @asynccontextmanager
@@ -57,7 +55,7 @@ async def open_measuring(loaded: Loaded, slug: str) -> AsyncGenerator[Measuring]
             ingest=IngestService(database, analytics, settings.ingest),
             replay=Replay(database, analytics, settings.ingest),
             folds=folds,
-            validation=Validation(database, analytics),
-            repair=Repair(database, analytics, log, folds),
-            journal=JournalStore(analytics, tenant.id),
+            validation=FactValidation(database, analytics),
+            repair=FactRepair(database, analytics, log, folds),
+            journal=RawEventStore(analytics, tenant.id),
         )

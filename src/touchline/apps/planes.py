@@ -23,16 +23,16 @@ from touchline.gateway.composition import (
 from touchline.gateway.graphql.sources import build_sources
 from touchline.gateway.web_page import find_page
 from touchline.kernel import SystemClock
-from touchline.measure.answers.service import SessionAnswers
+from touchline.measure.analytics.service import SessionAnalytics
 from touchline.measure.facts.service import FoldService
 from touchline.measure.facts.worker import FoldWorker
-from touchline.measure.ingest.consumer import LifecycleFeed
+from touchline.measure.ingest.self_metrics import SelfMetrics
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.ingest.store import CHANNEL as MEASURE_CHANNEL
+from touchline.measure.lifecycle.consumer import LifecycleFeed
 from touchline.measure.lifecycle.rpc import SERVICE as LIFECYCLE
 from touchline.measure.lifecycle.rpc import LifecycleServicer
 from touchline.measure.lifecycle.service import LifecycleService
-from touchline.measure.own.consumer import OwnSessions
 from touchline.measure.sessions.rules import Rules
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
@@ -94,7 +94,7 @@ async def open_planes(loaded: Loaded) -> AsyncGenerator[Planes]:
         ingest = IngestService(ground.database, ground.analytics, settings.ingest)
         gateway = _gateway(loaded, ground, client, media, ingest)
         watched = WatchedVideos(ground.objects, TenantOwners(ground.database), SystemClock())
-        handlers, feeds = (*serve.handlers, watched), (LifecycleFeed(ground.analytics), OwnSessions(ingest))
+        handlers, feeds = (*serve.handlers, watched), (LifecycleFeed(ground.analytics), SelfMetrics(ingest))
         yield Planes(ground, sandbox, serve, gateway, media, handlers, feeds, _folds(loaded, ground, ingest))
 
 
@@ -135,7 +135,7 @@ def _gateway(
 ) -> GatewayComposition:
     settings, secret = loaded.settings, wiring.cluster_secret(loaded)
     auth: Auth = build_auth(ground.database, secret, settings.auth, SystemClock())
-    sessions = SessionAnswers(ground.analytics, settings.answers, settings.sessions)
+    sessions = SessionAnalytics(ground.analytics, settings.answers, settings.sessions)
     sources = build_sources(client, client, client, ground.database, sessions, settings.watch)
     feeds = build_feeds(ground.database, ground.wakeups, settings.graphql)
     return GatewayComposition(

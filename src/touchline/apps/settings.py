@@ -19,7 +19,7 @@ from touchline.contracts.settings import Field, SecretStr, Section
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.gateway.settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
 from touchline.kernel.errors import Misconfigured
-from touchline.measure.answers.settings import AnswerSettings
+from touchline.measure.analytics.settings import AnalyticsSettings
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.sessions.settings import SessionSettings
 from touchline.media.settings import MediaSettings
@@ -94,7 +94,7 @@ class Settings(Section):
     validation: ValidationSettings = ValidationSettings()
     downloads: DownloadSettings = DownloadSettings()
     sessions: SessionSettings = SessionSettings()
-    answers: AnswerSettings = AnswerSettings()
+    answers: AnalyticsSettings = AnalyticsSettings()
     ingest: IngestSettings = IngestSettings()
     rpc: RpcSettings = RpcSettings()
     graphql: GraphqlSettings = GraphqlSettings()

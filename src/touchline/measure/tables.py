@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from touchline.measure.answers.sums import store as sums
+from touchline.measure.analytics.rollups import store as sums
 from touchline.platform.clickhouse.client import Analytics
 
+from .facts import reference_store as supporting
 from .facts import store as facts
-from .journal import store as journal
+from .ingest import raw_event_store as journal
 from .lifecycle import store as lifecycle
-from .supporting import store as supporting
 
 
 async def ensure_tables(analytics: Analytics) -> None:

@@ -24,7 +24,7 @@ from touchline.gateway.rest.callers import CurrentPrincipal
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Role, Scope
 from touchline.kernel.errors import Defect
-from touchline.measure.answers.service import SessionAnswers
+from touchline.measure.analytics.service import SessionAnalytics
 from touchline.platform.postgres.wakeups import Wakeups
 
 from .conftest import PASSWORD, SETTINGS, World
@@ -78,7 +78,7 @@ async def serving(
 async def gateway(world: World, plan: Plan) -> AsyncGenerator[GatewayComposition]:
     deaf = Wakeups(world.postgres.app_url, [])
     async with nobody() as rpc, nowhere() as objects, no_analytics() as analytics:
-        sources = build_sources(rpc, rpc, rpc, world.database, SessionAnswers(analytics))
+        sources = build_sources(rpc, rpc, rpc, world.database, SessionAnalytics(analytics))
         yield gateway_parts(world, objects, plan, sources, deaf)
 
 

@@ -16,23 +16,23 @@ from tests.support.events import new_tenant
 from touchline.kernel import TenantId
 from touchline.kernel.clock import ManualClock
 from touchline.kernel.errors import InvalidInput
-from touchline.measure.answers import queries
-from touchline.measure.answers.model import (
+from touchline.measure.analytics import queries
+from touchline.measure.analytics.rollups.rules import told
+from touchline.measure.analytics.rules import (
     Board,
     Dimension,
     Filter,
-    Group,
     Leaders,
     Metric,
     Order,
+    OutcomeTally,
     Percentiles,
     Progress,
-    Tally,
-    Window,
+    SessionGroup,
+    SessionWindow,
+    progress_of,
 )
-from touchline.measure.answers.rules import progress_of
-from touchline.measure.answers.service import SessionAnswers
-from touchline.measure.answers.sums.rules import told
+from touchline.measure.analytics.service import SessionAnalytics
 from touchline.measure.sessions.model import SessionFacts, SessionRow
 from touchline.platform.clickhouse.client import Analytics
 
@@ -70,7 +70,7 @@ COLUMNS: dict[Dimension, Callable[[SessionRow], str | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    answers: SessionAnswers
+    answers: SessionAnalytics
     tenant: TenantId
     facts: Sequence[SessionFacts]
 
@@ -83,7 +83,7 @@ async def asked(analytics: Analytics) -> Asked:
     tenant, facts = new_tenant(), [*made_up_facts(200, seed=1), *open_facts(60, seed=3)]
     await written(analytics, tenant, facts)
     await written(analytics, new_tenant(), made_up_facts(50, seed=2))  # a neighbour, with the same ids
-    return Asked(SessionAnswers(analytics, clock=ManualClock(NOW)), tenant, facts)
+    return Asked(SessionAnalytics(analytics, clock=ManualClock(NOW)), tenant, facts)
 
 
 def holds(wanted: Filter, row: SessionRow) -> bool:
@@ -115,9 +115,9 @@ def in_bounds(wanted: Filter, row: SessionRow) -> bool:
     return (wanted.at_least_ms or 0) <= value < (wanted.below_ms or inf)
 
 
-def tally(rows: Sequence[SessionRow]) -> Tally:
+def tally(rows: Sequence[SessionRow]) -> OutcomeTally:
     stand = Counter(progress_of(row) for row in rows)
-    return Tally(
+    return OutcomeTally(
         sessions=len(rows),
         known=stand[Progress.SUCCESS] + stand[Progress.EXCUSED] + stand[Progress.UNEXCUSED],
         success=stand[Progress.SUCCESS],
@@ -191,7 +191,7 @@ async def test_groups_are_those_of_the_facts(asked: Asked, by: Dimension) -> Non
 async def test_leaders_lead(asked: Asked) -> None:
     async def leading(kind: Leaders) -> list[float]:
         found = await asked.answers.leaders(asked.tenant, Filter(), Board(kind, Dimension.GPU))
-        value: dict[Leaders, Callable[[Group], float | None]] = {
+        value: dict[Leaders, Callable[[SessionGroup], float | None]] = {
             Leaders.SWAPS: lambda group: group.tally.swapped,
             Leaders.FAILURES: lambda group: group.tally.unexcused,
             Leaders.SLOWEST: lambda group: group.metrics[Metric.STARTUP].p95,
@@ -216,7 +216,7 @@ async def test_pages_show_every_session_once_and_in_order(asked: Asked, order: O
         Order.SWAPS_DESC: lambda row: row.swap_count,
     }
     seen: list[SessionRow] = []
-    window = Window(37, from_the_end=backwards)
+    window = SessionWindow(37, from_the_end=backwards)
     while True:
         page = await asked.answers.page(asked.tenant, Filter(), order, window)
         assert page.total_count == len(asked.rows(Filter()))
@@ -225,11 +225,11 @@ async def test_pages_show_every_session_once_and_in_order(asked: Asked, order: O
         if not page.more:
             break
         edge = page.sessions[0 if backwards else -1].place
-        window = Window(37, None if backwards else edge, edge if backwards else None, backwards)
+        window = SessionWindow(37, None if backwards else edge, edge if backwards else None, backwards)
     sort = [(keys[order](row), row.session_start_ts) for row in seen]
     assert sort == sorted(sort, reverse=True)
     assert sorted(seen, key=str) == sorted(asked.rows(Filter()), key=str)
-    behind = Window(5, page.sessions[-1].place)
+    behind = SessionWindow(5, page.sessions[-1].place)
     assert backwards or (await asked.answers.page(asked.tenant, Filter(), order, behind)).total_count == len(seen)
 
 
@@ -245,8 +245,8 @@ async def test_what_is_not_asked_for_changes_nothing_else(asked: Asked) -> None:
     assert slowest == [
         group.key for group in await answers.leaders(tenant, Filter(), Board(Leaders.SLOWEST, metrics=()))
     ]
-    full = await answers.page(tenant, Filter(), Order.STARTUP_DESC, Window(20))
-    short = await answers.page(tenant, Filter(), Order.STARTUP_DESC, Window(20, with_parts=False))
+    full = await answers.page(tenant, Filter(), Order.STARTUP_DESC, SessionWindow(20))
+    short = await answers.page(tenant, Filter(), Order.STARTUP_DESC, SessionWindow(20, with_parts=False))
     assert [session.row for session in short.sessions] == [session.row for session in full.sessions]
     assert any(session.segments for session in full.sessions)
     assert not any(session.segments or session.parameters for session in short.sessions)
@@ -268,7 +268,7 @@ async def test_another_tenant_knows_nothing_of_it(asked: Asked) -> None:
     name = asked.facts[0].session.workflow_session_id
     assert await answers.session(stranger, name) is None
     assert (await answers.summary(stranger, Filter())).tally.sessions == 0
-    assert (await answers.page(stranger, Filter(), Order.LATEST, Window(5))).sessions == []
+    assert (await answers.page(stranger, Filter(), Order.LATEST, SessionWindow(5))).sessions == []
     assert (await answers.distribution(stranger, Filter(), Metric.STARTUP)).bars == []
     assert await answers.breakdown(stranger, Filter(), Dimension.GPU, 5) == []
     assert await answers.span(stranger) is None
@@ -302,7 +302,7 @@ async def test_the_span_passes_days_of_which_nothing_is_left(analytics: Analytic
     own = analytics.within(tenant)
     await own.command(MANY_DAYS.replace("200000", "1000"))
     await own.command(LIFTED, {"first": first, "last": last})
-    span = await SessionAnswers(analytics).span(tenant)
+    span = await SessionAnalytics(analytics).span(tenant)
     if first > last:
         assert span is None
         return

@@ -20,9 +20,8 @@ from touchline.contracts.events.videos import VideoProgressed, VideoTranscoded
 from touchline.kernel import SystemClock, TenantId
 from touchline.kernel.errors import Misconfigured, Unavailable
 from touchline.kernel.ids import ArtifactHash, new_artifact_hash
-from touchline.measure.ingest.consumer import LifecycleFeed
-from touchline.measure.ingest.metrics import INSERTS_FAILED
-from touchline.measure.lifecycle.model import StorageLocation
+from touchline.measure.lifecycle.consumer import INSERTS_FAILED, LifecycleFeed
+from touchline.measure.lifecycle.rules import StorageLocation
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics

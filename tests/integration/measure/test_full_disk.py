@@ -19,11 +19,11 @@ from tests.support.sessions import NOON, trace
 from touchline.kernel import SystemClock
 from touchline.kernel.errors import StorageFull, surface
 from touchline.kernel.ids import new_artifact_hash
-from touchline.measure.facts.validation.service import Validation
-from touchline.measure.ingest.consumer import LifecycleFeed
+from touchline.measure.ingest.self_metrics import SelfMetrics
+from touchline.measure.lifecycle.consumer import LifecycleFeed
 from touchline.measure.lifecycle.service import LifecycleService
-from touchline.measure.own.consumer import OwnSessions
 from touchline.measure.tables import ensure_tables
+from touchline.measure.validation.service import FactValidation
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.store import ensure_database
 from touchline.platform.events.log import Archive, PostgresLog
@@ -118,7 +118,7 @@ async def test_wherever_the_space_ends_what_was_acknowledged_can_be_counted(
         await measuring.deliver(batch_id, records)
     assert (await measuring.count()).counters.raw == 4 * 300
     await measuring.fold()
-    validation = Validation(measuring.database, small.analytics)
+    validation = FactValidation(measuring.database, small.analytics)
     assert not [finding for finding in await validation.run(measuring.tenant_id) if finding.wrong]
 
 
@@ -138,7 +138,7 @@ async def test_the_feed_of_the_log_waits_for_space_and_loses_no_artifact_event(l
 
 
 async def test_own_sessions_wait_for_space(log: Log, measuring: Measuring, small: Full) -> None:
-    consumer = log.consumer(OwnSessions(measuring.ingest))
+    consumer = log.consumer(SelfMetrics(measuring.ingest))
     await log.change(measuring.tenant_id, new_artifact_hash(), "uploading", "ready")
     small.disk.fill(LEFT_BYTES)
     try:

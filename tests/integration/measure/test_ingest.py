@@ -15,19 +15,25 @@ from tests.support.measuring import Measuring, as_lines, expected
 from tests.support.sessions import DAY_MS, NOON, REAL_LOG, made_up_log, orchestrator, snapshot, status, trace
 from touchline.kernel import ManualClock
 from touchline.kernel.errors import Conflict, InvalidInput, NotFound, Unavailable
-from touchline.measure.facts.folding import Folding, Hold
+from touchline.measure.facts.service import FoldLock, SessionFold
 from touchline.measure.facts.store import FactStore
-from touchline.measure.facts.validation.service import Validation
-from touchline.measure.ingest import importing
-from touchline.measure.ingest.importing import import_file
-from touchline.measure.ingest.model import Delivery
-from touchline.measure.ingest.replaying import Replay
+from touchline.measure.ingest import file_import
+from touchline.measure.ingest.file_import import import_file
+from touchline.measure.ingest.raw_event_store import RejectedFilter
+from touchline.measure.ingest.rules import (
+    BatchReading,
+    Counters,
+    DeliveredRecord,
+    Delivery,
+    RecordPlace,
+    RecordVerdict,
+    read_records,
+)
+from touchline.measure.ingest.service import Replay
 from touchline.measure.ingest.settings import IngestSettings
-from touchline.measure.ingest.store import BatchStore
-from touchline.measure.journal.model import Batch, Counters, Delivered, Place, Verdict
-from touchline.measure.journal.rules import deliver_all
-from touchline.measure.journal.store import Wanted
-from touchline.measure.sessions.reading import latest_believed
+from touchline.measure.ingest.store import DeliveryStore
+from touchline.measure.sessions.parser import latest_believed
+from touchline.measure.validation.service import FactValidation
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 
@@ -51,17 +57,17 @@ def far(database: Database, analytics: Analytics) -> Measuring:
     return Measuring(database, analytics, new_tenant(), settings, clock)
 
 
-async def begin(database: Database, measuring: Measuring, batch_id: str, records: Sequence[bytes]) -> Batch:
+async def begin(database: Database, measuring: Measuring, batch_id: str, records: Sequence[bytes]) -> BatchReading:
     """A delivery that is listed, and no more."""
     async with database.transaction(measuring.tenant_id) as transaction:
-        received = await BatchStore(transaction.connection).receive(Delivery(batch_id, "test", records))
+        received = await DeliveryStore(transaction.connection).receive(Delivery(batch_id, "test", records))
         await transaction.connection.execute("UPDATE measure.batches SET tried_at = now() - interval '1 hour'")
-    return Batch(batch_id, received.received_at, received.reading)
+    return BatchReading(batch_id, received.received_at, received.reading)
 
 
-def unread(ordinal: int, body: bytes, verdict: Verdict = Verdict.QUARANTINED) -> Delivered:
+def unread(ordinal: int, body: bytes, verdict: RecordVerdict = RecordVerdict.QUARANTINED) -> DeliveredRecord:
     """As an older version read it."""
-    return Delivered(ordinal, body, verdict, reason="no_time", detail="no clock was known then", type="")
+    return DeliveredRecord(ordinal, body, verdict, reason="no_time", detail="no clock was known then", type="")
 
 
 async def test_what_was_interrupted_before_its_rows_never_was(database: Database, measuring: Measuring) -> None:
@@ -75,7 +81,7 @@ async def test_what_was_interrupted_before_its_rows_never_was(database: Database
 async def test_what_was_interrupted_behind_its_rows_is_folded(database: Database, measuring: Measuring) -> None:
     records = made_up_log(5, 1)
     batch = await begin(database, measuring, "cut-off", as_lines(records))
-    await measuring.journal.add(batch, deliver_all(as_lines(records)))
+    await measuring.journal.add(batch, read_records(as_lines(records)))
     assert await measuring.ingest.settle() == 1
     assert await measuring.fold() == 1
     assert await measuring.facts() == expected(records)
@@ -91,15 +97,15 @@ async def test_a_late_insert_of_a_forgotten_delivery_counts_once(
     late = await begin(database, measuring, "late", lines)
     assert await measuring.ingest.settle() == 1
     if lands == "before it is sent again":
-        await measuring.journal.add(late, deliver_all(lines))
+        await measuring.journal.add(late, read_records(lines))
     assert not (await measuring.deliver("late", records)).repeated
     if lands == "after that":
-        await measuring.journal.add(late, deliver_all(lines))
+        await measuring.journal.add(late, read_records(lines))
     await measuring.fold()
     assert await measuring.facts() == expected(records)
     [series] = (await analytics.within(measuring.tenant_id).query_arrow(QUALITY)).to_pylist()
     assert Counters(**{name: int(value) for name, value in series.items()}) == (await measuring.count()).counters
-    findings = await Validation(database, analytics).run(measuring.tenant_id)
+    findings = await FactValidation(database, analytics).run(measuring.tenant_id)
     assert [finding for finding in findings if finding.wrong] == []
 
 
@@ -131,20 +137,23 @@ async def test_replay_reads_again_and_counters_stay_exact(
     records = made_up_log(30, 3)
     bodies = [*as_lines(records), b"{", b'{"type":"unknown","timestamp":1}']
     batch = await begin(database, measuring, "old", bodies)
-    old = [unread(at, body, Verdict.IGNORED if at % 2 else Verdict.QUARANTINED) for at, body in enumerate(bodies)]
+    old = [
+        unread(at, body, RecordVerdict.IGNORED if at % 2 else RecordVerdict.QUARANTINED)
+        for at, body in enumerate(bodies)
+    ]
     await measuring.journal.add(batch, old)
     await measuring.ingest.settle()
     await measuring.fold()
     assert await measuring.facts() == {}
     replay = Replay(database, analytics, IngestSettings())
-    assert (await replay.run(measuring.tenant_id, Wanted(reason="too_large"))).looked_at == 0
-    done = await replay.run(measuring.tenant_id, Wanted())
+    assert (await replay.run(measuring.tenant_id, RejectedFilter(reason="too_large"))).looked_at == 0
+    done = await replay.run(measuring.tenant_id, RejectedFilter())
     assert (done.looked_at, done.changed["accepted"]) == (len(bodies), len(records))
     await measuring.fold()
     assert await measuring.facts() == expected(records)
     counters = (await measuring.count()).counters
     assert (counters.raw, counters.ignored, counters.quarantined) == (len(bodies), 1, 1)
-    again = await replay.run(measuring.tenant_id, Wanted())
+    again = await replay.run(measuring.tenant_id, RejectedFilter())
     assert (again.looked_at, again.changed, await measuring.fold()) == (2, {}, 0)
 
 
@@ -175,12 +184,12 @@ async def test_a_pass_whose_number_is_old_changes_nothing(measuring: Measuring, 
     late, early = trace("late", NOON, "gateway_receive_stream_request"), trace("early", NOON - 3 * DAY_MS, "app_x")
     await measuring.deliver("late", [late])
     await measuring.fold()
-    zombie = Folding(analytics, measuring.tenant_id, measuring.rules, 1 << 20)
+    zombie = SessionFold(analytics, measuring.tenant_id, measuring.rules, 1 << 20)
     portions = [found async for found in zombie._portions(["stream|request"], None)]  # pyright: ignore[reportPrivateUsage]
     await measuring.deliver("early", [early])
     await measuring.fold()
     for found in portions:  # it has read before, and writes now
-        await zombie._write(Hold(1, NOON, nothing), found.evidence)  # pyright: ignore[reportPrivateUsage]
+        await zombie._write(FoldLock(1, NOON, nothing), found.evidence)  # pyright: ignore[reportPrivateUsage]
     assert await measuring.facts() == expected([late, early])
 
 
@@ -191,8 +200,8 @@ async def test_a_pass_that_lost_its_hold_stops_before_its_rows(measuring: Measur
         raise Unavailable("the database went away")
 
     with pytest.raises(Unavailable):
-        folding = Folding(analytics, measuring.tenant_id, measuring.rules, 1 << 20)
-        await folding.fold(Hold(1, NOON, gone), ["stream|request"], None)
+        folding = SessionFold(analytics, measuring.tenant_id, measuring.rules, 1 << 20)
+        await folding.fold(FoldLock(1, NOON, gone), ["stream|request"], None)
     assert await measuring.facts() == {}
     await measuring.fold()
     assert len(await measuring.facts()) == 1
@@ -208,7 +217,7 @@ async def test_an_interrupted_pass_with_a_snapshot_is_made_again_for_whom_it_con
     await measuring.fold()
     await measuring.deliver("told", [told])
 
-    monkeypatch.setattr(Folding, "fold", killed)
+    monkeypatch.setattr(SessionFold, "fold", killed)
     with pytest.raises(ConnectionResetError):
         await measuring.fold()
     monkeypatch.undo()
@@ -234,8 +243,8 @@ async def test_rebuilding_gives_the_same_and_takes_away_what_has_no_events(measu
     await measuring.deliver("ghost", [ghost])
     await measuring.fold()
     assert "ghost|ghost" in await measuring.facts()
-    place = Place("ghost|ghost", "ghost", 0)
-    await measuring.journal.add(Batch("ghost", datetime.now(UTC), 2**40), [], [place])
+    place = RecordPlace("ghost|ghost", "ghost", 0)
+    await measuring.journal.add(BatchReading("ghost", datetime.now(UTC), 2**40), [], [place])
     total = await measuring.folds.rebuild(measuring.tenant_id, lambda _: None)
     facts = await measuring.facts()
     assert facts == expected(records)
@@ -267,7 +276,7 @@ async def test_sessions_of_more_months_than_one_insert_takes(far: Measuring) -> 
 async def test_a_file_in_any_form_and_again(
     measuring: Measuring, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "RECORDS", 7)
+    monkeypatch.setattr(file_import, "RECORDS", 7)
     records, file, told = made_up_log(30, 9), tmp_path / "events", list[str]()
     lines = b"\n".join(as_lines(records))
     file.write_bytes({"lines": lines, "array": json.dumps(records).encode(), "packed": gzip.compress(lines)}[form])
@@ -282,7 +291,7 @@ async def test_a_file_in_any_form_and_again(
 async def test_an_import_that_was_cut_off_goes_on(
     measuring: Measuring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "RECORDS", 5)
+    monkeypatch.setattr(file_import, "RECORDS", 5)
     file = tmp_path / "events"
     file.write_bytes(REAL_LOG.read_bytes())
 
@@ -339,7 +348,7 @@ async def test_an_event_from_the_future_is_replayed_when_its_time_has_come(
     tenant, now_ms = new_tenant(), latest_believed(datetime.now(UTC), timedelta(0))
     measuring = Measuring(database, analytics, tenant)
     await measuring.deliver("ahead", [trace("a", now_ms + DAY_MS, "gateway_receive_stream_request")])
-    assert (await Replay(database, analytics, IngestSettings()).run(tenant, Wanted())).changed == {}
+    assert (await Replay(database, analytics, IngestSettings()).run(tenant, RejectedFilter())).changed == {}
     later = Replay(database, analytics, IngestSettings(), ManualClock(datetime.now(UTC) + timedelta(days=2)))
-    assert (await later.run(tenant, Wanted())).changed == {"accepted": 1}
+    assert (await later.run(tenant, RejectedFilter())).changed == {"accepted": 1}
     assert (await measuring.count()).counters.accepted == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -14,18 +13,12 @@ import pytest
 from tests.support.events import new_tenant
 from tests.support.sessions import NOON, trace
 from touchline.kernel import TenantId
-from touchline.measure.answers.conditions import moment
-from touchline.measure.answers.intake_store import IntakeStore
-from touchline.measure.answers.model import Counters, Quality, Range
-from touchline.measure.journal import arrivals_store
-from touchline.measure.journal.model import Batch, Delivered, Verdict
-from touchline.measure.journal.rules import deliver_all
-from touchline.measure.journal.store import MODULE, SCHEMA, JournalStore, ensure_tables
+from touchline.measure.analytics.filters import moment
+from touchline.measure.analytics.quality_store import IngestQualityStore
+from touchline.measure.analytics.rules import Counters, Quality, TimeRange
+from touchline.measure.ingest.raw_event_store import RawEventStore
+from touchline.measure.ingest.rules import BatchReading, DeliveredRecord, RecordVerdict, read_records
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.store import ensure_schema
-from touchline.platform.endpoints import Endpoints
-
-from .conftest import empty_analytics
 
 HOUR_MS = 3_600_000
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
@@ -33,7 +26,7 @@ BEGIN_MS = int(BEGIN.timestamp()) * 1_000
 RANGES = [(0, 48), (0, 5), (5, 6), (3, 30), (20, 48), (47, 48), (60, 70)]
 OLD = 3  # statements, before there were arrivals
 
-Delivery = tuple[Batch, list[Delivered]]
+Delivery = tuple[BatchReading, list[DeliveredRecord]]
 
 
 def made_up(seed: int, deliveries: int = 60) -> list[Delivery]:
@@ -53,26 +46,28 @@ def made_up(seed: int, deliveries: int = 60) -> list[Delivery]:
                 return json.dumps(trace(f"uid-{uid}", NOON + uid, "app_x", session=(f"s-{uid % 7}", "r"))).encode()
 
     return [
-        (Batch(f"batch-{at}", BEGIN + timedelta(minutes=random.randrange(48 * 60)), 1), deliver_all(bodies))
+        (BatchReading(f"batch-{at}", BEGIN + timedelta(minutes=random.randrange(48 * 60)), 1), read_records(bodies))
         for at, bodies in enumerate([body() for _ in range(random.randrange(1, 9))] for _ in range(deliveries))
     ]
 
 
-async def store(journal: JournalStore, delivered: Sequence[Delivery]) -> None:
+async def store(journal: RawEventStore, delivered: Sequence[Delivery]) -> None:
     """Every other one was first read by somebody who understood nothing."""
     for at, (batch, records) in enumerate(delivered):
         if at % 2:
-            unread = [Delivered(one.ordinal, one.body, Verdict.QUARANTINED, reason="no_time") for one in records]
+            unread = [
+                DeliveredRecord(one.ordinal, one.body, RecordVerdict.QUARANTINED, reason="no_time") for one in records
+            ]
             await journal.add(batch, unread)
             gone = {one.place for one in unread} - {one.place for one in records}
-            await journal.add(Batch(batch.batch_id, batch.received_at, 2), records, gone)
+            await journal.add(BatchReading(batch.batch_id, batch.received_at, 2), records, gone)
         else:
             await journal.add(batch, records)
 
 
-def counted(delivered: Sequence[Delivery], covered: Range) -> Counters:
+def counted(delivered: Sequence[Delivery], covered: TimeRange) -> Counters:
     firsts: dict[str, datetime] = {}
-    verdicts: Counter[Verdict] = Counter()
+    verdicts: Counter[RecordVerdict] = Counter()
     since, until = moment(covered.since_ms), moment(covered.until_ms)
     for batch, records in delivered:
         for record in records:
@@ -81,19 +76,21 @@ def counted(delivered: Sequence[Delivery], covered: Range) -> Counters:
             if record.uid:
                 firsts[record.uid] = min(firsts.get(record.uid, batch.received_at), batch.received_at)
     accepted = sum(since <= first < until for first in firsts.values())
-    duplicate = verdicts[Verdict.ACCEPTED] - accepted
-    return Counters(verdicts.total(), accepted, duplicate, verdicts[Verdict.IGNORED], verdicts[Verdict.QUARANTINED])
+    duplicate = verdicts[RecordVerdict.ACCEPTED] - accepted
+    return Counters(
+        verdicts.total(), accepted, duplicate, verdicts[RecordVerdict.IGNORED], verdicts[RecordVerdict.QUARANTINED]
+    )
 
 
-async def asked(analytics: Analytics, tenant_id: TenantId, covered: Range, most_at_once: int) -> Quality:
-    return await IntakeStore(analytics, most_at_once).quality(tenant_id, covered, 3_600)
+async def asked(analytics: Analytics, tenant_id: TenantId, covered: TimeRange, most_at_once: int) -> Quality:
+    return await IngestQualityStore(analytics, most_at_once).quality(tenant_id, covered, 3_600)
 
 
 @pytest.fixture(scope="module")
 async def two_days(analytics: Analytics) -> tuple[TenantId, list[Delivery]]:
     tenant, delivered = new_tenant(), made_up(1)
-    await store(JournalStore(analytics, tenant), delivered)
-    await store(JournalStore(analytics, new_tenant()), made_up(2, deliveries=20))  # a neighbour, with the same ids
+    await store(RawEventStore(analytics, tenant), delivered)
+    await store(RawEventStore(analytics, new_tenant()), made_up(2, deliveries=20))  # a neighbour, with the same ids
     return tenant, delivered
 
 
@@ -103,28 +100,9 @@ async def test_every_range_is_counted_as_by_hand(
 ) -> None:
     tenant, delivered = two_days
     for first, last in RANGES:
-        covered = Range(BEGIN_MS + first * HOUR_MS, BEGIN_MS + last * HOUR_MS)
+        covered = TimeRange(BEGIN_MS + first * HOUR_MS, BEGIN_MS + last * HOUR_MS)
         quality = await asked(analytics, tenant, covered, most_at_once)
         assert quality.counters == counted(delivered, covered)
         for bucket in quality.series:
-            assert bucket.counters == counted(delivered, Range(bucket.start_ms, bucket.start_ms + HOUR_MS))
+            assert bucket.counters == counted(delivered, TimeRange(bucket.start_ms, bucket.start_ms + HOUR_MS))
         assert sum(count for _, count in quality.reasons) == quality.counters.quarantined
-
-
-async def test_what_an_older_version_stored_is_carried_over(
-    endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Some at a time, for every tenant; a second start carries nothing."""
-    monkeypatch.setattr(arrivals_store, "CARRIED_AT_ONCE", 7)
-    everything = Range(BEGIN_MS, BEGIN_MS + 48 * HOUR_MS)
-    async with empty_analytics(endpoints.clickhouse) as analytics:
-        await ensure_schema(analytics, MODULE, SCHEMA[:OLD])
-        tenants = {new_tenant(): made_up(seed, deliveries=12) for seed in (3, 4)}
-        for tenant, delivered in tenants.items():
-            await store(JournalStore(analytics, tenant), delivered)
-        await ensure_tables(analytics)
-        await ensure_tables(analytics)
-        for tenant, delivered in tenants.items():
-            quality = await asked(analytics, tenant, everything, 1_000)
-            assert quality.counters == counted(delivered, everything)
-            assert all(astuple(quality.counters))

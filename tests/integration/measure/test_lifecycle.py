@@ -19,8 +19,7 @@ from tests.unit.measure.histories import HASH, Delivery, deliveries, histories
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput, LimitExceeded
 from touchline.kernel.ids import ArtifactHash, new_artifact_hash
-from touchline.measure.lifecycle.model import ArtifactEvent, Context, Facts
-from touchline.measure.lifecycle.rules import conclude, fold
+from touchline.measure.lifecycle.rules import ArtifactEvent, ArtifactFacts, EventContext, conclude, fold
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.measure.lifecycle.store import SCHEMA, STATES, LifecycleStore, ensure_tables
 from touchline.platform.clickhouse.client import Analytics
@@ -44,7 +43,7 @@ class Counting(Analytics):
         return await super()._call(work)
 
 
-def lifecycle_event(artifact_hash: ArtifactHash, position: int, facts: Facts) -> ArtifactEvent:
+def lifecycle_event(artifact_hash: ArtifactHash, position: int, facts: ArtifactFacts) -> ArtifactEvent:
     moment = NOW + timedelta(seconds=position)
     return ArtifactEvent(UUID(int=position), position, artifact_hash, "artifact.lifecycle", position, moment, facts)
 
@@ -80,7 +79,9 @@ async def test_a_page_of_artifacts_is_each_of_them(
 
 async def test_merging_changes_nothing(endpoints: Endpoints) -> None:
     tenant = new_tenant()
-    history = [lifecycle_event(HASH, n, Facts(stage="processing", size_bytes=5 if n == 1 else None)) for n in (1, 2, 3)]
+    history = [
+        lifecycle_event(HASH, n, ArtifactFacts(stage="processing", size_bytes=5 if n == 1 else None)) for n in (1, 2, 3)
+    ]
     async with empty_analytics(endpoints.clickhouse) as analytics:
         await ensure_tables(analytics)
         lifecycle = LifecycleService(analytics)
@@ -94,8 +95,8 @@ async def test_merging_changes_nothing(endpoints: Endpoints) -> None:
 
 async def test_every_value_comes_back(analytics: Analytics, lifecycle: LifecycleService) -> None:
     tenant, artifact = new_tenant(), new_artifact_hash()
-    facts = Facts("upload", "failed", 100, 2**40, 5, 1920, 1080, "o", "m", "p", synced=True, local_copies=0)
-    context = Context("x" * 32, "abcdefgh12345678", uuid4(), "video/mp4", uuid4(), "transcode", 3)
+    facts = ArtifactFacts("upload", "failed", 100, 2**40, 5, 1920, 1080, "o", "m", "p", synced=True, local_copies=0)
+    context = EventContext("x" * 32, "abcdefgh12345678", uuid4(), "video/mp4", uuid4(), "transcode", 3)
     event = ArtifactEvent(
         uuid4(), 2**50, artifact, "artifact.lifecycle", 2**33, NOW, facts, "no_video", "it's\tno 'video'\n⚽", context
     )
@@ -110,14 +111,14 @@ async def test_another_tenants_hash_is_as_unknown_as_any(analytics: Analytics, l
     await store(
         analytics,
         mine,
-        lifecycle_event(own, 1, Facts(stage="ready")),
-        lifecycle_event(shared, 2, Facts(stage="ready")),
+        lifecycle_event(own, 1, ArtifactFacts(stage="ready")),
+        lifecycle_event(shared, 2, ArtifactFacts(stage="ready")),
     )
     await store(
         analytics,
         theirs,
-        lifecycle_event(foreign, 3, Facts(stage="ready")),
-        lifecycle_event(shared, 4, Facts(stage="deleted")),
+        lifecycle_event(foreign, 3, ArtifactFacts(stage="ready")),
+        lifecycle_event(shared, 4, ArtifactFacts(stage="deleted")),
     )
     known = await lifecycle.states(mine, [foreign, own, shared, new_artifact_hash()])
     assert [(state.artifact_hash, state.stage) for state in known] == [(own, "ready"), (shared, "ready")]
@@ -137,7 +138,7 @@ async def test_a_page_of_any_size_is_one_statement(endpoints: Endpoints, asked: 
     tenant, hashes = new_tenant(), [new_artifact_hash() for _ in range(asked)]
     async with empty_analytics(endpoints.clickhouse) as plain:
         await ensure_tables(plain)
-        events = [lifecycle_event(one, n, Facts(stage="ready")) for n, one in enumerate(hashes, start=1)]
+        events = [lifecycle_event(one, n, ArtifactFacts(stage="ready")) for n, one in enumerate(hashes, start=1)]
         await store(plain, tenant, *events)
         async with Counting(plain._endpoint, plain._settings) as counting:
             states = await LifecycleService(counting).states(tenant, [*hashes, *hashes])
@@ -153,7 +154,7 @@ async def test_too_many_at_once_are_refused(lifecycle: LifecycleService) -> None
 async def test_a_history_comes_in_pages(analytics: Analytics, lifecycle: LifecycleService) -> None:
     tenant, artifact = new_tenant(), new_artifact_hash()
     for n in (*range(1, 8), *range(3, 6)):
-        await store(analytics, tenant, lifecycle_event(artifact, n, Facts(progress_percent=n)))
+        await store(analytics, tenant, lifecycle_event(artifact, n, ArtifactFacts(progress_percent=n)))
     pages, after = list[list[int]](), 0
     while page := await lifecycle.events(tenant, artifact, after, limit=3):
         pages.append([event.position for event in page])
@@ -172,7 +173,9 @@ async def test_a_page_reads_its_own_granules_only(endpoints: Endpoints) -> None:
     tenant, hashes = new_tenant(), sorted(new_artifact_hash() for _ in range(20_000))
     async with empty_analytics(endpoints.clickhouse) as analytics:
         await ensure_tables(analytics)
-        await store(analytics, tenant, *(lifecycle_event(one, n, Facts()) for n, one in enumerate(hashes, start=1)))
+        await store(
+            analytics, tenant, *(lifecycle_event(one, n, ArtifactFacts()) for n, one in enumerate(hashes, start=1))
+        )
         wanted = {"hashes": hashes[10_000:10_003]}
         plan = await analytics.within(tenant).query_arrow(f"EXPLAIN indexes = 1 {STATES}", wanted)
     text = "\n".join(plan.column("explain").to_pylist())
@@ -183,9 +186,9 @@ async def test_a_page_reads_its_own_granules_only(endpoints: Endpoints) -> None:
 async def test_storage_events_are_those_that_tell_of_storage(analytics: Analytics) -> None:
     tenant, artifact = new_tenant(), new_artifact_hash()
     events = [
-        lifecycle_event(artifact, 1, Facts(stage="ready")),
-        lifecycle_event(artifact, 2, Facts(synced=False, local_copies=1)),
-        lifecycle_event(artifact, 3, Facts(synced=True)),
+        lifecycle_event(artifact, 1, ArtifactFacts(stage="ready")),
+        lifecycle_event(artifact, 2, ArtifactFacts(synced=False, local_copies=1)),
+        lifecycle_event(artifact, 3, ArtifactFacts(synced=True)),
     ]
     await store(analytics, tenant, *events, *events)
     await store(analytics, tenant, *events)
@@ -198,7 +201,7 @@ async def test_making_the_tables_again_changes_nothing(endpoints: Endpoints) -> 
     tenant = new_tenant()
     async with empty_analytics(endpoints.clickhouse) as analytics:
         await asyncio.gather(*(ensure_tables(analytics) for _ in range(4)))
-        await store(analytics, tenant, lifecycle_event(HASH, 1, Facts(stage="ready")))
+        await store(analytics, tenant, lifecycle_event(HASH, 1, ArtifactFacts(stage="ready")))
         await ensure_tables(analytics)
         [state] = await LifecycleService(analytics).states(tenant, [HASH])
         assert state.stage == "ready"

@@ -15,7 +15,7 @@ from tests.support.sessions import facts_of
 from touchline.contracts.events.videos import JobAlert, JobChanged
 from touchline.kernel import SystemClock, TenantId
 from touchline.kernel.errors import Unavailable
-from touchline.measure.own.consumer import OwnSessions
+from touchline.measure.ingest.self_metrics import SelfMetrics
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import Archive, PostgresLog, Sequencer
 from touchline.platform.events.settings import EventSettings
@@ -50,7 +50,7 @@ async def test_the_log_reaches_its_sink_by_tenant_and_a_repeat_is_the_same_batch
     wakeups = Wakeups(database.url, [])
     source = PostgresLog(database, wakeups, Archive(database, objects, SETTINGS, SystemClock()))
     sink = Kept(lose_answers=1)
-    consumer = Consumer(database, source, OwnSessions(sink), SETTINGS)
+    consumer = Consumer(database, source, SelfMetrics(sink), SETTINGS)
     one, other, job_id = new_tenant(), new_tenant(), uuid4()
     alert = JobAlert(kind="queue_age", job_type="ocr", raised=True, value=1, threshold=1)
     await announce(database, one, job(job_id, "queued"), alert, job(job_id, "processing"))

@@ -17,12 +17,11 @@ from touchline.contracts.events.videos import JobChanged
 from touchline.kernel import SystemClock
 from touchline.kernel.errors import Unavailable
 from touchline.kernel.ids import new_artifact_hash
-from touchline.measure.facts.validation.repair import Repair
-from touchline.measure.facts.validation.service import Validation
-from touchline.measure.ingest.consumer import LifecycleFeed
-from touchline.measure.ingest.importing import import_file
+from touchline.measure.ingest.file_import import import_file
+from touchline.measure.ingest.self_metrics import SelfMetrics
+from touchline.measure.lifecycle.consumer import LifecycleFeed
 from touchline.measure.lifecycle.service import LifecycleService
-from touchline.measure.own.consumer import OwnSessions
+from touchline.measure.validation.service import FactRepair, FactValidation
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.events.log import Archive, PostgresLog
 from touchline.platform.events.settings import EventSettings
@@ -58,7 +57,7 @@ async def lose(measuring: Measuring, *tables: str) -> None:
 
 
 async def wrong(measuring: Measuring) -> dict[str, list[str]]:
-    findings = await Validation(measuring.database, measuring.analytics).run(measuring.tenant_id)
+    findings = await FactValidation(measuring.database, measuring.analytics).run(measuring.tenant_id)
     return {finding.name: [one.id for one in finding.examples] for finding in findings if finding.wrong}
 
 
@@ -120,14 +119,14 @@ async def test_what_the_log_and_the_stored_events_hold_is_restored(
     await log.write(new_tenant(), job)  # another tenant's lies between
     await log.change(measuring.tenant_id, artifact, "uploading", "ready")
     await log.write(measuring.tenant_id, job, job.model_copy(update={"status": "done"}))
-    await drain(log.consumer(OwnSessions(measuring.ingest)))
+    await drain(log.consumer(SelfMetrics(measuring.ingest)))
     await drain(log.consumer(LifecycleFeed(measuring.analytics)))
     await measuring.fold()
     lifecycle = LifecycleService(measuring.analytics)
     facts, events = await measuring.facts(), await lifecycle.events(measuring.tenant_id, artifact)
     assert (len(facts), len(events), await wrong(measuring)) == (2, 2, {})
     await lose(measuring, *tables)
-    repair = Repair(measuring.database, measuring.analytics, log.source, measuring.folds)
+    repair = FactRepair(measuring.database, measuring.analytics, log.source, measuring.folds)
     assert not (await repair.run(measuring.tenant_id)).lost
     assert await measuring.facts() == facts
     assert await lifecycle.events(measuring.tenant_id, artifact) == events
@@ -141,7 +140,7 @@ async def test_what_only_its_sender_has_is_named_and_its_sessions_are_left_alone
     await measuring.fold()
     facts = await measuring.facts()
     await lose(measuring, "raw_events")
-    repair = Repair(measuring.database, measuring.analytics, log.source, measuring.folds)
+    repair = FactRepair(measuring.database, measuring.analytics, log.source, measuring.folds)
     [lost] = (await repair.run(measuring.tenant_id)).lost
     assert lost.id == "key:sent"
     assert lost.found.startswith(f"{len(RECORDS)} of {len(RECORDS)} events are gone; send it again (came by http at ")

@@ -13,8 +13,8 @@ from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Principal, Role, Scope, TenantId, UserId
 from touchline.kernel.errors import Forbidden, LimitExceeded, Unauthenticated
 from touchline.kernel.ids import ArtifactHash, new_artifact_hash
-from touchline.measure.lifecycle.model import ArtifactEvent, Facts
 from touchline.measure.lifecycle.rpc import SERVICE, LifecycleServicer
+from touchline.measure.lifecycle.rules import ArtifactEvent, ArtifactFacts
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.measure.lifecycle.store import LifecycleStore
 from touchline.platform.clickhouse.client import Analytics
@@ -45,7 +45,7 @@ async def ask(stub: Stub, caller: Principal | None, *hashes: str) -> list[pb.Art
     return list((await stub.call("GetArtifactStates", request, pb.GetArtifactStatesResponse, caller)).states)
 
 
-async def known(analytics: Analytics, tenant: TenantId, facts: Facts) -> ArtifactHash:
+async def known(analytics: Analytics, tenant: TenantId, facts: ArtifactFacts) -> ArtifactHash:
     artifact = new_artifact_hash()
     event = ArtifactEvent(uuid4(), 7, artifact, "artifact.lifecycle", 3, NOW, facts, "broken", "no frames")
     await LifecycleStore(analytics).add(tenant, [event])
@@ -54,7 +54,7 @@ async def known(analytics: Analytics, tenant: TenantId, facts: Facts) -> Artifac
 
 async def test_all_that_is_known_is_told(stub: Stub, analytics: Analytics) -> None:
     tenant = new_tenant()
-    facts = Facts("upload", "failed", 0, 2**40, 5, 1920, 1080, "o", "m", "p", synced=False, local_copies=0)
+    facts = ArtifactFacts("upload", "failed", 0, 2**40, 5, 1920, 1080, "o", "m", "p", synced=False, local_copies=0)
     artifact = await known(analytics, tenant, facts)
     [state] = await ask(stub, viewer(tenant), artifact)
     assert (state.artifact_hash, state.artifact_type, state.stage, state.revision) == (artifact, "upload", "failed", 3)
@@ -67,14 +67,14 @@ async def test_all_that_is_known_is_told(stub: Stub, analytics: Analytics) -> No
 
 async def test_what_is_unknown_is_not_set(stub: Stub, analytics: Analytics) -> None:
     tenant = new_tenant()
-    [state] = await ask(stub, viewer(tenant), await known(analytics, tenant, Facts(stage="ready")))
+    [state] = await ask(stub, viewer(tenant), await known(analytics, tenant, ArtifactFacts(stage="ready")))
     assert {field.name for field, _ in state.ListFields()} >= {"artifact_hash", "stage", "revision", "updated_at"}
     for name in ("progress_percent", "size_bytes", "manifest_key", "synced", "local_copies", "width"):
         assert not state.HasField(name), name
 
 
 async def test_another_tenants_hash_is_as_unknown_as_any(stub: Stub, analytics: Analytics) -> None:
-    foreign = await known(analytics, new_tenant(), Facts(stage="ready"))
+    foreign = await known(analytics, new_tenant(), ArtifactFacts(stage="ready"))
     assert await ask(stub, viewer(new_tenant()), foreign, new_artifact_hash()) == []
 
 

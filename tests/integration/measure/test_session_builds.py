@@ -18,7 +18,7 @@ from tests.support.sessions import DAY_MS, REAL_LOG, RULES, made_up_log, trace
 from touchline.apps.cli import run
 from touchline.measure.engines.model import Engine
 from touchline.measure.engines.outputs import OURS
-from touchline.measure.sessions.reading import latest_believed
+from touchline.measure.sessions.parser import latest_believed
 
 BUILD = """
 import sys

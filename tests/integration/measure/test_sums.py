@@ -18,19 +18,26 @@ from tests.support.events import new_tenant
 from touchline.kernel import TenantId
 from touchline.kernel.clock import ManualClock
 from touchline.kernel.errors import LimitExceeded
-from touchline.measure.answers.model import Board, Dimension, Filter, Leaders, Metric, Order, Progress, Window
-from touchline.measure.answers.service import SessionAnswers
-from touchline.measure.answers.settings import AnswerSettings
-from touchline.measure.answers.sums import service
-from touchline.measure.answers.sums.queries import SUM
-from touchline.measure.answers.sums.rules import EVERY_DAY, weeks
-from touchline.measure.answers.sums.service import DaySums
-from touchline.measure.answers.sums.store import SumStore
-from touchline.measure.facts.days_store import DayStore
+from touchline.measure.analytics.rollups import service
+from touchline.measure.analytics.rollups.rules import EVERY_DAY, weeks
+from touchline.measure.analytics.rollups.service import RollupService
+from touchline.measure.analytics.rollups.store import SUM, RollupStore
+from touchline.measure.analytics.rules import (
+    Board,
+    Dimension,
+    Filter,
+    Leaders,
+    Metric,
+    Order,
+    Progress,
+    SessionWindow,
+)
+from touchline.measure.analytics.service import SessionAnalytics
+from touchline.measure.analytics.settings import AnalyticsSettings
 from touchline.measure.facts.rules import start_day
-from touchline.measure.facts.store import FactStore
-from touchline.measure.facts.validation.service import SUMS, Finding, Validation
+from touchline.measure.facts.store import DayStore, FactStore
 from touchline.measure.sessions.model import SessionFacts
+from touchline.measure.validation.service import SUMS, FactValidation, Finding
 from touchline.platform.clickhouse.client import Analytics, ArrowTable, Parameters
 from touchline.platform.postgres.database import Database
 
@@ -66,8 +73,8 @@ class Both:
         self.analytics, self.random = analytics, random
         self.summed, self.plain = new_tenant(), new_tenant()
         self.stores = [FactStore(analytics, tenant) for tenant in (self.summed, self.plain)]
-        self.sums = SumStore(analytics)
-        self.answers = SessionAnswers(analytics, clock=ManualClock(NOW))
+        self.sums = RollupStore(analytics)
+        self.answers = SessionAnalytics(analytics, clock=ManualClock(NOW))
         self.shown: dict[str, SessionFacts] = {}
         self.passes = 0
 
@@ -102,7 +109,7 @@ class Both:
         answers, by = self.answers, self.random.choice([*Dimension])
         metric, kind = self.random.choice([*Metric]), self.random.choice([*Leaders])
         seconds = self.random.choice([None, 1_800, 3_600, 7_200, 5 * 3_600, 86_400, 3 * 86_400])
-        window = Window(self.random.choice([1, 7, 60]), from_the_end=self.random.random() < 0.5)
+        window = SessionWindow(self.random.choice([1, 7, 60]), from_the_end=self.random.random() < 0.5)
         order = self.random.choice([*Order])
         return [
             answers.summary,
@@ -176,7 +183,7 @@ async def test_days_that_are_too_large_hold_up_no_others(analytics: Analytics, m
     await both.write(facts)
     days = sorted({_day(one) for one in facts})
     large = {*days[-3:]}
-    passes = DaySums(Cramped(analytics, large), AnswerSettings(sum_after=AT_ONCE))
+    passes = RollupService(Cramped(analytics, large), AnalyticsSettings(sum_after=AT_ONCE))
     while await passes.run_pass():
         pass
     assert await both.fresh() == {*days} - large
@@ -305,7 +312,7 @@ async def test_validation_finds_a_sum_that_is_not_what_its_sessions_give(
     await both.write(made_up_facts(60, 5))
     await both.sum()
     assert [week.monday for week in weeks(await both.sums.fresh(both.summed, *EVERY_DAY))]
-    validation = Validation(database, analytics)
+    validation = FactValidation(database, analytics)
     assert (await sums_found(validation, both.summed)).wrong == 0
     [day, *_] = sorted(await both.fresh())
     name = next(iter(both.shown))
@@ -319,7 +326,7 @@ async def test_validation_finds_a_sum_that_is_not_what_its_sessions_give(
     assert {example.id for example in found.examples} == {day.isoformat()}
 
 
-async def sums_found(validation: Validation, tenant_id: TenantId) -> Finding:
+async def sums_found(validation: FactValidation, tenant_id: TenantId) -> Finding:
     return next(finding for finding in await validation.run(tenant_id) if finding.name == SUMS)
 
 

@@ -13,16 +13,13 @@ import pytest
 from tests.support.events import new_tenant
 from tests.support.measuring import Measuring
 from tests.support.sessions import DAY_MS, NOON, facts_of, happened, made_up_log, status, trace
-from touchline.measure.facts.model import Placed
-from touchline.measure.facts.rules import start_day
+from touchline.measure.facts.rules import SessionPlace, start_day
 from touchline.measure.facts.store import FactStore
-from touchline.measure.facts.validation.queries import CHECKS
-from touchline.measure.facts.validation.service import Most, Validation
-from touchline.measure.ingest.model import Delivery
-from touchline.measure.ingest.store import BatchStore
-from touchline.measure.journal.model import Batch
-from touchline.measure.journal.rules import deliver_all
+from touchline.measure.ingest.rules import BatchReading, Delivery, read_records
+from touchline.measure.ingest.store import DeliveryStore
 from touchline.measure.sessions.model import SessionFacts
+from touchline.measure.validation.queries import CHECKS
+from touchline.measure.validation.service import FactValidation, PortionLimits
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 
@@ -85,7 +82,7 @@ async def test_each_question_finds_what_breaks_its_promise(
 ) -> None:
     await measuring.deliver("all", RECORDS)
     await measuring.fold()
-    validation, store = Validation(database, analytics), FactStore(analytics, measuring.tenant_id)
+    validation, store = FactValidation(database, analytics), FactStore(analytics, measuring.tenant_id)
     assert {finding.name for finding in await validation.run(measuring.tenant_id) if finding.wrong} == set()
     [good] = facts_of(RECORDS).values()
     number = 1000
@@ -97,7 +94,7 @@ async def test_each_question_finds_what_breaks_its_promise(
             finding = await validation.check(measuring.tenant_id, name)
             assert finding.wrong >= 1, (name, wrong)
             assert finding.examples[0].id in {good.session.workflow_session_id, "nobody"}
-            place = Placed(wrong.session.workflow_session_id, start_day(wrong.session.session_start_ts))
+            place = SessionPlace(wrong.session.workflow_session_id, start_day(wrong.session.session_start_ts))
             await store.write(number + 2, [good], [place] if place != place_of(good) else [])
             assert not (await validation.check(measuring.tenant_id, name)).wrong, name
     await store.write(number + 3, [], [place_of(good)])
@@ -107,9 +104,11 @@ async def test_each_question_finds_what_breaks_its_promise(
     assert {*WRONG, "events_have_rows", "places_known"} == {*CHECKS}
 
 
-@pytest.mark.parametrize("most", [Most(sessions=2), Most(events=3), Most(sessions=1, events=1)])
+@pytest.mark.parametrize(
+    "most", [PortionLimits(sessions=2), PortionLimits(events=3), PortionLimits(sessions=1, events=1)]
+)
 async def test_every_portion_is_asked(
-    measuring: Measuring, database: Database, analytics: Analytics, most: Most
+    measuring: Measuring, database: Database, analytics: Analytics, most: PortionLimits
 ) -> None:
     """What is wrong is found wherever it lies, and counted once."""
     records = [
@@ -119,7 +118,7 @@ async def test_every_portion_is_asked(
     ]
     await measuring.deliver("all", records)
     await measuring.fold()
-    validation, store = Validation(database, analytics, most), FactStore(analytics, measuring.tenant_id)
+    validation, store = FactValidation(database, analytics, most), FactStore(analytics, measuring.tenant_id)
     assert not any(finding.wrong for finding in await validation.run(measuring.tenant_id))
     wrong = [session(startup_ms=-1)(facts) for facts in facts_of(records).values()]
     nobody = [session(workflow_session_id=name)(wrong[0]) for name in ("0", "b|s", "ü")]  # nowhere noted
@@ -137,14 +136,14 @@ async def test_a_record_too_many_or_too_few_is_found(
 ) -> None:
     await measuring.deliver("some", made_up_log(20, 4))
     await measuring.fold()
-    validation, body = Validation(database, analytics), [json.dumps(RECORDS[0]).encode()]
+    validation, body = FactValidation(database, analytics), [json.dumps(RECORDS[0]).encode()]
     assert not any(finding.wrong for finding in await validation.run(measuring.tenant_id))
     now = datetime.now(UTC)
-    await measuring.journal.add(Batch("unknown", now, 1), deliver_all(body))
+    await measuring.journal.add(BatchReading("unknown", now, 1), read_records(body))
     [counters] = [one for one in await validation.run(measuring.tenant_id) if one.name == "counters_add_up"]
     assert [(one.id, one.found) for one in counters.examples] == [("unknown", "1 records of no delivery")]
     lost = min(await measuring.journal.places("some"))
-    await measuring.journal.add(Batch("some", now, 2**40), [], [lost])
+    await measuring.journal.add(BatchReading("some", now, 2**40), [], [lost])
     [counters] = [one for one in await validation.run(measuring.tenant_id) if one.name == "counters_add_up"]
     assert counters.wrong == 2
 
@@ -152,13 +151,13 @@ async def test_a_record_too_many_or_too_few_is_found(
 async def test_what_a_forgotten_delivery_left_is_found(
     measuring: Measuring, database: Database, analytics: Analytics
 ) -> None:
-    validation, body = Validation(database, analytics), [json.dumps(RECORDS[0]).encode()]
+    validation, body = FactValidation(database, analytics), [json.dumps(RECORDS[0]).encode()]
     async with database.transaction(measuring.tenant_id) as transaction:
-        store = BatchStore(transaction.connection)
+        store = DeliveryStore(transaction.connection)
         received = await store.receive(Delivery("left", "test", body))
         await store.forget("left", received.reading)
     assert not any(finding.wrong for finding in await validation.run(measuring.tenant_id))
-    await measuring.journal.add(Batch("left", received.received_at, received.reading), deliver_all(body))
+    await measuring.journal.add(BatchReading("left", received.received_at, received.reading), read_records(body))
     [counters] = [one for one in await validation.run(measuring.tenant_id) if one.name == "counters_add_up"]
     assert [(one.id, one.found) for one in counters.examples] == [("left", "1 records of no delivery")]
     await measuring.ingest.deliver(measuring.tenant_id, "left", body)
@@ -166,5 +165,5 @@ async def test_what_a_forgotten_delivery_left_is_found(
     assert not any(finding.wrong for finding in await validation.run(measuring.tenant_id))
 
 
-def place_of(facts: SessionFacts) -> Placed:
-    return Placed(facts.session.workflow_session_id, start_day(facts.session.session_start_ts))
+def place_of(facts: SessionFacts) -> SessionPlace:
+    return SessionPlace(facts.session.workflow_session_id, start_day(facts.session.session_start_ts))

@@ -10,8 +10,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 
 from touchline.kernel.ids import ArtifactHash
-from touchline.measure.ingest.rules import TYPES
-from touchline.measure.lifecycle.model import ArtifactEvent, Facts
+from touchline.measure.lifecycle.rules import ARTIFACT_EVENT_TYPES, ArtifactEvent, ArtifactFacts
 
 HASH = ArtifactHash("0123456789abcdef0123456789abcdef")
 
@@ -19,7 +18,7 @@ _TEXTS = st.sampled_from(["", "a", "b", "it's", "Müller ⚽"])
 _COUNTS = st.integers(0, 3)
 _TIMES = st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 _FACTS = st.builds(
-    Facts,
+    ArtifactFacts,
     artifact_type=st.none() | st.sampled_from(["clip", "upload"]),
     stage=st.none() | st.sampled_from(["requested", "processing", "ready", "failed"]),
     progress_percent=st.none() | st.integers(0, 100),
@@ -44,7 +43,7 @@ def histories(draw: st.DrawFn, artifact_hash: ArtifactHash = HASH) -> list[Artif
             event_id=UUID(int=position),
             position=position,
             artifact_hash=artifact_hash,
-            type=draw(st.sampled_from(sorted(TYPES))),
+            type=draw(st.sampled_from(sorted(ARTIFACT_EVENT_TYPES))),
             revision=draw(_COUNTS),
             occurred_at=draw(_TIMES),
             facts=draw(_FACTS),

@@ -11,8 +11,7 @@ from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegi
 from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoTranscoded
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput
-from touchline.measure.ingest.rules import TYPES, artifact_event
-from touchline.measure.lifecycle.model import Context, Facts
+from touchline.measure.lifecycle.rules import ARTIFACT_EVENT_TYPES, ArtifactFacts, EventContext, artifact_event
 from touchline.measure.lifecycle.store import rows_of
 
 HASH = "0123456789abcdef0123456789abcdef"
@@ -40,8 +39,8 @@ def announced(payload: Payload) -> Event:
                 user_id=USER,
                 title="not for analytics",
             ),
-            Facts(artifact_type="upload", stage="requested"),
-            Context(internal_name="x" * 32, playback_id="abcdefgh12345678", user_id=USER),
+            ArtifactFacts(artifact_type="upload", stage="requested"),
+            EventContext(internal_name="x" * 32, playback_id="abcdefgh12345678", user_id=USER),
         ),
         (
             ArtifactLifecycle(
@@ -53,18 +52,18 @@ def announced(payload: Payload) -> Event:
                 size_bytes=5,
                 local_copies=0,
             ),
-            Facts(artifact_type="clip", stage="ready", size_bytes=5, local_copies=0),
-            Context(internal_name="x" * 32),
+            ArtifactFacts(artifact_type="clip", stage="ready", size_bytes=5, local_copies=0),
+            EventContext(internal_name="x" * 32),
         ),
         (
             OriginalStored(artifact_hash=HASH, original_key="a/b", size_bytes=5, content_type="video/mp4"),
-            Facts(original_key="a/b", size_bytes=5, synced=True),
-            Context(content_type="video/mp4"),
+            ArtifactFacts(original_key="a/b", size_bytes=5, synced=True),
+            EventContext(content_type="video/mp4"),
         ),
         (
             VideoProgressed(artifact_hash=HASH, job_id=JOB, attempt=2, job_type="transcode", progress_percent=40),
-            Facts(progress_percent=40),
-            Context(job_id=JOB, attempt=2, job_type="transcode"),
+            ArtifactFacts(progress_percent=40),
+            EventContext(job_id=JOB, attempt=2, job_type="transcode"),
         ),
         (
             VideoTranscoded(
@@ -77,13 +76,13 @@ def announced(payload: Payload) -> Event:
                 width=1920,
                 height=1080,
             ),
-            Facts(manifest_key="m", poster_key="p", duration_ms=60_000, width=1920, height=1080),
-            Context(job_id=JOB, attempt=2),
+            ArtifactFacts(manifest_key="m", poster_key="p", duration_ms=60_000, width=1920, height=1080),
+            EventContext(job_id=JOB, attempt=2),
         ),
     ],
     ids=lambda value: getattr(value, "event_type", ""),
 )
-def test_what_each_type_says(payload: Payload, facts: Facts, context: Context) -> None:
+def test_what_each_type_says(payload: Payload, facts: ArtifactFacts, context: EventContext) -> None:
     row = artifact_event(announced(payload))
     assert (row.facts, row.context) == (facts, context)
     assert (row.event_id, row.position, row.artifact_hash, row.type) == (ID, 17, HASH, payload.event_type)
@@ -136,4 +135,4 @@ def test_only_what_is_about_artifacts_is_taken() -> None:
         "video.transcoded",
         "video.failed",
         "video.retried",
-    } == TYPES
+    } == ARTIFACT_EVENT_TYPES

@@ -14,9 +14,9 @@ from touchline.contracts.events.videos import JobChanged, VideoTranscoded
 from touchline.contracts.events.watch import GoalChanged, GoalVideoJudged, GoalVideoKept
 from touchline.kernel import TenantId
 from touchline.kernel.errors import InvalidInput
-from touchline.measure.own.rules import TYPES, records_of
+from touchline.measure.ingest.self_metrics import SELF_METRIC_TYPES, records_of
 from touchline.measure.sessions.model import SessionRow
-from touchline.measure.sessions.reading import Accepted, read_text
+from touchline.measure.sessions.parser import Accepted, read_text
 
 HASH = "0123456789abcdef0123456789abcdef"
 VIDEO, JOB, TENANT = UUID(HASH), UUID(int=2), TenantId(UUID(int=3))
@@ -218,7 +218,7 @@ def test_every_record_is_accepted_and_has_an_id_made_from_its_events() -> None:
         JUDGED,
         KEPT,
     ]
-    assert {payload.event_type for payload in payloads} == TYPES <= PAYLOADS.keys()
+    assert {payload.event_type for payload in payloads} == SELF_METRIC_TYPES <= PAYLOADS.keys()
     for position, payload in enumerate(payloads, start=1):
         records = records_of(logged(position, payload))
         readings = [read_text(msgspec.json.encode(record)) for record in records]

@@ -12,8 +12,7 @@ from .output import AsJson, progress, show, show_json
 
 if TYPE_CHECKING:
     from touchline.apps.measuring import Measuring
-    from touchline.measure.facts.validation.repair import Repaired
-    from touchline.measure.facts.validation.service import Finding
+    from touchline.measure.validation.service import Finding, RepairReport
 
 CheckOnly = Annotated[bool, typer.Option("--check-only", help="Only say what is wrong, change nothing.")]
 commands = typer.Typer(help="Check session facts, and make them again.", no_args_is_help=True)
@@ -34,7 +33,7 @@ def validate(check_only: CheckOnly = False, tenant: Tenant = DEFAULT, as_json: A
     return 1 if any(finding.wrong for finding in findings) else 0
 
 
-async def _validated(measuring: Measuring, *, check_only: bool) -> tuple[list[Finding], Repaired | None]:
+async def _validated(measuring: Measuring, *, check_only: bool) -> tuple[list[Finding], RepairReport | None]:
     findings = await measuring.validation.run(measuring.tenant_id)
     if check_only:
         return findings, None
@@ -51,7 +50,7 @@ def _show_finding(finding: Finding) -> None:
         show(f"      {example.id}: {example.found}")
 
 
-def _show_repaired(repaired: Repaired) -> None:
+def _show_repaired(repaired: RepairReport) -> None:
     show(
         f"repaired: {repaired.deliveries} deliveries, {repaired.artifact_events} artifact events, "
         f"{repaired.sessions} sessions, {repaired.days} days of sums"

@@ -12,7 +12,7 @@ from .output import show
 
 if TYPE_CHECKING:
     from touchline.apps.measuring import Measuring
-    from touchline.measure.journal.model import Counted
+    from touchline.measure.ingest.rules import RecordCounts
 
 Result = TypeVar("Result")
 Tenant = Annotated[str, typer.Option("--tenant", help="The slug of the tenant whose events they are.")]
@@ -30,7 +30,7 @@ def with_measuring(tenant: str, work: Callable[[Measuring], Awaitable[Result]]) 
     return asyncio.run(working())
 
 
-def show_counted(counted: Counted) -> None:
+def show_counted(counted: RecordCounts) -> None:
     counters = counted.counters
     show(
         f"{counters.raw} raw = {counters.accepted} accepted + {counters.duplicate} duplicate + "

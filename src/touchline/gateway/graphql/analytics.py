@@ -17,8 +17,8 @@ from strawberry.utils.str_converters import to_camel_case
 
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput
-from touchline.measure.answers import model
-from touchline.measure.answers.service import SessionAnswers
+from touchline.measure.analytics import rules
+from touchline.measure.analytics.service import SessionAnalytics
 
 from .context import Info, asks_for
 from .pages import Connection, PageInput, PageRows, connection, window
@@ -35,7 +35,7 @@ class SessionFilter:
     workflow_type: str | None = None
     gateway: str | None = None
     orchestrator: str | None = strawberry.field(default=None, description="The canonical address.")
-    model: str | None = None
+    rules: str | None = None
     gpu: str | None = None
     outcome: Progress | None = None
     swapped: bool | None = None
@@ -175,7 +175,7 @@ METRICS = {
     Metric.PROMPT_TO_PLAYABLE: "prompt_to_playable",
     Metric.GATEWAY_RUNNER_LAG: "gateway_runner_lag",
 }
-NOT_ASKED_FOR = model.Percentiles(0, None, None, None, None)  # nobody sees it
+NOT_ASKED_FOR = rules.Percentiles(0, None, None, None, None)  # nobody sees it
 
 
 def metrics_of(selections: Iterable[Selection]) -> list[Metric]:
@@ -184,19 +184,19 @@ def metrics_of(selections: Iterable[Selection]) -> list[Metric]:
     return [metric for metric, name in METRICS.items() if asks_for({to_camel_case(name)}, asked)]
 
 
-def filter_of(given: SessionFilter | None) -> model.Filter:
-    return model.Filter(**vars(given)) if given else model.Filter()
+def filter_of(given: SessionFilter | None) -> rules.Filter:
+    return rules.Filter(**vars(given)) if given else rules.Filter()
 
 
-def summary_of(found: model.Summary) -> SessionSummary:
+def summary_of(found: rules.SessionSummary) -> SessionSummary:
     return SessionSummary(**asdict(found.tally), **_metrics(found.metrics))
 
 
-def group_of(found: model.Group) -> SessionGroup:
+def group_of(found: rules.SessionGroup) -> SessionGroup:
     return SessionGroup(key=found.key, **asdict(found.tally), **_metrics(found.metrics))
 
 
-def bucket_of(found: model.Bucket, seconds: int) -> SessionBucket:
+def bucket_of(found: rules.Bucket, seconds: int) -> SessionBucket:
     tally = found.tally
     return SessionBucket(
         start=moment(found.start_ms),
@@ -214,7 +214,7 @@ def bucket_of(found: model.Bucket, seconds: int) -> SessionBucket:
     )
 
 
-def distribution_of(found: model.Distribution) -> SessionDistribution:
+def distribution_of(found: rules.Distribution) -> SessionDistribution:
     return SessionDistribution(
         metric=found.metric,
         percentiles=Percentiles(**asdict(found.percentiles)),
@@ -222,7 +222,7 @@ def distribution_of(found: model.Distribution) -> SessionDistribution:
     )
 
 
-def quality_of(found: model.Quality) -> IngestQuality:
+def quality_of(found: rules.Quality) -> IngestQuality:
     return IngestQuality(
         **asdict(found.counters),
         reasons=[IngestReason(reason=reason, count=count) for reason, count in found.reasons],
@@ -233,7 +233,7 @@ def quality_of(found: model.Quality) -> IngestQuality:
     )
 
 
-def quarantined_of(found: model.QuarantinedEvent) -> QuarantinedEvent:
+def quarantined_of(found: rules.QuarantinedEvent) -> QuarantinedEvent:
     place = found.place
     return QuarantinedEvent(
         id=strawberry.ID(f"{place.digest}-{place.ordinal}"),
@@ -244,7 +244,7 @@ def quarantined_of(found: model.QuarantinedEvent) -> QuarantinedEvent:
     )
 
 
-def _metrics(found: dict[Metric, model.Percentiles]) -> dict[str, Any]:
+def _metrics(found: dict[Metric, rules.Percentiles]) -> dict[str, Any]:
     return {name: Percentiles(**asdict(found.get(metric, NOT_ASKED_FOR))) for metric, name in METRICS.items()}
 
 
@@ -318,7 +318,7 @@ class SessionQueries:
     ) -> list[SessionGroup]:
         """`at_least` sessions make a group worth comparing."""
         answers, tenant = _answers(info), info.context.principal.tenant_id
-        board = model.Board(kind, by, first, at_least, metrics_of(info.selected_fields))
+        board = rules.Board(kind, by, first, at_least, metrics_of(info.selected_fields))
         return [group_of(group) for group in await answers.leaders(tenant, filter_of(filter), board)]
 
     @strawberry.field(description="`totalCount` ends at 10,000.")
@@ -334,7 +334,7 @@ class SessionQueries:
         asked = window(page, cursor)
         places = {"after": _place(asked.after), "before": _place(asked.before)}
         parts = asks_for(PARTS, info.selected_fields)
-        wanted = model.Window(asked.size, from_the_end=asked.from_the_end, with_parts=parts, **places)
+        wanted = rules.SessionWindow(asked.size, from_the_end=asked.from_the_end, with_parts=parts, **places)
         found = await answers.page(context.principal.tenant_id, filter_of(filter), order_by, wanted)
         nodes = [session_of(session) for session in found.sessions]
         behind, ahead = asked.after is not None, asked.before is not None
@@ -355,7 +355,7 @@ class SessionQueries:
         until: Annotated[datetime | None, strawberry.argument(name="to")] = None,
     ) -> IngestQuality:
         answers, tenant = _answers(info), info.context.principal.tenant_id
-        return quality_of(await answers.quality(tenant, model.Filter(since=since, until=until)))
+        return quality_of(await answers.quality(tenant, rules.Filter(since=since, until=until)))
 
     @strawberry.field(description="Newest first, forwards only. `totalCount` ends at 10,000.")
     async def quarantined_events_connection(
@@ -366,19 +366,19 @@ class SessionQueries:
         asked = window(page, cursor)
         if asked.from_the_end or asked.before is not None:
             raise InvalidInput("not a page", field="page", why="this list goes forwards only")
-        after = model.QuarantinePlace.from_bytes(asked.after) if asked.after else None
+        after = rules.QuarantinePlace.from_bytes(asked.after) if asked.after else None
         found = await answers.quarantined(
-            context.principal.tenant_id, model.QuarantineWindow(asked.size, after, reason)
+            context.principal.tenant_id, rules.QuarantineWindow(asked.size, after, reason)
         )
         nodes = [quarantined_of(event) for event in found.events]
         rows = PageRows(found.events, found.more, after is not None, found.total_count)
         return connection(rows, nodes, lambda event: event.place.to_bytes(), cursor)
 
 
-def _answers(info: Info) -> SessionAnswers:
+def _answers(info: Info) -> SessionAnalytics:
     info.context.principal.require(Scope.READ)
     return info.context.composition.sources.sessions
 
 
-def _place(place: bytes | None) -> model.Place | None:
-    return None if place is None else model.Place.from_bytes(place)
+def _place(place: bytes | None) -> rules.PagePlace | None:
+    return None if place is None else rules.PagePlace.from_bytes(place)

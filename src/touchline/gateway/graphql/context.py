@@ -25,7 +25,7 @@ from touchline.gateway.composition import GraphqlComposition
 from touchline.gateway.settings import GraphqlSettings
 from touchline.kernel import Principal, TouchlineError
 from touchline.kernel.errors import Defect, Unauthenticated
-from touchline.measure.answers.model import Change, Timeline
+from touchline.measure.analytics.rules import Change, SessionTimeline
 from touchline.process.queue.queries import Transition
 from touchline.process.videos.queries import FrameName, VideoMoment
 from touchline.serve.clips.model import Clip
@@ -75,7 +75,7 @@ class Loaders:
         self.goals: DataLoader[int, Sequence[Goal]] = DataLoader(self._goals, max_batch_size=LARGEST_PAGE)
         self.frames: DataLoader[VideoMoment, FrameName | None] = DataLoader(self._frames, max_batch_size=LARGEST_PAGE)
 
-        self.timelines: DataLoader[str, Timeline] = DataLoader(self._timelines, max_batch_size=LARGEST_PAGE)
+        self.timelines: DataLoader[str, SessionTimeline] = DataLoader(self._timelines, max_batch_size=LARGEST_PAGE)
         self.changes: DataLoader[tuple[str, int], Mapping[int, Change]] = DataLoader(
             self._changes, max_batch_size=LARGEST_PAGE
         )
@@ -106,7 +106,7 @@ class Loaders:
         found = await self._sources.matches.goals(self._principal, match_ids)
         return [found.get(match_id, ()) for match_id in match_ids]
 
-    async def _timelines(self, session_ids: list[str]) -> Sequence[Timeline]:
+    async def _timelines(self, session_ids: list[str]) -> Sequence[SessionTimeline]:
         found = await self._sources.sessions.timelines(self._principal.tenant_id, session_ids)
         return [found[session_id] for session_id in session_ids]
 

@@ -13,12 +13,20 @@ from typing import Any
 import strawberry
 
 from touchline.kernel.errors import InvalidInput
-from touchline.measure.answers import model
-from touchline.measure.answers.model import Dimension, Leaders, Metric, Order, Progress
-from touchline.measure.answers.rules import DEFAULT_WINDOW_S, LONGEST_WINDOW_S, progress_of
-from touchline.measure.own.model import GATEWAY
-from touchline.measure.sessions.decisions import Outcome
+from touchline.measure.analytics import rules
+from touchline.measure.analytics.rules import (
+    DEFAULT_WINDOW_S,
+    LONGEST_WINDOW_S,
+    Dimension,
+    Leaders,
+    Metric,
+    Order,
+    Progress,
+    progress_of,
+)
+from touchline.measure.ingest.self_metrics import GATEWAY
 from touchline.measure.sessions.model import ParameterRow, SegmentRow
+from touchline.measure.sessions.rules import Outcome
 
 from .context import Info
 
@@ -38,7 +46,7 @@ strawberry.enum(Order, name="SessionOrder")
 
 _HASH = re.compile(r"[0-9a-f]{32}")
 _JOB_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-UNKNOWN = model.Change(None, None, None, None)
+UNKNOWN = rules.Change(None, None, None, None)
 
 
 @strawberry.type(description="A time in which one orchestrator served the session: from its start to before its end.")
@@ -170,7 +178,7 @@ class WorkflowSession:
     semantics_version: int
     quality_flags: list[str]
     segments: list[WorkflowSegment] = strawberry.field(description="The first 1,000.")
-    found: strawberry.Private[model.Session]
+    found: strawberry.Private[rules.ListedSession]
 
     @strawberry.field(description="The first 1,000. The means are over so many seconds before and after each.")
     async def parameter_updates(self, info: Info, window_seconds: int = DEFAULT_WINDOW_S) -> list[ParameterUpdate]:
@@ -200,7 +208,7 @@ class WorkflowSession:
         return _timeline(await info.context.loaders.timelines.load(self.workflow_session_id))
 
 
-def session_of(found: model.Session) -> WorkflowSession:
+def session_of(found: rules.ListedSession) -> WorkflowSession:
     values = _shown(asdict(found.row))
     values["startup_outcome"] = Outcome(found.row.startup_outcome)
     values["progress"] = progress_of(found.row)
@@ -220,13 +228,13 @@ def _segment(row: SegmentRow) -> WorkflowSegment:
     return WorkflowSegment(**values)
 
 
-def _update(row: ParameterRow, change: model.Change, window_seconds: int) -> ParameterUpdate:
+def _update(row: ParameterRow, change: rules.Change, window_seconds: int) -> ParameterUpdate:
     values = _shown(asdict(row))
     del values["workflow_session_id"]
     return ParameterUpdate(**values, **asdict(change), window_seconds=window_seconds)
 
 
-def _timeline(found: model.Timeline) -> SessionTimeline:
+def _timeline(found: rules.SessionTimeline) -> SessionTimeline:
     return SessionTimeline(
         edges=[SessionEdge(**_shown(asdict(edge))) for edge in found.edges],
         errors=[SessionError(**_shown(asdict(error))) for error in found.errors],

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Principal, Role, Scope, TenantId, UserId
-from touchline.measure.answers.service import SessionAnswers
+from touchline.measure.analytics.service import SessionAnalytics
 from touchline.measure.lifecycle.rpc import SERVICE
 from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.client import RpcClient, Stub
@@ -104,7 +104,7 @@ class DataSources:
     jobs: QueueReader
     administration: JobAdministration
     matches: MatchReads
-    sessions: SessionAnswers
+    sessions: SessionAnalytics
 
 
 def build_sources(
@@ -112,7 +112,7 @@ def build_sources(
     artifacts: RpcClient,
     lifecycle: RpcClient,
     database: Database,
-    sessions: SessionAnswers,
+    sessions: SessionAnalytics,
     watch: WatchSettings | None = None,
 ) -> DataSources:
     """Each client leads to the process that answers for that role, which may be the same for all."""

@@ -20,13 +20,11 @@ from touchline.gateway.composition import Gateway
 from touchline.kernel import Scope
 from touchline.kernel.errors import InvalidInput, LimitExceeded
 from touchline.kernel.values import format_bytes
-from touchline.measure.answers.export_store import Kind
-from touchline.measure.answers.files import MEDIA_TYPES, Format, encoded
-from touchline.measure.answers.model import Filter, Metric, Progress
-from touchline.measure.ingest.model import Delivery, Receipt
+from touchline.measure.analytics.export_store import MEDIA_TYPES, ExportFormat, ExportKind, encode_tables
+from touchline.measure.analytics.rules import Filter, Metric, Progress
+from touchline.measure.ingest.records import decompress, split_body
+from touchline.measure.ingest.rules import Delivery, Receipt
 from touchline.measure.ingest.settings import IngestSettings
-from touchline.measure.ingest.splitting import records_of
-from touchline.measure.ingest.unpacking import unpacked
 
 from .callers import CurrentPrincipal
 from .problems import RESPONSES
@@ -88,12 +86,12 @@ async def deliver_events(request: Request, principal: CurrentPrincipal, gateway:
 
 def _delivery(body: bytes, encoding: str, key: str, settings: IngestSettings) -> Delivery:
     if encoding in {"gzip", "x-gzip"}:
-        body = unpacked(body, settings.max_unpacked)
+        body = decompress(body, settings.max_unpacked)
     elif encoding != "identity":
         raise InvalidInput("this encoding is not known", field="Content-Encoding", why="gzip is, and none")
     if len(body) > settings.max_unpacked:
         raise LimitExceeded("the body is too large", why=f"the limit is {format_bytes(settings.max_unpacked)}")
-    records = records_of(body, settings.max_records)
+    records = split_body(body, settings.max_records)
     return Delivery(f"key:{key}" if key else f"sha256:{sha256(body).hexdigest()}", SOURCE, records)
 
 
@@ -123,8 +121,8 @@ class ExportQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    format: Format = Format.CSV
-    kind: Kind = Kind.SESSIONS
+    format: ExportFormat = ExportFormat.CSV
+    kind: ExportKind = ExportKind.SESSIONS
     since: datetime | None = Field(default=None, alias="from")
     until: datetime | None = Field(default=None, alias="to")
     workflow_type: str | None = None
@@ -154,4 +152,6 @@ async def export(
     tables = await gateway.graphql.sources.sessions.export(principal.tenant_id, wanted.filter, wanted.kind)
     name = f"{wanted.kind}.{wanted.format}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return StreamingResponse(encoded(tables, wanted.format), media_type=MEDIA_TYPES[wanted.format], headers=headers)
+    return StreamingResponse(
+        encode_tables(tables, wanted.format), media_type=MEDIA_TYPES[wanted.format], headers=headers
+    )

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from touchline.measure.sessions.canonical import canonical
-from touchline.measure.sessions.reading import Accepted, read_text
+from touchline.measure.sessions.parser import Accepted, read_text
+from touchline.measure.sessions.values import canonical
 
 Place = TypeVar("Place")
 

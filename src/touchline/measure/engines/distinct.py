@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from touchline.measure.sessions.gathering import winner
+from touchline.measure.sessions.evidence import winner
 from touchline.measure.sessions.model import Capability, Event
-from touchline.measure.sessions.reading import Accepted
+from touchline.measure.sessions.parser import Accepted
 
 from .copies import by_uid, differ
 from .keys import keys_of_texts

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from touchline.kernel.errors import Conflict
-from touchline.measure.sessions.reading import (
+from touchline.measure.sessions.parser import (
     LARGEST_BYTES,
     Accepted,
     Ignored,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from touchline.measure.sessions.reading import DEEPEST
+from touchline.measure.sessions.parser import DEEPEST
 
 LONGEST = 4096  # in a longer one a whole number may be too long
 _BLOCK = 1 << 17

@@ -17,7 +17,7 @@ from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 
-from touchline.measure.sessions.gathering import gather, merge
+from touchline.measure.sessions.evidence import gather, merge
 from touchline.measure.sessions.model import Event, Evidence
 from touchline.measure.sessions.rules import Directory, Rules
 

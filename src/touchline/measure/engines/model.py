@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from touchline.measure.sessions.model import SEMANTICS_VERSION
-from touchline.measure.sessions.reading import latest_believed
+from touchline.measure.sessions.parser import latest_believed
 
 from .facts import Lines
 

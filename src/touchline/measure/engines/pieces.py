@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from touchline.measure.sessions.reading import LARGEST_BYTES
+from touchline.measure.sessions.parser import LARGEST_BYTES
 
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r\n"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from touchline.measure.sessions.gathering import gather, merge, winner
+from touchline.measure.sessions.evidence import gather, merge, winner
 from touchline.measure.sessions.model import Capability, Event, Evidence
 
 from .copies import by_uid

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from touchline.measure.sessions.edges import SWAP
 from touchline.measure.sessions.model import EventType
-from touchline.measure.sessions.times import MILLISECONDS_BELOW, YEAR_2000_MS
-from touchline.measure.sessions.values import lowered, text, url
+from touchline.measure.sessions.values import MILLISECONDS_BELOW, YEAR_2000_MS, lowered, text, url
 
 from .columns import NO_SESSION, NO_TIME, WIDEST, Columns, Numbers, Profile, no_columns
 from .keys import keys_of

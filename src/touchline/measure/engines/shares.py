@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from touchline.measure.sessions.gathering import gather, merge
+from touchline.measure.sessions.evidence import gather, merge
 from touchline.measure.sessions.model import Capability, Event
 from touchline.measure.sessions.rules import Directory, Rules
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from touchline.measure.sessions.gathering import merge
+from touchline.measure.sessions.evidence import merge
 from touchline.measure.sessions.model import Evidence
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from touchline.measure.sessions.canonical import canonical
 from touchline.measure.sessions.model import Capability, Event
-from touchline.measure.sessions.reading import Accepted, read_text
+from touchline.measure.sessions.parser import Accepted, read_text
+from touchline.measure.sessions.values import canonical
 
 from .columns import NO_SESSION, Columns
 from .copies import by_uid

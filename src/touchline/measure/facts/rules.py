@@ -7,23 +7,82 @@ of its own session's evidence and of no other.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from touchline.measure.journal.model import Copy
-from touchline.measure.sessions.gathering import gather, winner
-from touchline.measure.sessions.model import Event
-from touchline.measure.sessions.reading import Accepted, read_text
-from touchline.measure.supporting.rules import changes
+from touchline.measure.ingest.rules import EventCopy
+from touchline.measure.sessions.evidence import gather, winner
+from touchline.measure.sessions.model import Event, Evidence
+from touchline.measure.sessions.parser import Accepted, read_text
 
-from .model import Decided, Portion
+from .reference_rules import ReferenceRow, changes
+
+
+class SessionPlace(NamedTuple):
+    """Under which day a session was written."""
+
+    workflow_session_id: str
+    start_day: date
+
+
+class DecidedEvent(NamedTuple):
+    """The copy of a uid that counts, and those that do not."""
+
+    counting: Accepted
+    others: tuple[Accepted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedSessions:
+    """Whom snapshots may concern: who saw a name of `changed` at any time, or one of `listed` within the times."""
+
+    changed: frozenset[str]
+    listed: frozenset[str]
+    from_ts: int
+    to_ts: int
+
+
+@dataclass(slots=True)
+class EventTimes:
+    """The greatest time of events that count, and times at which only copies are that do not."""
+
+    greatest: int = 0
+    contested: set[int] = field(default_factory=set[int])
+
+    def add(self, decided: DecidedEvent) -> None:
+        self.greatest = max(self.greatest, decided.counting.ts)
+        self.contested.update(other.ts for other in decided.others if other.ts > decided.counting.ts)
+
+    def include(self, other: EventTimes) -> None:
+        self.greatest = max(self.greatest, other.greatest)
+        self.contested |= other.contested
+
+
+@dataclass(slots=True)
+class FoldPortion:
+    """What was found of some sessions. One without evidence has no event that counts."""
+
+    evidence: dict[str, Evidence | None]
+    rows: list[ReferenceRow] = field(default_factory=list[ReferenceRow])
+    gone: list[ReferenceRow] = field(default_factory=list[ReferenceRow])
+    times: EventTimes = field(default_factory=EventTimes)
+
+
+@dataclass(frozen=True, slots=True)
+class PassReport:
+    batches: int
+    records: int
+    sessions: int
+    more: bool  # some that waited were left for the next one
+
 
 LATEST_DAY = date(2149, 6, 6)  # that ClickHouse's Date knows
 MOST_MONTHS = 50  # of one insert; ClickHouse refuses more than 100 partitions
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def decide(copies: Iterable[Copy]) -> list[Decided]:
+def decide(copies: Iterable[EventCopy]) -> list[DecidedEvent]:
     bodies: dict[str, dict[bytes, None]] = {}
     for copy in copies:
         bodies.setdefault(copy.uid, {})[copy.body] = None
@@ -31,15 +90,15 @@ def decide(copies: Iterable[Copy]) -> list[Decided]:
     return [_decided(read) for read in readings if read]
 
 
-def _decided(readings: list[Accepted]) -> Decided:
+def _decided(readings: list[Accepted]) -> DecidedEvent:
     if len(readings) == 1:
-        return Decided(readings[0], ())
-    return Decided(winner(readings), tuple(readings))
+        return DecidedEvent(readings[0], ())
+    return DecidedEvent(winner(readings), tuple(readings))
 
 
-def portion(session_ids: Collection[str], copies: Iterable[Copy], fresh: Collection[str] | None) -> Portion:
+def portion(session_ids: Collection[str], copies: Iterable[EventCopy], fresh: Collection[str] | None) -> FoldPortion:
     """Of these sessions, from all copies of their uids. Rows beside them for `fresh` uids, and None means for all."""
-    found, events = Portion({}), {session_id: list[Event]() for session_id in session_ids}
+    found, events = FoldPortion({}), {session_id: list[Event]() for session_id in session_ids}
     for one in decide(copies):
         counting = one.counting
         if counting.event and counting.session_id in events:
@@ -50,7 +109,7 @@ def portion(session_ids: Collection[str], copies: Iterable[Copy], fresh: Collect
     return found
 
 
-def add_beside(found: Portion, decided: Decided) -> None:
+def add_beside(found: FoldPortion, decided: DecidedEvent) -> None:
     """What follows from an event beside its session."""
     rows, gone = changes(decided.counting, decided.others)
     found.rows += rows

@@ -1,7 +1,9 @@
-"""Makes facts of stored deliveries, pass by pass; one pass at a time for each tenant.
+"""Folds stored deliveries into session facts, pass by pass; one pass at a time for each tenant.
 
-Invariant: a delivery is folded only when all rows that follow from it are written. A pass that dies anywhere is made
-again; late, twice or on two machines at once, the rows are the same in the end.
+Invariants: a delivery counts as folded only when all rows that follow from it are written. A pass that dies anywhere is
+run again; late, twice or on two machines at once, the rows are the same in the end. Whatever happens in between, the
+rows of the highest pass are the ones that follow from all stored events. A pass that has lost its lock may still write:
+its lower number loses, even at a place that the next pass did not know.
 """
 
 from __future__ import annotations
@@ -9,25 +11,205 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
+from prometheus_client import Counter, Histogram
+
 from touchline.kernel import Clock, SystemClock, TenantId
+from touchline.measure.ingest.raw_event_store import RawEventStore
+from touchline.measure.ingest.rules import EventCopy
 from touchline.measure.ingest.settings import IngestSettings
-from touchline.measure.ingest.store import MOST_TAKEN, BatchStore, Taken
-from touchline.measure.sessions.model import Capability
-from touchline.measure.sessions.reading import latest_believed
-from touchline.measure.sessions.rules import Rules
-from touchline.measure.supporting.model import Combination
+from touchline.measure.ingest.store import MOST_TAKEN, DeliveryStore, TakenDelivery
+from touchline.measure.sessions.evidence import merge
+from touchline.measure.sessions.model import Capability, Evidence, SessionFacts
+from touchline.measure.sessions.parser import latest_believed
+from touchline.measure.sessions.rules import Directory, Rules, conclude
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 
-from .folding import MOST_NAMED, Folding, Hold
-from .metrics import FOLDED_RECORDS, FOLDED_SESSIONS, PASS_SECONDS, PASSES
-from .model import Concern, PassReport, Portion
-from .rules import add_beside, decide
+from .reference_rules import Combination
+from .reference_store import ReferenceStore
+from .rules import (
+    AffectedSessions,
+    EventTimes,
+    FoldPortion,
+    PassReport,
+    SessionPlace,
+    add_beside,
+    chunks,
+    decide,
+    portion,
+    spans,
+    start_day,
+)
+from .store import FactStore
+
+# Snapshots: only those that some sessions need, because the rest would change nothing. Identities need every
+# combination that was ever listed, once; models and GPUs need the rows near the starts of segments; the version needs a
+# count. Concluding with these gives the same rows as concluding with all snapshots.
+
+Sets = tuple[frozenset[str], frozenset[str]]  # addresses, and URLs of sights without one
+
+
+class PartialDirectory(Directory):
+    """Has rows of some snapshots, and knows how many there are."""
+
+    counts: dict[Sets, int]
+
+    def snapshots(self, addresses: frozenset[str], urls: frozenset[str]) -> int:
+        return self.counts.get((addresses, urls), 0)
+
+
+async def concluded(store: ReferenceStore, evidence: Sequence[Evidence], rules: Rules) -> list[SessionFacts]:
+    sets = sorted({_sets(one) for one in evidence}, key=lambda pair: tuple(map(sorted, pair)))
+    addresses = sorted(frozenset[str]().union(*(pair[0] for pair in sets)))
+    urls = sorted(frozenset[str]().union(*(pair[1] for pair in sets)) - {""})
+    known = await store.known(addresses, urls) if addresses or urls else []
+    if not known:
+        return await asyncio.to_thread(_conclude_all, evidence, _directory(known, {}), rules)
+    first = await asyncio.to_thread(_conclude_all, evidence, _directory(known, {}), rules)
+    starts = (segment.segment_start_ts for facts in first for segment in facts.segments)
+    near = await store.near(addresses, urls, spans(starts, rules.window_ms))
+    listed = await store.listed([sorted(pair[0]) for pair in sets], [sorted(pair[1] - {""}) for pair in sets])
+    counts = {pair: listed.get(at, 0) for at, pair in enumerate(sets)}
+    return await asyncio.to_thread(_conclude_all, evidence, _directory([*known, *near], counts), rules)
+
+
+def _sets(evidence: Evidence) -> Sets:
+    """As concluding asks for them."""
+    addresses = frozenset(sight.address for sight in evidence.sights) - {""}
+    return addresses, frozenset(sight.url for sight in evidence.sights if not sight.address)
+
+
+def _directory(rows: Iterable[Capability], counts: dict[Sets, int]) -> Directory:
+    directory = PartialDirectory.of(rows)
+    assert isinstance(directory, PartialDirectory)  # noqa: S101  `of` makes one of its own class
+    directory.counts = counts
+    return directory
+
+
+def _conclude_all(evidence: Iterable[Evidence], directory: Directory, rules: Rules) -> list[SessionFacts]:
+    """Whether a session is final is told by the reader's clock, not by the row."""
+    return [conclude(one, directory, rules, 0) for one in evidence]
+
+
+# Sessions: some of one tenant are folded again from what is stored, by whoever holds the tenant's lock.
+
+MOST_SESSIONS = 1000  # that are held at once
+MOST_NAMED = 2000  # that one statement names
+MOST_LATEST = 200
+LATEST_TS = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class FoldLock:
+    """The number of a pass, the time when it began, and a way to ask whether its tenant is still held."""
+
+    number: int
+    now_ms: int
+    still: Callable[[], Awaitable[None]]
+
+
+class SessionFold:
+    def __init__(self, analytics: Analytics, tenant_id: TenantId, rules: Rules, most_bytes: int) -> None:
+        self.journal = RawEventStore(analytics, tenant_id)
+        self.supporting = ReferenceStore(analytics, tenant_id)
+        self.facts = FactStore(analytics, tenant_id)
+        self._rules = rules
+        self._most_bytes = most_bytes
+
+    async def fold(self, hold: FoldLock, session_ids: Collection[str], fresh: Collection[str] | None) -> EventTimes:
+        """`fresh` are the uids whose rows beside the sessions are written; None: all."""
+        named, times = sorted(session_ids), EventTimes()
+        for at in range(0, len(named), MOST_NAMED):
+            async for found in self._portions(named[at : at + MOST_NAMED], fresh):
+                await self.supporting.write(hold.number, found.rows, found.gone)
+                await self._write(hold, found.evidence)
+                times.include(found.times)
+        return times
+
+    async def keep_time(self, hold: FoldLock, times: EventTimes) -> None:
+        """The clock goes on with the events that count, and back only when the one that set it counts no more. It is
+        never ahead of ours: an event may be, a little, and must not end what others still do."""
+        before = await self.facts.horizon()
+        greatest = await self._greatest() if before in times.contested else max(before, times.greatest)
+        if (now := min(greatest, hold.now_ms)) != before:
+            await self.facts.set_horizon(hold.number, now)
+
+    async def set_time(self, hold: FoldLock) -> None:
+        await self.facts.set_horizon(hold.number, min(await self._greatest(), hold.now_ms))
+
+    async def _greatest(self) -> int:
+        """From the latest copies back, until none that is left can be later than what was found."""
+        found, below = 0, LATEST_TS
+        while latest := await self.journal.latest(below, MOST_LATEST):
+            sessions = sorted({session for one in latest for session in one.sessions})
+            decided = decide(await self.journal.copies_of_uids(sessions, [one.uid for one in latest]))
+            found = max([found, *(one.counting.ts for one in decided)])
+            below = min(one.latest_ts for one in latest)
+            if found >= below:
+                break
+        return found
+
+    async def _portions(self, session_ids: Sequence[str], fresh: Collection[str] | None) -> AsyncIterator[FoldPortion]:
+        sizes = await self.journal.sizes(session_ids)
+        known = {session_id: sizes.get(session_id, 0) for session_id in session_ids}
+        for chunk in chunks(known, self._most_bytes, MOST_SESSIONS):
+            parts = -(-known[chunk[0]] // self._most_bytes) if len(chunk) == 1 else 1
+            if parts > 1:
+                yield await self._long(chunk[0], parts, fresh)
+            else:
+                copies = await self.journal.copies_of_sessions(chunk)
+                copies += await self._elsewhere(chunk)
+                yield await asyncio.to_thread(portion, chunk, copies, fresh)
+
+    async def _long(self, session_id: str, parts: int, fresh: Collection[str] | None) -> FoldPortion:
+        """One session that is too long to be held: part by part, each with all copies of its uids."""
+        elsewhere = await self._elsewhere([session_id])
+        together = FoldPortion({session_id: None})
+        for part in range(parts):
+            copies = await self.journal.copies_of_part(session_id, part, parts)
+            uids = {copy.uid for copy in copies}
+            copies += [copy for copy in elsewhere if copy.uid in uids]
+            found = await asyncio.to_thread(portion, [session_id], copies, fresh)
+            together.evidence[session_id] = _merged(together.evidence[session_id], found.evidence[session_id])
+            together.rows += found.rows
+            together.gone += found.gone
+            together.times.include(found.times)
+        return together
+
+    async def _elsewhere(self, session_ids: Sequence[str]) -> list[EventCopy]:
+        """Copies in other sessions of uids that these hold: one of those may be the one that counts."""
+        shared = await self.journal.shared_by_sessions(session_ids)
+        others = {session for sessions in shared.values() for session in sessions} - set(session_ids)
+        return await self.journal.copies_of_uids(sorted(others), sorted(shared)) if others else []
+
+    async def _write(self, hold: FoldLock, evidence: dict[str, Evidence | None]) -> None:
+        """Places first. What another pass has noted meanwhile is deleted afterwards, under our higher number."""
+        facts = await concluded(self.supporting, [one for one in evidence.values() if one], self._rules)
+        now = {SessionPlace(one.session.workflow_session_id, start_day(one.session.session_start_ts)) for one in facts}
+        before = await self.facts.places(list(evidence))
+        await self.facts.note(now - before)
+        await hold.still()
+        await self.facts.write(hold.number, facts, before - now)
+        late = await self.facts.places(list(evidence)) - before - now
+        await self.facts.write(hold.number, [], late)
+
+
+def _merged(one: Evidence | None, other: Evidence | None) -> Evidence | None:
+    return merge(one, other) if one and other else one or other
+
+
+# Passes.
+
+PASSES = Counter("touchline_measure_fold_passes", "Passes that made session facts of stored events.")
+PASSES_FAILED = Counter("touchline_measure_fold_passes_failed", "Fold passes that did not end; made again.")
+PASS_SECONDS = Histogram("touchline_measure_fold_seconds", "How long a fold pass took.")
+FOLDED_RECORDS = Counter("touchline_measure_records_folded", "Records of the deliveries that fold passes finished.")
+FOLDED_SESSIONS = Counter("touchline_measure_sessions_folded", "Sessions that fold passes wrote, repeats too.")
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +235,7 @@ class FoldService:
 
     async def waiting(self) -> list[TenantId]:
         async with self._database.system("find deliveries to fold") as transaction:
-            return [TenantId(tenant) for tenant in await BatchStore(transaction.connection).waiting()]
+            return [TenantId(tenant) for tenant in await DeliveryStore(transaction.connection).waiting()]
 
     async def run_pass(self, tenant_id: TenantId) -> PassReport | None:
         """None when somebody else is at it, or nothing is left."""
@@ -64,7 +246,7 @@ class FoldService:
                 return None
             sessions = await self._fold(tenant_id, hold, taken)
             async with self._database.transaction(tenant_id) as transaction:
-                await BatchStore(transaction.connection).folded(hold.number, taken)
+                await DeliveryStore(transaction.connection).folded(hold.number, taken)
         records = sum(one.records for one in taken)
         PASSES.inc()
         PASS_SECONDS.observe(time.perf_counter() - began_at)
@@ -102,29 +284,29 @@ class FoldService:
                 await folding.fold(hold, left[:MOST_NAMED], None)
                 left = left[MOST_NAMED:]
 
-    async def _next(self, folding: Folding, after: str) -> list[str]:
+    async def _next(self, folding: SessionFold, after: str) -> list[str]:
         """In order: those that have events, and those that were ever written and may have none any more."""
         some = await folding.journal.sessions_after(after, MOST_NAMED)
         some += await folding.facts.written_after(after, MOST_NAMED)
         return sorted(set(some))[:MOST_NAMED]
 
     @asynccontextmanager
-    async def _held(self, tenant_id: TenantId) -> AsyncGenerator[Hold | None]:
+    async def _held(self, tenant_id: TenantId) -> AsyncGenerator[FoldLock | None]:
         """The number is drawn under the hold: who holds later has the higher one."""
         async with self._database.transaction(tenant_id) as transaction:
-            store = BatchStore(transaction.connection)
+            store = DeliveryStore(transaction.connection)
             now_ms = latest_believed(self._clock.now(), timedelta(0))
-            yield Hold(await store.number(), now_ms, store.still) if await store.alone() else None
+            yield FoldLock(await store.number(), now_ms, store.still) if await store.alone() else None
 
-    async def _take(self, tenant_id: TenantId, number: int) -> Sequence[Taken]:
+    async def _take(self, tenant_id: TenantId, number: int) -> Sequence[TakenDelivery]:
         """In a transaction of its own: that a pass has begun must be known if it does not end."""
         async with self._database.transaction(tenant_id) as transaction:
-            return await BatchStore(transaction.connection).take(number, self._settings.fold_records)
+            return await DeliveryStore(transaction.connection).take(number, self._settings.fold_records)
 
-    def _folding(self, tenant_id: TenantId) -> Folding:
-        return Folding(self._analytics, tenant_id, self._rules, self._settings.fold_bytes)
+    def _folding(self, tenant_id: TenantId) -> SessionFold:
+        return SessionFold(self._analytics, tenant_id, self._rules, self._settings.fold_bytes)
 
-    async def _fold(self, tenant_id: TenantId, hold: Hold, taken: Sequence[Taken]) -> int:
+    async def _fold(self, tenant_id: TenantId, hold: FoldLock, taken: Sequence[TakenDelivery]) -> int:
         folding, batch_ids = self._folding(tenant_id), [one.batch_id for one in taken]
         seen = await folding.journal.seen(batch_ids)
         if not seen:
@@ -144,20 +326,22 @@ class FoldService:
         await folding.keep_time(hold, times)
         return len(touched)
 
-    async def _beside(self, folding: Folding, uids: Mapping[str, Sequence[str]]) -> _Beside:
+    async def _beside(self, folding: SessionFold, uids: Mapping[str, Sequence[str]]) -> _Beside:
         """Events of no session, each with the places that claim it."""
         if not uids:
-            return _Beside(Portion({}), [])
+            return _Beside(FoldPortion({}), [])
         places = sorted({place for several in uids.values() for place in several})
         copies = await folding.journal.copies_of_uids(places, sorted(uids))
         decided = await asyncio.to_thread(decide, copies)
-        portion = Portion({})
+        portion = FoldPortion({})
         for one in decided:
             add_beside(portion, one)
         copies = (copy for one in decided for copy in (one.counting, *one.others))
         return _Beside(portion, [row for copy in copies for row in copy.capabilities])
 
-    async def _concern(self, folding: Folding, rows: Sequence[Capability], *, doubtful: bool) -> Concern | None:
+    async def _concern(
+        self, folding: SessionFold, rows: Sequence[Capability], *, doubtful: bool
+    ) -> AffectedSessions | None:
         """What no other snapshot says may change any session that saw it. What an interrupted pass may have written
         already cannot be told from what was known before: then all of it counts as new."""
         if not rows:
@@ -165,7 +349,7 @@ class FoldService:
         said = {Combination(row.address, row.local_address, row.url, row.models) for row in rows}
         snapshots = sorted({row.snapshot_uid for row in rows})
         known = set[Combination]() if doubtful else await folding.supporting.known_already(said, snapshots)
-        return Concern(
+        return AffectedSessions(
             changed=_names(said - known),
             listed=_names(said),
             from_ts=min(row.ts for row in rows) - self._rules.window_ms,
@@ -175,7 +359,7 @@ class FoldService:
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    portion: Portion
+    portion: FoldPortion
     said: list[Capability]  # by snapshots, those that do not count as well: what they said is taken back
 
 

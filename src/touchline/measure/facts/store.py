@@ -1,7 +1,9 @@
 """All SQL of session facts in ClickHouse.
 
-Invariant: a session is one row with its segments and updates in it, so that it is never half written; the row of the
-highest pass counts. Reads put versions together themselves and depend on no merge.
+Invariants: a session is one row with its segments and updates in it, so that it is never half written; the row of the
+highest pass counts. Reads combine versions themselves and depend on no merge. A write is noted for its days before it
+begins and after it has ended: who has seen a day with as many of both notes as it has now has seen everything in it. A
+writer that died in between leaves one more beginning than there are ends.
 """
 
 from __future__ import annotations
@@ -17,11 +19,9 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from touchline.kernel import TenantId
 from touchline.measure.sessions.model import ParameterRow, SegmentRow, SessionFacts, SessionRow
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
-from touchline.platform.clickhouse.store import ensure_once, ensure_schema
+from touchline.platform.clickhouse.store import ensure_schema
 
-from .days_store import ADOPT, CREATE_DAYS, DayStore
-from .model import Concern, Placed
-from .rules import inserts, start_day
+from .rules import AffectedSessions, SessionPlace, inserts, start_day
 
 MODULE = "facts"
 
@@ -110,13 +110,20 @@ CREATE TABLE IF NOT EXISTS session_rows (
     observed_addresses Array(LowCardinality(String)),
     final_from_ts Int64,
     pass UInt64,
-    is_deleted UInt8
+    is_deleted UInt8,
+    -- Where high values are: a page of the slowest sessions reads few granules, not a column of all days. An index
+    -- would take an unknown value for the highest of all.
+    INDEX startup assumeNotNull(startup_ms) TYPE minmax GRANULARITY 1,
+    INDEX errors error_count TYPE minmax GRANULARITY 1,
+    INDEX swaps swap_count TYPE minmax GRANULARITY 1
 ) ENGINE = ReplacingMergeTree(pass, is_deleted)
 PARTITION BY toYYYYMM(start_day)
 ORDER BY (tenant_id, start_day, workflow_session_id)
--- A part has a file for every column and for every field of a segment: full-sized buffers for all of them would pass
--- what one statement may use. A page of sessions is rows from anywhere: small granules read little beside them.
-SETTINGS min_columns_to_activate_adaptive_write_buffer = 1, index_granularity = 1024
+-- A part has a file for every column and for every field of a segment: full-sized buffers for all of them would exceed
+-- what one statement may use. A page of sessions is rows from anywhere: small granules read little beside them. A month
+-- to which nothing was written for a day becomes one part: reading it needs no versions merged.
+SETTINGS min_columns_to_activate_adaptive_write_buffer = 1, index_granularity = 1024,
+    min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 """
 
 CREATE_PLACES = """
@@ -138,6 +145,18 @@ CREATE TABLE IF NOT EXISTS event_horizons (
     pass UInt64
 ) ENGINE = ReplacingMergeTree(pass)
 ORDER BY tenant_id
+"""
+
+CREATE_DAYS = """
+-- Counters, so that writers need not know of each other: nobody can undo or repeat what another one noted.
+CREATE TABLE IF NOT EXISTS session_days (
+    tenant_id UUID,
+    start_day Date,
+    begun SimpleAggregateFunction(sum, UInt64),
+    ended SimpleAggregateFunction(sum, UInt64),
+    noted_at SimpleAggregateFunction(max, DateTime64(6, 'UTC')) DEFAULT now64(6)
+) ENGINE = AggregatingMergeTree
+ORDER BY (tenant_id, start_day)
 """
 
 CREATE_SESSION_FACTS = """
@@ -204,24 +223,6 @@ ARRAY JOIN parameters AS parameter
 SETTINGS do_not_merge_across_partitions_select_final = 1
 """
 
-MERGE_PAST_MONTHS = """
--- A month to which nothing was written for a day becomes one part: reading that needs no versions put together.
-ALTER TABLE session_rows
-    MODIFY SETTING min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
-"""
-
-ADD_INDEXES = """
--- Where high values are: a page of the slowest sessions reads few granules, not a column of all days. What is not known
--- would be higher than everything to an index.
-ALTER TABLE session_rows
-    ADD INDEX IF NOT EXISTS startup assumeNotNull(startup_ms) TYPE minmax GRANULARITY 1,
-    ADD INDEX IF NOT EXISTS errors error_count TYPE minmax GRANULARITY 1,
-    ADD INDEX IF NOT EXISTS swaps swap_count TYPE minmax GRANULARITY 1
-"""
-MAKE_INDEXES = """
-ALTER TABLE session_rows MATERIALIZE INDEX startup, MATERIALIZE INDEX errors, MATERIALIZE INDEX swaps
-"""
-
 SCHEMA = (
     CREATE_SESSIONS,
     CREATE_PLACES,
@@ -229,12 +230,8 @@ SCHEMA = (
     CREATE_SESSION_FACTS,
     CREATE_SEGMENT_FACTS,
     CREATE_UPDATE_FACTS,
-    MERGE_PAST_MONTHS,
     CREATE_DAYS,
-    ADD_INDEXES,
-    MAKE_INDEXES,
 )
-
 
 PLACES = """
 SELECT workflow_session_id, groupUniqArray(start_day) AS days FROM session_places
@@ -304,9 +301,36 @@ _PLACES = _arrow.schema(
 _HORIZONS = _arrow.schema([("tenant_id", _arrow.string()), ("greatest_ts", _arrow.int64()), ("pass", _arrow.uint64())])
 
 
+_DAYS = _arrow.schema(
+    [
+        ("tenant_id", _arrow.string()),
+        ("start_day", _arrow.date32()),
+        ("begun", _arrow.uint64()),
+        ("ended", _arrow.uint64()),
+    ]
+)
+
+
 async def ensure_tables(analytics: Analytics) -> None:
     await ensure_schema(analytics, MODULE, SCHEMA)
-    await ensure_once(analytics, f"{MODULE}/days", lambda: analytics.command(ADOPT))
+
+
+class DayStore:
+    """Of one tenant."""
+
+    def __init__(self, analytics: Analytics, tenant_id: TenantId) -> None:
+        self._analytics = analytics
+        self._tenant_id = tenant_id
+
+    async def begin(self, days: Iterable[date]) -> None:
+        await self._note(days, begun=1, ended=0)
+
+    async def end(self, days: Iterable[date]) -> None:
+        await self._note(days, begun=0, ended=1)
+
+    async def _note(self, days: Iterable[date], **counted: int) -> None:
+        rows = [{"tenant_id": str(self._tenant_id), "start_day": day, **counted} for day in days]
+        await self._analytics.insert_arrow("session_days", _arrow.Table.from_pylist(rows, schema=_DAYS))
 
 
 class FactStore:
@@ -318,20 +342,20 @@ class FactStore:
         self._own = analytics.within(tenant_id)
         self._days = DayStore(analytics, tenant_id)
 
-    async def places(self, session_ids: Sequence[str]) -> set[Placed]:
+    async def places(self, session_ids: Sequence[str]) -> set[SessionPlace]:
         rows = await self._rows(PLACES, session_ids=session_ids)
-        return {Placed(row["workflow_session_id"], _date(day)) for row in rows for day in row["days"]}
+        return {SessionPlace(row["workflow_session_id"], _date(day)) for row in rows for day in row["days"]}
 
-    async def rows_of(self, session_ids: Sequence[str]) -> set[Placed]:
+    async def rows_of(self, session_ids: Sequence[str]) -> set[SessionPlace]:
         """Where rows of these sessions lie that can be seen."""
         rows = await self._rows(ROWS_OF, session_ids=session_ids)
-        return {Placed(row["workflow_session_id"], _date(row["start_day"])) for row in rows}
+        return {SessionPlace(row["workflow_session_id"], _date(row["start_day"])) for row in rows}
 
-    async def note(self, placed: Iterable[Placed]) -> None:
+    async def note(self, placed: Iterable[SessionPlace]) -> None:
         rows = [{"tenant_id": str(self._tenant_id), **place._asdict()} for place in sorted(placed)]
         await self._analytics.insert_arrow("session_places", _arrow.Table.from_pylist(rows, schema=_PLACES))
 
-    async def write(self, number: int, facts: Iterable[SessionFacts], gone: Iterable[Placed]) -> None:
+    async def write(self, number: int, facts: Iterable[SessionFacts], gone: Iterable[SessionPlace]) -> None:
         """Each session whole, in few inserts: one takes a limited number of months. Their days are noted around it."""
         tables = await asyncio.to_thread(self._tables, number, facts, gone)
         days = sorted({day for table in tables for day in table.column("start_day").to_pylist()})
@@ -340,7 +364,7 @@ class FactStore:
             await self._analytics.insert_arrow("session_rows", table)
         await self._days.end(days)
 
-    async def concerned(self, concern: Concern) -> list[str]:
+    async def concerned(self, concern: AffectedSessions) -> list[str]:
         rows = await self._rows(
             CONCERNED,
             changed=sorted(concern.changed),
@@ -361,7 +385,7 @@ class FactStore:
         row = {"tenant_id": str(self._tenant_id), "greatest_ts": greatest_ts, "pass": number}
         await self._analytics.insert_arrow("event_horizons", _arrow.Table.from_pylist([row], schema=_HORIZONS))
 
-    def _tables(self, number: int, facts: Iterable[SessionFacts], gone: Iterable[Placed]) -> list[ArrowTable]:
+    def _tables(self, number: int, facts: Iterable[SessionFacts], gone: Iterable[SessionPlace]) -> list[ArrowTable]:
         rows = [self._row(number, one) for one in facts]
         rows += [self._tombstone(number, place) for place in gone]
         return [_arrow.Table.from_pylist(some, schema=_SESSIONS) for some in inserts(rows)]
@@ -379,7 +403,7 @@ class FactStore:
             "is_deleted": 0,
         }
 
-    def _tombstone(self, number: int, place: Placed) -> dict[str, Any]:
+    def _tombstone(self, number: int, place: SessionPlace) -> dict[str, Any]:
         return {"tenant_id": str(self._tenant_id), **place._asdict(), "pass": number, "is_deleted": 1}
 
     async def _rows(self, sql: str, **values: object) -> list[dict[str, Any]]:

@@ -11,8 +11,7 @@ from touchline.measure.ingest.store import CHANNEL
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import is_transient, retry_forever
 
-from .metrics import PASSES_FAILED
-from .service import FoldService
+from .service import PASSES_FAILED, FoldService
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 
 from touchline.platform.postgres.database import fetch_all, fetch_one
 
-from .model import Delivery, Received
+from .rules import Delivery, ReceivedDelivery
 
 CHANNEL: LiteralString = "touchline_measure"
 MOST_TAKEN = 1000  # deliveries
@@ -34,6 +34,7 @@ STORED: LiteralString = """
 UPDATE measure.batches SET state = 'stored'
  WHERE tenant_id = platform.current_tenant() AND batch_id = %(batch_id)s AND state = 'receiving'
 """
+
 NOTIFY: LiteralString = "SELECT pg_notify('touchline_measure', '')"
 
 FORGET: LiteralString = """
@@ -73,6 +74,7 @@ ALONE: LiteralString = """
 -- Ends with its transaction, and that with its connection: a process that dies holds up nobody.
 SELECT pg_try_advisory_xact_lock(hashtextextended('measure.fold/' || platform.current_tenant()::text, 0)) AS got
 """
+
 STILL: LiteralString = "SELECT 1"
 
 NUMBER: LiteralString = "SELECT nextval('measure.passes') AS number"
@@ -103,7 +105,7 @@ UPDATE measure.batches AS b SET state = 'folded', pass = NULL, folded_at = now()
 
 
 @dataclass(frozen=True, slots=True)
-class Overdue:
+class OverdueDelivery:
     tenant_id: UUID
     batch_id: str
     records: int
@@ -111,7 +113,7 @@ class Overdue:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedDelivery:
     batch_id: str
     source: str
     records: int
@@ -120,7 +122,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenDelivery:
     batch_id: str
     reading: int
     records: int
@@ -132,14 +134,14 @@ class _Tenant:
     id: UUID
 
 
-class BatchStore:
+class DeliveryStore:
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def receive(self, delivery: Delivery) -> Received:
+    async def receive(self, delivery: Delivery) -> ReceivedDelivery:
         received = await fetch_one(
             self._connection,
-            Received,
+            ReceivedDelivery,
             RECEIVE,
             batch_id=delivery.batch_id,
             source=delivery.source,
@@ -157,19 +159,19 @@ class BatchStore:
     async def forget(self, batch_id: str, reading: int) -> None:
         await self._connection.execute(FORGET, {"batch_id": batch_id, "reading": reading})
 
-    async def read_again(self, batch_id: str) -> Received | None:
-        return await fetch_one(self._connection, Received, READ_AGAIN, batch_id=batch_id)
+    async def read_again(self, batch_id: str) -> ReceivedDelivery | None:
+        return await fetch_one(self._connection, ReceivedDelivery, READ_AGAIN, batch_id=batch_id)
 
     async def known(self, prefix: str) -> dict[str, int]:
         """Those that are stored, of all whose names begin so, each with the number of its records."""
         cursor = await self._connection.execute(KNOWN, {"prefix": prefix})
         return dict(await cursor.fetchall())
 
-    async def listed(self, after: str, most: int) -> Sequence[Listed]:
-        return await fetch_all(self._connection, Listed, LISTED, after=after, most=most)
+    async def listed(self, after: str, most: int) -> Sequence[ListedDelivery]:
+        return await fetch_all(self._connection, ListedDelivery, LISTED, after=after, most=most)
 
-    async def overdue(self, deadline: timedelta, most: int) -> Sequence[Overdue]:
-        return await fetch_all(self._connection, Overdue, OVERDUE, deadline=deadline, most=most)
+    async def overdue(self, deadline: timedelta, most: int) -> Sequence[OverdueDelivery]:
+        return await fetch_all(self._connection, OverdueDelivery, OVERDUE, deadline=deadline, most=most)
 
     async def waiting(self) -> list[UUID]:
         return [tenant.id for tenant in await fetch_all(self._connection, _Tenant, WAITING)]
@@ -187,9 +189,9 @@ class BatchStore:
         [number] = await (await self._connection.execute(NUMBER)).fetchone() or (0,)
         return number
 
-    async def take(self, number: int, most: int) -> Sequence[Taken]:
-        return await fetch_all(self._connection, Taken, TAKE, number=number, most=most, most_taken=MOST_TAKEN)
+    async def take(self, number: int, most: int) -> Sequence[TakenDelivery]:
+        return await fetch_all(self._connection, TakenDelivery, TAKE, number=number, most=most, most_taken=MOST_TAKEN)
 
-    async def folded(self, number: int, taken: Sequence[Taken]) -> None:
+    async def folded(self, number: int, taken: Sequence[TakenDelivery]) -> None:
         ids, readings = [one.batch_id for one in taken], [one.reading for one in taken]
         await self._connection.execute(FOLDED, {"number": number, "batch_ids": ids, "readings": readings})

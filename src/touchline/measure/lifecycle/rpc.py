@@ -6,7 +6,7 @@ from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Scope
 from touchline.platform.rpc.credentials import RpcCall
 
-from .model import ArtifactEvent, ArtifactState, StorageEvent
+from .rules import ArtifactEvent, ArtifactState, StorageEvent
 from .service import LifecycleService
 
 SERVICE = pb.DESCRIPTOR.services_by_name["Lifecycle"]

@@ -12,7 +12,7 @@ from touchline.kernel.errors import InvalidInput, LimitExceeded
 from touchline.platform.clickhouse.client import Analytics
 
 from . import rules
-from .model import ArtifactEvent, ArtifactState, StorageEvent
+from .rules import ArtifactEvent, ArtifactState, StorageEvent
 from .store import LifecycleStore
 
 MOST_HASHES = 500

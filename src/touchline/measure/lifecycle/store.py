@@ -19,7 +19,16 @@ from touchline.kernel.errors import Unavailable
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
 from touchline.platform.clickhouse.store import ensure_schema
 
-from .model import CONTEXT_NAMES, FACT_NAMES, ArtifactEvent, Context, Facts, Failure, Knowledge, StorageEvent
+from .rules import (
+    CONTEXT_NAMES,
+    FACT_NAMES,
+    ArtifactEvent,
+    ArtifactFacts,
+    ArtifactFailure,
+    EventContext,
+    FoldedArtifact,
+    StorageEvent,
+)
 
 TABLE = "artifact_events"
 MODULE = "lifecycle"
@@ -191,7 +200,7 @@ class LifecycleStore:
         gone = {row["position"] for row in rows}
         return [event for event in events if event.position in gone]
 
-    async def states(self, tenant_id: TenantId, hashes: Sequence[str]) -> list[Knowledge]:
+    async def states(self, tenant_id: TenantId, hashes: Sequence[str]) -> list[FoldedArtifact]:
         table = await self._analytics.within(tenant_id).query_arrow(STATES, {"hashes": hashes})
         return [_knowledge(row) for row in table.to_pylist()]
 
@@ -233,7 +242,7 @@ def _event(row: Mapping[str, Any]) -> ArtifactEvent:
         context[name] = UUID(row[name]) if row[name] else None
     own = {name: row[name] for name in _OWN_NAMES}
     own["event_id"], own["occurred_at"] = UUID(row["event_id"]), row["occurred_at"].astimezone(UTC)
-    return ArtifactEvent(**own, facts=_facts(row), context=Context(**context))
+    return ArtifactEvent(**own, facts=_facts(row), context=EventContext(**context))
 
 
 def _storage_event(row: Mapping[str, Any]) -> StorageEvent:
@@ -242,9 +251,9 @@ def _storage_event(row: Mapping[str, Any]) -> StorageEvent:
     return StorageEvent(**values)
 
 
-def _knowledge(row: Mapping[str, Any]) -> Knowledge:
-    failure = Failure(row["error_code"], row["error_message"], row["error_stage"])
-    return Knowledge(
+def _knowledge(row: Mapping[str, Any]) -> FoldedArtifact:
+    failure = ArtifactFailure(row["error_code"], row["error_message"], row["error_stage"])
+    return FoldedArtifact(
         artifact_hash=row["artifact_hash"],
         facts=_facts(row),
         failure=None if failure.code is None and failure.message is None else failure,
@@ -254,5 +263,5 @@ def _knowledge(row: Mapping[str, Any]) -> Knowledge:
     )
 
 
-def _facts(row: Mapping[str, Any]) -> Facts:
-    return Facts(**{name: row[name] for name in FACT_NAMES})
+def _facts(row: Mapping[str, Any]) -> ArtifactFacts:
+    return ArtifactFacts(**{name: row[name] for name in FACT_NAMES})

@@ -37,11 +37,11 @@ from touchline.gateway.rest.app import build_app
 from touchline.gateway.settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
 from touchline.kernel import Principal, Role, Scope
 from touchline.kernel.ids import video_id
-from touchline.measure.answers.service import SessionAnswers
-from touchline.measure.ingest.consumer import LifecycleFeed
+from touchline.measure.analytics.service import SessionAnalytics
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.lifecycle import rpc as lifecycle_rpc
+from touchline.measure.lifecycle.consumer import LifecycleFeed
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
@@ -237,7 +237,7 @@ async def running_site(needs: Needs, plan: Plan | None = None) -> AsyncGenerator
         registry, artifacts, lifecycle = (
             away if role in plan.away else rpc for role in ("registry", "artifacts", "lifecycle")
         )
-        sessions = SessionAnswers(needs.analytics, clock=world.clock)
+        sessions = SessionAnalytics(needs.analytics, clock=world.clock)
         sources = build_sources(registry, artifacts, lifecycle, world.database, sessions)
         parts = gateway_parts(world, needs.objects, plan, sources, wakeups, needs.analytics)
         app = build_app(parts)

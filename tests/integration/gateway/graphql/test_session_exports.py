@@ -13,8 +13,8 @@ from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]
 
 from tests.support.answering import NOW, made_up_facts, written
 from touchline.kernel import Role, Scope
-from touchline.measure.answers import export_store
-from touchline.measure.answers.export_store import COLUMNS, Kind
+from touchline.measure.analytics import export_store
+from touchline.measure.analytics.export_store import COLUMNS, ExportKind
 
 from .site import Person, Site
 
@@ -41,7 +41,7 @@ async def test_every_column_of_every_session(site: Site, monkeypatch: pytest.Mon
     person, facts = await filled(site, 40)
     rows = list(csv.DictReader(io.StringIO((await fetched(site, person)).decode())))
     assert {row["workflow_session_id"] for row in rows} == {one.session.workflow_session_id for one in facts}
-    assert (len(rows), tuple(rows[0])) == (40, COLUMNS[Kind.SESSIONS])
+    assert (len(rows), tuple(rows[0])) == (40, COLUMNS[ExportKind.SESSIONS])
     by_id = {row["workflow_session_id"]: row for row in rows}
     first = by_id[facts[0].session.workflow_session_id]
     assert first["gateway"] == f"'{TRAP}"
@@ -55,14 +55,14 @@ async def test_every_column_of_every_session(site: Site, monkeypatch: pytest.Mon
         assert row["excusable_patterns"] == [*one.session.excusable_patterns]
 
 
-@pytest.mark.parametrize("kind", [Kind.SEGMENTS, Kind.PARAM_UPDATES])
-async def test_parts_of_sessions(site: Site, kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [ExportKind.SEGMENTS, ExportKind.PARAM_UPDATES])
+async def test_parts_of_sessions(site: Site, kind: ExportKind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export_store, "PORTION", 7)
     person, facts = await filled(site, 40)
     wanted = [
         (part.workflow_session_id, part.segment_index)
         for one in facts
-        for part in (one.segments if kind is Kind.SEGMENTS else one.parameters)
+        for part in (one.segments if kind is ExportKind.SEGMENTS else one.parameters)
     ]
     table = cast("Any", parquet).read_table(io.BytesIO(await fetched(site, person, format="parquet", kind=kind)))
     assert tuple(table.column_names) == COLUMNS[kind]
@@ -77,7 +77,7 @@ async def test_filters_and_walls(site: Site) -> None:
     assert len((await fetched(site, person, failed="true")).splitlines()) == 1 + wanted
     stranger = await site.person(Role.ADMIN, site.world.theirs)
     empty = await fetched(site, stranger)
-    assert empty.decode().replace('"', "").strip() == ",".join(COLUMNS[Kind.SESSIONS])
+    assert empty.decode().replace('"', "").strip() == ",".join(COLUMNS[ExportKind.SESSIONS])
 
 
 async def test_what_is_refused(site: Site) -> None:

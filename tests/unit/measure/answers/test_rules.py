@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 
 from tests.support.sessions import NOON, fact_of, trace
 from touchline.kernel.errors import InvalidInput
-from touchline.measure.answers import rules
-from touchline.measure.answers.model import Filter, Range
-from touchline.measure.answers.settings import AnswerSettings
+from touchline.measure.analytics import rules
+from touchline.measure.analytics.rules import Filter, TimeRange
+from touchline.measure.analytics.settings import AnalyticsSettings
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DAY_MS = 86_400_000
 ranges = st.builds(
-    lambda since, length: Range(since, since + length), st.integers(0, 10**14), st.integers(1, 400 * DAY_MS)
+    lambda since, length: TimeRange(since, since + length), st.integers(0, 10**14), st.integers(1, 400 * DAY_MS)
 )
 
 
 def test_without_a_range_the_last_days_count() -> None:
-    covered = rules.range_of(Filter(), NOW, AnswerSettings())
+    covered = rules.range_of(Filter(), NOW, AnalyticsSettings())
     assert covered.until_ms - covered.since_ms == 7 * DAY_MS
 
 
@@ -33,12 +33,12 @@ def test_without_a_range_the_last_days_count() -> None:
 def test_a_range_leaves_nothing_out(since: datetime, length: timedelta) -> None:
     if datetime.max.replace(tzinfo=UTC) - since <= length + timedelta(seconds=1):
         return
-    covered = rules.range_of(Filter(since=since, until=since + length), NOW, AnswerSettings())
+    covered = rules.range_of(Filter(since=since, until=since + length), NOW, AnalyticsSettings())
     assert covered.since_ms < covered.until_ms
 
 
 @given(ranges)
-def test_buckets_cover_the_range_and_a_chart_can_show_them(covered: Range) -> None:
+def test_buckets_cover_the_range_and_a_chart_can_show_them(covered: TimeRange) -> None:
     seconds = rules.bucket_seconds(covered, None)
     starts = rules.bucket_starts(covered, seconds)
     assert starts[0] <= covered.since_ms < covered.until_ms <= starts[-1] + seconds * 1_000
@@ -52,7 +52,7 @@ EXCUSED = {"startup_unexcused": 0, "startup_excused": 1, "startup_outcome": "exc
 @pytest.mark.parametrize("wanted", [0, -1, 1, 10**9])
 def test_buckets_that_cannot_be(wanted: int) -> None:
     with pytest.raises(InvalidInput):
-        rules.bucket_seconds(Range(0, 7 * DAY_MS), wanted)
+        rules.bucket_seconds(TimeRange(0, 7 * DAY_MS), wanted)
 
 
 @given(st.dictionaries(st.sampled_from(rules.BAR_EDGES), st.integers(1, 1000), min_size=1))

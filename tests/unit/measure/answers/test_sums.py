@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.measure.answers.model import Dimension, Filter, Metric, Progress, Range
-from touchline.measure.answers.rules import BAR_EDGES
-from touchline.measure.answers.sums.rules import (
+from touchline.measure.analytics.rollups.rules import (
     DAY_MS,
     FEW,
     behind,
@@ -23,6 +21,7 @@ from touchline.measure.answers.sums.rules import (
     weeks,
     whole_days,
 )
+from touchline.measure.analytics.rules import BAR_EDGES, Dimension, Filter, Metric, Progress, TimeRange
 from touchline.measure.facts.rules import LATEST_DAY
 
 MANY = FEW + 1
@@ -78,18 +77,18 @@ def test_sums_answer_what_is_by_one_dimension(wanted: Filter, by: Dimension | No
     ],
 )
 def test_days_from_beginning_to_end(since: int, until: int, expected: object) -> None:
-    assert whole_days(Range(since, until)) == expected
+    assert whole_days(TimeRange(since, until)) == expected
 
 
 def test_the_latest_day_holds_what_starts_later() -> None:
-    whole = whole_days(Range(0, 10**14))
+    whole = whole_days(TimeRange(0, 10**14))
     assert whole
     assert whole[1] < LATEST_DAY
 
 
 def test_a_day_is_read_or_summed() -> None:
     known = {date(1970, 1, 2): UUID(int=1)}
-    found = part((Dimension.GPU, None), Range(5, 3 * DAY_MS), known)
+    found = part((Dimension.GPU, None), TimeRange(5, 3 * DAY_MS), known)
     assert (found.days, found.others) == (known, [date(1970, 1, 1), date(1970, 1, 3)])
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.builds import LINES, VALUES, broken_line
 from touchline.measure.engines.guards import LONGEST, judged
 from touchline.measure.engines.shape import Envelope
-from touchline.measure.sessions.reading import DEEPEST, Quarantined, Reason, read_text
+from touchline.measure.sessions.parser import DEEPEST, Quarantined, Reason, read_text
 
 HEAD = b'{"id":"%d","type":"ai_stream_status","timestamp":"1767960000000","data":{"stream_id":"s","x":'
 LEFT_TO_THE_READER = {Reason.UNPARSABLE, Reason.TOO_DEEP, Reason.TOO_LARGE}

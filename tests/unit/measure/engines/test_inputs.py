@@ -13,7 +13,7 @@ from touchline.kernel.errors import AlreadyExists, InvalidInput, LimitExceeded, 
 from touchline.measure.engines import inputs, outputs
 from touchline.measure.engines.model import Engine
 from touchline.measure.engines.service import Order, build
-from touchline.measure.sessions.reading import LARGEST_BYTES
+from touchline.measure.sessions.parser import LARGEST_BYTES
 
 FILES = sorted(outputs.OURS)
 

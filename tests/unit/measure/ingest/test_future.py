@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from tests.support.measuring import as_lines
 from tests.support.sessions import DAY_MS, NOON, Record, accepted_of, facts_of, logs, snapshot, trace
-from touchline.measure.journal.model import Verdict
-from touchline.measure.journal.rules import count, deliver_all, delivered
-from touchline.measure.sessions.reading import Reason, latest_believed
+from touchline.measure.ingest.rules import RecordVerdict, count_records, read_record, read_records
+from touchline.measure.sessions.parser import Reason, latest_believed
 
 LATEST_MS = 99_999_999_999_999  # more digits are microseconds
 
@@ -27,13 +26,13 @@ def test_the_limit_is_the_moment_of_receipt_and_a_little_more(ahead_ms: int, ver
     received = datetime.fromtimestamp(NOON / 1000, UTC)
     latest_ts = latest_believed(received, timedelta(minutes=5))
     [line] = as_lines([trace("a", NOON + ahead_ms, "gateway_receive_stream_request")])
-    assert delivered(0, line, latest_ts).verdict == verdict
+    assert read_record(0, line, latest_ts).verdict == verdict
 
 
 @pytest.mark.parametrize("ts", [NOON + 1, LATEST_MS])
 def test_its_detail_says_both_times(ts: int) -> None:
     [line] = as_lines([trace("a", ts, "gateway_receive_stream_request")])
-    read = delivered(0, line, NOON)
+    read = read_record(0, line, NOON)
     assert (read.reason, read.type, read.uid, read.session_id) == (Reason.IN_THE_FUTURE, "stream_trace", "", "")
     assert "at most 2026-01-09T12:00:00+00:00 was believed when it came" in read.detail
 
@@ -62,7 +61,7 @@ def test_no_fact_of_anybody_else_changes(log: list[Record], future: list[Record]
     assert all(one.ts <= latest_ts for one in accepted_of(log))
     mixed = [*log, *future]
     random.shuffle(mixed)
-    read = deliver_all(as_lines(mixed), latest_ts)
-    counting = [json.loads(one.body) for one in read if one.verdict is not Verdict.QUARANTINED]
+    read = read_records(as_lines(mixed), latest_ts)
+    counting = [json.loads(one.body) for one in read if one.verdict is not RecordVerdict.QUARANTINED]
     assert facts_of(counting) == facts_of(log)
-    assert count(read).reasons.get(Reason.IN_THE_FUTURE, 0) == len(future)
+    assert count_records(read).reasons.get(Reason.IN_THE_FUTURE, 0) == len(future)

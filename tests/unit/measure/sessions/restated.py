@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from tests.support.sessions import DAY_MS, Record
-from touchline.measure.sessions.reading import Accepted, read
+from touchline.measure.sessions.parser import Accepted, read
 
 Fact = dict[str, Any]
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.sessions import REAL_LOG, RULES, Record, accepted_of, delivered, facts_of, logs
-from touchline.measure.sessions.gathering import gather, merge
+from touchline.measure.sessions.evidence import gather, merge
 from touchline.measure.sessions.model import Evidence, SessionFacts, Sight
-from touchline.measure.sessions.reading import Accepted, Ignored, Quarantined, Reading, read_text
+from touchline.measure.sessions.parser import Accepted, Ignored, Quarantined, Reading, read_text
 from touchline.measure.sessions.rules import Directory, conclude
 
 from .restated import restated

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from tests.support.sessions import NOON, REAL_LOG, accepted_of, happened, metrics, record, status, trace
-from touchline.measure.sessions.canonical import canonical, uid_of
 from touchline.measure.sessions.model import EventType
-from touchline.measure.sessions.reading import Accepted, Ignored, Quarantined, Reason, read, read_text
-from touchline.measure.sessions.times import epoch_ms
+from touchline.measure.sessions.parser import Accepted, Ignored, Quarantined, Reason, read, read_text
+from touchline.measure.sessions.values import canonical, epoch_ms, uid_of
 
 LEAST = {"type": "stream_trace", "timestamp": NOON, "data": {}}
 

@@ -1,1 +1,0 @@
-"""Facts beside sessions: orchestrators' capabilities, samples of running streams, discovery and payments."""
