@@ -9,7 +9,7 @@ from __future__ import annotations
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
-from touchline.watch.discovery.messages import TwitterInput
+from touchline.watch.discovery.workflow import TwitterInput
 
 TEAM = SearchAttributeKey.for_keyword("Team")
 PLAYER = SearchAttributeKey.for_keyword("Player")

@@ -15,11 +15,10 @@ from touchline.kernel import TenantId
 from touchline.kernel.errors import Conflict, NotFound, TouchlineError, Unavailable
 from touchline.platform.postgres.database import Database
 from touchline.watch.archive.service import pin as pin_video
-from touchline.watch.goals.service import search_again
-from touchline.watch.ingest.messages import IngestInput, IngestResult
-from touchline.watch.monitor.events import search_for
-from touchline.watch.monitor.messages import Search
-from touchline.watch.monitor.store import search_facts
+from touchline.watch.goals.service import search_again, search_for
+from touchline.watch.goals.store import search_facts
+from touchline.watch.ingest.workflow import IngestInput, IngestResult
+from touchline.watch.monitor.workflow import GoalSearch
 
 from . import attributes, queries
 from .model import TASK_QUEUE, GoalRef
@@ -59,7 +58,7 @@ async def retry(client: Client, database: Database, tenant: TenantId, event_id: 
     return search.workflow_id
 
 
-async def _start(client: Client, search: Search, named: TypedSearchAttributes | None) -> None:
+async def _start(client: Client, search: GoalSearch, named: TypedSearchAttributes | None) -> None:
     try:
         await client.start_workflow(
             "TwitterWorkflow",

@@ -29,8 +29,8 @@ from temporalio.common import RetryPolicy
 from temporalio.service import RPCError, RPCStatusCode
 
 from touchline.watch.fixtures.settings import FixtureSettings
-from touchline.watch.ingest.messages import IngestInput
-from touchline.watch.monitor.messages import MonitorInput
+from touchline.watch.ingest.workflow import IngestInput
+from touchline.watch.monitor.workflow import MonitorInput
 
 from . import attributes
 from .model import TASK_QUEUE

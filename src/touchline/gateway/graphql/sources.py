@@ -36,7 +36,7 @@ from touchline.process.videos.queries import (
 from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.registry.client import RegistryClient
 from touchline.watch.settings import WatchSettings
-from touchline.watch.showing.service import MatchReads
+from touchline.watch.views.service import MatchReads
 
 
 class LifecycleClient:

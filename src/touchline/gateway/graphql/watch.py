@@ -11,7 +11,7 @@ import strawberry
 
 from touchline.kernel import Scope
 from touchline.watch.queries import MatchPlace, MatchWindow
-from touchline.watch.showing import model
+from touchline.watch.views import model
 
 from .context import Info
 from .pages import Connection, PageInput, Rows, connection, window

@@ -10,7 +10,7 @@ import strawberry
 
 from touchline.kernel.ids import parse_artifact_hash
 from touchline.watch.feed.store import FeedCheck
-from touchline.watch.showing import model, rules
+from touchline.watch.views import model, rules
 
 from .context import Info
 from .serve import Vod
@@ -184,7 +184,7 @@ def match_of(match: model.Match) -> Match:
     )
 
 
-def goal_of(goal: model.Goal, limits: model.Limits) -> Goal:
+def goal_of(goal: model.Goal, limits: model.ViewLimits) -> Goal:
     shown = rules.show(goal, limits)
     return Goal(
         event_id=goal.event_id,

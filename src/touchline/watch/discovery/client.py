@@ -15,14 +15,14 @@ import httpx
 
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import Defect, Misconfigured, RateLimited, Unavailable
-from touchline.watch.asking import Question, Reply, ask
+from touchline.watch.http_request import OutgoingRequest, ServiceReply, ask
 
 from .errors import LeftAlone, LoginExpired
-from .messages import SearchOrder
 from .metrics import SEARCHES
-from .model import FoundVideo
 from .posts import each_video, is_post_id, read_link, stranger
+from .rules import FoundVideo
 from .settings import DiscoverySettings
+from .workflow import SearchOrder
 
 SERVICE = "the browser role"
 LOGIN_NEEDED = "login_needed"
@@ -56,7 +56,7 @@ class SearchClient:
         }
         proof = {"Authorization": f"Bearer {self.settings.browser_token.get_secret_value()}"}
         request = self.http.build_request("POST", f"{self.settings.browser_url}/search", json=body, headers=proof)
-        reply = await ask(self.http, Question(SERVICE, request, self.settings.timeout))
+        reply = await ask(self.http, OutgoingRequest(SERVICE, request, self.settings.timeout))
         check(reply)
         return read_videos(_document(reply), order.query, self.settings.hosts)
 
@@ -100,7 +100,7 @@ def _read(entries: list[dict[str, Any]], query: str, hosts: Sequence[str]) -> It
         yield video, _whole(entry, "video_count") or 1
 
 
-def check(reply: Reply) -> None:
+def check(reply: ServiceReply) -> None:
     """Raises what the role's problem document says, unless it found something, or nothing."""
     if reply.status == 200:
         return
@@ -121,14 +121,14 @@ def check(reply: Reply) -> None:
     raise Unavailable(what, why=why, hint=hint)
 
 
-def _document(reply: Reply) -> Any:
+def _document(reply: ServiceReply) -> Any:
     try:
         return reply.document()
     except ValueError as error:
         raise Unavailable("the browser role's answer cannot be read", why=str(error)) from error
 
 
-def _problem(reply: Reply) -> dict[str, Any]:
+def _problem(reply: ServiceReply) -> dict[str, Any]:
     try:
         document = reply.document()
     except ValueError:
@@ -136,7 +136,7 @@ def _problem(reply: Reply) -> dict[str, Any]:
     return cast("dict[str, Any]", document) if isinstance(document, dict) else {}
 
 
-def _retry_after(reply: Reply) -> timedelta | None:
+def _retry_after(reply: ServiceReply) -> timedelta | None:
     value = reply.headers.get("retry-after", "")
     return timedelta(seconds=int(value)) if value.isascii() and value.isdecimal() and len(value) <= 4 else None
 

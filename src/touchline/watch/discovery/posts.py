@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from .model import FoundVideo
+from .rules import FoundVideo
 
 MOST_VIDEOS = 10  # of one post
 _ID = re.compile(r"[0-9]{18,25}", re.ASCII)

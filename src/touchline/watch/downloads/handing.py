@@ -8,25 +8,24 @@ from dataclasses import dataclass
 from temporalio.client import Client
 
 from touchline.contracts.events.watch import GoalChanged
-from touchline.watch.archive.starting import tell
-from touchline.watch.ground import Ground
+from touchline.watch.archive.service import tell
+from touchline.watch.context import WatchContext
 from touchline.watch.model import GoalRef
 
 from . import incoming
-from .messages import Batch, CleanUp, Registered
-from .model import Ending
-from .rules import LONGEST_WHY
+from .rules import LONGEST_WHY, Ending
 from .store import DownloadStore
+from .workflow import CleanUp, QueuedBatch, Registered
 
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Handing:
-    ground: Ground
+class Handover:
+    ground: WatchContext
     temporal: Client
 
-    async def queue(self, batch: Batch) -> bool:
+    async def queue(self, batch: QueuedBatch) -> bool:
         """The row first, so that the archive knows what it is told of. Whether the goal still lives."""
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             store = DownloadStore(transaction.connection)

@@ -13,7 +13,7 @@ from pathlib import Path
 from touchline.kernel.errors import Conflict
 from touchline.platform.files import Scratch, open_file
 from touchline.platform.objects.store import ObjectStore
-from touchline.watch.ground import Ground
+from touchline.watch.context import WatchContext
 from touchline.watch.model import GoalRef
 
 from .rules import incoming_folder, orphaned
@@ -44,7 +44,7 @@ async def local_copy(objects: ObjectStore, key: str, scratch: Scratch) -> AsyncG
         yield path
 
 
-async def clean_up(ground: Ground, goal: GoalRef) -> int:
+async def clean_up(ground: WatchContext, goal: GoalRef) -> int:
     """Removes the files of the goal's videos that were rejected or failed. Answers how many."""
     async with ground.database.transaction(ground.owner.tenant_id) as transaction:
         store = DownloadStore(transaction.connection)
@@ -57,7 +57,7 @@ async def clean_up(ground: Ground, goal: GoalRef) -> int:
     return len(unneeded)
 
 
-async def remove_all(ground: Ground, goal: GoalRef) -> None:
+async def remove_all(ground: WatchContext, goal: GoalRef) -> None:
     """Of a goal that was annulled. The files of the next goal with its id lie in a folder of their own below."""
     folder, after = incoming_folder(goal.folder) + "/", ""
     while after is not None:
@@ -68,7 +68,7 @@ async def remove_all(ground: Ground, goal: GoalRef) -> None:
         after = page.next_after
 
 
-async def sweep_incoming(ground: Ground, fixture_id: int) -> None:
+async def sweep_incoming(ground: WatchContext, fixture_id: int) -> None:
     """What is left of a match when everything about it is done."""
     async with ground.database.transaction(ground.owner.tenant_id) as transaction:
         events = await DownloadStore(transaction.connection).events_of(fixture_id)

@@ -26,15 +26,14 @@ from touchline.media.sandbox import Progress, Sandbox
 from touchline.media.survey import Still, surveyed
 from touchline.media.survey_model import SurveyOptions
 from touchline.platform.files import Scratch
-from touchline.watch.ground import Ground
+from touchline.watch.context import WatchContext
 from touchline.watch.model import FoundRef, GoalMinutes, GoalRef
 
 from . import incoming
-from .messages import Hashed, Judged, Outcome, SameFile
-from .model import Ending, Found
-from .rules import explained, orphaned
+from .rules import Ending, FoundFile, explained, orphaned
 from .settings import DownloadSettings
 from .store import DownloadStore
+from .workflow import Hashed, Judged, SameFile, VideoOutcome
 
 _LOG = logging.getLogger(__name__)
 Heartbeat = Callable[[str], None]
@@ -73,15 +72,15 @@ class Validation(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Seen:
     same: SameFile
-    found: Found
+    found: FoundFile
     verdict: Verdict
     fingerprints: Sequence[Fingerprint]  # none where none were wanted
     began_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
-    ground: Ground
+class VideoAnalysis:
+    ground: WatchContext
     sandbox: Sandbox
     scratch: Scratch
     validation: Validation
@@ -91,11 +90,11 @@ class Looking:
         """The first one of its run is decoded once, for its verdict and for its fingerprint."""
         goal, found = await self._shared(same)
         if goal is None or found is None:
-            return Judged(Outcome.OVER if goal is None else Outcome.FAILED)
+            return Judged(VideoOutcome.OVER if goal is None else VideoOutcome.FAILED)
         if found.facts is None or found.state == "rejected":  # by an earlier try, whose answer got lost
-            return Judged(Outcome.REJECTED, found.why or "")
+            return Judged(VideoOutcome.REJECTED, found.why or "")
         if found.verified is not None:
-            return Judged(Outcome.DONE, is_hashed=found.fingerprint is not None)
+            return Judged(VideoOutcome.DONE, is_hashed=found.fingerprint is not None)
         began_at, length_ms = self.ground.clock.now(), found.facts.duration_ms
         wanted = SurveyOptions(STYLES if same.is_first else (), self.validation.moments(length_ms))
         try:
@@ -113,12 +112,12 @@ class Looking:
     def waiting(self) -> Judged:
         """For the workflow: it sleeps, and asks again."""
         pause, patience = self.settings.validation_pause, self.settings.validation_patience
-        return Judged(Outcome.WAITING, "validator unavailable", pause.total_seconds(), patience.total_seconds())
+        return Judged(VideoOutcome.WAITING, "validator unavailable", pause.total_seconds(), patience.total_seconds())
 
     async def fingerprint(self, same: SameFile, heartbeat: Heartbeat) -> Hashed:
         goal, found = await self._shared(same)
         if goal is None or found is None or not found.has_file:
-            return Hashed(Outcome.OVER if goal is None else Outcome.FAILED)
+            return Hashed(VideoOutcome.OVER if goal is None else VideoOutcome.FAILED)
         try:
             async with self._copy(found) as path:
                 taken = await take_fingerprints(self.sandbox, path, STYLES, _beating(heartbeat))
@@ -126,10 +125,10 @@ class Looking:
             return await self._give_up(same, error)
         async with self._at(same) as (store, goal):
             if goal is None:
-                return Hashed(Outcome.OVER)
+                return Hashed(VideoOutcome.OVER)
             await store.fingerprinted(goal, same.videos, _text(taken))
         _log_hash(found, taken)
-        return Hashed(Outcome.DONE, len(taken[0]))
+        return Hashed(VideoOutcome.DONE, len(taken[0]))
 
     @asynccontextmanager
     async def _at(self, same: SameFile) -> AsyncGenerator[tuple[DownloadStore, GoalRef | None]]:
@@ -137,7 +136,7 @@ class Looking:
             store = DownloadStore(transaction.connection)
             yield store, await store.living(same.goal)
 
-    async def _shared(self, same: SameFile) -> tuple[GoalRef | None, Found | None]:
+    async def _shared(self, same: SameFile) -> tuple[GoalRef | None, FoundFile | None]:
         """The video whose file stands for all. The files of the others go: their rows name this one from now on."""
         async with self._at(same) as (store, goal):
             if goal is None:
@@ -154,12 +153,12 @@ class Looking:
             await self.ground.objects.delete(key)
         return goal, first
 
-    async def _minutes(self, found: Found) -> GoalMinutes:
+    async def _minutes(self, found: FoundFile) -> GoalMinutes:
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             return await DownloadStore(transaction.connection).minutes(found.goal)
 
     @asynccontextmanager
-    async def _copy(self, found: Found) -> AsyncGenerator[Path]:
+    async def _copy(self, found: FoundFile) -> AsyncGenerator[Path]:
         async with incoming.local_copy(self.ground.objects, found.incoming_key or "", self.scratch) as path:
             yield path
 
@@ -170,7 +169,7 @@ class Looking:
             store = DownloadStore(transaction.connection)
             goal = await store.living(same.goal)
             if goal is None:
-                return Judged(Outcome.OVER)
+                return Judged(VideoOutcome.OVER)
             await store.judged(
                 goal,
                 same.videos,
@@ -188,10 +187,10 @@ class Looking:
             extra={**_whose(seen.found), "clock": verdict.clock, "why": verdict.rejected},
         )
         if verdict.rejected:
-            return Judged(Outcome.REJECTED, verdict.rejected)
+            return Judged(VideoOutcome.REJECTED, verdict.rejected)
         if fingerprints:
             _log_hash(seen.found, fingerprints)
-        return Judged(Outcome.DONE, is_hashed=bool(fingerprints))
+        return Judged(VideoOutcome.DONE, is_hashed=bool(fingerprints))
 
     async def _give_up(self, same: SameFile, error: TouchlineError) -> Hashed:
         """A file that cannot be read is no video; one that is not there may come again."""
@@ -200,9 +199,9 @@ class Looking:
         ending = Ending("failed", "file_lost", now) if lost else Ending("rejected", explained("malformed", str(error)))
         async with self._at(same) as (store, goal):
             if goal is None:
-                return Hashed(Outcome.OVER)
+                return Hashed(VideoOutcome.OVER)
             await store.given_up(goal, same.videos, ending)
-        return Hashed(Outcome(ending.state), why=ending.why)
+        return Hashed(VideoOutcome(ending.state), why=ending.why)
 
 
 def _beating(heartbeat: Heartbeat, doing: str = "") -> Progress:
@@ -213,11 +212,11 @@ def _text(fingerprints: Sequence[Fingerprint]) -> str:
     return "\n".join(to_text(each) for each in fingerprints)
 
 
-def _whose(found: Found) -> dict[str, str]:
+def _whose(found: FoundFile) -> dict[str, str]:
     return {"event": found.goal.name, "post": found.url}
 
 
-def _log_hash(found: Found, fingerprints: Sequence[Fingerprint]) -> None:
+def _log_hash(found: FoundFile, fingerprints: Sequence[Fingerprint]) -> None:
     _LOG.info("[HASH] Generated hash", extra={**_whose(found), "frames": len(fingerprints[0])})
 
 

@@ -17,38 +17,38 @@ from touchline.media.probe import probe
 from touchline.media.rules import display_size
 from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch
-from touchline.watch.downloads.fetching.errors import CutOff, DownloadFailure, Malformed, TooLarge
-from touchline.watch.downloads.fetching.files import Fetched, Sizes, fetch_video
-from touchline.watch.ground import Ground
+from touchline.watch.context import WatchContext
+from touchline.watch.downloads.fetching.files import FetchedFile, Sizes, fetch_video
+from touchline.watch.downloads.rules import CutOff, DownloadFailure, Malformed, TooLarge
 from touchline.watch.model import GoalRef
 
 from . import incoming, rules
-from .messages import Arrived, Outcome, Wanted
-from .model import Ending, Facts, Filters, Found
+from .rules import Ending, FileFacts, Filters, FoundFile
 from .settings import DownloadSettings
 from .sources import Sources
 from .store import DownloadStore
+from .workflow import Arrived, VideoOutcome, WantedVideo
 
 _LOG = logging.getLogger(__name__)
-OUTCOMES = {"rejected": Outcome.REJECTED, "failed": Outcome.FAILED}
+OUTCOMES = {"rejected": VideoOutcome.REJECTED, "failed": VideoOutcome.FAILED}
 
 
 @dataclass(frozen=True, slots=True)
 class Downloads:
-    ground: Ground
+    ground: WatchContext
     sandbox: Sandbox
     scratch: Scratch
     sources: Sources
     settings: DownloadSettings
 
-    async def download(self, wanted: Wanted, *, is_last_try: bool) -> Arrived:
+    async def download(self, wanted: WantedVideo, *, is_last_try: bool) -> Arrived:
         """Raises a `DownloadFailure` only where trying again at once may help."""
         async with self._at(wanted) as (store, goal):
             if goal is None:
-                return Arrived(Outcome.OVER)
+                return Arrived(VideoOutcome.OVER)
             found = await store.find(goal, wanted.video)
         if found is None:
-            return Arrived(Outcome.FAILED, why="unknown: no search has found this video")
+            return Arrived(VideoOutcome.FAILED, why="unknown: no search has found this video")
         answered = _answered(found, wanted.run_id)
         if answered is not None:
             return answered
@@ -64,13 +64,13 @@ class Downloads:
         return arrived
 
     @asynccontextmanager
-    async def _at(self, wanted: Wanted) -> AsyncGenerator[tuple[DownloadStore, GoalRef | None]]:
+    async def _at(self, wanted: WantedVideo) -> AsyncGenerator[tuple[DownloadStore, GoalRef | None]]:
         """Who the goal is may change while we are on the way."""
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             store = DownloadStore(transaction.connection)
             yield store, await store.living(wanted.goal)
 
-    async def _bring(self, found: Found, wanted: Wanted) -> Arrived:
+    async def _bring(self, found: FoundFile, wanted: WantedVideo) -> Arrived:
         async with self.scratch.folder() as folder:
             path = folder / incoming.FILE_NAME
             facts = await self._fetch(found, path)
@@ -81,7 +81,7 @@ class Downloads:
             await incoming.put(self.ground.objects, key, path)
         return await self._keep(wanted, key, facts)
 
-    async def _fetch(self, found: Found, path: Path) -> Facts:
+    async def _fetch(self, found: FoundFile, path: Path) -> FileFacts:
         media = await self.sources.media_file(found.video)
         rules.require_length(media.duration_ms, _filters(self.settings))
         sizes = Sizes(self.settings.smallest_video, self.settings.largest_video)
@@ -99,35 +99,35 @@ class Downloads:
         except MediaLimitExceeded as error:
             raise TooLarge(error.what, why=error.why) from error
 
-    async def _keep(self, wanted: Wanted, key: str, facts: Facts) -> Arrived:
+    async def _keep(self, wanted: WantedVideo, key: str, facts: FileFacts) -> Arrived:
         async with self._at(wanted) as (store, goal):
             if goal is not None:
                 await store.downloaded(goal, wanted, key, facts)
-                return Arrived(Outcome.DONE, facts.md5)
+                return Arrived(VideoOutcome.DONE, facts.md5)
         await self.ground.objects.delete(key)  # nobody will look for it
-        return Arrived(Outcome.OVER)
+        return Arrived(VideoOutcome.OVER)
 
-    async def _end(self, wanted: Wanted, ending: Ending) -> Arrived:
+    async def _end(self, wanted: WantedVideo, ending: Ending) -> Arrived:
         async with self._at(wanted) as (store, goal):
             if goal is None:
-                return Arrived(Outcome.OVER)
+                return Arrived(VideoOutcome.OVER)
             await store.ended(goal, wanted, ending)
         return Arrived(OUTCOMES[ending.state], why=ending.why)
 
 
-def _answered(found: Found, run_id: str) -> Arrived | None:
+def _answered(found: FoundFile, run_id: str) -> Arrived | None:
     """What an earlier try of this step has written, if its answer got lost."""
     if found.has_file and found.facts:
-        return Arrived(Outcome.DONE, found.facts.md5)
+        return Arrived(VideoOutcome.DONE, found.facts.md5)
     if found.state == "rejected" or (found.state == "failed" and found.last_try == run_id):
         return Arrived(OUTCOMES[found.state], why=found.why or "")
     return None
 
 
-def facts_of(fetched: Fetched, seen: Probe) -> Facts:
+def facts_of(fetched: FetchedFile, seen: Probe) -> FileFacts:
     width, height = display_size(seen.video)
     rate = rules.bit_rate(fetched.size_bytes, seen.duration_ms)
-    return Facts(fetched.md5, fetched.size_bytes, seen.duration_ms, width, height, rate)
+    return FileFacts(fetched.md5, fetched.size_bytes, seen.duration_ms, width, height, rate)
 
 
 def _filters(settings: DownloadSettings) -> Filters:

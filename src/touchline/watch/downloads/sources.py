@@ -6,14 +6,13 @@ import logging
 from dataclasses import dataclass
 
 from touchline.watch.downloads.extraction.client import Extraction
-from touchline.watch.downloads.fetching.client import Fetcher, Limits
-from touchline.watch.downloads.fetching.errors import DownloadFailure
+from touchline.watch.downloads.fetching.client import Fetcher, FetchLimits
 from touchline.watch.downloads.fetching.urls import Policy
+from touchline.watch.downloads.rules import DownloadFailure
 from touchline.watch.downloads.syndication.client import Syndication
 from touchline.watch.model import FoundRef
 
-from .model import MediaFile
-from .rules import rule_of
+from .rules import MediaFile, rule_of
 from .settings import DownloadSettings, SecondWay
 
 _LOG = logging.getLogger(__name__)
@@ -54,8 +53,8 @@ def policy_of(settings: DownloadSettings) -> Policy:
     return Policy(settings.ports, frozenset(settings.allow_hosts))
 
 
-def limits_of(settings: DownloadSettings) -> Limits:
-    return Limits(
+def limits_of(settings: DownloadSettings) -> FetchLimits:
+    return FetchLimits(
         connect_s=settings.connect_timeout.total_seconds(),
         silence_s=settings.silence_timeout.total_seconds(),
         total_s=settings.total_timeout.total_seconds(),

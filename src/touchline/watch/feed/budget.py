@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from touchline.kernel.errors import QuotaExceeded, RateLimited, TouchlineError
-from touchline.watch.ground import Ground
+from touchline.watch.context import WatchContext
 
 from . import metrics
 from .settings import FeedSettings
@@ -61,7 +61,7 @@ def next_try_after(attempt: int, error: TouchlineError) -> timedelta:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    ground: Ground
+    ground: WatchContext
     settings: FeedSettings
 
     async def take(self) -> Spent:

@@ -22,7 +22,7 @@ LONGEST_STATUS = 12
 LATEST_MINUTE = 200
 
 
-class Reason(StrEnum):
+class SkipReason(StrEnum):
     NOT_AN_OBJECT = "not_an_object"
     TOO_DEEP = "too_deep"
     NO_ID = "no_id"
@@ -38,7 +38,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    reason: Reason
+    reason: SkipReason
     fixture_id: int | None
 
 
@@ -59,7 +59,7 @@ class Read:
 class Unreadable(Exception):
     """Of one match."""
 
-    def __init__(self, reason: Reason) -> None:
+    def __init__(self, reason: SkipReason) -> None:
         super().__init__(reason)
         self.reason = reason
 
@@ -71,7 +71,7 @@ def read(response: Any, tracked: Tracked, *, with_events: bool) -> Read:
     for document in members(response):
         fixture_id = identity(field(document, "fixture", "id"))
         if fixture_id is not None and fixture_id in fixtures:
-            left_out.append(LeftOut(Reason.DOUBLED, fixture_id))
+            left_out.append(LeftOut(SkipReason.DOUBLED, fixture_id))
             continue
         try:
             fixture, entries = read_fixture(document, tracked, with_events=with_events)
@@ -90,20 +90,20 @@ def read_fixture(document: Any, tracked: Tracked, *, with_events: bool) -> tuple
     if not with_events:
         return fixture, []
     if not isinstance(raw.get("events"), list):  # nothing is said about its goals, which is not "no goals"
-        return fixture, [LeftOut(Reason.NO_EVENTS, fixture.id)]
+        return fixture, [LeftOut(SkipReason.NO_EVENTS, fixture.id)]
     found = list(_goals(members(raw["events"]), fixture, tracked))
     goals = tuple(each for each in found if isinstance(each, FeedGoal))
-    return replace(fixture, goals=goals), [LeftOut(each, fixture.id) for each in found if isinstance(each, Reason)]
+    return replace(fixture, goals=goals), [LeftOut(each, fixture.id) for each in found if isinstance(each, SkipReason)]
 
 
 def _raw(document: Any) -> dict[str, Any]:
     if not isinstance(document, dict):
-        raise Unreadable(Reason.NOT_AN_OBJECT)
+        raise Unreadable(SkipReason.NOT_AN_OBJECT)
     kept: dict[str, Any] = {name: value for name, value in document.items() if name not in UNREAD}  # pyright: ignore[reportUnknownVariableType]
     try:
         return storable(kept)
     except RecursionError as error:
-        raise Unreadable(Reason.TOO_DEEP) from error
+        raise Unreadable(SkipReason.TOO_DEEP) from error
 
 
 def _fixture(raw: Mapping[str, Any]) -> FeedFixture:
@@ -111,15 +111,15 @@ def _fixture(raw: Mapping[str, Any]) -> FeedFixture:
     status = words(field(raw, "fixture", "status", "short"))
     kick_off = moment(field(raw, "fixture", "timestamp"), field(raw, "fixture", "date"))
     return FeedFixture(
-        id=_required(identity(field(raw, "fixture", "id")), Reason.NO_ID),
-        status=_required(status, Reason.NO_STATUS)[:LONGEST_STATUS],
+        id=_required(identity(field(raw, "fixture", "id")), SkipReason.NO_ID),
+        status=_required(status, SkipReason.NO_STATUS)[:LONGEST_STATUS],
         elapsed=whole(field(raw, "fixture", "status", "elapsed"), 0, LATEST_MINUTE),
-        kick_off=_required(kick_off, Reason.NO_KICK_OFF),
+        kick_off=_required(kick_off, SkipReason.NO_KICK_OFF),
         league_id=identity(field(raw, "league", "id")),
         league_name=words(field(raw, "league", "name")) or "",
         season=whole(field(raw, "league", "season")),
-        home=_required(home, Reason.NO_TEAMS),
-        away=_required(away if home and away and away.id != home.id else None, Reason.NO_TEAMS),
+        home=_required(home, SkipReason.NO_TEAMS),
+        away=_required(away if home and away and away.id != home.id else None, SkipReason.NO_TEAMS),
         home_goals=whole(field(raw, "goals", "home")),
         away_goals=whole(field(raw, "goals", "away")),
         winner_id=_winner(raw, home, away),
@@ -140,10 +140,10 @@ def _team(document: Any) -> Team | None:
     return Team(number, name) if number and name else None
 
 
-def _goals(entries: Sequence[Any], fixture: FeedFixture, tracked: Tracked) -> Iterator[FeedGoal | Reason]:
+def _goals(entries: Sequence[Any], fixture: FeedFixture, tracked: Tracked) -> Iterator[FeedGoal | SkipReason]:
     for entry in entries:
         if not isinstance(entry, dict):
-            yield Reason.ENTRY_NOT_AN_OBJECT
+            yield SkipReason.ENTRY_NOT_AN_OBJECT
         elif is_tracked(entry, tracked):  # pyright: ignore[reportUnknownArgumentType]
             yield _goal(entry, fixture)  # pyright: ignore[reportUnknownArgumentType]
 
@@ -162,13 +162,13 @@ def _is_shoot_out(comments: str) -> bool:
     return SHOOT_OUT.search(unicodedata.normalize("NFKC", comments).casefold()) is not None
 
 
-def _goal(entry: Mapping[str, Any], fixture: FeedFixture) -> FeedGoal | Reason:
+def _goal(entry: Mapping[str, Any], fixture: FeedFixture) -> FeedGoal | SkipReason:
     team_id, minute = identity(field(entry, "team", "id")), whole(field(entry, "time", "elapsed"), 0, LATEST_MINUTE)
     team = next((each for each in (fixture.home, fixture.away) if each.id == team_id), None)
     if team is None:
-        return Reason.ENTRY_WITHOUT_TEAM
+        return SkipReason.ENTRY_WITHOUT_TEAM
     if minute is None:
-        return Reason.ENTRY_WITHOUT_MINUTE
+        return SkipReason.ENTRY_WITHOUT_MINUTE
     return FeedGoal(
         team=team,
         player_id=identity(field(entry, "player", "id")),
@@ -181,7 +181,7 @@ def _goal(entry: Mapping[str, Any], fixture: FeedFixture) -> FeedGoal | Reason:
     )
 
 
-def _required(value: Any, reason: Reason) -> Any:
+def _required(value: Any, reason: SkipReason) -> Any:
     if value is None:
         raise Unreadable(reason)
     return value

@@ -77,7 +77,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class SpanCount:
     span: str
     count: int
 
@@ -98,7 +98,7 @@ class BudgetStore:
     async def take(self, now: datetime) -> Spent:
         """Counts one request; what was spent with it."""
         rows = await fetch_all(
-            self._connection, Counted, TAKE, tenant_id=self._tenant_id, day=day_of(now), minute=minute_of(now)
+            self._connection, SpanCount, TAKE, tenant_id=self._tenant_id, day=day_of(now), minute=minute_of(now)
         )
         counts = {row.span: row.count for row in rows}
         return Spent(counts["day"], counts["minute"])

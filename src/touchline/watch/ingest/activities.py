@@ -12,7 +12,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from touchline.kernel import TouchlineError
-from touchline.watch.failures import told_to_temporal, translated
+from touchline.watch.context import WatchContext
 from touchline.watch.feed.budget import next_try_after
 from touchline.watch.feed.client import FeedClient
 from touchline.watch.feed.documents import Unreadable, read_fixture
@@ -21,18 +21,17 @@ from touchline.watch.feed.store import BudgetStore, FeedCheckStore
 from touchline.watch.fixtures import rules, service
 from touchline.watch.fixtures.clubs.service import TrackedTeams
 from touchline.watch.fixtures.settings import FixtureSettings
-from touchline.watch.ground import Ground
 from touchline.watch.outcomes import FixtureOutcome, one_by_one
+from touchline.watch.temporal import as_temporal_errors, translated
 
-from .calls import CATEGORIZE_AND_STORE_FIXTURES
-from .messages import Fetched, Stored, TeamRef, Wanted
+from .workflow import CATEGORIZE_AND_STORE_FIXTURES, FetchedFixtures, StoredFixtures, TeamRef, WantedFixtures
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class IngestActivities:
-    ground: Ground
+    ground: WatchContext
     feed: FeedClient
     teams: TrackedTeams
     settings: FixtureSettings
@@ -47,8 +46,8 @@ class IngestActivities:
         )
 
     @activity.defn(name="fetch_todays_fixtures")
-    async def fetch_todays_fixtures(self, wanted: Wanted) -> Fetched:
-        with told_to_temporal():
+    async def fetch_todays_fixtures(self, wanted: WantedFixtures) -> FetchedFixtures:
+        with as_temporal_errors():
             try:
                 fetched = await self._fetch(wanted)
             except TouchlineError as error:
@@ -58,8 +57,8 @@ class IngestActivities:
             return fetched
 
     @activity.defn(name="categorize_and_store_fixtures")
-    async def categorize_and_store_fixtures(self, fetched: Fetched) -> Stored:
-        with told_to_temporal():
+    async def categorize_and_store_fixtures(self, fetched: FetchedFixtures) -> StoredFixtures:
+        with as_temporal_errors():
             found = [self._read(document) for document in fetched.documents]
             fixtures = [each for each in found if each is not None]
             outcomes = await one_by_one(
@@ -68,23 +67,23 @@ class IngestActivities:
                 last_try=activity.info().attempt >= CATEGORIZE_AND_STORE_FIXTURES.attempts,
             )
         missing = [FixtureOutcome(fixture_id, "missing", ok=False) for fixture_id in fetched.missing]
-        return Stored([*outcomes, *missing], teams_of(fixtures))
+        return StoredFixtures([*outcomes, *missing], teams_of(fixtures))
 
     @activity.defn(name="remove_old_fixtures")
     async def remove_old_fixtures(self) -> int:
         """How many went. The feed's old counts go with them."""
         now = self.ground.clock.now()
-        with told_to_temporal():
+        with as_temporal_errors():
             async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
                 await BudgetStore(transaction).forget(now)
                 return len(await service.remove_old(transaction, now, self.retention))
 
-    async def _fetch(self, wanted: Wanted) -> Fetched:
+    async def _fetch(self, wanted: WantedFixtures) -> FetchedFixtures:
         if wanted.day is None:
             return await self._by_ids(wanted.fixture_ids)
         return await self._of_day(date.fromisoformat(wanted.day))
 
-    async def _failed(self, wanted: Wanted, error: TouchlineError) -> ApplicationError:
+    async def _failed(self, wanted: WantedFixtures, error: TouchlineError) -> ApplicationError:
         """A run that nobody waits for is called again at the time that is kept and shown, also after what does not pass
         by itself: somebody may correct it meanwhile. Whoever started one by hand sees the error."""
         logger.warning("[INGEST] The feed was not read", extra={"reason": str(error), "next": error.hint})
@@ -95,16 +94,16 @@ class IngestActivities:
             await FeedCheckStore(transaction).failed(now, error, now + wait)
         return ApplicationError(f"{error} {error.hint}", type=error.code, next_retry_delay=wait)
 
-    async def _of_day(self, day: date) -> Fetched:
+    async def _of_day(self, day: date) -> FetchedFixtures:
         found, teams = await self.feed.of_day(day), await self.teams.ids()
         followed = [each for each in found.fixtures if rules.is_tracked(each.home.id, each.away.id, teams)]
         logger.info("[INGEST] Fetched day", extra={"day": day, "all": len(found.fixtures), "followed": len(followed)})
-        return Fetched([_document(each) for each in followed])
+        return FetchedFixtures([_document(each) for each in followed])
 
-    async def _by_ids(self, fixture_ids: list[int]) -> Fetched:
+    async def _by_ids(self, fixture_ids: list[int]) -> FetchedFixtures:
         found = await self.feed.of_ids(fixture_ids)
         known = {each.id for each in found.fixtures}
-        return Fetched(
+        return FetchedFixtures(
             [_document(each) for each in found.fixtures], [each for each in fixture_ids if each not in known]
         )
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 import httpx
 
 from touchline.kernel.errors import Misconfigured, Unavailable
-from touchline.watch.asking import Question, Reply, ask
+from touchline.watch.http_request import OutgoingRequest, ServiceReply, ask
 
 from .errors import InvalidAnswer
 from .reading import missing_keys, read_json
@@ -59,10 +59,10 @@ class ModelClient:
         self._refused = refused  # by now it has answered without them
         return _checked(_content(reply), schema)
 
-    async def _send(self, body: Mapping[str, Any]) -> Reply:
+    async def _send(self, body: Mapping[str, Any]) -> ServiceReply:
         headers = {"Authorization": f"Bearer {key}"} if (key := self._settings.key.get_secret_value()) else {}
         request = self._http.build_request("POST", f"{self._settings.url}/chat/completions", json=body, headers=headers)
-        return await ask(self._http, Question(SERVICE, request, self._settings.timeout))
+        return await ask(self._http, OutgoingRequest(SERVICE, request, self._settings.timeout))
 
 
 def _body(model: str, prompt: str, pictures: Sequence[bytes], schema: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _body(model: str, prompt: str, pictures: Sequence[bytes], schema: Mapping[st
     return body
 
 
-def refused_fields(reply: Reply) -> frozenset[str]:
+def refused_fields(reply: ServiceReply) -> frozenset[str]:
     """What to leave out of the request, when the model refuses it: what its answer names, else all that may be."""
     if reply.status not in REFUSALS:
         return frozenset()
@@ -89,7 +89,7 @@ def _data_url(picture: bytes) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
 
 
-def _refuse(reply: Reply) -> None:
+def _refuse(reply: ServiceReply) -> None:
     if reply.status == 200:
         return
     if reply.status >= 500 or reply.status in PASSING:
@@ -98,7 +98,7 @@ def _refuse(reply: Reply) -> None:
     raise Misconfigured("the model refuses the question", why=f"status {reply.status}", hint=hint)
 
 
-def _content(reply: Reply) -> str:
+def _content(reply: ServiceReply) -> str:
     try:
         document = reply.document()
         content = document["choices"][0]["message"]["content"]

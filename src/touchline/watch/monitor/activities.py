@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 from temporalio import activity
 
 from touchline.kernel.errors import TouchlineError
-from touchline.watch.calls import Call
+from touchline.watch.context import WatchContext
 from touchline.watch.downloads.incoming import sweep_incoming
-from touchline.watch.failures import told_to_temporal
 from touchline.watch.feed.client import FeedClient
 from touchline.watch.feed.documents import Unreadable, read_fixture
 from touchline.watch.feed.model import FeedFixture
@@ -23,13 +22,20 @@ from touchline.watch.fixtures import metrics, rules, service
 from touchline.watch.fixtures.model import Live, Stage
 from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.fixtures.store import FixtureStore
-from touchline.watch.ground import Ground
+from touchline.watch.goals.service import Events
 from touchline.watch.outcomes import FixtureOutcome, one_by_one
 from touchline.watch.settings import WatchSettings
+from touchline.watch.temporal import Call, as_temporal_errors
 
-from . import calls
-from .events import Events
-from .messages import COMPLETED, Compared, Look, Monitored, Processed, Search
+from . import workflow
+from .workflow import (
+    COMPLETED,
+    Compared,
+    FixtureChunk,
+    GoalSearch,
+    Monitored,
+    Processed,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +46,7 @@ AnyCall: TypeAlias = Call[list[FixtureOutcome]] | Call[Compared] | Call[Processe
 
 @dataclass(frozen=True)
 class MonitorActivities:
-    ground: Ground
+    ground: WatchContext
     feed: FeedClient
     settings: FixtureSettings
     watch: WatchSettings
@@ -63,7 +69,7 @@ class MonitorActivities:
     @activity.defn(name="list_monitored_fixtures")
     async def list_monitored_fixtures(self, run_id: str) -> Monitored:
         now = self.ground.clock.now()
-        with told_to_temporal():
+        with as_temporal_errors():
             async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
                 store = FixtureStore(transaction)
                 staging = await store.in_stage(Stage.STAGING, service.MOST_AT_ONCE)
@@ -74,43 +80,43 @@ class MonitorActivities:
         return Monitored(due, [each.id for each in active], self.attributes)
 
     @activity.defn(name="fetch_staging_fixtures")
-    async def fetch_staging_fixtures(self, look: Look) -> list[FixtureOutcome]:
-        return await self._fetch(look, calls.FETCH_STAGING_FIXTURES)
+    async def fetch_staging_fixtures(self, look: FixtureChunk) -> list[FixtureOutcome]:
+        return await self._fetch(look, workflow.FETCH_STAGING_FIXTURES)
 
     @activity.defn(name="fetch_active_fixtures")
-    async def fetch_active_fixtures(self, look: Look) -> list[FixtureOutcome]:
-        return await self._fetch(look, calls.FETCH_ACTIVE_FIXTURES)
+    async def fetch_active_fixtures(self, look: FixtureChunk) -> list[FixtureOutcome]:
+        return await self._fetch(look, workflow.FETCH_ACTIVE_FIXTURES)
 
     @activity.defn(name="process_staging_fixtures")
-    async def process_staging_fixtures(self, look: Look) -> list[FixtureOutcome]:
-        return (await self._record(look, calls.PROCESS_STAGING_FIXTURES)).outcomes
+    async def process_staging_fixtures(self, look: FixtureChunk) -> list[FixtureOutcome]:
+        return (await self._record(look, workflow.PROCESS_STAGING_FIXTURES)).outcomes
 
     @activity.defn(name="activate_pending_fixtures")
     async def activate_pending_fixtures(self, run_id: str) -> list[int]:
         """What an earlier try of this run has activated is looked at by the next run."""
-        with told_to_temporal():
+        with as_temporal_errors():
             async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
                 return await service.activate_pending(transaction, self.ground.clock.now(), self.settings)
 
     @activity.defn(name="store_and_compare")
-    async def store_and_compare(self, look: Look) -> Compared:
-        return await self._record(look, calls.STORE_AND_COMPARE)
+    async def store_and_compare(self, look: FixtureChunk) -> Compared:
+        return await self._record(look, workflow.STORE_AND_COMPARE)
 
     @activity.defn(name="process_fixture_events")
-    async def process_fixture_events(self, look: Look) -> Processed:
+    async def process_fixture_events(self, look: FixtureChunk) -> Processed:
         events = Events(self.ground, self.feed.tracked, self.watch, self.get_ready)
-        searches: list[Search] = []
+        searches: list[GoalSearch] = []
 
         async def process(fixture_id: int) -> FixtureOutcome:
             what, found = await events.process(fixture_id, look.run_id)
             searches.extend(found)
             return FixtureOutcome(fixture_id, what)
 
-        outcomes = await self._each(look.fixture_ids, process, calls.PROCESS_FIXTURE_EVENTS)
+        outcomes = await self._each(look.fixture_ids, process, workflow.PROCESS_FIXTURE_EVENTS)
         return Processed(outcomes, searches)
 
     @activity.defn(name="complete_fixture_if_ready")
-    async def complete_fixture_if_ready(self, look: Look) -> list[FixtureOutcome]:
+    async def complete_fixture_if_ready(self, look: FixtureChunk) -> list[FixtureOutcome]:
         events = Events(self.ground, self.feed.tracked, self.watch)
 
         async def complete(fixture_id: int) -> FixtureOutcome:
@@ -119,11 +125,11 @@ class MonitorActivities:
                 await sweep_incoming(self.ground, fixture_id)
             return FixtureOutcome(fixture_id, COMPLETED if is_complete else "not_ready")
 
-        return await self._each(look.fixture_ids, complete, calls.COMPLETE_FIXTURE_IF_READY)
+        return await self._each(look.fixture_ids, complete, workflow.COMPLETE_FIXTURE_IF_READY)
 
-    async def _fetch(self, look: Look, call: AnyCall) -> list[FixtureOutcome]:
+    async def _fetch(self, look: FixtureChunk, call: AnyCall) -> list[FixtureOutcome]:
         """Lays the feed's answers beside the matches: documents do not travel through histories."""
-        with told_to_temporal():
+        with as_temporal_errors():
             try:
                 found = await self.feed.of_ids(look.fixture_ids)
             except TouchlineError as error:
@@ -145,7 +151,7 @@ class MonitorActivities:
 
         return await self._each(look.fixture_ids, lay, call)
 
-    async def _lay_all(self, look: Look, found: Sequence[FeedFixture]) -> bool:
+    async def _lay_all(self, look: FixtureChunk, found: Sequence[FeedFixture]) -> bool:
         """At once, in one transaction. False: one of them cannot be stored, so each has to go alone."""
         try:
             async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
@@ -156,7 +162,7 @@ class MonitorActivities:
             return False
         return True
 
-    async def _record(self, look: Look, call: AnyCall) -> Compared:
+    async def _record(self, look: FixtureChunk, call: AnyCall) -> Compared:
         finished: list[int] = []
 
         async def record(fixture_id: int) -> FixtureOutcome:
@@ -182,7 +188,7 @@ class MonitorActivities:
     async def _each(
         self, ids: Sequence[int], work: Callable[[int], Awaitable[FixtureOutcome]], call: AnyCall
     ) -> list[FixtureOutcome]:
-        with told_to_temporal():
+        with as_temporal_errors():
             outcomes = await one_by_one(
                 ((each, each) for each in ids), work, last_try=activity.info().attempt >= call.attempts
             )

@@ -6,23 +6,126 @@ Invariant: the run's readable id comes from its scheduled start, so a retried or
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from temporalio import workflow
 from temporalio.common import WorkflowIDReusePolicy
-from temporalio.exceptions import ActivityError, ApplicationError, WorkflowAlreadyStartedError
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    WorkflowAlreadyStartedError,
+)
 
 with workflow.unsafe.imports_passed_through():
     from touchline.watch import attributes
+    from touchline.watch.discovery.workflow import TwitterInput
     from touchline.watch.feed.chunks import MOST_IDS, chunks
-    from touchline.watch.feed.values import field, whole
+    from touchline.watch.feed.values import field as value_at
+    from touchline.watch.feed.values import whole
     from touchline.watch.outcomes import FixtureOutcome
+    from touchline.watch.temporal import Call
 
-    from . import calls
-    from .messages import ACTIVE, COMPLETED, Look, MonitorResult, Search
-    from .names import name_of_run
+# What MonitorWorkflow and its activities say to each other: ids and outcomes, never the feed's documents.
+
+ACTIVE, COMPLETED = "active", "completed"  # of an outcome: the stage that the match is in now
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorInput:
+    chunk: int = 20  # matches that are handled together
+
+
+@dataclass(frozen=True, slots=True)
+class Monitored:
+    """What this run is to look at."""
+
+    staging: list[int]  # whose turn it is
+    active: list[int]
+    attributes: bool = False  # whether the server knows our search attributes
+
+
+@dataclass(frozen=True, slots=True)
+class FixtureChunk:
+    """Some matches, at most twenty, in one monitor run."""
+
+    run_id: str
+    fixture_ids: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    outcomes: list[FixtureOutcome] = field(default_factory=list[FixtureOutcome])
+    finished: list[int] = field(default_factory=list[int])  # the feed says they are over
+
+
+@dataclass(frozen=True, slots=True)
+class GoalSearch:
+    """A goal that is to be searched for."""
+
+    workflow_id: str
+    minute: str
+    given: TwitterInput
+
+
+@dataclass(frozen=True, slots=True)
+class Processed:
+    outcomes: list[FixtureOutcome] = field(default_factory=list[FixtureOutcome])
+    searches: list[GoalSearch] = field(default_factory=list[GoalSearch])
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorResult:
+    run_id: str
+    staging: int = 0
+    activated: int = 0
+    active: int = 0
+    searches: int = 0
+    completed: int = 0
+    failures: dict[str, int] = field(default_factory=dict[str, int])  # matches by what went wrong
+
+    def told(self) -> str:
+        failures = ", ".join(f"{count} x {code}" for code, count in self.failures.items()) or "none"
+        return (
+            f"{self.run_id}: {self.staging} staging, {self.active} active, {self.activated} activated, "
+            f"{self.searches} searches started, {self.completed} completed; failures: {failures}"
+        )
+
+
+# How MonitorWorkflow calls its activities.
+
+SHORT, MIDDLE, LONG = timedelta(seconds=10), timedelta(seconds=30), timedelta(seconds=60)
+LIST_MONITORED_FIXTURES = Call("list_monitored_fixtures", Monitored, SHORT, attempts=3)
+FETCH_STAGING_FIXTURES = Call("fetch_staging_fixtures", list[FixtureOutcome], LONG, attempts=3)
+PROCESS_STAGING_FIXTURES = Call("process_staging_fixtures", list[FixtureOutcome], MIDDLE, attempts=3)
+ACTIVATE_PENDING_FIXTURES = Call("activate_pending_fixtures", list[int], MIDDLE, attempts=2)
+FETCH_ACTIVE_FIXTURES = Call("fetch_active_fixtures", list[FixtureOutcome], LONG, attempts=3)
+STORE_AND_COMPARE = Call("store_and_compare", Compared, SHORT, attempts=3)
+PROCESS_FIXTURE_EVENTS = Call("process_fixture_events", Processed, LONG, attempts=3)
+COMPLETE_FIXTURE_IF_READY = Call("complete_fixture_if_ready", list[FixtureOutcome], SHORT, attempts=3)
+
+
+# The readable id of a monitor run: what goals remember of who saw them. Pure.
+
+READABLE = re.compile(r"monitor-\d\d_\d\d_\d{4}-\d\d:\d\d:\d\d")
+
+
+def monitor_run_id(started: datetime) -> str:
+    return f"monitor-{started.astimezone(UTC):%d_%m_%Y-%H:%M:%S}"
+
+
+def name_of_run(workflow_id: str, scheduled: datetime | None, started: datetime) -> str:
+    """A Schedule gives its runs ids of its own; who starts one by hand gives it the readable id."""
+    if scheduled is None and READABLE.fullmatch(workflow_id):
+        return workflow_id
+    return monitor_run_id(scheduled or started)
+
+
+# The workflow.
 
 
 TOGETHER = "searches-together"  # the mark of runs that start the searches of a chunk at once
@@ -39,14 +142,14 @@ class MonitorWorkflow:
 
     @workflow.run
     async def run(self, document: Any = None) -> MonitorResult:
-        size = whole(field(document, "chunk"), 1, MOST_IDS) or MOST_IDS
+        size = whole(value_at(document, "chunk"), 1, MOST_IDS) or MOST_IDS
         self._name_itself()
-        plan = await calls.LIST_MONITORED_FIXTURES(self._run_id)
+        plan = await LIST_MONITORED_FIXTURES(self._run_id)
         self._has_attributes = plan.attributes
         if plan.attributes:
             workflow.upsert_search_attributes([attributes.MONITOR_ID.value_set(self._run_id)])  # pyright: ignore[reportUnknownMemberType]
         await self._in_chunks(plan.staging, size, self._look_at_staging)
-        self._activated += await calls.ACTIVATE_PENDING_FIXTURES(self._run_id)
+        self._activated += await ACTIVATE_PENDING_FIXTURES(self._run_id)
         active = [*plan.active, *self._activated]
         await self._in_chunks(active, size, self._look_at_active)
         return self._told(len(plan.staging), len(active))
@@ -58,11 +161,11 @@ class MonitorWorkflow:
         workflow.upsert_memo({"monitor": self._run_id})
         workflow.set_current_details(self._run_id)
 
-    async def _in_chunks(self, ids: Sequence[int], size: int, look: Callable[[Look], Awaitable[None]]) -> None:
-        parts = [Look(self._run_id, part) for part in chunks(ids, size)]
+    async def _in_chunks(self, ids: Sequence[int], size: int, look: Callable[[FixtureChunk], Awaitable[None]]) -> None:
+        parts = [FixtureChunk(self._run_id, part) for part in chunks(ids, size)]
         await asyncio.gather(*(self._one_chunk(part, look) for part in parts))
 
-    async def _one_chunk(self, part: Look, look: Callable[[Look], Awaitable[None]]) -> None:
+    async def _one_chunk(self, part: FixtureChunk, look: Callable[[FixtureChunk], Awaitable[None]]) -> None:
         self._chunks += 1
         try:
             await look(part)
@@ -72,28 +175,28 @@ class MonitorWorkflow:
             workflow.logger.warning("[MONITOR] Chunk failed", extra={"code": code, "reason": str(error.cause)})
             self._outcomes += [FixtureOutcome(each, code, ok=False) for each in part.fixture_ids]
 
-    async def _look_at_staging(self, part: Look) -> None:
-        fetched = self._good(await calls.FETCH_STAGING_FIXTURES(part))
+    async def _look_at_staging(self, part: FixtureChunk) -> None:
+        fetched = self._good(await FETCH_STAGING_FIXTURES(part))
         if fetched:
-            outcomes = await calls.PROCESS_STAGING_FIXTURES(Look(self._run_id, fetched))
+            outcomes = await PROCESS_STAGING_FIXTURES(FixtureChunk(self._run_id, fetched))
             self._good(outcomes)
             self._activated += [each.fixture_id for each in outcomes if each.ok and each.what == ACTIVE]
 
-    async def _look_at_active(self, part: Look) -> None:
-        fetched = self._good(await calls.FETCH_ACTIVE_FIXTURES(part))
+    async def _look_at_active(self, part: FixtureChunk) -> None:
+        fetched = self._good(await FETCH_ACTIVE_FIXTURES(part))
         if not fetched:
             return
-        compared = await calls.STORE_AND_COMPARE(Look(self._run_id, fetched))
+        compared = await STORE_AND_COMPARE(FixtureChunk(self._run_id, fetched))
         if good := self._good(compared.outcomes):
-            processed = await calls.PROCESS_FIXTURE_EVENTS(Look(self._run_id, good))
+            processed = await PROCESS_FIXTURE_EVENTS(FixtureChunk(self._run_id, good))
             good = self._good(processed.outcomes)
             await self._start_all(processed.searches)
         if ready := [each for each in compared.finished if each in good]:
-            ended = await calls.COMPLETE_FIXTURE_IF_READY(Look(self._run_id, ready))
+            ended = await COMPLETE_FIXTURE_IF_READY(FixtureChunk(self._run_id, ready))
             self._good(ended)
             self._completed += sum(each.what == COMPLETED for each in ended)
 
-    async def _start_all(self, searches: Sequence[Search]) -> None:
+    async def _start_all(self, searches: Sequence[GoalSearch]) -> None:
         """Together: none waits for the server's answer to another. A single one needs no mark in the history."""
         if len(searches) > 1 and workflow.patched(TOGETHER):
             await asyncio.gather(*(self._start(search) for search in searches))
@@ -101,7 +204,7 @@ class MonitorWorkflow:
         for search in searches:
             await self._start(search)
 
-    async def _start(self, search: Search) -> None:
+    async def _start(self, search: GoalSearch) -> None:
         """Nobody waits for it: a search outlives many looks."""
         given = search.given
         try:

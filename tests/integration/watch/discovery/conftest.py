@@ -31,12 +31,12 @@ from touchline.watch.aliases.service import AliasMaker
 from touchline.watch.aliases.settings import AliasSettings
 from touchline.watch.aliases.wikidata import WikidataClient
 from touchline.watch.aliases.workflow import RAGWorkflow
+from touchline.watch.context import WatchContext
 from touchline.watch.discovery.activities import DiscoveryActivities
 from touchline.watch.discovery.client import SearchClient
 from touchline.watch.discovery.service import Discovery
 from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.discovery.workflow import TwitterWorkflow
-from touchline.watch.ground import Ground
 from touchline.watch.language_model.client import ModelClient
 from touchline.watch.language_model.settings import ModelSettings
 
@@ -55,7 +55,7 @@ class NoFeed:
 @dataclass(frozen=True)
 class Bench:
     environment: WorkflowEnvironment
-    ground: Ground
+    ground: WatchContext
     queue: str
     registering: Registering
 
@@ -113,12 +113,12 @@ async def environment() -> AsyncGenerator[WorkflowEnvironment]:
 
 
 @pytest.fixture
-async def ground(database: Database, objects: ObjectStore) -> Ground:
+async def ground(database: Database, objects: ObjectStore) -> WatchContext:
     return await new_ground(database, objects)
 
 
 @pytest.fixture
-async def bench(environment: WorkflowEnvironment, ground: Ground) -> AsyncGenerator[Bench]:
+async def bench(environment: WorkflowEnvironment, ground: WatchContext) -> AsyncGenerator[Bench]:
     async with httpx.AsyncClient(trust_env=False) as http:
         nobody = AliasSettings(wikidata_url="")
         parts = NoFeed(), WikidataClient(nobody, http), ModelClient(ModelSettings(), http)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.watch.discovery.model import FoundVideo
 from touchline.watch.discovery.posts import MOST_VIDEOS, PostLink, each_video, is_post_id, read_link
+from touchline.watch.discovery.rules import FoundVideo
 
 HOSTS = ("twitter.com", "x.com", "127.0.0.1:8080")
 ID = "1850000000000001001"

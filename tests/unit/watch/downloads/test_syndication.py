@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.watch.downloads.fetching.errors import Blocked, DownloadFailure, Gone, Malformed, NoVideo
+from touchline.watch.downloads.rules import Blocked, DownloadFailure, Gone, Malformed, NoVideo
 from touchline.watch.downloads.syndication.documents import best_file, token_of
 
 JSON: Any = st.recursive(

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchline.watch.showing.model import FoundGroup, Goal, GoalState, Limits, Video
-from touchline.watch.showing.rules import group_of, is_named, percentile, show, summary, telemetry
-from touchline.watch.showing.words import class_words, search_words
+from touchline.watch.views.model import FoundGroup, Goal, GoalState, Video, ViewLimits
+from touchline.watch.views.rules import group_of, is_named, percentile, show, summary, telemetry
+from touchline.watch.views.words import class_words, search_words
 
-LIMITS = Limits(polls_to_trust=3, search_attempts=10)
+LIMITS = ViewLimits(polls_to_trust=3, search_attempts=10)
 SEEN_AT = datetime(2026, 11, 15, 20, 23, tzinfo=UTC)
 VIDEO = Video("a" * 32, 1, True, "22:41", 3, "https://x.com/a/status/1", SEEN_AT, 1, 1, 1, 1, 1)
 GOAL = Goal(

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from touchline.watch.downloads.fetching.client import Fetcher
-from touchline.watch.downloads.fetching.errors import Malformed, NoVideo, TooSlow
-from touchline.watch.downloads.model import MediaFile
+from touchline.watch.downloads.rules import Malformed, MediaFile, NoVideo, TooSlow
 from touchline.watch.model import FoundRef
 
 DAY_S = 86_400
@@ -30,9 +29,9 @@ class Extraction:
     within_s: float
 
     async def media_file(self, video: FoundRef) -> MediaFile:
-        from .handler import Errand  # takes a second and 40 MB, and is seldom needed
+        from .handler import ExtractionTask  # takes a second and 40 MB, and is seldom needed
 
-        errand = Errand(self.fetcher, asyncio.get_running_loop(), self.syndication_url)
+        errand = ExtractionTask(self.fetcher, asyncio.get_running_loop(), self.syndication_url)
         try:
             async with asyncio.timeout(self.within_s):
                 document = await errand.loop.run_in_executor(_THREADS, self._extract, errand, video)

@@ -17,8 +17,8 @@ from yt_dlp.networking.common import Request as TheirRequest
 from yt_dlp.networking.common import RequestHandler, Response
 from yt_dlp.networking.exceptions import HTTPError, RequestError, TransportError
 
-from touchline.watch.downloads.fetching.client import Answer, Fetcher, Request
-from touchline.watch.downloads.fetching.errors import DownloadFailure
+from touchline.watch.downloads.fetching.client import FetchAnswer, Fetcher, FetchRequest
+from touchline.watch.downloads.rules import DownloadFailure
 
 LARGEST_BODY = 4 * 1024**2
 MOST_REQUESTS = 12
@@ -27,7 +27,7 @@ OWN_HEADERS = frozenset({"host", "accept-encoding", "connection", "content-lengt
 
 
 @dataclass(slots=True)
-class Errand:
+class ExtractionTask:
     """One question of yt-dlp's, asked from a thread of its own."""
 
     fetcher: Fetcher
@@ -36,9 +36,9 @@ class Errand:
     failures: list[DownloadFailure] = field(default_factory=list["DownloadFailure"])
     requests: int = 0
     is_over: bool = False
-    running: Future[tuple[Answer, bytes]] | None = None
+    running: Future[tuple[FetchAnswer, bytes]] | None = None
 
-    def ask(self, request: Request) -> tuple[Answer, bytes]:
+    def ask(self, request: FetchRequest) -> tuple[FetchAnswer, bytes]:
         self.requests += 1
         if self.is_over or self.requests > MOST_REQUESTS:
             raise RequestError("this question has taken too much already")
@@ -66,7 +66,7 @@ class Errand:
         return urlunsplit((ours.scheme, ours.netloc, ours.path + parts.path, parts.query, ""))
 
 
-def handler_for(errand: Errand) -> Callable[..., RequestHandler]:
+def handler_for(errand: ExtractionTask) -> Callable[..., RequestHandler]:
     class GuardedRH(RequestHandler):
         _SUPPORTED_URL_SCHEMES = ("http", "https")
         _SUPPORTED_PROXY_SCHEMES = None
@@ -79,7 +79,7 @@ def handler_for(errand: Errand) -> Callable[..., RequestHandler]:
             given = {**self.headers, **request.headers}
             headers = {str(name): str(each) for name, each in given.items() if str(name).lower() not in OWN_HEADERS}
             body = request.data if isinstance(request.data, bytes) else None
-            answer, content = errand.ask(Request(errand.placed(request.url), headers, request.method, body))
+            answer, content = errand.ask(FetchRequest(errand.placed(request.url), headers, request.method, body))
             response = Response(io.BytesIO(content), request.url, answer.headers, answer.status)
             if answer.status >= 300:
                 raise HTTPError(response)

@@ -9,9 +9,9 @@ from yt_dlp import YoutubeDL
 from yt_dlp.globals import plugin_dirs
 from yt_dlp.utils import YoutubeDLError
 
-from touchline.watch.downloads.fetching.errors import Malformed
+from touchline.watch.downloads.rules import Malformed
 
-from .handler import Errand, handler_for
+from .handler import ExtractionTask, handler_for
 
 EXTRACTOR = "Twitter"
 
@@ -25,7 +25,7 @@ class _Silent:
     warning = error = debug
 
 
-def extract(errand: Errand, url: str, api: str) -> Mapping[str, Any]:
+def extract(errand: ExtractionTask, url: str, api: str) -> Mapping[str, Any]:
     plugin_dirs.value = []  # code that happens to lie in somebody's home folder is not ours to run
     options: dict[str, Any] = {
         "quiet": True,

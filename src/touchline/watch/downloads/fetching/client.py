@@ -17,9 +17,17 @@ from functools import cache
 import httpcore
 
 from touchline.kernel.values import format_bytes
+from touchline.watch.downloads.rules import (
+    CutOff,
+    DownloadFailure,
+    Malformed,
+    NoAnswer,
+    RefusedAddress,
+    TooLarge,
+    TooSlow,
+)
 
 from .addresses import is_public
-from .errors import CutOff, DownloadFailure, Malformed, NoAnswer, RefusedAddress, TooLarge, TooSlow
 from .network import GuardedNetwork, Judge, Resolve, resolve_by_system
 from .pace import Pace
 from .urls import Policy, Target, checked, next_target
@@ -29,7 +37,7 @@ AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FetchLimits:
     connect_s: float = 5.0
     silence_s: float = 15.0  # between two reads
     total_s: float = 75.0
@@ -39,7 +47,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class FetchRequest:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     method: str = "GET"
@@ -47,7 +55,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FetchAnswer:
     status: int
     headers: Mapping[str, str]  # names in small letters
     target: Target  # the last one
@@ -71,16 +79,16 @@ class Fetcher:
     def __init__(
         self,
         policy: Policy,
-        limits: Limits | None = None,
+        limits: FetchLimits | None = None,
         *,
         resolve: Resolve = resolve_by_system,
         judge: Judge = is_public,
     ) -> None:
-        self.policy, self.limits = policy, limits or Limits()
+        self.policy, self.limits = policy, limits or FetchLimits()
         self._network = GuardedNetwork(policy, resolve, judge)
 
     @asynccontextmanager
-    async def ask(self, request: Request, largest: int) -> AsyncGenerator[Answer]:
+    async def ask(self, request: FetchRequest, largest: int) -> AsyncGenerator[FetchAnswer]:
         """The answer of the last hop, whatever its status. What goes wrong is a `DownloadFailure`."""
         try:
             async with (
@@ -98,7 +106,7 @@ class Fetcher:
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
             raise NoAnswer("the server could not be reached", why=str(error) or type(error).__name__) from error
 
-    async def read(self, request: Request, largest: int) -> tuple[Answer, bytes]:
+    async def read(self, request: FetchRequest, largest: int) -> tuple[FetchAnswer, bytes]:
         """A small document as a whole."""
         async with self.ask(request, largest) as answer:
             content = b"".join([chunk async for chunk in answer.chunks])
@@ -111,7 +119,7 @@ class Fetcher:
 
     @asynccontextmanager
     async def _arrive(
-        self, pool: httpcore.AsyncConnectionPool, request: Request
+        self, pool: httpcore.AsyncConnectionPool, request: FetchRequest
     ) -> AsyncGenerator[tuple[Target, httpcore.Response]]:
         target = checked(request.url, self.policy)
         for _ in range(self.limits.redirects + 1):
@@ -125,7 +133,7 @@ class Fetcher:
 
     @asynccontextmanager
     async def _sent(
-        self, pool: httpcore.AsyncConnectionPool, request: Request, target: Target
+        self, pool: httpcore.AsyncConnectionPool, request: FetchRequest, target: Target
     ) -> AsyncGenerator[httpcore.Response]:
         headers = {
             "User-Agent": AGENT, "Accept": "*/*", **request.headers,
@@ -143,9 +151,9 @@ class Fetcher:
         ) as response:
             yield response
 
-    def _answer(self, target: Target, response: httpcore.Response, largest: int) -> Answer:
+    def _answer(self, target: Target, response: httpcore.Response, largest: int) -> FetchAnswer:
         headers = _headers(response)
-        answer = Answer(response.status, headers, target, self._chunks(response, largest))
+        answer = FetchAnswer(response.status, headers, target, self._chunks(response, largest))
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise Malformed("the answer is packed", why="it was asked for as it is")
         declared = answer.declared_bytes or 0

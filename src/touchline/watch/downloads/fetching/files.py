@@ -13,9 +13,18 @@ from pathlib import Path
 
 from touchline.kernel.values import format_bytes
 from touchline.platform.files import open_file
+from touchline.watch.downloads.rules import (
+    AccessForbidden,
+    Blocked,
+    Busy,
+    DownloadFailure,
+    Gone,
+    Malformed,
+    NoAnswer,
+    TooSmall,
+)
 
-from .client import Answer, Fetcher, Request
-from .errors import AccessForbidden, Blocked, Busy, DownloadFailure, Gone, Malformed, NoAnswer, TooSmall
+from .client import FetchAnswer, Fetcher, FetchRequest
 
 # The first box of an MP4 file: which kinds begin one, behind four bytes of length.
 FIRST_BOXES = frozenset({b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"free", b"skip", b"wide", b"sidx"})
@@ -36,16 +45,16 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedFile:
     size_bytes: int
     md5: str  # tells files apart, as it did before us; nothing rests on it
 
 
 async def fetch_video(
     fetcher: Fetcher, url: str, target: Path, sizes: Sizes, tell: Callable[[str], None] = lambda _: None
-) -> Fetched:
+) -> FetchedFile:
     """Into a new file. `tell` hears of progress."""
-    async with fetcher.ask(Request(url), sizes.largest) as answer:
+    async with fetcher.ask(FetchRequest(url), sizes.largest) as answer:
         failure = failure_of(answer)
         if failure is not None:
             raise failure
@@ -55,7 +64,7 @@ async def fetch_video(
     return fetched
 
 
-def failure_of(answer: Answer) -> DownloadFailure | None:
+def failure_of(answer: FetchAnswer) -> DownloadFailure | None:
     """What a status means, apart from 200."""
     status, where = answer.status, f"{answer.target.host} answered {answer.status}"
     if status == 200:
@@ -68,7 +77,7 @@ def failure_of(answer: Answer) -> DownloadFailure | None:
     return kind(what, why=where)
 
 
-async def _write(answer: Answer, target: Path, tell: Callable[[str], None]) -> Fetched:
+async def _write(answer: FetchAnswer, target: Path, tell: Callable[[str], None]) -> FetchedFile:
     digest, size, beginning = hashlib.md5(usedforsecurity=False), 0, b""
     async with open_file(target, "xb") as file:
         async for chunk in answer.chunks:
@@ -80,7 +89,7 @@ async def _write(answer: Answer, target: Path, tell: Callable[[str], None]) -> F
             await asyncio.to_thread(file.write, chunk)
             tell(f"{size} bytes")
         await asyncio.to_thread(file.flush)
-    return Fetched(size, digest.hexdigest())
+    return FetchedFile(size, digest.hexdigest())
 
 
 def _check_beginning(content: bytes) -> None:

@@ -13,8 +13,9 @@ from typing import TypeAlias, cast
 import httpcore
 from httpcore import SOCKET_OPTION, AsyncNetworkBackend, AsyncNetworkStream
 
+from touchline.watch.downloads.rules import NoAnswer, RefusedAddress
+
 from .addresses import Address, is_public, parse
-from .errors import NoAnswer, RefusedAddress
 from .urls import Policy
 
 MOST_ADDRESSES = 4  # of one name that are tried

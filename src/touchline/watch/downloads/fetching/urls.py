@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
+from touchline.watch.downloads.rules import RefusedAddress
+
 from .addresses import is_public, parse
-from .errors import RefusedAddress
 
 LONGEST_URL = 2048
 LONGEST_NAME = 253

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from touchline.watch.downloads.fetching.client import Fetcher, Request
-from touchline.watch.downloads.fetching.errors import Malformed
+from touchline.watch.downloads.fetching.client import Fetcher, FetchRequest
 from touchline.watch.downloads.fetching.files import failure_of
-from touchline.watch.downloads.model import MediaFile
+from touchline.watch.downloads.rules import Malformed, MediaFile
 from touchline.watch.model import FoundRef
 
 from .documents import best_file, token_of
@@ -29,7 +28,7 @@ class Syndication:
 
     async def _document(self, post_id: str) -> Any:
         query = urlencode({"id": post_id, "lang": "en", "token": token_of(post_id)})
-        request = Request(f"{self.url}/tweet-result?{query}", {"Accept": "application/json"})
+        request = FetchRequest(f"{self.url}/tweet-result?{query}", {"Accept": "application/json"})
         answer, content = await self.fetcher.read(request, LARGEST_DOCUMENT)
         failure = failure_of(answer)
         if failure is not None:

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from touchline.watch.downloads.fetching.errors import Blocked, Gone, Malformed, NoVideo
-from touchline.watch.downloads.model import MediaFile
+from touchline.watch.downloads.rules import Blocked, Gone, Malformed, MediaFile, NoVideo
 
 MP4 = "video/mp4"
 VIDEO_TYPES = ("video", "animated_gif")

@@ -10,7 +10,16 @@ from collections.abc import Iterable
 
 from touchline.watch.words import tokens
 
-from .model import FoundGroup, Goal, GoalState, GoalTelemetry, Limits, MatchTelemetry, Reason, Shown
+from .model import (
+    FoundGroup,
+    Goal,
+    GoalState,
+    GoalTelemetry,
+    MatchTelemetry,
+    Reason,
+    Shown,
+    ViewLimits,
+)
 from .words import LOST, NOTHING_FOUND, SEARCH, UNIDENTIFIED, WAITS, class_words, search_words
 
 UNKNOWN_PLAYERS = frozenset({"", "unknown", "tbd", "n/a"})
@@ -28,13 +37,13 @@ def is_identified(goal: Goal) -> bool:
     return (goal.player_name or "").strip().lower() not in UNKNOWN_PLAYERS
 
 
-def show(goal: Goal, limits: Limits) -> Shown:
+def show(goal: Goal, limits: ViewLimits) -> Shown:
     state = state_of(goal, limits)
     why = reasons(goal, state)
     return Shown(state, _words(goal, state, limits), why, _line(why))
 
 
-def state_of(goal: Goal, limits: Limits) -> GoalState:
+def state_of(goal: Goal, limits: ViewLimits) -> GoalState:
     if goal.download_complete:
         return GoalState.COMPLETE
     if not is_identified(goal):
@@ -129,7 +138,7 @@ def _top_failure(goals: Iterable[Goal]) -> Reason | None:
     return Reason(code, words, count)
 
 
-def _words(goal: Goal, state: GoalState, limits: Limits) -> str:
+def _words(goal: Goal, state: GoalState, limits: ViewLimits) -> str:
     match state:
         case GoalState.SEEN:
             return f"Seen {min(goal.seen, limits.polls_to_trust)} of {limits.polls_to_trust}"

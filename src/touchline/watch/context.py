@@ -11,7 +11,7 @@ from touchline.platform.postgres.database import Database
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class WatchContext:
     database: Database
     objects: ObjectStore
     owner: Owner  # the watch tenant, and the user who answers for its videos

@@ -16,7 +16,7 @@ from touchline.watch.queries import MatchPage, MatchWindow
 from touchline.watch.settings import WatchSettings
 
 from .document import document
-from .model import Goal, Limits, Match, MatchDay
+from .model import Goal, Match, MatchDay, ViewLimits
 
 LONGEST_QUERY = 200
 MOST_NAMED = 100
@@ -28,8 +28,8 @@ class MatchReads:
     settings: WatchSettings
 
     @property
-    def limits(self) -> Limits:
-        return Limits(self.settings.polls_to_trust, self.settings.search_attempts)
+    def limits(self) -> ViewLimits:
+        return ViewLimits(self.settings.polls_to_trust, self.settings.search_attempts)
 
     async def days(self, caller: Principal) -> Sequence[MatchDay]:
         async with self.database.transaction(caller) as transaction:

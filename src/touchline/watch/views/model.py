@@ -129,7 +129,7 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ViewLimits:
     """How much there is to come, as the settings have it."""
 
     polls_to_trust: int

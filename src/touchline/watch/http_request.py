@@ -20,14 +20,14 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OutgoingRequest:
     service: str  # as people call it
     request: httpx.Request = field(repr=False)  # may carry a key
     within: timedelta
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ServiceReply:
     status: int
     headers: httpx.Headers
     content: bytes
@@ -40,7 +40,7 @@ class Reply:
             raise ValueError("nested too deeply") from error
 
 
-async def ask(http: httpx.AsyncClient, question: Question) -> Reply:
+async def ask(http: httpx.AsyncClient, question: OutgoingRequest) -> ServiceReply:
     patience = httpx.Timeout(question.within.total_seconds())
     question.request.extensions["timeout"] = patience.as_dict()  # else the client's own, which is short
     try:
@@ -52,7 +52,7 @@ async def ask(http: httpx.AsyncClient, question: Question) -> Reply:
         raise Unavailable(f"{question.service} did not answer", why=type(error).__name__) from error
 
 
-async def _read(http: httpx.AsyncClient, question: Question) -> Reply:
+async def _read(http: httpx.AsyncClient, question: OutgoingRequest) -> ServiceReply:
     answer = await http.send(question.request, stream=True, follow_redirects=False)
     try:
         content = bytearray()
@@ -62,6 +62,6 @@ async def _read(http: httpx.AsyncClient, question: Question) -> Reply:
                 raise Unavailable(
                     f"{question.service} answers with too much data", why=f"more than {format_bytes(MOST_BYTES)}"
                 )
-        return Reply(answer.status_code, answer.headers, bytes(content))
+        return ServiceReply(answer.status_code, answer.headers, bytes(content))
     finally:
         await answer.aclose()

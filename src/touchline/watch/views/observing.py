@@ -12,7 +12,7 @@ from touchline.watch.queries import goals_since
 from touchline.watch.settings import WatchSettings
 
 from . import metrics
-from .model import FoundGroup, Goal, GoalState, Limits
+from .model import FoundGroup, Goal, GoalState, ViewLimits
 from .rules import first_video_s, percentile, state_of
 
 SPAN = timedelta(days=1)
@@ -23,10 +23,10 @@ OUTCOMES = ("seen", "selected", "waiting", "downloaded", "rejected", "failed")
 async def observe(database: Database, settings: WatchSettings, now: datetime) -> None:
     async with database.system("observe watched goals") as transaction:
         goals = await goals_since(transaction, now - SPAN)
-    show(goals, Limits(settings.polls_to_trust, settings.search_attempts))
+    show(goals, ViewLimits(settings.polls_to_trust, settings.search_attempts))
 
 
-def show(goals: Sequence[Goal], limits: Limits) -> None:
+def show(goals: Sequence[Goal], limits: ViewLimits) -> None:
     states = Counter(state_of(goal, limits) for goal in goals)
     for state in GoalState:
         metrics.GOALS.labels(state).set(states[state])

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from .model import Goal, GoalDocument, Limits, Video
+from .model import Goal, GoalDocument, Video, ViewLimits
 from .rules import show, telemetry
 
 
-def document(goal: Goal, rest: GoalDocument, limits: Limits) -> dict[str, object]:
+def document(goal: Goal, rest: GoalDocument, limits: ViewLimits) -> dict[str, object]:
     shown, sets = show(goal, limits), rest.sets
     return {
         **{name: value for name, value in rest.raw.items() if not name.startswith("_")},
