@@ -25,6 +25,7 @@ from touchline.platform.postgres.database import Database
 from touchline.platform.temporal.client import Client, connect, ensure_namespace
 from touchline.watch import schedules
 from touchline.watch.aliases.activities import AliasActivities
+from touchline.watch.aliases.language_model import ModelClient
 from touchline.watch.aliases.service import AliasMaker
 from touchline.watch.aliases.wikidata import WikidataClient
 from touchline.watch.archive.activities import ArchiveActivities
@@ -34,12 +35,11 @@ from touchline.watch.discovery.client import SearchClient
 from touchline.watch.discovery.service import Canary, Discovery
 from touchline.watch.downloads.activities import DownloadActivities, DownloadTools
 from touchline.watch.downloads.sources import open_sources
-from touchline.watch.feed.budget import Budget
-from touchline.watch.feed.client import FeedClient
-from touchline.watch.fixtures.clubs.service import TrackedTeams
-from touchline.watch.ingest.activities import IngestActivities
-from touchline.watch.language_model.client import ModelClient
-from touchline.watch.monitor.activities import MonitorActivities
+from touchline.watch.fixtures.activities import IngestActivities
+from touchline.watch.fixtures.feed_budget import Budget
+from touchline.watch.fixtures.feed_client import FeedClient
+from touchline.watch.fixtures.service import TrackedTeams
+from touchline.watch.goals.activities import MonitorActivities
 from touchline.watch.validation.service import Validator
 from touchline.watch.worker import activities_of, hands, work
 

@@ -1,12 +1,13 @@
-"""How a workflow calls an activity: by name, with a time-out and retries that its module states once.
+"""What watch's workflows and activities share: calls, waiting for parts that are away, errors, outcomes of a chunk.
 
-Invariant: nothing is called without both. A module's `calls.py` holds its calls; a test looks for the activity behind
-each of them.
+Invariant: no activity is called without a time-out and retries, which each `workflow.py` states once for each of its
+calls; a test looks for the activity behind every call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import logging
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,16 +20,14 @@ from temporalio.exceptions import TimeoutError as TooLate
 
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import Defect, RateLimited
+from touchline.platform.retry import is_transient
 
 from .model import HEAVY_QUEUE
 
-# How a workflow calls an activity: by name, with a time-out and retries that its module states once.
-# Invariant: nothing is called without both. A module's `calls.py` holds its calls; a test looks for the activity
-# behind each of them.
+# Calls: how a workflow calls an activity, by name.
 
 Answer = TypeVar("Answer")
 UNLIMITED = 0  # attempts: until the run itself ends
-NEARBY = "nearby"  # the mark of runs that make their short calls themselves
 SHORT_PAUSE = timedelta(seconds=1)  # before a nearby call is made again; for longer ones the run waits by a timer
 
 
@@ -42,11 +41,11 @@ class Call(Generic[Answer]):
     backoff: float = 2.0
     heartbeat: timedelta | None = None
     heavy: bool = False
-    urgency: int = 3  # 1 to 5, the most urgent first: who waits for a hand of the same queue goes in this order
+    urgency: int = 3  # 1 to 5, the most urgent first: who waits for a slot of the same queue goes in this order
     near: bool = False  # a few statements of ours: made by the worker that has the run, in the same step
 
     async def __call__(self, *arguments: Any) -> Answer:
-        if self.near and workflow.patched(NEARBY):
+        if self.near:
             return await self._make_here(*arguments)
         return await workflow.execute_activity(
             self.name,
@@ -92,11 +91,8 @@ class Call(Generic[Answer]):
 
 
 # How a workflow waits for parts of our own: activities answer for the failures of others, what they raise is ours.
-# Invariant: one rule for all workflows. Runs that began under an older one keep it: their histories must replay.
+# Invariant: one rule for all workflows.
 
-with workflow.unsafe.imports_passed_through():
-    pass
-ONE_RULE = "one-patience"  # the mark of runs that have waited by this rule
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=15), timedelta(minutes=2)
 PATIENCE = timedelta(minutes=30)
 
@@ -106,7 +102,6 @@ class RetryWhileUnavailable:
     """Calls again, after a pause, when all the tries of a call were in vain: a part that is away comes back."""
 
     prefix: str  # of its lines in the log
-    gave_up: Callable[[int, timedelta], bool]  # after so many rounds, or so long, before there was one rule
 
     async def __call__(self, call: Call[Answer], *arguments: Any) -> Answer:
         began, rounds = workflow.now(), 0
@@ -114,17 +109,12 @@ class RetryWhileUnavailable:
             try:
                 return await call(*arguments)
             except ActivityError as error:
-                if _is_final(error) or self._gives_up(rounds, workflow.now() - began):
+                if _is_final(error) or workflow.now() - began >= PATIENCE:
                     raise
                 reason = {"activity": call.name, "reason": str(error.cause or error)}
                 workflow.logger.warning(f"[{self.prefix}] Waiting to call again", extra=reason)
                 await workflow.sleep(pause(rounds))
                 rounds += 1
-
-    def _gives_up(self, rounds: int, waited: timedelta) -> bool:
-        if workflow.patched(ONE_RULE):
-            return waited >= PATIENCE
-        return self.gave_up(rounds, waited)
 
 
 def pause(rounds: int) -> timedelta:
@@ -159,3 +149,43 @@ def as_temporal_errors() -> Generator[None]:
         yield
     except Exception as error:
         raise translated(error) from error
+
+
+# What became of each match of a chunk: one outcome each, whatever happened to the others.
+
+logger = logging.getLogger(__name__)
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class FixtureOutcome:
+    fixture_id: int
+    what: str  # what was done, or the code of what went wrong
+    ok: bool = True
+
+
+async def one_by_one(
+    items: Iterable[tuple[int, Item]],
+    work: Callable[[Item], Awaitable[FixtureOutcome]],
+    *,
+    last_try: bool,
+) -> list[FixtureOutcome]:
+    """All of them, also after one that failed. A transient error is raised at the end, unless this is the last try:
+    doing the others once more changes nothing.
+    """
+    outcomes: list[FixtureOutcome] = []
+    passing: Exception | None = None
+    for fixture_id, item in items:
+        try:
+            outcomes.append(await work(item))
+        except Exception as error:  # whatever it is, it is this match's alone
+            logger.exception("[MONITOR] Fixture failed", extra={"fixture": fixture_id})
+            outcomes.append(FixtureOutcome(fixture_id, code_of(error), ok=False))
+            passing = passing or (error if is_transient(error) else None)
+    if passing and not last_try:
+        raise passing
+    return outcomes
+
+
+def code_of(error: Exception) -> str:
+    return error.code if isinstance(error, TouchlineError) else Defect.code

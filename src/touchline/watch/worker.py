@@ -23,8 +23,8 @@ from touchline.watch.aliases.workflow import RAGWorkflow
 from touchline.watch.archive.workflow import UploadWorkflow
 from touchline.watch.discovery.workflow import TwitterWorkflow
 from touchline.watch.downloads.workflow import DownloadWorkflow
-from touchline.watch.ingest.workflow import IngestWorkflow
-from touchline.watch.monitor.workflow import MonitorWorkflow
+from touchline.watch.fixtures.workflow import IngestWorkflow
+from touchline.watch.goals.workflow import MonitorWorkflow
 
 from .downloads import workflow as downloads
 from .model import HEAVY_QUEUE, TASK_QUEUE

@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from touchline.watch.downloads.fetching.addresses import Address
-from touchline.watch.downloads.fetching.client import Fetcher, FetchLimits, FetchRequest
-from touchline.watch.downloads.fetching.files import Sizes, fetch_video
-from touchline.watch.downloads.fetching.urls import Policy
+from touchline.watch.downloads.addresses import Address, Policy
+from touchline.watch.downloads.fetch import Fetcher, FetchLimits, FetchRequest, Sizes, fetch_video
 from touchline.watch.downloads.rules import (
     AccessForbidden,
     Blocked,

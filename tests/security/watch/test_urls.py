@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.watch.downloads.fetching.addresses import is_public
-from touchline.watch.downloads.fetching.client import Fetcher, FetchRequest
-from touchline.watch.downloads.fetching.urls import Policy, Target, checked, next_target
+from touchline.watch.downloads.addresses import Policy, Target, checked, is_public, next_target
+from touchline.watch.downloads.fetch import Fetcher, FetchRequest
 from touchline.watch.downloads.rules import RefusedAddress
 
 from .url_tricks import LEADING_INSIDE, TRICKS

@@ -9,10 +9,10 @@ from types import ModuleType
 import pytest
 from temporalio import activity
 
-from touchline.watch.ingest import workflow as ingest_calls
-from touchline.watch.ingest.activities import IngestActivities
-from touchline.watch.monitor import workflow as monitor_calls
-from touchline.watch.monitor.activities import MonitorActivities
+from touchline.watch.fixtures import workflow as ingest_calls
+from touchline.watch.fixtures.activities import IngestActivities
+from touchline.watch.goals import workflow as monitor_calls
+from touchline.watch.goals.activities import MonitorActivities
 from touchline.watch.temporal import UNLIMITED, Call
 
 

@@ -9,9 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.feed_documents import GOALS, broken, document, entry
-from touchline.watch.feed.documents import SkipReason, is_tracked, read
-from touchline.watch.feed.model import FeedFixture, Team
-from touchline.watch.feed.values import LARGEST_ID, LONGEST_NAME, moment, parsed, storable, whole, words
+from touchline.watch.fixtures.feed_documents import (
+    LARGEST_ID,
+    LONGEST_NAME,
+    FeedFixture,
+    SkipReason,
+    Team,
+    is_tracked,
+    moment,
+    parsed,
+    read,
+    storable,
+    whole,
+    words,
+)
 
 GOOD = document(5001, entry(10))
 

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.watch.fixtures import rules
-from touchline.watch.fixtures.model import FailureCount, Fixture, Followed, GoalFacts, HeldUp, Stage
-from touchline.watch.fixtures.rules import Completion
+from touchline.watch.fixtures.rules import Completion, FailureCount, Fixture, Followed, GoalFacts, HeldUp, Stage
 from touchline.watch.fixtures.settings import FixtureSettings
-from touchline.watch.monitor.workflow import name_of_run
+from touchline.watch.goals.workflow import name_of_run
 
 SETTINGS = FixtureSettings()
 KICK_OFF = datetime(2026, 3, 14, 15, tzinfo=UTC)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from touchline.kernel.errors import InvalidInput
-from touchline.watch.ingest.workflow import MOST_IDS_BY_HAND, IngestInput, read_input
+from touchline.watch.fixtures.workflow import MOST_IDS_BY_HAND, IngestInput, read_input
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from touchline.kernel.errors import InvalidInput, RateLimited, Unavailable
-from touchline.watch.outcomes import FixtureOutcome, one_by_one
-from touchline.watch.temporal import as_temporal_errors, translated
+from touchline.watch.temporal import FixtureOutcome, as_temporal_errors, one_by_one, translated
 
 
 async def work(item: Exception | None) -> FixtureOutcome:

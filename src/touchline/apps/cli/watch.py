@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from touchline.platform.postgres.database import Database
     from touchline.watch.settings import WatchSettings
-    from touchline.watch.views.model import Goal, GoalDocument, Match
+    from touchline.watch.views.rules import Goal, GoalDocument, Match
 
 commands = typer.Typer(help="Follow matches, look at goals, start things by hand.", no_args_is_help=True)
 

@@ -21,7 +21,7 @@ from touchline.process.queue.queries import Transition
 from touchline.process.videos.queries import FrameName, VideoMoment
 from touchline.serve.clips.model import Clip
 from touchline.serve.registry.model import Upload
-from touchline.watch.views.model import Goal, Match
+from touchline.watch.views.rules import Goal, Match
 
 from .pages import LARGEST_PAGE
 from .settings import GraphqlSettings

@@ -11,7 +11,7 @@ import strawberry
 
 from touchline.kernel import Scope
 from touchline.watch.queries import MatchPlace, MatchWindow
-from touchline.watch.views import model
+from touchline.watch.views import rules
 
 from .context import Info
 from .pages import Connection, PageInput, Rows, connection, window
@@ -86,7 +86,7 @@ def is_event_id(text: str) -> bool:
     return 0 < len(text) <= LONGEST_EVENT and text.isprintable()
 
 
-def _place_of(match: model.Match) -> bytes:
+def _place_of(match: rules.Match) -> bytes:
     return f"{match.kick_off.isoformat()} {match.id}".encode()
 
 

@@ -9,8 +9,8 @@ from datetime import date, datetime
 import strawberry
 
 from touchline.kernel.ids import parse_artifact_hash
-from touchline.watch.feed.store import FeedCheck
-from touchline.watch.views import model, rules
+from touchline.watch.fixtures.store import FeedCheck
+from touchline.watch.views import rules
 
 from .context import Info
 from .serve import Vod
@@ -167,7 +167,7 @@ def feed_of(check: FeedCheck | None, *, is_enabled: bool) -> FootballFeed:
     )
 
 
-def match_of(match: model.Match) -> Match:
+def match_of(match: rules.Match) -> Match:
     return Match(
         id=strawberry.ID(str(match.id)),
         stage=match.stage,
@@ -184,7 +184,7 @@ def match_of(match: model.Match) -> Match:
     )
 
 
-def goal_of(goal: model.Goal, limits: model.ViewLimits) -> Goal:
+def goal_of(goal: rules.Goal, limits: rules.ViewLimits) -> Goal:
     shown = rules.show(goal, limits)
     return Goal(
         event_id=goal.event_id,
@@ -212,7 +212,7 @@ def goal_of(goal: model.Goal, limits: model.ViewLimits) -> Goal:
     )
 
 
-def telemetry_of(goals: Sequence[model.Goal]) -> MatchTelemetry:
+def telemetry_of(goals: Sequence[rules.Goal]) -> MatchTelemetry:
     said = rules.summary(goals)
     return MatchTelemetry(
         goals=said.goals,
@@ -224,7 +224,7 @@ def telemetry_of(goals: Sequence[model.Goal]) -> MatchTelemetry:
     )
 
 
-def _goal_telemetry(goal: model.Goal) -> GoalTelemetry:
+def _goal_telemetry(goal: rules.Goal) -> GoalTelemetry:
     said = rules.telemetry(goal)
     failures = sorted(said.failures.items(), key=lambda one: (-one[1], one[0]))
     return GoalTelemetry(

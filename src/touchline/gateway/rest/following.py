@@ -16,7 +16,7 @@ from touchline.gateway.graphql.live.matches import GOAL_TYPES, what
 from touchline.gateway.graphql.live.store import LiveEvent
 from touchline.kernel import Principal
 from touchline.kernel.errors import RateLimited, Unauthenticated
-from touchline.watch.views.model import GoalKey
+from touchline.watch.views.rules import GoalKey
 
 from .parts import GatewayParts
 from .sse import HEARTBEAT, RETRY_MS, frame, with_pauses

@@ -16,7 +16,7 @@ from touchline.gateway.graphql.watch import is_event_id
 from touchline.kernel import Principal, Scope
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.kernel.ids import parse_artifact_hash
-from touchline.watch.views.model import Goal
+from touchline.watch.views.rules import Goal
 
 from .following import Follow, follow_goal
 from .parts import GatewayParts, Parts

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from touchline.kernel import Clock, TouchlineError
-from touchline.watch.language_model.client import ModelClient
+from touchline.watch.aliases.language_model import ModelClient
 
 from .rules import (
     AliasTeam,

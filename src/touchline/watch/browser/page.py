@@ -22,14 +22,18 @@ from playwright.async_api import TimeoutError as TookTooLong
 from touchline.kernel import Clock
 
 from . import rules
-from .errors import (
+from .rules import (
     BrowserGone,
     LoginNeeded,
     NetworkFailed,
     NetworkLimited,
+    PageState,
+    Post,
+    SearchRequest,
+    SearchResult,
     SearchTimedOut,
+    View,
 )
-from .rules import PageState, Post, SearchRequest, SearchResult, View
 from .session import Session
 from .settings import BrowserSettings
 

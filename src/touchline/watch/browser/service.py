@@ -19,14 +19,16 @@ from touchline.kernel import Clock
 from touchline.kernel.errors import Defect, TouchlineError
 
 from .chromium import Chromium, find_chromium
-from .errors import (
+from .page import Login, LoginState, SearchPage, translated
+from .rules import (
     NetworkLimited,
     SearchBudgetSpent,
+    SearchRequest,
+    SearchResult,
     SearchTimedOut,
     TooManySearches,
+    room_from,
 )
-from .page import Login, LoginState, SearchPage, translated
-from .rules import SearchRequest, SearchResult, room_from
 from .session import SearchLog, Session
 from .settings import BrowserSettings
 

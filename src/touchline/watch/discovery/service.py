@@ -19,8 +19,7 @@ from touchline.watch.context import WatchContext
 from touchline.watch.downloads.workflow import DownloadInput
 from touchline.watch.model import FoundRef, GoalRef
 
-from .client import SearchClient
-from .metrics import CHECKED, FOUND, SELECTED, WORKS
+from .client import CHECKED, FOUND, SELECTED, WORKS, SearchClient
 from .rules import (
     Aim,
     FoundVideo,

@@ -144,7 +144,7 @@ SAVE_DISCOVERED_VIDEOS = Call(
 
 
 LONGEST_FAILURE = 300
-surely = RetryWhileUnavailable("TWITTER", lambda rounds, _: rounds >= 80)
+surely = RetryWhileUnavailable("TWITTER")
 
 
 @dataclass(slots=True)

@@ -16,9 +16,8 @@ from touchline.watch.model import GoalRef
 from touchline.watch.settings import WatchSettings
 from touchline.watch.temporal import as_temporal_errors
 
-from .handing import Handover
-from .looking import Validation, VideoAnalysis
-from .service import Downloads
+from .analysis import Validation, VideoAnalysis
+from .service import Downloads, Handover
 from .settings import DownloadSettings
 from .sources import Sources
 from .workflow import (

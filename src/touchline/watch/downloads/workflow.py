@@ -140,8 +140,7 @@ REGISTER_DOWNLOAD = Call("register_download", Registered, within=30 * SECOND, at
 
 VALIDATOR_UNAVAILABLE = "validator unavailable"
 BROKE_OFF = "broke_off"
-FIRST_AT_ONCE = "first-at-once"  # the mark of runs that do not let the first video wait for the others
-surely = RetryWhileUnavailable("DOWNLOAD", lambda _, waited: waited >= timedelta(minutes=10))
+surely = RetryWhileUnavailable("DOWNLOAD")
 
 
 class GoalOver(Exception):
@@ -177,7 +176,7 @@ class DownloadWorkflow:
 
     async def _work(self) -> None:
         coming = [asyncio.create_task(self._download(video)) for video in self._given.videos]
-        first = await _first(coming) if workflow.patched(FIRST_AT_ONCE) else None
+        first = await _first(coming)
         ahead = asyncio.create_task(self._go_ahead(first)) if first else None
         arrived = await asyncio.gather(*coming)
         asked = await ahead if ahead else []

@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import combinations
 from typing import TypeAlias
 
-from touchline.watch.feed.model import FeedGoal
+from touchline.watch.fixtures.feed_documents import FeedGoal
 
 from .model import (
     Moment,

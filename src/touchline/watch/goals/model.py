@@ -14,7 +14,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import TypeAlias
 
-from touchline.watch.feed.model import FeedGoal
+from touchline.watch.fixtures.feed_documents import FeedGoal
 from touchline.watch.model import MATCH_ENDS, GoalRef
 
 GOAL_TYPE = "Goal"

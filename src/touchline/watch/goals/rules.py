@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from touchline.watch.feed.model import FeedFixture, FeedGoal
+from touchline.watch.fixtures.feed_documents import FeedFixture, FeedGoal
 from touchline.watch.model import GoalRef
 from touchline.watch.settings import WatchSettings
 

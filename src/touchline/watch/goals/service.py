@@ -17,14 +17,13 @@ from touchline.platform.postgres.database import Transaction
 from touchline.watch.archive.service import drop_all, label_all, move_all
 from touchline.watch.context import WatchContext
 from touchline.watch.discovery.workflow import TwitterInput
-from touchline.watch.feed.documents import Tracked, read_fixture
-from touchline.watch.feed.model import FeedFixture
-from touchline.watch.fixtures import metrics, service
-from touchline.watch.fixtures.model import Stage
+from touchline.watch.fixtures import service
+from touchline.watch.fixtures.feed_documents import FeedFixture, Tracked, read_fixture
+from touchline.watch.fixtures.rules import Stage
 from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.fixtures.store import FixtureStore
+from touchline.watch.goals.workflow import GoalSearch
 from touchline.watch.model import GoalRef
-from touchline.watch.monitor.workflow import GoalSearch
 from touchline.watch.settings import WatchSettings
 
 from .model import Applied, Said, StoredGoal, Triggered, WrittenGoal
@@ -155,7 +154,7 @@ class Events:
             polls = self.settings.polls_to_trust
             ended = await service.complete_if_ready(transaction, fixture_id, run_id, now, settings, polls)
         if ended.summary:
-            metrics.count(ended.summary)
+            service.count_completed(ended.summary)
         return ended.is_complete
 
     async def _searches(self, transaction: Transaction, triggered: Sequence[Triggered]) -> list[GoalSearch]:

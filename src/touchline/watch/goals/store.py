@@ -15,7 +15,7 @@ from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
 from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
-from touchline.watch.feed.model import FeedGoal, Team
+from touchline.watch.fixtures.feed_documents import FeedGoal, Team
 from touchline.watch.model import GoalRef
 
 from .model import Removal, Score, StoredGoal

@@ -7,8 +7,8 @@ import pytest
 from touchline.kernel.errors import Unavailable
 from touchline.media.fingerprint.formats import from_text
 from touchline.media.fingerprint.model import Style
-from touchline.watch.downloads import incoming
-from touchline.watch.downloads.looking import VideoAnalysis
+from touchline.watch.downloads import service
+from touchline.watch.downloads.analysis import VideoAnalysis
 from touchline.watch.downloads.workflow import Hashed, Judged, SameFile, VideoOutcome
 from touchline.watch.model import FeedMinute, FoundRef, GoalRef
 
@@ -83,7 +83,7 @@ async def test_a_rejected_one_says_why_and_loses_its_file(pitch: Pitch) -> None:
     judged = await looking(pitch, opinion).judge(SameFile(GOAL, [FIRST, SECOND]), print)
     assert judged == Judged(VideoOutcome.REJECTED, "another_minute: 44:10")
     assert [(await pitch.row(video))["state"] for video in (FIRST, SECOND)] == ["rejected", "rejected"]
-    assert await incoming.clean_up(pitch.ground, GOAL) == 1
+    assert await service.clean_up(pitch.ground, GOAL) == 1
     assert await pitch.keys() == [(await pitch.row(OTHER))["incoming_key"]]
     assert (await pitch.row(FIRST))["incoming_key"] is None
     assert await announced(pitch) == [(FIRST.post_id, "another_minute: 44:10")]
@@ -194,14 +194,14 @@ async def test_what_was_given_up_is_not_looked_at_again(pitch: Pitch) -> None:
 async def test_the_next_goal_with_the_id_keeps_its_files(pitch: Pitch) -> None:
     await downloaded(pitch, FIRST)
     await pitch.ground.objects.put_new(f"watch/incoming/{GOAL.event_id}/g2/of-the-next.mp4", b"stays")
-    await incoming.remove_all(pitch.ground, GOAL)
+    await service.remove_all(pitch.ground, GOAL)
     assert await pitch.keys() == [f"watch/incoming/{GOAL.event_id}/g2/of-the-next.mp4"]
 
 
 async def test_the_sweep_leaves_nothing_of_a_match(pitch: Pitch) -> None:
     await downloaded(pitch, FIRST, OTHER)
     await pitch.ground.objects.put_new("watch/incoming/9000002_40_1001_Goal_1/of-another-match.mp4", b"stays")
-    await incoming.sweep_incoming(pitch.ground, GOAL.fixture_id)
+    await service.sweep_incoming(pitch.ground, GOAL.fixture_id)
     assert await pitch.keys() == ["watch/incoming/9000002_40_1001_Goal_1/of-another-match.mp4"]
     assert (await pitch.row(FIRST))["incoming_key"] is None
     assert (await pitch.row(FIRST))["last_try"] == RUN

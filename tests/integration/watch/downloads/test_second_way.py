@@ -10,12 +10,11 @@ import pytest
 from yt_dlp.networking.exceptions import RequestError
 
 from tests.security.watch.servers import serving
-from touchline.watch.downloads.extraction.client import Extraction
-from touchline.watch.downloads.extraction.handler import ExtractionTask
-from touchline.watch.downloads.fetching.client import Fetcher, FetchLimits, FetchRequest
-from touchline.watch.downloads.fetching.urls import Policy
+from touchline.watch.downloads.addresses import Policy
+from touchline.watch.downloads.fetch import Fetcher, FetchLimits, FetchRequest
 from touchline.watch.downloads.rules import Gone, NoVideo, RefusedAddress, TooSlow
-from touchline.watch.downloads.sources import Sources
+from touchline.watch.downloads.sources import Extraction, Sources
+from touchline.watch.downloads.ytdlp import ExtractionTask
 
 from .conftest import found
 

@@ -15,7 +15,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from touchline.kernel.errors import Unavailable
 from touchline.watch.downloads.rules import MediaFile
-from touchline.watch.downloads.syndication.client import Syndication
+from touchline.watch.downloads.sources import Syndication
 from touchline.watch.downloads.workflow import DownloadResult
 from touchline.watch.model import FoundRef
 

@@ -26,8 +26,8 @@ from touchline.media.engines.service import Engine
 from touchline.media.sandbox import Sandbox
 from touchline.media.survey import surveyed
 from touchline.media.survey_model import SurveyOptions
-from touchline.watch.language_model.client import ModelClient
-from touchline.watch.language_model.settings import ModelSettings
+from touchline.watch.aliases.language_model import ModelClient
+from touchline.watch.aliases.settings import ModelSettings
 from touchline.watch.model import FeedMinute, GoalMinutes
 from touchline.watch.validation import rules
 from touchline.watch.validation.rules import ClockStanding, Frame, Verdict

@@ -14,9 +14,15 @@ from hypothesis import strategies as st
 
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import Defect, Misconfigured, RateLimited, Unavailable
-from touchline.watch.discovery.client import LONGEST_TEXT, MOST_VIDEOS, check, read_videos
-from touchline.watch.discovery.errors import LeftAlone, LoginExpired
-from touchline.watch.discovery.posts import is_post_id
+from touchline.watch.discovery.client import (
+    LONGEST_TEXT,
+    MOST_VIDEOS,
+    LeftAlone,
+    LoginExpired,
+    check,
+    is_post_id,
+    read_videos,
+)
 from touchline.watch.http_request import ServiceReply
 
 HOSTS = ("x.com",)

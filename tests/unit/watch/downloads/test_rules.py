@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.watch.downloads import rules
-from touchline.watch.downloads.fetching.pace import Pace
+from touchline.watch.downloads.fetch import Pace
 from touchline.watch.downloads.rules import FAILURES, DownloadFailure, Ending, FileFacts, Filters
 from touchline.watch.downloads.workflow import DownloadInput
 from touchline.watch.model import FeedMinute, FoundRef, GoalRef

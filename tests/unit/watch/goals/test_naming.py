@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.goals import AWAY, HOME, Memory, entry, match
-from touchline.watch.feed.model import FeedGoal, Team
+from touchline.watch.fixtures.feed_documents import FeedGoal, Team
 from touchline.watch.goals.model import Moment, distance, identity, is_known, is_near, label, same_player, workflow_id
 from touchline.watch.model import GoalRef
 

@@ -10,9 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchline.watch.views.model import FoundGroup, Goal, GoalState, Video, ViewLimits
-from touchline.watch.views.rules import group_of, is_named, percentile, show, summary, telemetry
-from touchline.watch.views.words import class_words, search_words
+from touchline.watch.views.rules import (
+    FoundGroup,
+    Goal,
+    GoalState,
+    Video,
+    ViewLimits,
+    class_words,
+    group_of,
+    is_named,
+    percentile,
+    search_words,
+    show,
+    summary,
+    telemetry,
+)
 
 LIMITS = ViewLimits(polls_to_trust=3, search_attempts=10)
 SEEN_AT = datetime(2026, 11, 15, 20, 23, tzinfo=UTC)

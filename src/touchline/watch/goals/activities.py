@@ -14,21 +14,16 @@ from temporalio import activity
 
 from touchline.kernel.errors import TouchlineError
 from touchline.watch.context import WatchContext
-from touchline.watch.downloads.incoming import sweep_incoming
-from touchline.watch.feed.client import FeedClient
-from touchline.watch.feed.documents import Unreadable, read_fixture
-from touchline.watch.feed.model import FeedFixture
-from touchline.watch.fixtures import metrics, rules, service
-from touchline.watch.fixtures.model import Live, Stage
+from touchline.watch.downloads.service import sweep_incoming
+from touchline.watch.fixtures import rules, service
+from touchline.watch.fixtures.feed_client import FeedClient
+from touchline.watch.fixtures.feed_documents import FeedFixture, Unreadable, read_fixture
+from touchline.watch.fixtures.rules import Live, Stage
 from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.fixtures.store import FixtureStore
+from touchline.watch.goals import workflow
 from touchline.watch.goals.service import Events
-from touchline.watch.outcomes import FixtureOutcome, one_by_one
-from touchline.watch.settings import WatchSettings
-from touchline.watch.temporal import Call, as_temporal_errors
-
-from . import workflow
-from .workflow import (
+from touchline.watch.goals.workflow import (
     COMPLETED,
     Compared,
     FixtureChunk,
@@ -36,6 +31,8 @@ from .workflow import (
     Monitored,
     Processed,
 )
+from touchline.watch.settings import WatchSettings
+from touchline.watch.temporal import Call, FixtureOutcome, as_temporal_errors, one_by_one
 
 logger = logging.getLogger(__name__)
 
@@ -74,8 +71,8 @@ class MonitorActivities:
                 store = FixtureStore(transaction)
                 staging = await store.in_stage(Stage.STAGING, service.MOST_AT_ONCE)
                 active = await store.in_stage(Stage.ACTIVE, service.MOST_AT_ONCE)
-        metrics.STAGES.labels(Stage.STAGING).set(len(staging))
-        metrics.STAGES.labels(Stage.ACTIVE).set(len(active))
+        service.STAGES.labels(Stage.STAGING).set(len(staging))
+        service.STAGES.labels(Stage.ACTIVE).set(len(active))
         due = [each.id for each in staging if rules.is_due(each.last_monitor, now, self.settings)]
         return Monitored(due, [each.id for each in active], self.attributes)
 
@@ -198,12 +195,12 @@ class MonitorActivities:
             return outcomes
 
     async def _fail(self, ids: Sequence[int], code: str) -> None:
-        metrics.FAILURES.labels(code).inc(len(ids))
+        service.FAILURES.labels(code).inc(len(ids))
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             await service.fail(transaction, ids, code)
 
     async def _fail_answered(self, fixture_id: int, what: str) -> None:
-        metrics.FAILURES.labels(what).inc()
+        service.FAILURES.labels(what).inc()
         now = self.ground.clock.now()
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             await service.fail_answered(transaction, fixture_id, what, now, self.settings)

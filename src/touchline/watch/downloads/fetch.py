@@ -1,4 +1,4 @@
-"""Asks a server of a stranger and reads its answer, bounded in bytes, time and redirects.
+"""Fetches from servers of strangers, bounded in bytes, time, rate and redirects; a video goes into a file.
 
 Invariant: every hop is checked like the first; nothing of ours is sent along (no cookies, no proxy of the environment);
 a body is taken as it is, so that its size is its size.
@@ -7,30 +7,68 @@ a body is taken as it is, so that its size is its size.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
+from pathlib import Path
 
 import httpcore
 
 from touchline.kernel.values import format_bytes
-from touchline.watch.downloads.rules import (
+from touchline.platform.files import open_file
+
+from .addresses import (
+    GuardedNetwork,
+    Judge,
+    Policy,
+    Resolve,
+    Target,
+    checked,
+    is_public,
+    next_target,
+    resolve_by_system,
+)
+from .rules import (
+    AccessForbidden,
+    Blocked,
+    Busy,
     CutOff,
     DownloadFailure,
+    Gone,
     Malformed,
     NoAnswer,
     RefusedAddress,
     TooLarge,
     TooSlow,
+    TooSmall,
 )
 
-from .addresses import is_public
-from .network import GuardedNetwork, Judge, Resolve, resolve_by_system
-from .pace import Pace
-from .urls import Policy, Target, checked, next_target
+# Whether bytes come fast enough. Pure: times come in from outside.
+
+
+@dataclass(slots=True)
+class Pace:
+    """Counts in windows: who sends too little in one of them will not be done in time."""
+
+    least_per_second: int
+    window_s: float
+    began: float
+    received: int = 0
+
+    def is_too_slow(self, size: int, now: float) -> bool:
+        """`size` bytes came just now."""
+        self.received += size
+        passed = now - self.began
+        if passed < self.window_s:
+            return False
+        slow = self.received < self.least_per_second * passed
+        self.began, self.received = now, 0
+        return slow
+
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -191,3 +229,77 @@ def _broken_off(error: httpcore.RemoteProtocolError) -> DownloadFailure:
     if "without sending complete message body" in text or "incomplete chunked read" in text:
         return CutOff("fewer bytes came than were promised")
     return NoAnswer("the server does not answer as one", why=text)
+
+
+# A video of a stranger into a file of ours.
+# Invariant: what cannot be a video by its first bytes is not read further.
+
+# The first box of an MP4 file: which kinds begin one, behind four bytes of length.
+FIRST_BOXES = frozenset({b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"free", b"skip", b"wide", b"sidx"})
+BEGINNING = 8
+STATUSES: dict[int, tuple[type[DownloadFailure], str]] = {
+    401: (AccessForbidden, "access is forbidden"),
+    403: (AccessForbidden, "access is forbidden"),
+    404: (Gone, "it is not there"),
+    410: (Gone, "it is not there any more"),
+    451: (Blocked, "it is blocked"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    smallest: int
+    largest: int
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedFile:
+    size_bytes: int
+    md5: str  # tells files apart, as it did before us; nothing rests on it
+
+
+async def fetch_video(
+    fetcher: Fetcher, url: str, target: Path, sizes: Sizes, tell: Callable[[str], None] = lambda _: None
+) -> FetchedFile:
+    """Into a new file. `tell` hears of progress."""
+    async with fetcher.ask(FetchRequest(url), sizes.largest) as answer:
+        failure = failure_of(answer)
+        if failure is not None:
+            raise failure
+        fetched = await _write(answer, target, tell)
+    if fetched.size_bytes < sizes.smallest:
+        raise TooSmall("the file is too small for a video", why=f"it has {format_bytes(fetched.size_bytes)}")
+    return fetched
+
+
+def failure_of(answer: FetchAnswer) -> DownloadFailure | None:
+    """What a status means, apart from 200."""
+    status, where = answer.status, f"{answer.target.host} answered {answer.status}"
+    if status == 200:
+        return None
+    if status == 429:
+        return Busy("the server is asked too often", retry_after=answer.retry_after, why=where)
+    if status >= 500:
+        return NoAnswer("the server failed", why=where)
+    kind, what = STATUSES.get(status, (Malformed, "this is no answer to a request for a file"))
+    return kind(what, why=where)
+
+
+async def _write(answer: FetchAnswer, target: Path, tell: Callable[[str], None]) -> FetchedFile:
+    digest, size, beginning = hashlib.md5(usedforsecurity=False), 0, b""
+    async with open_file(target, "xb") as file:
+        async for chunk in answer.chunks:
+            if size < BEGINNING:
+                beginning = (beginning + chunk)[:BEGINNING]
+                _check_beginning(beginning)
+            size += len(chunk)
+            digest.update(chunk)
+            await asyncio.to_thread(file.write, chunk)
+            tell(f"{size} bytes")
+        await asyncio.to_thread(file.flush)
+    return FetchedFile(size, digest.hexdigest())
+
+
+def _check_beginning(content: bytes) -> None:
+    if len(content) == BEGINNING and content[4:] not in FIRST_BOXES:
+        raise Malformed("this does not begin like a video", why=repr(content))

@@ -1,6 +1,7 @@
-"""MonitorWorkflow: one look at all matches. Each chunk goes its own way; what fails there stops no other.
+"""MonitorWorkflow: one poll of all matches, in chunks; a chunk that fails stops no other.
 
-Invariant: the run's readable id comes from its scheduled start, so a retried or late run is still the same look.
+The file holds its messages, its activity calls, the search attributes of watch's runs, and the workflow.
+Invariant: the run's readable id comes from its scheduled start, so a retried or late run is still the same poll.
 """
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from temporalio import workflow
-from temporalio.common import WorkflowIDReusePolicy
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.common import (
+    SearchAttributeKey,
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDReusePolicy,
+)
 from temporalio.exceptions import (
     ActivityError,
     ApplicationError,
@@ -22,13 +29,10 @@ from temporalio.exceptions import (
 )
 
 with workflow.unsafe.imports_passed_through():
-    from touchline.watch import attributes
     from touchline.watch.discovery.workflow import TwitterInput
-    from touchline.watch.feed.chunks import MOST_IDS, chunks
-    from touchline.watch.feed.values import field as value_at
-    from touchline.watch.feed.values import whole
-    from touchline.watch.outcomes import FixtureOutcome
-    from touchline.watch.temporal import Call
+    from touchline.watch.fixtures.feed_documents import MOST_IDS, chunks, whole
+    from touchline.watch.fixtures.feed_documents import field as value_at
+    from touchline.watch.temporal import Call, FixtureOutcome
 
 # What MonitorWorkflow and its activities say to each other: ids and outcomes, never the feed's documents.
 
@@ -107,8 +111,6 @@ FETCH_ACTIVE_FIXTURES = Call("fetch_active_fixtures", list[FixtureOutcome], LONG
 STORE_AND_COMPARE = Call("store_and_compare", Compared, SHORT, attempts=3)
 PROCESS_FIXTURE_EVENTS = Call("process_fixture_events", Processed, LONG, attempts=3)
 COMPLETE_FIXTURE_IF_READY = Call("complete_fixture_if_ready", list[FixtureOutcome], SHORT, attempts=3)
-
-
 # The readable id of a monitor run: what goals remember of who saw them. Pure.
 
 READABLE = re.compile(r"monitor-\d\d_\d\d_\d{4}-\d\d:\d\d:\d\d")
@@ -125,10 +127,37 @@ def name_of_run(workflow_id: str, scheduled: datetime | None, started: datetime)
     return monitor_run_id(scheduled or started)
 
 
+# Search attributes that make Temporal's own page useful: which team, player, match, goal and look a run is about.
+# Invariant: they are optional. A workflow never sets one unless whoever started it knows that the server has them:
+# one that it does not know fails each of the workflow's tasks, for ever.
+
+TEAM = SearchAttributeKey.for_keyword("Team")
+PLAYER = SearchAttributeKey.for_keyword("Player")
+FIXTURE = SearchAttributeKey.for_int("Fixture")
+EVENT_ID = SearchAttributeKey.for_keyword("EventId")
+MONITOR_ID = SearchAttributeKey.for_keyword("MonitorId")
+ATTRIBUTE_TYPES = {
+    TEAM.name: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+    PLAYER.name: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+    FIXTURE.name: IndexedValueType.INDEXED_VALUE_TYPE_INT,
+    EVENT_ID.name: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+    MONITOR_ID.name: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+}
+SCHEDULED_START = SearchAttributeKey.for_datetime("TemporalScheduledStartTime")  # the server's own
+
+
+def of_search(given: TwitterInput, run_id: str | None = None) -> TypedSearchAttributes:
+    """`run_id`: of the look at its match that started it; one that a person starts has none."""
+    pairs = [
+        SearchAttributePair(TEAM, given.team_name),
+        SearchAttributePair(PLAYER, given.player_name),
+        SearchAttributePair(FIXTURE, given.goal.fixture_id),
+        SearchAttributePair(EVENT_ID, given.goal.name),
+    ]
+    return TypedSearchAttributes([*pairs, *([SearchAttributePair(MONITOR_ID, run_id)] if run_id else [])])
+
+
 # The workflow.
-
-
-TOGETHER = "searches-together"  # the mark of runs that start the searches of a chunk at once
 
 
 @workflow.defn(name="MonitorWorkflow")
@@ -147,7 +176,7 @@ class MonitorWorkflow:
         plan = await LIST_MONITORED_FIXTURES(self._run_id)
         self._has_attributes = plan.attributes
         if plan.attributes:
-            workflow.upsert_search_attributes([attributes.MONITOR_ID.value_set(self._run_id)])  # pyright: ignore[reportUnknownMemberType]
+            workflow.upsert_search_attributes([MONITOR_ID.value_set(self._run_id)])  # pyright: ignore[reportUnknownMemberType]
         await self._in_chunks(plan.staging, size, self._look_at_staging)
         self._activated += await ACTIVATE_PENDING_FIXTURES(self._run_id)
         active = [*plan.active, *self._activated]
@@ -156,7 +185,7 @@ class MonitorWorkflow:
 
     def _name_itself(self) -> None:
         info = workflow.info()
-        scheduled = info.typed_search_attributes.get(attributes.SCHEDULED_START)
+        scheduled = info.typed_search_attributes.get(SCHEDULED_START)
         self._run_id = name_of_run(info.workflow_id, scheduled, info.workflow_start_time)
         workflow.upsert_memo({"monitor": self._run_id})
         workflow.set_current_details(self._run_id)
@@ -197,12 +226,8 @@ class MonitorWorkflow:
             self._completed += sum(each.what == COMPLETED for each in ended)
 
     async def _start_all(self, searches: Sequence[GoalSearch]) -> None:
-        """Together: none waits for the server's answer to another. A single one needs no mark in the history."""
-        if len(searches) > 1 and workflow.patched(TOGETHER):
-            await asyncio.gather(*(self._start(search) for search in searches))
-            return
-        for search in searches:
-            await self._start(search)
+        """At once: none waits for the server's answer to another."""
+        await asyncio.gather(*(self._start(search) for search in searches))
 
     async def _start(self, search: GoalSearch) -> None:
         """Nobody waits for it: a search outlives many looks."""
@@ -215,7 +240,7 @@ class MonitorWorkflow:
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
                 # One that died before it began may begin again; one that runs, or ran, may not.
                 id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
-                search_attributes=attributes.of_search(given, self._run_id) if self._has_attributes else None,
+                search_attributes=of_search(given, self._run_id) if self._has_attributes else None,
                 static_summary=f"{given.player_name}, {given.team_name}, minute {search.minute}",
             )
         except WorkflowAlreadyStartedError:

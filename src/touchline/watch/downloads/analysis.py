@@ -1,4 +1,4 @@
-"""Looks at downloaded videos: is it football, is it this goal, and what is its fingerprint.
+"""Analyses downloaded videos: is it football, is it this goal, and what is its fingerprint.
 
 Invariant: an engine that is away says nothing about a video. What is found out of a file counts for every video that it
 stands for.
@@ -29,7 +29,7 @@ from touchline.platform.files import Scratch
 from touchline.watch.context import WatchContext
 from touchline.watch.model import FoundRef, GoalMinutes, GoalRef
 
-from . import incoming
+from . import service
 from .rules import Ending, FoundFile, explained, orphaned
 from .settings import DownloadSettings
 from .store import DownloadStore
@@ -159,7 +159,7 @@ class VideoAnalysis:
 
     @asynccontextmanager
     async def _copy(self, found: FoundFile) -> AsyncGenerator[Path]:
-        async with incoming.local_copy(self.ground.objects, found.incoming_key or "", self.scratch) as path:
+        async with service.local_copy(self.ground.objects, found.incoming_key or "", self.scratch) as path:
             yield path
 
     async def _write(self, seen: _Seen) -> Judged:
