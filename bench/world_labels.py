@@ -31,7 +31,7 @@ from touchline.media.sampling_model import SampleOptions
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 from touchline.watch.validation.clock import clock_among
-from touchline.watch.validation.engines import CLOCK_ABOVE
+from touchline.watch.validation.service import CLOCK_ABOVE
 from touchline_world.videos.library import write_labelled
 
 STEP_MS = 1000

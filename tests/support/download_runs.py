@@ -11,11 +11,10 @@ from temporalio import activity, workflow
 from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
-    from touchline.watch.calls import Call
-    from touchline.watch.downloads.calls import REGISTER_DOWNLOAD
-    from touchline.watch.downloads.messages import DownloadInput, DownloadResult, Registered
-    from touchline.watch.ground import Ground
+    from touchline.watch.context import WatchContext
+    from touchline.watch.downloads.workflow import REGISTER_DOWNLOAD, DownloadInput, DownloadResult, Registered
     from touchline.watch.model import GoalRef
+    from touchline.watch.temporal import Call
 
 BREAKS_OFF = 3  # the attempt whose run fails
 LASTS = timedelta(seconds=200)
@@ -43,7 +42,7 @@ class LongDownload:
 
 @dataclass
 class Registering:
-    ground: Ground
+    ground: WatchContext
     attempts: int
     away: int = 0  # so many calls find nobody
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from touchline.watch.feed.documents import Tracked
+from touchline.watch.fixtures.feed_documents import Tracked
 
 GOALS = Tracked(frozenset({"Goal"}), frozenset({"Normal Goal", "Penalty", "Own Goal"}))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from touchline.watch.feed.model import FeedFixture, FeedGoal, Team
+from touchline.watch.fixtures.feed_documents import FeedFixture, FeedGoal, Team
 from touchline.watch.goals.model import Decision, StoredGoal
 from touchline.watch.goals.rules import decide
 from touchline.watch.model import GoalRef

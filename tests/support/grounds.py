@@ -10,7 +10,7 @@ from touchline.contracts.tenants import Owner
 from touchline.kernel import Clock, SystemClock, UserId
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
-from touchline.watch.ground import Ground
+from touchline.watch.context import WatchContext
 from touchline.watch.model import GoalRef
 
 from .events import new_tenant
@@ -45,11 +45,11 @@ UPDATE watch.goals
 """
 
 
-async def new_ground(database: Database, objects: ObjectStore, clock: Clock | None = None) -> Ground:
-    return Ground(database, objects, Owner(new_tenant(), UserId(uuid4())), clock or SystemClock())
+async def new_ground(database: Database, objects: ObjectStore, clock: Clock | None = None) -> WatchContext:
+    return WatchContext(database, objects, Owner(new_tenant(), UserId(uuid4())), clock or SystemClock())
 
 
-async def add_goal(ground: Ground, player: int = 1001, first_seen: datetime = FIRST_SEEN) -> GoalRef:
+async def add_goal(ground: WatchContext, player: int = 1001, first_seen: datetime = FIRST_SEEN) -> GoalRef:
     """Stable, and not searched for yet."""
     goal = GoalRef(FIXTURE_ID, f"{FIXTURE_ID}_40_{player}_Goal_1")
     values = {**named(goal), "now": first_seen, "workflow_id": workflow_id(goal)}
@@ -59,12 +59,12 @@ async def add_goal(ground: Ground, player: int = 1001, first_seen: datetime = FI
     return goal
 
 
-async def annul(ground: Ground, goal: GoalRef) -> None:
+async def annul(ground: WatchContext, goal: GoalRef) -> None:
     async with ground.database.transaction(ground.owner.tenant_id) as transaction:
         await transaction.connection.execute(REMOVE_GOAL, named(goal))
 
 
-async def move(ground: Ground, goal: GoalRef, to: GoalRef) -> None:
+async def move(ground: WatchContext, goal: GoalRef, to: GoalRef) -> None:
     async with ground.database.transaction(ground.owner.tenant_id) as transaction:
         values = {**named(goal), "to": to.event_id, "to_generation": to.generation}
         await transaction.connection.execute(MOVE_GOAL, values)
@@ -78,7 +78,7 @@ def named(goal: GoalRef) -> dict[str, object]:
     return {"fixture_id": goal.fixture_id, "event_id": goal.event_id, "generation": goal.generation}
 
 
-def at(ground: Ground, clock: Clock) -> Ground:
+def at(ground: WatchContext, clock: Clock) -> WatchContext:
     return replace(ground, clock=clock)
 
 

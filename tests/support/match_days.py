@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from touchline.watch.feed.model import FeedFixture, FeedGoal
+from touchline.watch.fixtures.feed_documents import FeedFixture, FeedGoal
 
 from .goals import AWAY, HOME, match
 

@@ -29,7 +29,7 @@ from touchline.platform.periodic.runner import PeriodicRunner, PeriodicTask
 from touchline.platform.postgres.database import Database
 from touchline.platform.retry import retry_forever
 from touchline.serve.scanner.service import Scanner
-from touchline.watch.showing import observing as watching
+from touchline.watch.views import service as watching
 
 from .planes import Planes, open_planes
 from .prepare import prepare

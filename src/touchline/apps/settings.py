@@ -33,13 +33,11 @@ from touchline.platform.stack.settings import StackSettings
 from touchline.platform.temporal.settings import TemporalSettings
 from touchline.process.settings import AlertSettings, ProcessSettings, WorkerSettings
 from touchline.serve.settings import ServeSettings
-from touchline.watch.aliases.settings import AliasSettings
+from touchline.watch.aliases.settings import AliasSettings, ModelSettings
 from touchline.watch.browser.settings import BrowserSettings
 from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.downloads.settings import DownloadSettings
-from touchline.watch.feed.settings import FeedSettings
-from touchline.watch.fixtures.settings import FixtureSettings
-from touchline.watch.language_model.settings import ModelSettings
+from touchline.watch.fixtures.settings import FeedSettings, FixtureSettings
 from touchline.watch.settings import WatchSettings
 from touchline.watch.validation.settings import ValidationSettings
 

@@ -25,22 +25,21 @@ from touchline.platform.postgres.database import Database
 from touchline.platform.temporal.client import Client, connect, ensure_namespace
 from touchline.watch import schedules
 from touchline.watch.aliases.activities import AliasActivities
+from touchline.watch.aliases.language_model import ModelClient
 from touchline.watch.aliases.service import AliasMaker
 from touchline.watch.aliases.wikidata import WikidataClient
 from touchline.watch.archive.activities import ArchiveActivities
+from touchline.watch.context import WatchContext
 from touchline.watch.discovery.activities import DiscoveryActivities
-from touchline.watch.discovery.canary import Canary
 from touchline.watch.discovery.client import SearchClient
-from touchline.watch.discovery.service import Discovery
-from touchline.watch.downloads.activities import DownloadActivities, Means
+from touchline.watch.discovery.service import Canary, Discovery
+from touchline.watch.downloads.activities import DownloadActivities, DownloadTools
 from touchline.watch.downloads.sources import open_sources
-from touchline.watch.feed.budget import Budget
-from touchline.watch.feed.client import FeedClient
-from touchline.watch.fixtures.clubs.service import TrackedTeams
-from touchline.watch.ground import Ground
-from touchline.watch.ingest.activities import IngestActivities
-from touchline.watch.language_model.client import ModelClient
-from touchline.watch.monitor.activities import MonitorActivities
+from touchline.watch.fixtures.activities import IngestActivities
+from touchline.watch.fixtures.feed_budget import Budget
+from touchline.watch.fixtures.feed_client import FeedClient
+from touchline.watch.fixtures.service import TrackedTeams
+from touchline.watch.goals.activities import MonitorActivities
 from touchline.watch.validation.service import Validator
 from touchline.watch.worker import activities_of, hands, work
 
@@ -58,7 +57,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    ground: Ground
+    ground: WatchContext
     http: httpx.AsyncClient
     feed: FeedClient
     sandbox: Sandbox
@@ -118,7 +117,7 @@ async def _open(loaded: Loaded, stop: asyncio.Event) -> AsyncGenerator[Parts | N
             if owner is None:
                 yield None
                 return
-            model, ground = ModelClient(settings.model, http), Ground(database, objects, owner, clock)
+            model, ground = ModelClient(settings.model, http), WatchContext(database, objects, owner, clock)
             async with (
                 FeedClient(settings.feed, Budget(ground, settings.feed)) as feed,
                 Validator(sandbox, settings.validation, model if model.is_set else None) as validator,
@@ -154,7 +153,7 @@ def _aliases(parts: Parts, settings: Settings) -> AliasMaker:
 
 
 def _downloads(parts: Parts, settings: Settings, client: Client) -> DownloadActivities:
-    means = Means(parts.sandbox, parts.scratch, open_sources(settings.downloads), parts.validator, client)
+    means = DownloadTools(parts.sandbox, parts.scratch, open_sources(settings.downloads), parts.validator, client)
     return DownloadActivities(parts.ground, means, settings.downloads, settings.watch)
 
 

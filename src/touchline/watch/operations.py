@@ -15,13 +15,13 @@ from touchline.kernel import TenantId
 from touchline.kernel.errors import Conflict, NotFound, TouchlineError, Unavailable
 from touchline.platform.postgres.database import Database
 from touchline.watch.archive.service import pin as pin_video
-from touchline.watch.goals.service import search_again
-from touchline.watch.ingest.messages import IngestInput, IngestResult
-from touchline.watch.monitor.events import search_for
-from touchline.watch.monitor.messages import Search
-from touchline.watch.monitor.store import search_facts
+from touchline.watch.fixtures.workflow import IngestInput, IngestResult
+from touchline.watch.goals.service import search_again, search_for
+from touchline.watch.goals.store import search_facts
+from touchline.watch.goals.workflow import GoalSearch
 
-from . import attributes, queries
+from . import queries
+from .goals import workflow
 from .model import TASK_QUEUE, GoalRef
 from .settings import WatchSettings
 from .worker import BUILD, WORKFLOWS, workflow_runner
@@ -51,7 +51,7 @@ async def retry(client: Client, database: Database, tenant: TenantId, event_id: 
         facts = await search_facts(transaction, [again.goal])
     search = search_for(again, facts[again.goal], settings)
     try:
-        await _start(client, search, attributes.of_search(search.given))
+        await _start(client, search, workflow.of_search(search.given))
     except WorkflowAlreadyStartedError:
         pass  # the next look at its match was quicker
     except RPCError as error:
@@ -59,7 +59,7 @@ async def retry(client: Client, database: Database, tenant: TenantId, event_id: 
     return search.workflow_id
 
 
-async def _start(client: Client, search: Search, named: TypedSearchAttributes | None) -> None:
+async def _start(client: Client, search: GoalSearch, named: TypedSearchAttributes | None) -> None:
     try:
         await client.start_workflow(
             "TwitterWorkflow",

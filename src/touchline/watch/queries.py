@@ -17,8 +17,7 @@ from typing import Any, LiteralString
 from psycopg.rows import class_row, dict_row, scalar_row
 
 from touchline.platform.postgres.database import Transaction
-from touchline.watch.showing.model import Goal, GoalDocument, GoalKey, Match, MatchDay, Video
-from touchline.watch.showing.rules import group_of, is_named
+from touchline.watch.views.rules import Goal, GoalDocument, GoalKey, Match, MatchDay, Video, group_of, is_named
 
 PLAYED: LiteralString = "('1H', 'HT', '2H', 'ET', 'BT', 'P', 'SUSP', 'INT', 'LIVE')"
 _TENANT: LiteralString = "tenant_id = (SELECT platform.current_tenant())"

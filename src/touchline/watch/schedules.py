@@ -29,10 +29,10 @@ from temporalio.common import RetryPolicy
 from temporalio.service import RPCError, RPCStatusCode
 
 from touchline.watch.fixtures.settings import FixtureSettings
-from touchline.watch.ingest.messages import IngestInput
-from touchline.watch.monitor.messages import MonitorInput
+from touchline.watch.fixtures.workflow import IngestInput
+from touchline.watch.goals.workflow import MonitorInput
 
-from . import attributes
+from .goals import workflow
 from .model import TASK_QUEUE
 from .settings import WatchSettings
 
@@ -77,7 +77,7 @@ async def register_attributes(client: Client) -> bool:
     or use the names for something else: then runs go without."""
     try:
         known = await _known(client)
-        missing = {name: kind for name, kind in attributes.KINDS.items() if name not in known}
+        missing = {name: kind for name, kind in workflow.ATTRIBUTE_TYPES.items() if name not in known}
         if missing:
             await _add(client, missing)
     except RPCError as error:
@@ -85,7 +85,7 @@ async def register_attributes(client: Client) -> bool:
             raise
         logger.warning("search attributes are left out", extra={"reason": error.message})
         return False
-    others = sorted(name for name, kind in attributes.KINDS.items() if known.get(name, kind) != kind)
+    others = sorted(name for name, kind in workflow.ATTRIBUTE_TYPES.items() if known.get(name, kind) != kind)
     if others:
         logger.warning("search attributes are left out", extra={"reason": f"of another type: {', '.join(others)}"})
     return not others

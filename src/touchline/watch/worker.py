@@ -23,12 +23,12 @@ from touchline.watch.aliases.workflow import RAGWorkflow
 from touchline.watch.archive.workflow import UploadWorkflow
 from touchline.watch.discovery.workflow import TwitterWorkflow
 from touchline.watch.downloads.workflow import DownloadWorkflow
-from touchline.watch.ingest.workflow import IngestWorkflow
-from touchline.watch.monitor.workflow import MonitorWorkflow
+from touchline.watch.fixtures.workflow import IngestWorkflow
+from touchline.watch.goals.workflow import MonitorWorkflow
 
-from .calls import Call
-from .downloads import calls as downloads
+from .downloads import workflow as downloads
 from .model import HEAVY_QUEUE, TASK_QUEUE
+from .temporal import Call
 
 WORKFLOWS = (IngestWorkflow, MonitorWorkflow, RAGWorkflow, TwitterWorkflow, DownloadWorkflow, UploadWorkflow)
 HEAVY = frozenset(call.name for call in vars(downloads).values() if isinstance(call, Call) and call.heavy)
@@ -41,16 +41,16 @@ Activity = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class WorkerActivities:
     light: Sequence[Activity]
     heavy: Sequence[Activity]
     heavy_at_once: int
 
 
-def hands(activities: Iterable[Activity], heavy_at_once: int) -> Hands:
+def hands(activities: Iterable[Activity], heavy_at_once: int) -> WorkerActivities:
     known = list(activities)
     heavy = [each for each in known if activity_name(each) in HEAVY]
-    return Hands([each for each in known if each not in heavy], heavy, heavy_at_once)
+    return WorkerActivities([each for each in known if each not in heavy], heavy, heavy_at_once)
 
 
 def activities_of(*parts: object) -> list[Activity]:
@@ -76,7 +76,7 @@ def workflow_runner() -> SandboxedWorkflowRunner:
     return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules("touchline"))
 
 
-async def work(client: Client, hands: Hands, stop: asyncio.Event) -> None:
+async def work(client: Client, hands: WorkerActivities, stop: asyncio.Event) -> None:
     """Until told to stop."""
     async with AsyncExitStack() as running:
         for worker in _workers(client, hands):
@@ -84,7 +84,7 @@ async def work(client: Client, hands: Hands, stop: asyncio.Event) -> None:
         await stop.wait()
 
 
-def _workers(client: Client, hands: Hands) -> Iterable[Worker]:
+def _workers(client: Client, hands: WorkerActivities) -> Iterable[Worker]:
     yield Worker(
         client,
         task_queue=HEAVY_QUEUE,

@@ -13,10 +13,9 @@ from touchline.apps.demonstration.profile import DAY
 from touchline.process.search.labels import GoalShown, VideoSubject, labels_of, texts_of, with_goal
 from touchline.process.search.service import SearchRequest, VideoSearch
 from touchline.process.search.store import VideoSubjectStore
-from touchline.watch.archive.model import Facts
-from touchline.watch.archive.rules import title
+from touchline.watch.archive.rules import GoalFactsForTitle, title
 from touchline.watch.model import GoalRef
-from touchline.watch.showing.rules import is_named
+from touchline.watch.views.rules import is_named
 from touchline_world.days.loader import read_day
 from touchline_world.days.truth import truth
 
@@ -38,7 +37,7 @@ def goals_of_the_demo() -> list[GoalShown]:
 def shown(goal: dict[str, Any], match: dict[str, Any]) -> GoalShown:
     home, away, player = match["home"]["name"], match["away"]["name"], goal["player"]["name"]
     ref, at = GoalRef(match["id"], goal["key"], 1), datetime(2026, 3, 14, 15, tzinfo=UTC)
-    facts = Facts(ref, at, home, away, 1, 0, player, goal["elapsed"], goal["extra"])
+    facts = GoalFactsForTitle(ref, at, home, away, 1, 0, player, goal["elapsed"], goal["extra"])
     return GoalShown(title(facts), match["id"], home, away, player)
 
 

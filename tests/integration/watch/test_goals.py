@@ -16,7 +16,7 @@ from tests.support.match_days import POLLS, random_day
 from touchline.kernel import TenantId
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
-from touchline.watch.feed.model import FeedFixture
+from touchline.watch.fixtures.feed_documents import FeedFixture
 from touchline.watch.goals.model import Applied, StoredGoal
 from touchline.watch.goals.service import apply_poll, close_overdue
 from touchline.watch.goals.store import GoalStore

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from touchline.watch.downloads.fetching.addresses import Address
-from touchline.watch.downloads.fetching.client import Fetcher, Limits, Request
-from touchline.watch.downloads.fetching.errors import (
+from touchline.watch.downloads.addresses import Address, Policy
+from touchline.watch.downloads.fetch import Fetcher, FetchLimits, FetchRequest, Sizes, fetch_video
+from touchline.watch.downloads.rules import (
     AccessForbidden,
     Blocked,
     Busy,
@@ -26,14 +26,12 @@ from touchline.watch.downloads.fetching.errors import (
     TooSlow,
     TooSmall,
 )
-from touchline.watch.downloads.fetching.files import Sizes, fetch_video
-from touchline.watch.downloads.fetching.urls import Policy
 
 from .servers import Bodies, Server, answering, forever, redirecting, self_signed, serving
 
 SIZES = Sizes(smallest=100, largest=100_000)
-QUICK = Limits(connect_s=5, silence_s=0.2, total_s=20, redirects=3, least_bytes_per_second=10_000, window_s=0.1)
-PATIENT = Limits(redirects=3)
+QUICK = FetchLimits(connect_s=5, silence_s=0.2, total_s=20, redirects=3, least_bytes_per_second=10_000, window_s=0.1)
+PATIENT = FetchLimits(redirects=3)
 START = b"\0\0\0\x18ftypmp42" + bytes(500)
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNK = b"1000\r\n" + bytes(0x1000) + b"\r\n"
@@ -44,7 +42,7 @@ def whole(content: bytes = START) -> Bodies:
     return answering(OK + b"Content-Length: %d\r\n\r\n" % len(content) + content)
 
 
-def allowing(*servers: Server, limits: Limits = PATIENT) -> Fetcher:
+def allowing(*servers: Server, limits: FetchLimits = PATIENT) -> Fetcher:
     return Fetcher(Policy(allow_hosts=frozenset(f"127.0.0.1:{each.port}" for each in servers)), limits)
 
 
@@ -186,11 +184,11 @@ async def silent() -> AsyncIterable[bytes]:
         pytest.param(silent, QUICK, id="no answer at all"),
         pytest.param(forever(OK + b"\r\n" + START, b"", 0.01), QUICK, id="a body that stops"),
         pytest.param(forever(OK + b"\r\n" + START, b"x", 0.01), QUICK, id="a byte now and then"),
-        pytest.param(forever(OK, b"X: y\r\n", 0.01), Limits(total_s=0.3), id="a header now and then"),
-        pytest.param(forever(OK + b"\r\n" + START, b"x", 0.01), Limits(total_s=0.3), id="no end in time"),
+        pytest.param(forever(OK, b"X: y\r\n", 0.01), FetchLimits(total_s=0.3), id="a header now and then"),
+        pytest.param(forever(OK + b"\r\n" + START, b"x", 0.01), FetchLimits(total_s=0.3), id="no end in time"),
     ],
 )
-async def test_who_is_slow_is_left(bodies: Bodies, limits: Limits, tmp_path: Path) -> None:
+async def test_who_is_slow_is_left(bodies: Bodies, limits: FetchLimits, tmp_path: Path) -> None:
     async with serving(bodies) as server:
         with pytest.raises(TooSlow):
             await fetched(allowing(server, limits=limits), server.url(), tmp_path)
@@ -214,7 +212,7 @@ async def test_nobody_there(tmp_path: Path) -> None:
 async def test_a_small_document_is_bounded_as_well() -> None:
     async with serving(forever(OK + b"\r\n", b'{"a":' * 1000)) as server:
         with pytest.raises(TooLarge):
-            await allowing(server).read(Request(server.url("/tweet-result")), 10_000)
+            await allowing(server).read(FetchRequest(server.url("/tweet-result")), 10_000)
 
 
 async def test_a_proxy_of_the_environment_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.watch.downloads.fetching.addresses import is_public
-from touchline.watch.downloads.fetching.client import Fetcher, Request
-from touchline.watch.downloads.fetching.errors import RefusedAddress
-from touchline.watch.downloads.fetching.urls import Policy, Target, checked, next_target
+from touchline.watch.downloads.addresses import Policy, Target, checked, is_public, next_target
+from touchline.watch.downloads.fetch import Fetcher, FetchRequest
+from touchline.watch.downloads.rules import RefusedAddress
 
 from .url_tricks import LEADING_INSIDE, TRICKS
 
@@ -53,7 +52,7 @@ async def test_a_name_that_leads_inside_is_not_followed() -> None:
     fetcher = Fetcher(Policy(), resolve=resolve)
     for name in LEADING_INSIDE:
         with pytest.raises(RefusedAddress):
-            await fetcher.read(Request(f"http://{name}/"), 1000)
+            await fetcher.read(FetchRequest(f"http://{name}/"), 1000)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from touchline.apps.demonstration.comparing import compare, ended
-from touchline.watch.showing.model import Goal, Match, Video
+from touchline.watch.views.rules import Goal, Match, Video
 
 NOW = datetime(2026, 3, 14, 15, tzinfo=UTC)
 

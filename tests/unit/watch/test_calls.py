@@ -9,11 +9,11 @@ from types import ModuleType
 import pytest
 from temporalio import activity
 
-from touchline.watch.calls import UNLIMITED, Call
-from touchline.watch.ingest import calls as ingest_calls
-from touchline.watch.ingest.activities import IngestActivities
-from touchline.watch.monitor import calls as monitor_calls
-from touchline.watch.monitor.activities import MonitorActivities
+from touchline.watch.fixtures import workflow as ingest_calls
+from touchline.watch.fixtures.activities import IngestActivities
+from touchline.watch.goals import workflow as monitor_calls
+from touchline.watch.goals.activities import MonitorActivities
+from touchline.watch.temporal import UNLIMITED, Call
 
 
 def calls_of(module: ModuleType) -> dict[str, Call[object]]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from touchline.watch.aliases import calls as alias_calls
+from touchline.watch.aliases import workflow as alias_calls
 from touchline.watch.aliases.activities import AliasActivities
-from touchline.watch.calls import Call
-from touchline.watch.discovery import calls as discovery_calls
+from touchline.watch.discovery import workflow as discovery_calls
 from touchline.watch.discovery.activities import DiscoveryActivities
-from touchline.watch.downloads.calls import REGISTER_DOWNLOAD
+from touchline.watch.downloads.workflow import REGISTER_DOWNLOAD
+from touchline.watch.temporal import Call
 
 AGREED = {
     "get_cached_team_aliases": (10, 2),

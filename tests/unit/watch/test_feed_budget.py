@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.kernel.errors import Misconfigured, QuotaExceeded, RateLimited, TouchlineError, Unavailable
-from touchline.watch.feed.budget import FIRST_PAUSE, LONGEST_PAUSE, next_try_after
+from touchline.watch.fixtures.feed_budget import FIRST_PAUSE, LONGEST_PAUSE, next_try_after
 
 SECOND = timedelta(seconds=1)
 

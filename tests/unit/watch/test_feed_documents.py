@@ -9,9 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.feed_documents import GOALS, broken, document, entry
-from touchline.watch.feed.documents import Reason, is_tracked, read
-from touchline.watch.feed.model import FeedFixture, Team
-from touchline.watch.feed.values import LARGEST_ID, LONGEST_NAME, moment, parsed, storable, whole, words
+from touchline.watch.fixtures.feed_documents import (
+    LARGEST_ID,
+    LONGEST_NAME,
+    FeedFixture,
+    SkipReason,
+    Team,
+    is_tracked,
+    moment,
+    parsed,
+    read,
+    storable,
+    whole,
+    words,
+)
 
 GOOD = document(5001, entry(10))
 
@@ -72,21 +83,21 @@ def test_other_comments_change_nothing(comments: str | None) -> None:
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (None, Reason.NOT_AN_OBJECT),
-        ([], Reason.NOT_AN_OBJECT),
-        ({}, Reason.NO_ID),
-        (document(None), Reason.NO_ID),
-        (document(True), Reason.NO_ID),
-        (document(LARGEST_ID + 1), Reason.NO_ID),
-        (document(status=None), Reason.NO_STATUS),
-        (document(status=" "), Reason.NO_STATUS),
-        (document(fixture={"id": 5000, "status": {"short": "NS"}, "date": "soon"}), Reason.NO_KICK_OFF),
-        (document(teams={"home": {"id": 40, "name": "A"}, "away": None}), Reason.NO_TEAMS),
-        (document(teams={"home": {"id": 40, "name": "A"}, "away": {"id": 40, "name": "B"}}), Reason.NO_TEAMS),
-        (document(5001), Reason.DOUBLED),
+        (None, SkipReason.NOT_AN_OBJECT),
+        ([], SkipReason.NOT_AN_OBJECT),
+        ({}, SkipReason.NO_ID),
+        (document(None), SkipReason.NO_ID),
+        (document(True), SkipReason.NO_ID),
+        (document(LARGEST_ID + 1), SkipReason.NO_ID),
+        (document(status=None), SkipReason.NO_STATUS),
+        (document(status=" "), SkipReason.NO_STATUS),
+        (document(fixture={"id": 5000, "status": {"short": "NS"}, "date": "soon"}), SkipReason.NO_KICK_OFF),
+        (document(teams={"home": {"id": 40, "name": "A"}, "away": None}), SkipReason.NO_TEAMS),
+        (document(teams={"home": {"id": 40, "name": "A"}, "away": {"id": 40, "name": "B"}}), SkipReason.NO_TEAMS),
+        (document(5001), SkipReason.DOUBLED),
     ],
 )
-def test_a_bad_match_is_left_out_and_stops_nobody(bad: Any, reason: Reason) -> None:
+def test_a_bad_match_is_left_out_and_stops_nobody(bad: Any, reason: SkipReason) -> None:
     found = read([GOOD, bad, document(5002)], GOALS, with_events=True)
     assert [each.id for each in found.fixtures] == [5001, 5002]
     assert [each.reason for each in found.left_out] == [reason]
@@ -95,7 +106,7 @@ def test_a_bad_match_is_left_out_and_stops_nobody(bad: Any, reason: Reason) -> N
 def test_no_events_is_not_no_goals() -> None:
     asked = read([document(events=None)], GOALS, with_events=True)
     assert asked.fixtures[0].goals is None
-    assert [each.reason for each in asked.left_out] == [Reason.NO_EVENTS]
+    assert [each.reason for each in asked.left_out] == [SkipReason.NO_EVENTS]
     assert one(document()).goals == ()
     assert read([document(events=None)], GOALS, with_events=False).left_out == ()
 
@@ -104,7 +115,9 @@ def test_too_deep_is_left_out() -> None:
     deep: Any = []
     for _ in range(3000):
         deep = [deep]
-    assert [each.reason for each in read([document(odd=deep)], GOALS, with_events=True).left_out] == [Reason.TOO_DEEP]
+    assert [each.reason for each in read([document(odd=deep)], GOALS, with_events=True).left_out] == [
+        SkipReason.TOO_DEEP
+    ]
     with pytest.raises(ValueError, match="deeply"):
         parsed(b"[" * 200_000)
 

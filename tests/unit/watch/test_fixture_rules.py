@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.watch.fixtures import rules
-from touchline.watch.fixtures.model import Failed, Fixture, Followed, GoalFacts, HeldUp, Stage
-from touchline.watch.fixtures.rules import Completion
+from touchline.watch.fixtures.rules import Completion, FailureCount, Fixture, Followed, GoalFacts, HeldUp, Stage
 from touchline.watch.fixtures.settings import FixtureSettings
-from touchline.watch.monitor.names import name_of_run
+from touchline.watch.goals.workflow import name_of_run
 
 SETTINGS = FixtureSettings()
 KICK_OFF = datetime(2026, 3, 14, 15, tzinfo=UTC)
@@ -275,7 +274,7 @@ def test_days() -> None:
 
 def test_the_summary_of_a_match() -> None:
     goals = [goal(wait_s=30), goal(wait_s=90), goal(wait_s=None, outcome="unidentified")]
-    told = rules.summary(goals, [Failed("gone", 2), Failed("forbidden", 2), Failed("slow", 1)])
+    told = rules.summary(goals, [FailureCount("gone", 2), FailureCount("forbidden", 2), FailureCount("slow", 1)])
     assert told.document() == {
         "goals": 3,
         "goals_with_video": 2,

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from touchline.kernel.errors import InvalidInput
-from touchline.watch.ingest.inputs import MOST_IDS_BY_HAND, read_input
-from touchline.watch.ingest.messages import IngestInput
+from touchline.watch.fixtures.workflow import MOST_IDS_BY_HAND, IngestInput, read_input
 
 
 @pytest.mark.parametrize(

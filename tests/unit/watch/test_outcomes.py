@@ -6,8 +6,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from touchline.kernel.errors import InvalidInput, RateLimited, Unavailable
-from touchline.watch.failures import told_to_temporal, translated
-from touchline.watch.outcomes import FixtureOutcome, one_by_one
+from touchline.watch.temporal import FixtureOutcome, as_temporal_errors, one_by_one, translated
 
 
 async def work(item: Exception | None) -> FixtureOutcome:
@@ -59,5 +58,5 @@ async def test_what_passes_by_itself_is_tried_again_after_the_others_were_done()
 def test_how_a_failure_looks_to_temporal(error: Exception, code: str, final: bool, wait: timedelta | None) -> None:
     told = translated(error)
     assert (told.type, told.non_retryable, told.next_retry_delay) == (code, final, wait)
-    with pytest.raises(ApplicationError, match=told.message), told_to_temporal():
+    with pytest.raises(ApplicationError, match=told.message), as_temporal_errors():
         raise error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from touchline.watch.patience import FIRST_PAUSE, LONGEST_PAUSE, PATIENCE, pause
+from touchline.watch.temporal import FIRST_PAUSE, LONGEST_PAUSE, PATIENCE, pause
 
 
 def test_pauses_grow_to_a_limit() -> None:

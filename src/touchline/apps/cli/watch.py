@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from touchline.platform.postgres.database import Database
     from touchline.watch.settings import WatchSettings
-    from touchline.watch.showing.model import Goal, GoalDocument, Match
+    from touchline.watch.views.rules import Goal, GoalDocument, Match
 
 commands = typer.Typer(help="Follow matches, look at goals, start things by hand.", no_args_is_help=True)
 
@@ -173,7 +173,7 @@ def _tell(as_json: bool, document: dict[str, Any], line: str) -> None:
 
 async def _named(database: Database, settings: WatchSettings, query: str, limit: int) -> Sequence[Match]:
     from touchline.apps.watching import watch_tenant
-    from touchline.watch.showing.service import MatchReads
+    from touchline.watch.views.service import MatchReads
 
     return await MatchReads(database, settings).named(await watch_tenant(database, settings.tenant), query, limit)
 

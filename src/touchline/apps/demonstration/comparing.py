@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from touchline.watch.showing.model import Goal, Match
+from touchline.watch.views.rules import Goal, Match
 
 STANDS = "stands"
 

@@ -28,7 +28,7 @@ from touchline.kernel import SystemClock, TenantId
 from touchline.kernel.errors import Unavailable
 from touchline.platform.postgres.database import Database
 from touchline.watch import queries
-from touchline.watch.showing.model import Goal, Match
+from touchline.watch.views.rules import Goal, Match
 
 from .comparing import Compared, compare, ended
 

@@ -37,7 +37,7 @@ from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.registry.client import RegistryClient
 from touchline.serve.registry.model import Upload
 from touchline.watch.settings import WatchSettings
-from touchline.watch.showing.service import MatchReads
+from touchline.watch.views.service import MatchReads
 
 
 class LifecycleClient:

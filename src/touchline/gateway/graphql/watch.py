@@ -16,7 +16,8 @@ from touchline.kernel import Scope
 from touchline.kernel.ids import parse_artifact_hash
 from touchline.watch.feed.store import FeedCheck
 from touchline.watch.queries import MatchPlace, MatchWindow
-from touchline.watch.showing import model, rules
+from touchline.watch.showing import rules
+from touchline.watch.views import rules
 
 from .context import Info
 from .lifecycle import LIVE_CURSOR
@@ -321,7 +322,7 @@ def is_event_id(text: str) -> bool:
     return 0 < len(text) <= LONGEST_EVENT and text.isprintable()
 
 
-def _place_of(match: model.Match) -> bytes:
+def _place_of(match: rules.Match) -> bytes:
     return f"{match.kick_off.isoformat()} {match.id}".encode()
 
 

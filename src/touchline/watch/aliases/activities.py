@@ -7,33 +7,33 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from touchline.watch.failures import told_to_temporal
-from touchline.watch.ground import Ground
+from touchline.watch.context import WatchContext
+from touchline.watch.temporal import as_temporal_errors
 
-from .messages import RAGInput
-from .model import CachedAliases
+from .rules import CachedAliases
 from .service import AliasMaker
 from .store import AliasStore
+from .workflow import RAGInput
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class AliasActivities:
-    ground: Ground
+    ground: WatchContext
     maker: AliasMaker
 
     @activity.defn(name="get_cached_team_aliases")
     async def get_cached_team_aliases(self, team_id: int) -> CachedAliases:
         """What the table has, unless it is over its time."""
-        with told_to_temporal():
+        with as_temporal_errors():
             async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
                 return await AliasStore(transaction.connection).cached(team_id, self.ground.clock.now())
 
     @activity.defn(name="get_team_aliases")
     async def get_team_aliases(self, asked: RAGInput) -> list[str]:
         """Makes the words and keeps them. Making them again gives the same ones, or better."""
-        with told_to_temporal():
+        with as_temporal_errors():
             made = await self.maker.make(asked)
             async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
                 store = AliasStore(transaction.connection)

@@ -11,15 +11,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from touchline.kernel import Clock, TouchlineError
-from touchline.watch.language_model.client import ModelClient
+from touchline.watch.aliases.language_model import ModelClient
 
-from .documents import facts_of
-from .messages import RAGInput
-from .model import Facts, Item, Made, Team, TeamFacts
-from .nationalities import nationalities_of
-from .rules import made_by_rules, taken, words_of_names
+from .rules import (
+    AliasTeam,
+    Made,
+    TeamDetails,
+    TeamSource,
+    WikidataItem,
+    made_by_rules,
+    nationalities_of,
+    taken,
+    words_of_names,
+)
 from .settings import AliasSettings
-from .wikidata import WikidataClient
+from .wikidata import WikidataClient, facts_of
+from .workflow import RAGInput
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +46,7 @@ Words: {words}"""
 
 @dataclass(frozen=True, slots=True)
 class AliasMaker:
-    feed: TeamFacts
+    feed: TeamSource
     wikidata: WikidataClient
     model: ModelClient
     settings: AliasSettings
@@ -47,7 +54,7 @@ class AliasMaker:
 
     async def make(self, asked: RAGInput) -> Made:
         facts = await self._facts(asked)
-        team = Team(asked.team_id, asked.team_name, facts or _guessed(asked.team_name))
+        team = AliasTeam(asked.team_id, asked.team_name, facts or _guessed(asked.team_name))
         item = await self._item(team)
         found = words_of_names((item.label, *item.names)) if item else []
         words = await self._chosen(team, found) if found else ()
@@ -62,7 +69,7 @@ class AliasMaker:
             None if is_known else now + self.settings.rules_expire,
         )
 
-    async def _facts(self, asked: RAGInput) -> Facts | None:
+    async def _facts(self, asked: RAGInput) -> TeamDetails | None:
         try:
             document = await self.feed.team(asked.team_id)
         except TouchlineError as error:
@@ -70,14 +77,14 @@ class AliasMaker:
             return None
         return facts_of(document) if document is not None else None
 
-    async def _item(self, team: Team) -> Item | None:
+    async def _item(self, team: AliasTeam) -> WikidataItem | None:
         try:
             return await self.wikidata.find(team)
         except TouchlineError as error:
             _tell("Wikidata did not help", team.name, error)
             return None
 
-    async def _chosen(self, team: Team, found: Sequence[str]) -> tuple[str, ...]:
+    async def _chosen(self, team: AliasTeam, found: Sequence[str]) -> tuple[str, ...]:
         """Nothing when the model did not answer, or only invented."""
         try:
             answer = await self.model.ask(prompt(team, found, self.settings.words), schema=SCHEMA)
@@ -87,7 +94,7 @@ class AliasMaker:
         return taken(answer, team, found, self.settings.words)
 
 
-def prompt(team: Team, found: Sequence[str], most: int) -> str:
+def prompt(team: AliasTeam, found: Sequence[str], most: int) -> str:
     facts = team.facts
     kind = "a national team" if facts.national else "a club"
     where = ", ".join(part for part in (kind, facts.city, facts.country) if part)
@@ -96,9 +103,9 @@ def prompt(team: Team, found: Sequence[str], most: int) -> str:
     return PROMPT.format(name=team.name, where=f" ({where})", most=most, people=people, words=words)
 
 
-def _guessed(name: str) -> Facts:
+def _guessed(name: str) -> TeamDetails:
     """Without the feed: a team that is called like a country is that country's."""
-    return Facts(national=bool(nationalities_of(name)))
+    return TeamDetails(national=bool(nationalities_of(name)))
 
 
 def _tell(what: str, team: str, error: TouchlineError) -> None:

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 
 from touchline.platform.postgres.database import fetch_one
 
-from .model import CachedAliases, Made
+from .rules import CachedAliases, Made
 
 CACHED: LiteralString = """
 SELECT true AS found, words, source, national, country, city

@@ -17,31 +17,28 @@ from temporalio.client import Client
 
 from touchline.contracts.events.watch import GoalChanged
 from touchline.media.fingerprint.errors import InvalidFingerprint
-from touchline.watch.failures import told_to_temporal
-from touchline.watch.ground import Ground
+from touchline.watch.context import WatchContext
 from touchline.watch.model import FoundRef, GoalRef
 from touchline.watch.settings import WatchSettings
+from touchline.watch.temporal import as_temporal_errors
 
 from . import rules
-from .fingerprints import checked
-from .messages import (
-    Batch,
+from .rules import Cluster, CopyState, WaitingVideo, checked
+from .service import Arrival, GoalArchive, bring, compared, name_of, resume
+from .store import ArchiveStore
+from .workflow import (
     BatchEnd,
     ByContent,
+    DuplicateGroup,
     EventData,
-    Group,
     Leftovers,
-    Order,
-    Plan,
+    UploadBatch,
     Uploaded,
+    UploadOrder,
+    UploadPlan,
+    WriteResult,
     Writing,
-    Written,
 )
-from .model import Cluster, FoundVideo, Standing
-from .placing import bring
-from .settling import Arrival, Settling, compared, name_of
-from .starting import resume
-from .store import ArchiveStore
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +49,7 @@ CHUNK, MOST_CHUNKS = 20, 10
 
 @dataclass(frozen=True)
 class ArchiveActivities:
-    ground: Ground
+    ground: WatchContext
     settings: WatchSettings
     client: Client
 
@@ -71,7 +68,7 @@ class ArchiveActivities:
         return EventData(batch_id=batch_id, videos=videos)
 
     @activity.defn(name="deduplicate_by_md5")
-    async def deduplicate_by_md5(self, batch: Batch) -> ByContent:
+    async def deduplicate_by_md5(self, batch: UploadBatch) -> ByContent:
         async with self._archive(batch.goal, lock=False) as archive:
             if archive is None:
                 return ByContent()
@@ -82,10 +79,10 @@ class ArchiveActivities:
         return ByContent(same, [each.ref for each in found if each.md5 not in known])
 
     @activity.defn(name="deduplicate_videos")
-    async def deduplicate_videos(self, batch: Batch) -> Plan:
+    async def deduplicate_videos(self, batch: UploadBatch) -> UploadPlan:
         async with self._archive(batch.goal, lock=False) as archive:
             if archive is None:
-                return Plan()
+                return UploadPlan()
             found = await _found(archive, batch)
             clusters = await compared(archive.store, archive.goal, found)
         refs = {name_of(each.ref): each.ref for each in found}
@@ -93,18 +90,18 @@ class ArchiveActivities:
         logger.info(
             "[DEDUP] Clustered videos", extra={"batch": batch.batch_id, "of": len(found), "clusters": len(groups)}
         )
-        return Plan(groups)
+        return UploadPlan(groups)
 
     @activity.defn(name="upload_single_video")
-    async def upload_single_video(self, order: Order) -> Uploaded:
+    async def upload_single_video(self, order: UploadOrder) -> Uploaded:
         """To its place, which its content names, inside the store. Without a key: it is lost, or not needed now."""
-        batch = Batch(order.goal, order.batch_id, [order.video])
+        batch = UploadBatch(order.goal, order.batch_id, [order.video])
         async with self._archive(order.goal, lock=False) as archive:
             found = await _found(archive, batch) if archive else []
         if archive is None or not found:
             return Uploaded(order.video, "", "")
         key, [video] = rules.object_key(archive.goal, found[0].md5), found
-        with told_to_temporal():
+        with as_temporal_errors():
             if not await bring(self.ground.objects, video.incoming_key, key, video.size_bytes):
                 await self._give_up(archive.goal, order.video)
                 return Uploaded(order.video, "", "")
@@ -112,19 +109,19 @@ class ArchiveActivities:
         return Uploaded(order.video, key, rules.archived_as(self.ground.owner.tenant_id, archive.goal, video.md5))
 
     @activity.defn(name="bump_video_popularity")
-    async def bump_video_popularity(self, writing: Writing) -> Written:
+    async def bump_video_popularity(self, writing: Writing) -> WriteResult:
         return await self._write(writing)
 
     @activity.defn(name="save_video_objects")
-    async def save_video_objects(self, writing: Writing) -> Written:
+    async def save_video_objects(self, writing: Writing) -> WriteResult:
         return await self._write(writing)
 
     @activity.defn(name="replace_s3_video")
-    async def replace_s3_video(self, writing: Writing) -> Written:
+    async def replace_s3_video(self, writing: Writing) -> WriteResult:
         return await self._write(writing)
 
     @activity.defn(name="recalculate_video_ranks")
-    async def recalculate_video_ranks(self, batch: Batch) -> BatchEnd:
+    async def recalculate_video_ranks(self, batch: UploadBatch) -> BatchEnd:
         """The end of a batch, unless something of it is still to be archived; perhaps the end of the goal."""
         async with self._archive(batch.goal) as archive:
             if archive is None:
@@ -153,7 +150,7 @@ class ArchiveActivities:
         resumed = 0
         before, after = self.ground.clock.now() - PATIENCE, None
         for _ in range(MOST_CHUNKS):
-            with told_to_temporal():
+            with as_temporal_errors():
                 async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
                     chunk = await ArchiveStore(transaction).open_batches(before, after, CHUNK)
             for batch in chunk:
@@ -163,10 +160,10 @@ class ArchiveActivities:
             after = chunk[-1].goal
         return resumed
 
-    async def _write(self, writing: Writing) -> Written:
+    async def _write(self, writing: Writing) -> WriteResult:
         async with self._archive(writing.batch.goal) as archive:
             if archive is None:
-                return Written()
+                return WriteResult()
             uploaded = {each.video: each for each in writing.uploaded if await self._is_readable(each)}
             found = await _found(archive, writing.batch)
             settled = await archive.take_in(Arrival(found, uploaded, self.settings.retention))
@@ -177,7 +174,7 @@ class ArchiveActivities:
             "[UPLOAD] Archived",
             extra={"batch": writing.batch.batch_id, "kept": len(settled.kept), "replaced": len(settled.replaced)},
         )
-        return Written(settled.kept, settled.replaced)
+        return WriteResult(settled.kept, settled.replaced)
 
     async def _is_readable(self, uploaded: Uploaded) -> bool:
         """Looked at once more while nobody else can change the archive: the old copy gives way to this one."""
@@ -202,23 +199,23 @@ class ArchiveActivities:
         return len(keys)
 
     @asynccontextmanager
-    async def _archive(self, goal: GoalRef, *, lock: bool = True) -> AsyncGenerator[Settling | None]:
+    async def _archive(self, goal: GoalRef, *, lock: bool = True) -> AsyncGenerator[GoalArchive | None]:
         """The archive of the goal that this one is now; none when it is over. Unlocked it is only looked at."""
-        with told_to_temporal():
+        with as_temporal_errors():
             async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
                 store = ArchiveStore(transaction)
                 living = await store.locked(goal) if lock else await store.living(goal)
-                yield Settling(transaction, living, self.ground.clock.now()) if living else None
+                yield GoalArchive(transaction, living, self.ground.clock.now()) if living else None
 
 
-async def _found(archive: Settling, batch: Batch) -> list[FoundVideo]:
+async def _found(archive: GoalArchive, batch: UploadBatch) -> list[WaitingVideo]:
     """Those of a batch that are still to be archived, of the ones that are meant."""
     wanted = set(batch.videos)
     waiting = await archive.store.waiting(archive.goal, batch.batch_id)
     return [found for found in waiting if found.ref in wanted]
 
 
-async def _is_usable(archive: Settling, found: FoundVideo) -> bool:
+async def _is_usable(archive: GoalArchive, found: WaitingVideo) -> bool:
     """What is not whole is given up: it is downloaded again, and holds up nobody meanwhile."""
     why = rules.what_is_missing(found)
     if why is None:
@@ -232,10 +229,10 @@ async def _is_usable(archive: Settling, found: FoundVideo) -> bool:
     return why is None
 
 
-def _group(cluster: Cluster, refs: Mapping[str, FoundRef]) -> Group:
+def _group(cluster: Cluster, refs: Mapping[str, FoundRef]) -> DuplicateGroup:
     best = cluster.best
-    new = refs[best.name] if best and best.standing is Standing.FRESH else None
-    return Group([refs[copy.name] for copy in cluster.fresh], new, bool(cluster.replaced))
+    new = refs[best.name] if best and best.standing is CopyState.FRESH else None
+    return DuplicateGroup([refs[copy.name] for copy in cluster.fresh], new, bool(cluster.replaced))
 
 
 def _changed(goal: GoalRef, what: str, outcome: str | None = None) -> GoalChanged:

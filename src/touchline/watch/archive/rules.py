@@ -6,16 +6,107 @@ never shorter than 85 % of the longest that was ever seen of it, and among those
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from enum import Enum, auto
+from functools import lru_cache
 from itertools import combinations
+from typing import TypeAlias
 from uuid import UUID, uuid5
 
 from touchline.kernel import TenantId
 from touchline.kernel.ids import ArtifactHash, artifact_hash
-from touchline.watch.model import GoalRef
+from touchline.media.fingerprint.errors import InvalidFingerprint
+from touchline.media.fingerprint.formats import from_text
+from touchline.media.fingerprint.matching import compare
+from touchline.media.fingerprint.model import LEAST_RUN, Fingerprint, Style
+from touchline.watch.model import FoundRef, GoalRef
 
-from .model import Alike, Cluster, Copy, Facts, FoundVideo, Standing
+# Videos as the archive compares them, and what comparing them decides.
+# Invariant: only plain values; nothing here knows where bytes or rows are.
+
+
+class CopyState(Enum):
+    KEPT = auto()  # stands in the archive
+    PAST = auto()  # was taken in before; another one may stand for it
+    FRESH = auto()  # waits to be archived, its bytes are at hand
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One video, as far as it can be the same as another one."""
+
+    name: str
+    standing: CopyState
+    md5: str
+    verified: bool
+    size_bytes: int
+    duration_ms: int
+    fingerprint: str
+    kept_as: str | None = None  # of what is not fresh: the artifact that stands for it
+    popularity: int = 0  # how often it was found: of a kept one with all that it stands for
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Copies that show the same, and the best of those whose bytes are there."""
+
+    best: Copy | None  # none: its content was dropped before, and does not come back
+    fresh: tuple[Copy, ...]
+    replaced: tuple[str, ...]  # artifacts that gave way to the best
+    popularity: int
+    verified: bool
+
+
+Alike: TypeAlias = Callable[[str, str], bool]  # whether two fingerprints show the same
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingVideo:
+    """A found video that waits to be archived."""
+
+    ref: FoundRef
+    url: str
+    incoming_key: str
+    md5: str
+    size_bytes: int
+    duration_ms: int
+    width: int
+    height: int
+    bit_rate: int | None
+    verified: bool | None  # none: nobody has looked at it
+    clock: str | None
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoalFactsForTitle:
+    """What a goal's videos are called, and how long they are kept."""
+
+    goal: GoalRef
+    kick_off: datetime
+    home_name: str
+    away_name: str
+    home_score: int
+    away_score: int
+    player_name: str | None
+    minute: int
+    extra: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedVideo:
+    """A row of the archive."""
+
+    artifact_hash: str
+    goal: GoalRef
+    object_key: str
+    md5: str
+    size_bytes: int
+    pinned: bool
+    revision: int
+
 
 NAMESPACE = UUID("0d7a3a52-55c8-4a0e-8f5e-2d9a1f0c6b44")
 WITHIN_PERCENT = 85  # of the longer one: durations that count as the same
@@ -47,8 +138,8 @@ def _joined(copies: Sequence[Copy], alike: Alike) -> list[list[Copy]]:
 
 def _cluster(group: Sequence[Copy]) -> Cluster:
     best = best_copy(group)
-    kept = [copy for copy in group if copy.standing is Standing.KEPT]
-    fresh = tuple(copy for copy in group if copy.standing is Standing.FRESH)
+    kept = [copy for copy in group if copy.standing is CopyState.KEPT]
+    fresh = tuple(copy for copy in group if copy.standing is CopyState.FRESH)
     replaced = tuple(copy.name for copy in kept if copy != best)
     popularity = sum(copy.popularity for copy in (*kept, *fresh))
     verified = any(copy.verified for copy in group if best and copy.md5 == best.md5)
@@ -58,8 +149,8 @@ def _cluster(group: Sequence[Copy]) -> Cluster:
 def best_copy(group: Sequence[Copy]) -> Copy | None:
     """As good as the longest ever seen, then the largest file; among equals the one that is kept, so that nobody's link
     changes for nothing. What gave way once does not come back."""
-    known = {copy.md5 for copy in group if copy.standing is not Standing.FRESH}
-    at_hand = [copy for copy in group if copy.standing is Standing.KEPT or _is_new(copy, known)]
+    known = {copy.md5 for copy in group if copy.standing is not CopyState.FRESH}
+    at_hand = [copy for copy in group if copy.standing is CopyState.KEPT or _is_new(copy, known)]
     scoped = [copy for copy in at_hand if copy.verified] or at_hand
     longest = max(copy.duration_ms for copy in group)
     long_enough = [copy for copy in scoped if are_same_length(copy.duration_ms, longest)]
@@ -69,11 +160,11 @@ def best_copy(group: Sequence[Copy]) -> Copy | None:
 
 
 def _among_equals(copy: Copy) -> tuple[bool, str, str]:
-    return copy.standing is not Standing.KEPT, copy.md5, copy.name
+    return copy.standing is not CopyState.KEPT, copy.md5, copy.name
 
 
 def _is_new(copy: Copy, known: Collection[str]) -> bool:
-    return copy.standing is Standing.FRESH and copy.md5 not in known
+    return copy.standing is CopyState.FRESH and copy.md5 not in known
 
 
 def are_same_length(first_ms: int, second_ms: int) -> bool:
@@ -85,7 +176,7 @@ def ranked(kept: Iterable[Copy]) -> list[Copy]:
     return sorted(kept, key=lambda copy: (not copy.verified, -copy.popularity, -copy.size_bytes, copy.name))
 
 
-def what_is_missing(found: FoundVideo) -> str | None:
+def what_is_missing(found: WaitingVideo) -> str | None:
     """Of a video that is to be compared; none: nothing."""
     facts = {
         "bytes": found.md5 and found.size_bytes,
@@ -111,7 +202,7 @@ def file_name(goal: GoalRef, md5: str) -> str:
     return f"{goal.name}-{md5[:8]}.mp4"
 
 
-def title(facts: Facts) -> str:
+def title(facts: GoalFactsForTitle) -> str:
     minute = f"{facts.minute}+{facts.extra}'" if facts.extra else f"{facts.minute}'"
     score = f"{facts.home_name} {facts.home_score}-{facts.away_score} {facts.away_name}"
     return f"{score}, {facts.player_name or 'unknown'} {minute}"
@@ -151,3 +242,39 @@ class _Groups:
             self._parents[place] = self._parents[self._parents[place]]
             place = self._parents[place]
         return place
+
+
+# Whether two stored fingerprints show the same.
+# A stored text has one fingerprint a line: the dense one, by the rule that others use too, and perhaps the careful
+# one, which tells two goals apart that one camera shows alike. Where both videos have a careful one that says
+# something, it decides; else the dense ones do.
+
+KEPT_IN_MEMORY = 1024  # read fingerprints, of about 4 kB each
+
+
+def alike(first: str, second: str) -> bool:
+    return _alike(*sorted((first, second)))
+
+
+def checked(text: str) -> str:
+    """The text, if it can be compared with any other."""
+    if Style.DENSE not in _read(text):
+        raise InvalidFingerprint("this fingerprint cannot be compared with others", why="it has no dense one")
+    return text
+
+
+@lru_cache(maxsize=4 * KEPT_IN_MEMORY)
+def _alike(first: str, second: str) -> bool:
+    """Kept: what was compared to plan a batch is compared again when it is written."""
+    one, other = _read(first), _read(second)
+    style = Style.CAREFUL if _is_telling(one) and _is_telling(other) else Style.DENSE
+    return compare(one[style], other[style]).match
+
+
+def _is_telling(read: dict[Style, Fingerprint]) -> bool:
+    return Style.CAREFUL in read and read[Style.CAREFUL].informative >= LEAST_RUN
+
+
+@lru_cache(maxsize=KEPT_IN_MEMORY)
+def _read(text: str) -> dict[Style, Fingerprint]:
+    return {each.style: each for each in map(from_text, text.splitlines())}

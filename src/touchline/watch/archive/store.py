@@ -17,7 +17,13 @@ from psycopg.types.json import Jsonb
 from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
 from touchline.watch.model import FoundRef, GoalRef
 
-from .model import Copy, Facts, FoundVideo, Standing, Video
+from .rules import (
+    ArchivedVideo,
+    Copy,
+    CopyState,
+    GoalFactsForTitle,
+    WaitingVideo,
+)
 
 OURS: LiteralString = "tenant_id = %(tenant_id)s"
 GOAL: LiteralString = "tenant_id = %(tenant_id)s AND event_id = %(event_id)s AND generation = %(generation)s"
@@ -252,7 +258,7 @@ class ArchiveStore:
         row = await self._execute(LOCK, **self._this(goal))
         return bool(row and row[0][0])
 
-    async def facts(self, goal: GoalRef) -> Facts:
+    async def facts(self, goal: GoalRef) -> GoalFactsForTitle:
         found = await fetch_one(self._connection, _facts, FACTS, **self._this(goal))
         assert found  # noqa: S101  its row is locked
         return found
@@ -273,7 +279,7 @@ class ArchiveStore:
         rows = await self._execute(NEXT_BATCH, **self._this(goal))
         return rows[0][0] if rows else None
 
-    async def waiting(self, goal: GoalRef, batch_id: str) -> Sequence[FoundVideo]:
+    async def waiting(self, goal: GoalRef, batch_id: str) -> Sequence[WaitingVideo]:
         return await fetch_all(self._connection, _found, WAITING, **self._this(goal), batch_id=batch_id)
 
     async def end_batch(self, goal: GoalRef, batch_id: str, now: datetime) -> None:
@@ -296,10 +302,10 @@ class ArchiveStore:
     async def copies(self, goal: GoalRef) -> Sequence[Copy]:
         return await fetch_all(self._connection, _copy, ARCHIVED, **self._this(goal))
 
-    async def videos(self, hashes: Sequence[str]) -> Sequence[Video]:
+    async def videos(self, hashes: Sequence[str]) -> Sequence[ArchivedVideo]:
         return await fetch_all(self._connection, _video, VIDEOS, tenant_id=self._tenant_id, hashes=list(hashes))
 
-    async def add(self, goal: GoalRef, found: FoundVideo, **values: Any) -> bool:
+    async def add(self, goal: GoalRef, found: WaitingVideo, **values: Any) -> bool:
         """False when it was there before: whoever was dropped does not come back."""
         columns = {name: getattr(found, name) for name in _COPIED}
         return await self._change(ADD, **self._this(goal), **columns, **values) == 1
@@ -372,20 +378,20 @@ def _refs(refs: Sequence[FoundRef]) -> Jsonb:
     return Jsonb([{"post_id": ref.post_id, "video_index": ref.video_index} for ref in refs])
 
 
-def _found(*, post_id: str, video_index: int, **columns: Any) -> FoundVideo:
-    return FoundVideo(FoundRef(post_id, video_index), **columns)
+def _found(*, post_id: str, video_index: int, **columns: Any) -> WaitingVideo:
+    return WaitingVideo(FoundRef(post_id, video_index), **columns)
 
 
-def _facts(*, fixture_id: int, event_id: str, generation: int, **columns: Any) -> Facts:
-    return Facts(GoalRef(fixture_id, event_id, generation), **columns)
+def _facts(*, fixture_id: int, event_id: str, generation: int, **columns: Any) -> GoalFactsForTitle:
+    return GoalFactsForTitle(GoalRef(fixture_id, event_id, generation), **columns)
 
 
-def _video(*, fixture_id: int, event_id: str, generation: int, **columns: Any) -> Video:
-    return Video(goal=GoalRef(fixture_id, event_id, generation), **columns)
+def _video(*, fixture_id: int, event_id: str, generation: int, **columns: Any) -> ArchivedVideo:
+    return ArchivedVideo(goal=GoalRef(fixture_id, event_id, generation), **columns)
 
 
 def _copy(*, kept: bool, **columns: Any) -> Copy:
-    return Copy(standing=Standing.KEPT if kept else Standing.PAST, **columns)
+    return Copy(standing=CopyState.KEPT if kept else CopyState.PAST, **columns)
 
 
 def _open(*, fixture_id: int, event_id: str, generation: int, batch_id: str) -> OpenBatch:

@@ -25,8 +25,8 @@ from touchline.kernel.errors import InvalidInput, Misconfigured, RateLimited, To
 from touchline.platform.http_server import HostCheck
 
 from . import rules
-from .model import Found, Search
-from .service import Failed, Searches
+from .rules import SearchRequest, SearchResult
+from .service import FailedSearch, Searches
 from .settings import BrowserSettings
 
 PROBLEM = "application/problem+json"
@@ -61,7 +61,7 @@ def build_app(settings: BrowserSettings, folder: Path, clock: Clock) -> FastAPI:
     @app.post("/search", dependencies=[known])
     async def search(asked: Asked) -> dict[str, Any]:
         since = clock.now() - timedelta(minutes=asked.max_age_minutes)
-        found = await searches.find(Search(asked.search_query, rules.post_ids(asked.exclude_urls), since))
+        found = await searches.find(SearchRequest(asked.search_query, rules.post_ids(asked.exclude_urls), since))
         return _found(found)
 
     @app.get("/health")
@@ -87,7 +87,7 @@ class _Token:
             raise Unauthenticated("the browser role does not know you", why="the token is not its own", hint=hint)
 
 
-def _found(found: Found) -> dict[str, Any]:
+def _found(found: SearchResult) -> dict[str, Any]:
     videos = [
         {
             "url": video.url,
@@ -121,7 +121,7 @@ def _status(searches: Searches, settings: BrowserSettings) -> dict[str, Any]:
     }
 
 
-def _failure(failed: Failed | None) -> dict[str, Any] | None:
+def _failure(failed: FailedSearch | None) -> dict[str, Any] | None:
     if failed is None:
         return None
     error = failed.error

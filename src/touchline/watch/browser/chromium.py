@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, BrowserContext, Error, Playwright, Request, Route, async_playwright
 
-from .errors import BrowserGone, ChromiumMissing, DisplayMissing
-from .rules import origin_of, user_agent
+from .rules import BrowserGone, ChromiumMissing, DisplayMissing, origin_of, user_agent
 from .session import Session
 from .settings import BrowserSettings
 

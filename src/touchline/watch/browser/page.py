@@ -6,11 +6,13 @@ Invariant: an empty answer means that the page said so or ended; whatever went w
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,19 @@ from playwright.async_api import TimeoutError as TookTooLong
 from touchline.kernel import Clock
 
 from . import rules
-from .errors import BrowserGone, LoginNeeded, NetworkFailed, NetworkLimited, SearchTimedOut
-from .model import Found, PageState, Post, Search, View
+from .rules import (
+    BrowserGone,
+    LoginNeeded,
+    NetworkFailed,
+    NetworkLimited,
+    PageState,
+    Post,
+    SearchRequest,
+    SearchResult,
+    SearchTimedOut,
+    View,
+)
+from .session import Session
 from .settings import BrowserSettings
 
 READ = (Path(__file__).parent / "reading.js").read_text("utf-8")
@@ -35,7 +48,6 @@ MOST_RETRIES = 3
 RETRY_PAUSE_S = 0.3  # longer each time
 MOST_WHOLE_TEXTS = 5  # texts that were cut, of one search
 LIMITED, FAILING = 429, 400
-
 SignIn = Callable[[Page], Awaitable[None]]
 
 
@@ -70,7 +82,7 @@ class SearchPage:
         self.limit: timedelta | None = None  # of the network: for how long it wants no more
         page.on("response", self._note_limit)
 
-    async def find(self, search: Search) -> Found:
+    async def find(self, search: SearchRequest) -> SearchResult:
         url = rules.search_url(self._settings.network_url, search.query, self._settings.query_filter)
         await self._open(url)
         seen = _Seen(news_at=self._loop.time())
@@ -79,7 +91,7 @@ class SearchPage:
         wanted = await self._with_whole_texts(wanted)
         listed = [post.posted_at for post in seen.posts.values() if not post.is_quoted]
         videos = tuple(video for post in wanted for video in rules.videos_of(post))
-        return Found(videos, seen.scrolled, min(listed, default=None), complete)
+        return SearchResult(videos, seen.scrolled, min(listed, default=None), complete)
 
     async def _open(self, url: str) -> None:
         await self._go(url)
@@ -101,7 +113,7 @@ class SearchPage:
         if rules.origin_of(self._page.url) != rules.origin_of(self._settings.network_url):  # it was sent there
             raise NetworkFailed("the network leads elsewhere", why=f"to {self._page.url[:200]}")
 
-    async def _read_on(self, search: Search, seen: _Seen, url: str) -> bool:
+    async def _read_on(self, search: SearchRequest, seen: _Seen, url: str) -> bool:
         """False: it was enough before it was all."""
         while True:
             view = rules.read_view(await self._evaluate(READ))
@@ -195,3 +207,85 @@ def translated(error: Error) -> Exception:
 
 def _s(duration: timedelta) -> float:
     return duration.total_seconds()
+
+
+# Whether the network knows us, and signing in by its form where a user and a password are set.
+# Invariant: a password that was refused is not tried again for a while, so that nobody locks the account.
+
+AFTER_REFUSAL = timedelta(minutes=15)
+USER, PASSWORD = 'input[name="text"]', 'input[name="password"]'
+LEFT = "() => !document.querySelector('input[name=\"password\"]') || document.querySelector('[role=\"alert\"]')"
+logger = logging.getLogger(__name__)
+
+
+class LoginState(StrEnum):
+    MISSING = "missing"  # there is neither a session nor a password
+    UNTRIED = "untried"
+    SIGNED_IN = "signed_in"
+    EXPIRED = "expired"
+    REFUSED = "refused"  # user or password are wrong
+
+
+class Login:
+    def __init__(self, settings: BrowserSettings, session: Session, clock: Clock) -> None:
+        self._settings = settings
+        self._session = session
+        self._clock = clock
+        self._one_at_a_time = asyncio.Lock()
+        self._tried: LoginState | None = None
+        self._of: datetime | None = None  # the session that it is about
+        self._refused_at: datetime | None = None
+
+    @property
+    def state(self) -> LoginState:
+        if self._tried and self._of == self._session.saved_at:
+            return self._tried
+        return LoginState.UNTRIED if self._session.saved_at or self._settings.user else LoginState.MISSING
+
+    def worked(self) -> None:
+        self._note(LoginState.SIGNED_IN)
+
+    async def sign_in(self, page: Page) -> None:
+        """From the page that asks for it. Whoever waits for another one's turn may find it done."""
+        before = self._session.saved_at
+        async with self._one_at_a_time:
+            if self._session.saved_at == before:
+                await self._fill_in(page)
+
+    async def _fill_in(self, page: Page) -> None:
+        self._check()
+        try:
+            await page.fill(USER, self._settings.user)
+            await page.fill(PASSWORD, self._settings.password.get_secret_value())
+            await page.locator(PASSWORD).press("Enter")
+            await page.wait_for_function(LEFT)
+        except TookTooLong as error:
+            self._note(LoginState.EXPIRED)
+            why = "its form is not one that can be filled in at once"
+            raise LoginNeeded("the network wants a person to sign in", why=why) from error
+        if rules.is_login(page.url):
+            self._refused_at = self._clock.now()
+            self._note(LoginState.REFUSED)
+            raise self._refused()
+        self._session.write(await page.context.storage_state())
+        self._note(LoginState.SIGNED_IN)
+        logger.info("[TWITTER] signed in", extra={"network": self._settings.network_url})
+
+    def _check(self) -> None:
+        if self._refused_at and self._clock.now() - self._refused_at < AFTER_REFUSAL:
+            self._note(LoginState.REFUSED)
+            raise self._refused()
+        if self._settings.user and self._settings.password.get_secret_value():
+            return
+        has_session = self._session.saved_at is not None
+        self._note(LoginState.EXPIRED if has_session else LoginState.MISSING)
+        if has_session:
+            raise LoginNeeded("the session of the network has expired", why="it asks who we are")
+        raise LoginNeeded("nobody is signed in to the network", why="there is no session yet")
+
+    def _refused(self) -> LoginNeeded:
+        hint = f"Correct `browser.user` and `browser.password`. {LoginNeeded.next_step}"
+        return LoginNeeded("the network refuses to sign us in", why="user or password are wrong", hint=hint)
+
+    def _note(self, state: LoginState) -> None:
+        self._tried, self._of = state, self._session.saved_at

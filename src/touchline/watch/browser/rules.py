@@ -1,4 +1,4 @@
-"""What a page of results means: whose videos, how old, and whether to look further. Pure.
+"""What a page of results means: whose videos, how old, and whether to look further; and the errors of a search. Pure.
 
 Invariant: an advert is never a find, a video belongs to the post that has it and not to one that quotes it, and what
 cannot be told apart by a post id is left out.
@@ -8,11 +8,89 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
-from .model import PageState, Post, Search, ShownPost, Video, View
+from touchline.kernel.errors import DeadlineExceeded, Misconfigured, RateLimited, Unavailable
+
+# What a search is asked for, what a page shows, and what is answered.
+# Invariant: what a page shows is a stranger's: nothing of it is believed before `rules.py` has looked at it.
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    query: str
+    excluded: frozenset[str]  # post ids
+    since: datetime  # what is older is not wanted
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPost:
+    """As it stands on the page. A quoted one is another post."""
+
+    link: str | None
+    moment: str | None
+    text: str
+    is_cut: bool
+    is_promoted: bool
+    is_quoted: bool
+    lengths: tuple[str | None, ...]  # of its videos, like 0:34, where it says so
+
+
+class PageState(StrEnum):
+    POSTS = "posts"
+    LOADING = "loading"
+    EMPTY = "empty"  # it says that there is nothing
+    FAILED = "failed"  # it says that loading failed
+    LOGIN = "login"  # it wants to know who we are
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One look at the page."""
+
+    state: PageState
+    is_loading: bool
+    at_end: bool
+    posts: tuple[ShownPost, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One that can be told apart and dated."""
+
+    id: str
+    url: str
+    author: str
+    text: str
+    is_cut: bool
+    is_quoted: bool
+    posted_at: datetime
+    lengths: tuple[str | None, ...]  # of its videos
+
+
+@dataclass(frozen=True, slots=True)
+class PageVideo:
+    url: str  # of its post
+    post_id: str
+    video_index: int  # from 1
+    video_count: int
+    author: str
+    text: str
+    posted_at: datetime
+    duration_s: int | None  # as the page says
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    videos: tuple[PageVideo, ...]
+    scrolled: int
+    oldest: datetime | None  # of all posts that were seen
+    complete: bool  # False: there was more than a search looks at
+
 
 POST_LINK = re.compile(r"/([A-Za-z0-9_]{1,50})/status(?:es)?/([0-9]{18,25})(?![0-9])", re.ASCII)
 LOGIN_PATHS = re.compile(r"(^|/)(i/flow/login|login|account/access|logout)/?$", re.ASCII)
@@ -125,7 +203,7 @@ def origin_of(url: str) -> tuple[str, str, int | None]:
         return "", "", None
 
 
-def is_wanted(post: Post, search: Search) -> bool:
+def is_wanted(post: Post, search: SearchRequest) -> bool:
     return bool(post.lengths) and post.posted_at >= search.since and post.id not in search.excluded
 
 
@@ -135,9 +213,9 @@ def reaches_back(posts: Iterable[Post], since: datetime) -> bool:
     return len(listed) >= OLD_ENOUGH and all(post.posted_at < since for post in listed[-OLD_ENOUGH:])
 
 
-def videos_of(post: Post) -> list[Video]:
+def videos_of(post: Post) -> list[PageVideo]:
     return [
-        Video(
+        PageVideo(
             url=post.url,
             post_id=post.id,
             video_index=place,
@@ -159,3 +237,62 @@ def read_length(text: str | None) -> int | None:
     for part in text.split(":"):
         seconds = seconds * 60 + int(part)
     return seconds
+
+
+# What can go wrong with a search, as errors.
+#
+# Unavailable
+# ├── LoginNeeded             the network wants to know who we are; a person must help
+# ├── BrowserGone             the browser ended in the middle of a search
+# ├── NetworkFailed           the network answers with an error
+# └── DeadlineExceeded
+# └── SearchTimedOut
+# RateLimited
+# ├── TooManySearches         more wait than may
+# ├── SearchBudgetSpent       the account has searched as often as the settings allow
+# └── NetworkLimited          the network limits the account's searches
+# Misconfigured
+# ├── ChromiumMissing         there is no browser that can be started
+# └── DisplayMissing          a window is wanted, and there is no display for it
+
+
+class LoginNeeded(Unavailable):
+    next_step = (
+        "Sign in to the network in your own browser, export its cookies to a file, "
+        "and run `touchline watch login --cookies FILE`."
+    )
+
+
+class BrowserGone(Unavailable):
+    next_step = "Search again: the next search starts a new browser."
+
+
+class NetworkFailed(Unavailable):
+    next_step = "Search again in a while; open the network in a browser to see whether it works."
+
+
+class SearchTimedOut(DeadlineExceeded):
+    next_step = "Search again; if it always happens, raise `browser.page_time` and `browser.search_time`."
+
+
+class TooManySearches(RateLimited):
+    next_step = "Search again in a while, or raise `browser.at_once`."
+
+
+class SearchBudgetSpent(RateLimited):
+    next_step = "Wait, or raise `browser.searches_per_window` if the network allows your account more."
+
+
+class NetworkLimited(RateLimited):
+    next_step = "Wait until the limit is over; lower `browser.searches_per_window` if it happens often."
+
+
+class ChromiumMissing(Misconfigured):
+    next_step = (
+        "Install it (on Debian and Ubuntu: apt-get install chromium; else `playwright install chromium`), "
+        "or name it by `browser.chromium`."
+    )
+
+
+class DisplayMissing(Misconfigured):
+    next_step = "Start the role where DISPLAY or WAYLAND_DISPLAY is set, as `xvfb-run` does, or unset `browser.headed`."

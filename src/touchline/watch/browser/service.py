@@ -13,33 +13,46 @@ from pathlib import Path
 from typing import Self
 
 from playwright.async_api import BrowserContext, Error, Page
+from prometheus_client import Counter, Histogram
 
 from touchline.kernel import Clock
 from touchline.kernel.errors import Defect, TouchlineError
 
 from .chromium import Chromium, find_chromium
-from .errors import NetworkLimited, SearchBudgetSpent, SearchTimedOut, TooManySearches
-from .login import Login, LoginState
-from .metrics import SEARCH_SECONDS, SEARCHES
-from .model import Found, Search
-from .page import SearchPage, translated
-from .rules import room_from
+from .page import Login, LoginState, SearchPage, translated
+from .rules import (
+    NetworkLimited,
+    SearchBudgetSpent,
+    SearchRequest,
+    SearchResult,
+    SearchTimedOut,
+    TooManySearches,
+    room_from,
+)
 from .session import SearchLog, Session
 from .settings import BrowserSettings
 
-CLOSING_S = 5.0
+# What the browser role counts.
 
+SEARCHES = Counter("touchline_browser_searches", "Searches of the social network, by how they ended.", ["outcome"])
+SEARCH_SECONDS = Histogram(
+    "touchline_browser_search_seconds",
+    "How long a search took, without waiting for its turn.",
+    buckets=(0.5, 1, 2, 5, 10, 20, 45, 90, 180),
+)
+
+CLOSING_S = 5.0
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedSearch:
     at: datetime
     error: TouchlineError
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class BrowserStatus:
     login: LoginState
     session_saved_at: datetime | None
     chromium: Path | None
@@ -49,7 +62,7 @@ class Status:
     searches_left: int  # of the account's budget
     limited_until: datetime | None  # by the network
     last_success: datetime | None
-    last_failure: Failed | None
+    last_failure: FailedSearch | None
 
 
 class Searches:
@@ -67,7 +80,7 @@ class Searches:
         self._turns = asyncio.Semaphore(settings.at_once)
         self._inside = 0
         self._last_success: datetime | None = None
-        self._last_failure: Failed | None = None
+        self._last_failure: FailedSearch | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -75,9 +88,9 @@ class Searches:
     async def __aexit__(self, *error: object) -> None:
         await self._chromium.close()
 
-    def status(self) -> Status:
+    def status(self) -> BrowserStatus:
         searching = min(self._inside, self._settings.at_once)
-        return Status(
+        return BrowserStatus(
             login=self._login.state,
             session_saved_at=self._session.saved_at,
             chromium=find_chromium(self._settings),
@@ -90,7 +103,7 @@ class Searches:
             last_failure=self._last_failure,
         )
 
-    async def find(self, search: Search) -> Found:
+    async def find(self, search: SearchRequest) -> SearchResult:
         if self._inside >= self._settings.at_once + self._settings.most_waiting:
             why = f"{self._inside} are in hand"
             raise TooManySearches("too many searches at once", why=why, retry_after=timedelta(seconds=10))
@@ -121,7 +134,7 @@ class Searches:
     def _is_limited(self) -> bool:
         return self._limited_until is not None and self._clock.now() < self._limited_until
 
-    async def _noted(self, search: Search) -> Found:
+    async def _noted(self, search: SearchRequest) -> SearchResult:
         with SEARCH_SECONDS.time():
             try:
                 found = await self._in_time(search)
@@ -138,12 +151,12 @@ class Searches:
         logger.info("[TWITTER] Search complete", extra=told)
         return found
 
-    def _failed(self, search: Search, error: TouchlineError) -> None:
-        self._last_failure = Failed(self._clock.now(), error)
+    def _failed(self, search: SearchRequest, error: TouchlineError) -> None:
+        self._last_failure = FailedSearch(self._clock.now(), error)
         SEARCHES.labels(type(error).__name__).inc()
         logger.warning("[TWITTER] Search failed", extra={"query": search.query, "reason": str(error)})
 
-    async def _in_time(self, search: Search) -> Found:
+    async def _in_time(self, search: SearchRequest) -> SearchResult:
         patience = asyncio.timeout(self._settings.search_time.total_seconds())
         try:
             async with patience, self._chromium.context() as held:
@@ -158,7 +171,7 @@ class Searches:
         self._login.worked()
         return found
 
-    async def _on_page(self, context: BrowserContext, search: Search) -> Found:
+    async def _on_page(self, context: BrowserContext, search: SearchRequest) -> SearchResult:
         page = await context.new_page()
         searching = SearchPage(page, self._settings, self._login.sign_in, self._clock)
         try:

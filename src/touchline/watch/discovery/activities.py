@@ -10,13 +10,22 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from touchline.watch.failures import told_to_temporal
 from touchline.watch.model import GoalRef
+from touchline.watch.temporal import as_temporal_errors
 
 from .client import SearchClient
-from .messages import Attempt, Discovered, SearchData, SearchNeed, SearchOrder, Selection, Standing, TeamWords
-from .model import FoundVideo
+from .rules import FoundVideo
 from .service import Discovery
+from .workflow import (
+    Attempt,
+    Discovered,
+    GoalStanding,
+    SearchData,
+    SearchNeed,
+    SearchOrder,
+    Selection,
+    TeamWords,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -30,35 +39,35 @@ class DiscoveryActivities:
     get_ready: Callable[[], None] = lambda: None  # for what may be found: told before it is
 
     @activity.defn(name="set_monitor_complete")
-    async def set_monitor_complete(self, goal: GoalRef) -> Standing:
-        with told_to_temporal():
+    async def set_monitor_complete(self, goal: GoalRef) -> GoalStanding:
+        with as_temporal_errors():
             return await self.discovery.begin(goal, _run_id())
 
     @activity.defn(name="check_event_exists")
-    async def check_event_exists(self, goal: GoalRef) -> Standing:
-        with told_to_temporal():
+    async def check_event_exists(self, goal: GoalRef) -> GoalStanding:
+        with as_temporal_errors():
             return await self.discovery.standing(goal, _run_id())
 
     @activity.defn(name="save_team_aliases")
     async def save_team_aliases(self, told: TeamWords) -> None:
-        with told_to_temporal():
+        with as_temporal_errors():
             await self.discovery.keep_words(told)
 
     @activity.defn(name="update_twitter_attempt")
     async def update_twitter_attempt(self, attempt: Attempt) -> None:
-        with told_to_temporal():
+        with as_temporal_errors():
             await self.discovery.count_attempt(attempt)
 
     @activity.defn(name="get_twitter_search_data")
     async def get_twitter_search_data(self, need: SearchNeed) -> SearchData:
-        with told_to_temporal():
+        with as_temporal_errors():
             return await self.discovery.search_data(need)
 
     @activity.defn(name="execute_twitter_search")
     async def execute_twitter_search(self, order: SearchOrder) -> list[FoundVideo]:
         """Searching twice finds the same again."""
         self.get_ready()
-        with told_to_temporal():
+        with as_temporal_errors():
             async with _heartbeats():
                 found = await self.client.find(order)
         logger.info("[TWITTER] Search complete", extra={"query": order.query, "found": len(found)})
@@ -66,7 +75,7 @@ class DiscoveryActivities:
 
     @activity.defn(name="save_discovered_videos")
     async def save_discovered_videos(self, told: Discovered) -> Selection:
-        with told_to_temporal():
+        with as_temporal_errors():
             selection = await self.discovery.keep_found(told)
         extra = {"event": told.goal.name, "attempt": told.number, "found": len(told.videos)}
         logger.info("[TWITTER] Attempt saved", extra={**extra, "selected": len(selection.videos)})

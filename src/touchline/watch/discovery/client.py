@@ -1,4 +1,4 @@
-"""Asks the browser role to search.
+"""Asks the browser role to search, and reads posts and their videos from its answer.
 
 Invariant: a search that could not be made raises and is never "nothing found"; a login that expired has its own error,
 because trying again does not help.
@@ -6,23 +6,109 @@ because trying again does not help.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import httpx
+from prometheus_client import Counter, Gauge
 
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import Defect, Misconfigured, RateLimited, Unavailable
-from touchline.watch.asking import Question, Reply, ask
+from touchline.watch.http_request import OutgoingRequest, ServiceReply, ask
 
-from .errors import LeftAlone, LoginExpired
-from .messages import SearchOrder
-from .metrics import SEARCHES
-from .model import FoundVideo
-from .posts import each_video, is_post_id, read_link, stranger
+from .rules import FoundVideo
 from .settings import DiscoverySettings
+from .workflow import SearchOrder
+
+# What else can go wrong with a search.
+#
+# Unavailable
+# └── LoginExpired            the network wants to know who we are: only a person can help
+
+
+class LoginExpired(Unavailable):
+    retryable = False
+    next_step = "Sign in again with the session of your own browser; `touchline status` shows the login."
+
+
+class LeftAlone(RateLimited):
+    retryable = False
+    next_step = "Search less often: raise `watch.search_interval`, or have fewer words in `aliases.words`."
+
+
+# Metrics of the search for videos, of this process.
+
+SEARCHES = Counter("touchline_watch_searches", "Queries to the browser role, by how they ended.", ["outcome"])
+FOUND = Counter("touchline_watch_found_videos", "Videos that were found for a goal and not known before.")
+SELECTED = Counter("touchline_watch_selected_videos", "Videos that were handed to a download.")
+WORKS = Gauge("touchline_watch_search_works", "Whether the last hourly look at the search succeeded.")
+CHECKED = Gauge("touchline_watch_search_checked_seconds", "When that look was, in seconds since 1970.")
+
+
+# Links to posts, and the videos behind them. Pure.
+# Invariant: a post id is digits only, at least 18 of them; what is shorter was cut off somewhere and names nothing.
+
+MOST_VIDEOS_OF_POST = 10  # of one post
+_ID = re.compile(r"[0-9]{18,25}", re.ASCII)
+_PATH = re.compile(r"/status(?:es)?/([0-9]+)(?:/video/([0-9]{1,2}))?/?$", re.ASCII)
+_PREFIXES = ("www.", "mobile.", "m.")
+
+
+@dataclass(frozen=True, slots=True)
+class PostLink:
+    post_id: str
+    video_index: int | None  # None: the link is to the whole post
+
+
+def is_post_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
+def read_link(url: str, hosts: Sequence[str]) -> PostLink | None:
+    """With `/video/2`, `?s=20` and the like behind it; None for everything that is not a post of these hosts."""
+    host, link = _parse_link(url)
+    return link if host in hosts else None
+
+
+def stranger(url: str, hosts: Sequence[str]) -> str | None:
+    """The host of a link that would be one to a post, if only the host were known."""
+    host, link = _parse_link(url)
+    return host if link and host not in hosts else None
+
+
+def _parse_link(url: str) -> tuple[str, PostLink | None]:
+    try:
+        parts = urlsplit(url.strip())
+        host = _bare(parts.netloc.rpartition("@")[2].lower())
+    except ValueError:
+        return "", None
+    match = _PATH.search(parts.path)
+    if parts.scheme not in {"http", "https"} or not match or not is_post_id(match[1]):
+        return host, None
+    index = int(match[2]) if match[2] else None
+    return host, PostLink(match[1], index if index is None or 1 <= index <= MOST_VIDEOS_OF_POST else None)
+
+
+def each_video(found: Iterable[tuple[FoundVideo, int]]) -> Iterator[FoundVideo]:
+    """Every video of every post once, although only some of a post's were told. With each comes how many there are."""
+    told = dict[tuple[str, int], FoundVideo]()
+    counts = dict[str, tuple[FoundVideo, int]]()
+    for video, count in found:
+        told.setdefault((video.post_id, video.video_index), video)
+        counts.setdefault(video.post_id, (video, min(count, MOST_VIDEOS_OF_POST)))
+    for post_id, (video, count) in counts.items():
+        most = max(count, *(index for each, index in told if each == post_id))
+        for index in range(1, min(most, MOST_VIDEOS_OF_POST) + 1):
+            yield told.get((post_id, index)) or replace(video, video_index=index, duration_s=None)
+
+
+def _bare(host: str) -> str:
+    return next((host.removeprefix(prefix) for prefix in _PREFIXES if host.startswith(prefix)), host)
+
 
 SERVICE = "the browser role"
 LOGIN_NEEDED = "login_needed"
@@ -56,7 +142,7 @@ class SearchClient:
         }
         proof = {"Authorization": f"Bearer {self.settings.browser_token.get_secret_value()}"}
         request = self.http.build_request("POST", f"{self.settings.browser_url}/search", json=body, headers=proof)
-        reply = await ask(self.http, Question(SERVICE, request, self.settings.timeout))
+        reply = await ask(self.http, OutgoingRequest(SERVICE, request, self.settings.timeout))
         check(reply)
         return read_videos(_document(reply), order.query, self.settings.hosts)
 
@@ -100,7 +186,7 @@ def _read(entries: list[dict[str, Any]], query: str, hosts: Sequence[str]) -> It
         yield video, _whole(entry, "video_count") or 1
 
 
-def check(reply: Reply) -> None:
+def check(reply: ServiceReply) -> None:
     """Raises what the role's problem document says, unless it found something, or nothing."""
     if reply.status == 200:
         return
@@ -121,14 +207,14 @@ def check(reply: Reply) -> None:
     raise Unavailable(what, why=why, hint=hint)
 
 
-def _document(reply: Reply) -> Any:
+def _document(reply: ServiceReply) -> Any:
     try:
         return reply.document()
     except ValueError as error:
         raise Unavailable("the browser role's answer cannot be read", why=str(error)) from error
 
 
-def _problem(reply: Reply) -> dict[str, Any]:
+def _problem(reply: ServiceReply) -> dict[str, Any]:
     try:
         document = reply.document()
     except ValueError:
@@ -136,7 +222,7 @@ def _problem(reply: Reply) -> dict[str, Any]:
     return cast("dict[str, Any]", document) if isinstance(document, dict) else {}
 
 
-def _retry_after(reply: Reply) -> timedelta | None:
+def _retry_after(reply: ServiceReply) -> timedelta | None:
     value = reply.headers.get("retry-after", "")
     return timedelta(seconds=int(value)) if value.isascii() and value.isdecimal() and len(value) <= 4 else None
 

@@ -5,49 +5,68 @@ Invariant: doing a step twice is doing it once; what changed and its event are o
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from touchline.contracts.events.watch import GoalChanged
+from touchline.kernel import TouchlineError
+from touchline.kernel.errors import Unavailable
+from touchline.platform.periodic.runner import PeriodicTask
 from touchline.platform.postgres.database import Transaction
-from touchline.watch.downloads.messages import DownloadInput
-from touchline.watch.ground import Ground
+from touchline.watch.context import WatchContext
+from touchline.watch.downloads.workflow import DownloadInput
 from touchline.watch.model import FoundRef, GoalRef
 
-from .candidates import Aim, age_minutes, choose
-from .messages import Attempt, Discovered, SearchData, SearchNeed, Selection, Standing, TeamWords
-from .metrics import FOUND, SELECTED
-from .model import FoundVideo, SearchedGoal
-from .players import player_word, queries
-from .promotion import promotion
+from .client import CHECKED, FOUND, SELECTED, WORKS, SearchClient
+from .rules import (
+    Aim,
+    FoundVideo,
+    SearchedGoal,
+    age_minutes,
+    choose,
+    player_word,
+    promotion,
+    queries,
+)
 from .settings import DiscoverySettings
-from .store import DiscoveryStore, Seen
+from .store import Check, CheckStore, DiscoveryStore, Seen
+from .workflow import (
+    Attempt,
+    Discovered,
+    GoalStanding,
+    SearchData,
+    SearchNeed,
+    SearchOrder,
+    Selection,
+    TeamWords,
+)
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    ground: Ground
+    ground: WatchContext
     settings: DiscoverySettings
 
-    async def begin(self, goal: GoalRef, run_id: str) -> Standing:
+    async def begin(self, goal: GoalRef, run_id: str) -> GoalStanding:
         """`run_id`: of the workflow that searches. From now on nobody needs to start it."""
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             store = DiscoveryStore(transaction.connection)
             found = await store.living(goal)
             if found is None or not is_ours(found, goal, run_id):
-                return Standing(lives=False, goal=goal)
+                return GoalStanding(lives=False, goal=goal)
             _announce(transaction, found.ref, await store.begin(found.ref, self.ground.clock.now()), "searching")
-            return Standing(lives=True, goal=found.ref)
+            return GoalStanding(lives=True, goal=found.ref)
 
-    async def standing(self, goal: GoalRef, run_id: str) -> Standing:
+    async def standing(self, goal: GoalRef, run_id: str) -> GoalStanding:
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
             found = await DiscoveryStore(transaction.connection).living(goal)
         if found is None or not is_ours(found, goal, run_id):
-            return Standing(lives=False, goal=goal)
-        return Standing(lives=True, goal=found.ref)
+            return GoalStanding(lives=False, goal=goal)
+        return GoalStanding(lives=True, goal=found.ref)
 
     async def keep_words(self, told: TeamWords) -> None:
         async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
@@ -135,3 +154,49 @@ def _announce(
         event_id=goal.event_id, generation=goal.generation, fixture_id=goal.fixture_id, what=what, attempt=attempt
     )
     transaction.announce(changed, revision=revision)
+
+
+# Looks every hour whether the search works, before a goal needs it: a login that expires does so in silence.
+# Invariant: a failed look is a fact that is kept and shown, not a failed pass; the next one comes at its time.
+
+NAME = "watch.search_canary"
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    ground: WatchContext
+    client: SearchClient
+    settings: DiscoverySettings
+
+    @property
+    def task(self) -> PeriodicTask:
+        return PeriodicTask(NAME, self.settings.canary_interval, self.run_pass)
+
+    async def run_pass(self) -> bool:
+        """For the periodic work; there is never more waiting."""
+        check = await self._look()
+        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            await CheckStore(transaction.connection).keep(check)
+        WORKS.set(check.works)
+        CHECKED.set(check.checked_at.timestamp())
+        return False
+
+    async def _look(self) -> Check:
+        loop, now = asyncio.get_running_loop(), self.ground.clock.now()
+        began, found, failure = loop.time(), 0, None
+        order = SearchOrder(self.settings.canary_query, [], self.settings.canary_age_minutes)
+        try:
+            found = len(await self.client.find(order))
+            self._require_enough(found)
+        except TouchlineError as error:
+            failure = f"{error} {error.hint}"
+            logger.warning("[TWITTER] The search does not work", extra={"reason": str(error), "next": error.hint})
+        return Check(now, found, round((loop.time() - began) * 1000), failure)
+
+    def _require_enough(self, found: int) -> None:
+        """The network shows empty pages to accounts that it restricts, and new pages to readers of old ones."""
+        if found < self.settings.canary_least:
+            minutes, least = self.settings.canary_age_minutes, self.settings.canary_least
+            why = f"`{self.settings.canary_query}` found {found} videos of the last {minutes} minutes, not {least}"
+            hint = "Search for it in your own browser: if it finds videos there, the account is restricted."
+            raise Unavailable("the search answers but finds nothing", why=why, hint=hint)

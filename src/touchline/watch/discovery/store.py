@@ -17,7 +17,7 @@ from psycopg.rows import scalar_row
 from touchline.platform.postgres.database import fetch_all, fetch_one
 from touchline.watch.model import FoundRef, GoalRef
 
-from .model import Candidate, FoundVideo, SearchedGoal
+from .rules import Candidate, FoundVideo, SearchedGoal
 
 MOST_EXCLUDED = 200
 MOST_CANDIDATES = 500

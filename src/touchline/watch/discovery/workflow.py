@@ -9,35 +9,142 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import NoneType
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, WorkflowAlreadyStartedError
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    ChildWorkflowError,
+    WorkflowAlreadyStartedError,
+)
 from temporalio.workflow import ParentClosePolicy
 
 with workflow.unsafe.imports_passed_through():
-    from touchline.watch.aliases.calls import GET_CACHED_TEAM_ALIASES, GET_TEAM_ALIASES
-    from touchline.watch.aliases.messages import RAGInput
-    from touchline.watch.downloads.calls import REGISTER_DOWNLOAD
-    from touchline.watch.downloads.messages import DownloadInput
-    from touchline.watch.patience import Surely
+    from touchline.watch.aliases.workflow import GET_CACHED_TEAM_ALIASES, GET_TEAM_ALIASES, RAGInput
+    from touchline.watch.downloads.workflow import REGISTER_DOWNLOAD, DownloadInput
+    from touchline.watch.model import FoundRef, GoalRef
+    from touchline.watch.temporal import Call, RetryWhileUnavailable
 
-    from . import calls
-    from .messages import (
-        Attempt,
-        Discovered,
-        SearchData,
-        SearchNeed,
-        SearchOrder,
-        Selection,
-        TeamWords,
-        TwitterInput,
-        TwitterResult,
-    )
-    from .model import FoundVideo
-    from .players import words_of_both
+    from .rules import FoundVideo, words_of_both
+
+# What TwitterWorkflow is told, what it tells its activities, and what they answer.
+
+
+@dataclass(frozen=True, slots=True)
+class TwitterInput:
+    goal: GoalRef
+    label: str  # {Team}-{LastName}
+    player_name: str
+    team_id: int
+    team_name: str
+    other_team_id: int
+    other_team_name: str
+    own_goal: bool
+    attempts: int = 10
+    interval_s: float = 60.0  # from the start of an attempt to the start of the next
+    rest_s: float = 10.0  # at least between two attempts
+    downloads_at_once: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TwitterResult:
+    attempts: int
+    found: int  # videos, as often as a search told them
+    selected: int
+    failed_searches: int  # attempts in which no query worked
+    over: bool = False  # the goal was taken away, or another run has it now
+
+
+@dataclass(frozen=True, slots=True)
+class GoalStanding:
+    """Whether there is still something to search for."""
+
+    lives: bool
+    goal: GoalRef
+
+
+@dataclass(frozen=True, slots=True)
+class TeamWords:
+    goal: GoalRef
+    words: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    goal: GoalRef
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchNeed:
+    goal: GoalRef
+    number: int
+    player_name: str
+    words: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchData:
+    queries: list[str]
+    exclude_urls: list[str]
+    max_age_minutes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOrder:
+    query: str
+    exclude_urls: list[str]
+    max_age_minutes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    goal: GoalRef
+    number: int
+    label: str
+    player_name: str
+    words: list[str]
+    began_at: str  # of the attempt, in ISO form
+    videos: list[FoundVideo]
+    failure: str | None  # of the last query that failed
+    answered: int  # queries that worked
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the attempt's download run is to fetch; nothing is an answer, too."""
+
+    videos: list[FoundRef] = field(default_factory=list[FoundRef])
+
+
+# How TwitterWorkflow calls its activities.
+
+_SOON = timedelta(seconds=30)
+SET_MONITOR_COMPLETE = Call("set_monitor_complete", GoalStanding, _SOON, attempts=5, near=True)
+CHECK_EVENT_EXISTS = Call("check_event_exists", GoalStanding, _SOON, attempts=3, near=True)
+SAVE_TEAM_ALIASES = Call("save_team_aliases", NoneType, timedelta(seconds=10), attempts=2, near=True)
+UPDATE_TWITTER_ATTEMPT = Call("update_twitter_attempt", NoneType, _SOON, attempts=3, near=True)
+GET_TWITTER_SEARCH_DATA = Call("get_twitter_search_data", SearchData, _SOON, attempts=3, near=True)
+EXECUTE_TWITTER_SEARCH = Call(
+    "execute_twitter_search",
+    list[FoundVideo],
+    timedelta(seconds=180),
+    attempts=3,
+    first_pause=timedelta(seconds=10),
+    backoff=1.5,
+    heartbeat=timedelta(seconds=60),
+)
+SAVE_DISCOVERED_VIDEOS = Call(
+    "save_discovered_videos", Selection, _SOON, attempts=3, first_pause=timedelta(seconds=2), near=True
+)
+
+
+# The workflow.
+
 
 LONGEST_FAILURE = 300
-surely = Surely("TWITTER", lambda rounds, _: rounds >= 80)
+surely = RetryWhileUnavailable("TWITTER")
 
 
 @dataclass(slots=True)
@@ -58,11 +165,11 @@ class TwitterWorkflow:
     @workflow.run
     async def run(self, given: TwitterInput) -> TwitterResult:
         self._at_once = asyncio.Semaphore(given.downloads_at_once)
-        begun = await surely(calls.SET_MONITOR_COMPLETE, given.goal)
+        begun = await surely(SET_MONITOR_COMPLETE, given.goal)
         lives = begun.lives
         if lives:
             words = await self._words(given)
-            await surely(calls.SAVE_TEAM_ALIASES, TeamWords(given.goal, words))
+            await surely(SAVE_TEAM_ALIASES, TeamWords(given.goal, words))
             lives = await self._search_all(given, words)
         await asyncio.gather(*self._downloads)
         return TwitterResult(self._attempt, self._found, self._selected, self._failed, over=not lives)
@@ -76,7 +183,7 @@ class TwitterWorkflow:
         """False when the goal was taken away meanwhile."""
         for number in range(1, given.attempts + 1):
             began = workflow.now()
-            if not (await surely(calls.CHECK_EVENT_EXISTS, given.goal)).lives:
+            if not (await surely(CHECK_EVENT_EXISTS, given.goal)).lives:
                 return False
             self._attempt = number
             await self._one_attempt(given, words, number)
@@ -87,13 +194,13 @@ class TwitterWorkflow:
 
     async def _one_attempt(self, given: TwitterInput, words: list[str], number: int) -> None:
         began = workflow.now()
-        await surely(calls.UPDATE_TWITTER_ATTEMPT, Attempt(given.goal, number))
-        data = await surely(calls.GET_TWITTER_SEARCH_DATA, SearchNeed(given.goal, number, given.player_name, words))
+        await surely(UPDATE_TWITTER_ATTEMPT, Attempt(given.goal, number))
+        data = await surely(GET_TWITTER_SEARCH_DATA, SearchNeed(given.goal, number, given.player_name, words))
         asked = await self._ask(data)
         self._found += len(asked.videos)
         self._failed += bool(data.queries) and not asked.answered
         selection = await surely(
-            calls.SAVE_DISCOVERED_VIDEOS,
+            SAVE_DISCOVERED_VIDEOS,
             Discovered(
                 goal=given.goal,
                 number=number,
@@ -112,7 +219,7 @@ class TwitterWorkflow:
         asked, excluded = _Asked(), list(data.exclude_urls)
         for query in data.queries:
             try:
-                found = await calls.EXECUTE_TWITTER_SEARCH(SearchOrder(query, excluded, data.max_age_minutes))
+                found = await EXECUTE_TWITTER_SEARCH(SearchOrder(query, excluded, data.max_age_minutes))
             except ActivityError as error:
                 asked.failure = _reason(error)  # the next attempt looks further back, and begins with another word
                 break

@@ -11,22 +11,30 @@ from temporalio.client import Client
 from touchline.kernel.errors import Unavailable
 from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch
-from touchline.watch.failures import told_to_temporal
-from touchline.watch.ground import Ground
+from touchline.watch.context import WatchContext
 from touchline.watch.model import GoalRef
 from touchline.watch.settings import WatchSettings
+from touchline.watch.temporal import as_temporal_errors
 
-from .calls import DOWNLOAD_SINGLE_VIDEO
-from .handing import Handing
-from .looking import Looking, Validation
-from .messages import Arrived, Batch, CleanUp, Hashed, Judged, Registered, SameFile, Wanted
-from .service import Downloads
+from .analysis import Validation, VideoAnalysis
+from .service import Downloads, Handover
 from .settings import DownloadSettings
 from .sources import Sources
+from .workflow import (
+    DOWNLOAD_SINGLE_VIDEO,
+    Arrived,
+    CleanUp,
+    Hashed,
+    Judged,
+    QueuedBatch,
+    Registered,
+    SameFile,
+    WantedVideo,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class DownloadTools:
     """What downloads need beside the ground."""
 
     sandbox: Sandbox
@@ -38,21 +46,21 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class DownloadActivities:
-    ground: Ground
-    means: Means
+    ground: WatchContext
+    means: DownloadTools
     settings: DownloadSettings
     watch: WatchSettings
 
     @activity.defn(name="download_single_video")
-    async def download_single_video(self, wanted: Wanted) -> Arrived:
+    async def download_single_video(self, wanted: WantedVideo) -> Arrived:
         means, is_last = self.means, activity.info().attempt >= DOWNLOAD_SINGLE_VIDEO.attempts
         downloads = Downloads(self.ground, means.sandbox, means.scratch, means.sources, self.settings)
-        with told_to_temporal():
+        with as_temporal_errors():
             return await downloads.download(wanted, is_last_try=is_last)
 
     @activity.defn(name="validate_video_is_soccer")
     async def validate_video_is_soccer(self, same: SameFile) -> Judged:
-        with told_to_temporal():
+        with as_temporal_errors():
             try:
                 return await self._looking().judge(same, partial(activity.heartbeat))
             except Unavailable:  # its time-out may be hours away: the workflow waits, not this worker
@@ -60,27 +68,27 @@ class DownloadActivities:
 
     @activity.defn(name="generate_video_hash")
     async def generate_video_hash(self, same: SameFile) -> Hashed:
-        with told_to_temporal():
+        with as_temporal_errors():
             return await self._looking().fingerprint(same, partial(activity.heartbeat))
 
     @activity.defn(name="queue_videos_for_upload")
-    async def queue_videos_for_upload(self, batch: Batch) -> bool:
-        with told_to_temporal():
+    async def queue_videos_for_upload(self, batch: QueuedBatch) -> bool:
+        with as_temporal_errors():
             return await self._handing().queue(batch)
 
     @activity.defn(name="cleanup_download_temp")
     async def cleanup_download_temp(self, order: CleanUp) -> int:
-        with told_to_temporal():
+        with as_temporal_errors():
             return await self._handing().clean_up(order)
 
     @activity.defn(name="register_download")
     async def register_download(self, goal: GoalRef, workflow_id: str) -> Registered:
-        with told_to_temporal():
+        with as_temporal_errors():
             return await self._handing().register(goal, workflow_id, self.watch.search_attempts)
 
-    def _looking(self) -> Looking:
+    def _looking(self) -> VideoAnalysis:
         means = self.means
-        return Looking(self.ground, means.sandbox, means.scratch, means.validation, self.settings)
+        return VideoAnalysis(self.ground, means.sandbox, means.scratch, means.validation, self.settings)
 
-    def _handing(self) -> Handing:
-        return Handing(self.ground, self.means.temporal)
+    def _handing(self) -> Handover:
+        return Handover(self.ground, self.means.temporal)

@@ -5,27 +5,169 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import ClassVar, Literal
 
-from touchline.kernel.errors import RateLimited
-from touchline.watch.downloads.fetching.errors import (
-    AccessForbidden,
-    Blocked,
-    Busy,
-    CutOff,
-    DownloadFailure,
-    Gone,
-    Malformed,
-    NoAnswer,
-    NoVideo,
-    RefusedAddress,
-    TooLarge,
-    TooLong,
-    TooSlow,
-    TooSmall,
+from touchline.kernel.errors import (
+    DeadlineExceeded,
+    Forbidden,
+    InvalidInput,
+    LimitExceeded,
+    NotFound,
+    RateLimited,
+    TouchlineError,
+    Unavailable,
 )
-from touchline.watch.model import FoundRef
+from touchline.watch.model import FoundRef, GoalRef
 
-from .model import Ending, Facts, Filters
+# What can go wrong on the way to a video, each with its own rule for trying again (see `downloads/rules.py`).
+# InvalidInput
+# ├── RefusedAddress      we do not go there
+# └── Malformed           what came is no video, or no document
+# Forbidden
+# ├── AccessForbidden     403
+# └── Blocked             not shown in this country, or taken down by law
+# NotFound
+# ├── Gone                404, or the post says that it was removed
+# └── NoVideo             the post has none, or none that can be fetched as a file
+# LimitExceeded
+# ├── TooLarge
+# ├── TooLong             by what the network says of it: it is not fetched at all
+# └── TooSmall            empty, or too little for a video
+# RateLimited
+# └── Busy                429
+# Unavailable
+# ├── CutOff              fewer bytes than were promised
+# └── NoAnswer            no connection, or the server failed
+# DeadlineExceeded
+# └── TooSlow             no end in time, or hardly any bytes
+
+
+class DownloadFailure(TouchlineError):
+    """`reason` is kept with the found video."""
+
+    reason: ClassVar[str]
+
+
+class RefusedAddress(InvalidInput, DownloadFailure):
+    reason = "refused_address"
+    next_step = "Add the host to `downloads.allow_hosts` if it is one of your own."
+
+
+class Malformed(InvalidInput, DownloadFailure):
+    reason = "malformed"
+
+
+class AccessForbidden(Forbidden, DownloadFailure):
+    reason = "forbidden"
+
+
+class Blocked(Forbidden, DownloadFailure):
+    reason = "blocked"
+
+
+class Gone(NotFound, DownloadFailure):
+    reason = "gone"
+
+
+class NoVideo(NotFound, DownloadFailure):
+    reason = "no_video"
+
+
+class TooLarge(LimitExceeded, DownloadFailure):
+    reason = "too_large"
+
+
+class TooLong(LimitExceeded, DownloadFailure):
+    reason = "too_long"
+
+
+class TooSmall(LimitExceeded, DownloadFailure):
+    reason = "too_small"
+    retryable = True  # a file that is still being written looks like that
+
+
+class Busy(RateLimited, DownloadFailure):
+    reason = "busy"
+
+
+class CutOff(Unavailable, DownloadFailure):
+    reason = "cut_off"
+
+
+class NoAnswer(Unavailable, DownloadFailure):
+    reason = "no_answer"
+
+
+class TooSlow(DeadlineExceeded, DownloadFailure):
+    reason = "timed_out"
+
+
+FAILURES: tuple[type[DownloadFailure], ...] = (
+    RefusedAddress, Malformed, AccessForbidden, Blocked, Gone, NoVideo, TooLarge, TooLong, TooSmall, Busy, CutOff,
+    NoAnswer, TooSlow,
+)  # fmt: skip
+
+
+# What is known of a video on its way from a post into the object store.
+
+
+@dataclass(frozen=True, slots=True)
+class MediaFile:
+    """Where a found video's file is, and how long the network says it is."""
+
+    url: str
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """Of the file, by our own look at it."""
+
+    md5: str
+    size_bytes: int
+    duration_ms: int
+    width: int  # as seen
+    height: int
+    bit_rate: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    shortest_ms: int
+    longest_ms: int
+    least_short_side: int
+    least_aspect: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What became of a video that is not there."""
+
+    state: Literal["rejected", "failed"]
+    why: str
+    retry_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A found video as its row has it."""
+
+    goal: GoalRef  # the living one
+    video: FoundRef
+    url: str
+    state: str
+    why: str | None
+    tries: int  # how often it was chosen
+    last_try: str | None
+    incoming_key: str | None
+    facts: FileFacts | None
+    verified: bool | None
+    fingerprint: str | None
+
+    @property
+    def has_file(self) -> bool:
+        return self.state == "downloaded" and self.incoming_key is not None and self.facts is not None
+
 
 LONGEST_PAUSE = timedelta(minutes=15)
 LONGEST_MOMENT = timedelta(seconds=10)
@@ -82,7 +224,7 @@ def explained(code: str, details: str) -> str:
     return f"{code}: {details}"[:LONGEST_WHY]
 
 
-def rejection(facts: Facts, filters: Filters) -> str | None:
+def rejection(facts: FileFacts, filters: Filters) -> str | None:
     """Why a video is not kept; None when it is."""
     seconds = facts.duration_ms / 1000
     if facts.duration_ms <= filters.shortest_ms:

@@ -14,8 +14,8 @@ from psycopg.types.json import Jsonb
 
 from touchline.watch.model import FeedMinute, FoundRef, GoalMinutes, GoalRef
 
-from .messages import Wanted
-from .model import Ending, Facts, Found
+from .rules import Ending, FileFacts, FoundFile
+from .workflow import WantedVideo
 
 LIVING: LiteralString = "SELECT event_id, generation FROM watch.living_goal(%(event_id)s, %(generation)s)"
 FIND: LiteralString = """
@@ -136,23 +136,23 @@ class DownloadStore:
         found = await self._rows(LIVING, goal)
         return GoalRef(goal.fixture_id, *found[0]) if found else None
 
-    async def find(self, goal: GoalRef, video: FoundRef) -> Found | None:
+    async def find(self, goal: GoalRef, video: FoundRef) -> FoundFile | None:
         rows = await self._rows(FIND, goal, video)
         if not rows:
             return None
         url, state, why, tries, last_try, key, *facts, verified, fingerprint = rows[0]
-        known = Facts(*facts) if None not in facts else None
-        return Found(goal, video, url, state, why, tries, last_try, key, known, verified, fingerprint)
+        known = FileFacts(*facts) if None not in facts else None
+        return FoundFile(goal, video, url, state, why, tries, last_try, key, known, verified, fingerprint)
 
     async def minutes(self, goal: GoalRef) -> GoalMinutes:
         own, *others = await self._rows(MINUTES, goal, fixture_id=goal.fixture_id)
         return GoalMinutes(FeedMinute(*own), tuple(FeedMinute(*each) for each in others))
 
-    async def downloaded(self, goal: GoalRef, wanted: Wanted, key: str, facts: Facts) -> None:
-        values = {name: getattr(facts, name) for name in Facts.__slots__}
+    async def downloaded(self, goal: GoalRef, wanted: WantedVideo, key: str, facts: FileFacts) -> None:
+        values = {name: getattr(facts, name) for name in FileFacts.__slots__}
         await self._execute(DOWNLOADED, goal, wanted.video, run_id=wanted.run_id, incoming_key=key, **values)
 
-    async def ended(self, goal: GoalRef, wanted: Wanted, ending: Ending) -> None:
+    async def ended(self, goal: GoalRef, wanted: WantedVideo, ending: Ending) -> None:
         values = {name: getattr(ending, name) for name in Ending.__slots__}
         await self._execute(ENDED, goal, wanted.video, run_id=wanted.run_id, **values)
 

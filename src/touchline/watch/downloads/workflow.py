@@ -7,45 +7,140 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from enum import StrEnum
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
 with workflow.unsafe.imports_passed_through():
-    from touchline.watch.calls import Call
-    from touchline.watch.model import FoundRef
-    from touchline.watch.patience import Surely
+    from touchline.watch.model import FoundRef, GoalRef
+    from touchline.watch.temporal import Call, RetryWhileUnavailable
 
     from . import rules
-    from .calls import (
-        CLEANUP_DOWNLOAD_TEMP,
-        DOWNLOAD_SINGLE_VIDEO,
-        GENERATE_VIDEO_HASH,
-        HASH_FIRST,
-        QUEUE_VIDEOS_FOR_UPLOAD,
-        REGISTER_DOWNLOAD,
-        VALIDATE_FIRST,
-        VALIDATE_VIDEO_IS_SOCCER,
-    )
-    from .messages import (
-        Arrived,
-        Batch,
-        CleanUp,
-        DownloadInput,
-        DownloadResult,
-        Hashed,
-        Judged,
-        Outcome,
-        SameFile,
-        Wanted,
-    )
+
+# What DownloadWorkflow and its activities say to each other.
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadInput:
+    goal: GoalRef
+    attempt: int  # of the goal's searches
+    label: str
+    videos: list[FoundRef]
+
+    @property
+    def workflow_id(self) -> str:
+        return f"download{self.attempt}-{self.label}-{len(self.videos)}vids-{self.goal.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadResult:
+    downloaded: int = 0
+    rejected: int = 0
+    failed: int = 0
+    queued: int = 0  # handed over to be archived, with those that are the same file as another
+    over: bool = False  # the goal was annulled meanwhile
+
+
+class VideoOutcome(StrEnum):
+    """Of one step for one video."""
+
+    DONE = "done"
+    REJECTED = "rejected"
+    FAILED = "failed"
+    WAITING = "waiting"  # no engine could look at it
+    OVER = "over"  # its goal was annulled
+
+
+@dataclass(frozen=True, slots=True)
+class WantedVideo:
+    goal: GoalRef
+    video: FoundRef
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    outcome: VideoOutcome
+    md5: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SameFile:
+    """Videos of different posts with the same bytes. The file of the first stands for all."""
+
+    goal: GoalRef
+    videos: list[FoundRef]
+    is_first: bool = False  # of its run: whoever judges it takes its fingerprint too
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    outcome: VideoOutcome
+    why: str = ""
+    pause_s: float = 5.0  # of one that waits: when to ask again
+    patience_s: float = 86_400.0  # and for how long
+    is_hashed: bool = False  # it has its fingerprint already
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    outcome: VideoOutcome
+    samples: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedBatch:
+    goal: GoalRef
+    batch_id: str
+    videos: list[FoundRef]
+
+
+@dataclass(frozen=True, slots=True)
+class CleanUp:
+    """`failed`: those whose step broke off, so that nobody wrote it down yet."""
+
+    goal: GoalRef
+    videos: list[FoundRef]
+    failed: dict[str, list[FoundRef]]  # by why
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    complete: bool  # whether the goal's search ended with this
+    over: bool = False
+
+
+# How DownloadWorkflow calls its activities. The first video of a run goes before everything, and what is nearer to
+# the archive first: who is begun is ended.
+
+SECOND = timedelta(seconds=1)
+HEARTBEAT = 60 * SECOND
+DOWNLOAD_SINGLE_VIDEO = Call(
+    "download_single_video", Arrived, within=90 * SECOND, attempts=3, first_pause=2 * SECOND, heavy=True
+)
+VALIDATE_VIDEO_IS_SOCCER = Call(
+    "validate_video_is_soccer", Judged, within=90 * SECOND, attempts=4, heartbeat=HEARTBEAT, heavy=True, urgency=5
+)
+GENERATE_VIDEO_HASH = Call(
+    "generate_video_hash", Hashed, within=300 * SECOND, attempts=2, heartbeat=HEARTBEAT, heavy=True, urgency=4
+)
+VALIDATE_FIRST, HASH_FIRST = replace(VALIDATE_VIDEO_IS_SOCCER, urgency=2), replace(GENERATE_VIDEO_HASH, urgency=1)
+QUEUE_VIDEOS_FOR_UPLOAD = Call("queue_videos_for_upload", bool, within=30 * SECOND, attempts=5, near=True)
+CLEANUP_DOWNLOAD_TEMP = Call("cleanup_download_temp", int, within=30 * SECOND, attempts=2, near=True)
+REGISTER_DOWNLOAD = Call("register_download", Registered, within=30 * SECOND, attempts=5, near=True)
+
+
+# The workflow.
+
 
 VALIDATOR_UNAVAILABLE = "validator unavailable"
 BROKE_OFF = "broke_off"
-FIRST_AT_ONCE = "first-at-once"  # the mark of runs that do not let the first video wait for the others
-surely = Surely("DOWNLOAD", lambda _, waited: waited >= timedelta(minutes=10))
+surely = RetryWhileUnavailable("DOWNLOAD")
 
 
 class GoalOver(Exception):
@@ -57,7 +152,7 @@ class DownloadWorkflow:
     @workflow.init
     def __init__(self, given: DownloadInput) -> None:
         self._given = given
-        self._counts = dict.fromkeys(Outcome, 0)
+        self._counts = dict.fromkeys(VideoOutcome, 0)
         self._queued = self._batches = 0
         self._broken: dict[str, list[FoundRef]] = {}
 
@@ -72,22 +167,22 @@ class DownloadWorkflow:
             await self._tidy()
             await surely(REGISTER_DOWNLOAD, given.goal, workflow.info().workflow_id)
         return DownloadResult(
-            downloaded=self._counts[Outcome.DONE],
-            rejected=self._counts[Outcome.REJECTED],
-            failed=self._counts[Outcome.FAILED],
+            downloaded=self._counts[VideoOutcome.DONE],
+            rejected=self._counts[VideoOutcome.REJECTED],
+            failed=self._counts[VideoOutcome.FAILED],
             queued=self._queued,
             over=over,
         )
 
     async def _work(self) -> None:
         coming = [asyncio.create_task(self._download(video)) for video in self._given.videos]
-        first = await _first(coming) if workflow.patched(FIRST_AT_ONCE) else None
+        first = await _first(coming)
         ahead = asyncio.create_task(self._go_ahead(first)) if first else None
         arrived = await asyncio.gather(*coming)
         asked = await ahead if ahead else []
         _require_living(one for _, one in arrived)
         files = [(video, one.md5) for video, one in arrived if one.md5]
-        self._counts[Outcome.DONE] = len(files)
+        self._counts[VideoOutcome.DONE] = len(files)
         others = rules.grouped((video, md5) for video, md5 in files if video != first)
         await self._judge_all(asked, [SameFile(self._given.goal, videos) for videos in others])
 
@@ -98,9 +193,9 @@ class DownloadWorkflow:
         _require_living([judged])
         if judged.is_hashed:
             await self._queue([first])
-        elif judged.outcome is Outcome.DONE:
+        elif judged.outcome is VideoOutcome.DONE:
             await self._hand_over([same], HASH_FIRST)
-        return [(same, judged)] if judged.outcome is Outcome.WAITING else []
+        return [(same, judged)] if judged.outcome is VideoOutcome.WAITING else []
 
     async def _judge_all(self, asked: list[tuple[SameFile, Judged]], waiting: list[SameFile]) -> None:
         """Those that no engine can look at wait, as those do that were asked for before; the others go on meanwhile."""
@@ -109,9 +204,9 @@ class DownloadWorkflow:
             judged = asked + [(same, await self._judge(same)) for same in waiting]
             asked = []
             _require_living([one for _, one in judged])
-            await self._hand_over([same for same, one in judged if one.outcome is Outcome.DONE])
-            late = [one for _, one in judged if one.outcome is Outcome.WAITING]
-            waiting = [same for same, one in judged if one.outcome is Outcome.WAITING]
+            await self._hand_over([same for same, one in judged if one.outcome is VideoOutcome.DONE])
+            late = [one for _, one in judged if one.outcome is VideoOutcome.WAITING]
+            waiting = [same for same, one in judged if one.outcome is VideoOutcome.WAITING]
             if not late:
                 return
             if workflow.now() - began >= timedelta(seconds=late[0].patience_s):
@@ -127,7 +222,7 @@ class DownloadWorkflow:
         videos = [
             video
             for same, one in zip(good, hashed, strict=True)
-            if one.outcome is Outcome.DONE
+            if one.outcome is VideoOutcome.DONE
             for video in same.videos
         ]
         if videos:
@@ -135,18 +230,18 @@ class DownloadWorkflow:
 
     async def _queue(self, videos: list[FoundRef]) -> None:
         self._batches += 1
-        batch = Batch(self._given.goal, rules.batch_id(workflow.info().workflow_id, self._batches), videos)
+        batch = QueuedBatch(self._given.goal, rules.batch_id(workflow.info().workflow_id, self._batches), videos)
         if not await surely(QUEUE_VIDEOS_FOR_UPLOAD, batch):
             raise GoalOver
         self._queued += len(videos)
 
     async def _download(self, video: FoundRef) -> tuple[FoundRef, Arrived]:
-        wanted = Wanted(self._given.goal, video, workflow.info().workflow_id)
+        wanted = WantedVideo(self._given.goal, video, workflow.info().workflow_id)
         try:
             arrived = await surely(DOWNLOAD_SINGLE_VIDEO, wanted)
         except ActivityError as error:
             self._broke([video], f"{BROKE_OFF}: {_cause(error)}")
-            return video, Arrived(Outcome.FAILED)
+            return video, Arrived(VideoOutcome.FAILED)
         self._note(arrived.outcome, 1)
         return video, arrived
 
@@ -155,7 +250,7 @@ class DownloadWorkflow:
             judged = await validate(same)
         except ActivityError as error:
             workflow.logger.warning("[VALIDATE] broke off: %s", _cause(error))
-            return Judged(Outcome.WAITING)  # our own failure is no verdict
+            return Judged(VideoOutcome.WAITING)  # our own failure is no verdict
         self._note(judged.outcome, len(same.videos))
         return judged
 
@@ -164,17 +259,17 @@ class DownloadWorkflow:
             hashed = await surely(fingerprint, same)
         except ActivityError as error:
             self._broke(same.videos, f"{BROKE_OFF}: {_cause(error)}")
-            return Hashed(Outcome.FAILED)
+            return Hashed(VideoOutcome.FAILED)
         self._note(hashed.outcome, len(same.videos))
         return hashed
 
-    def _note(self, outcome: Outcome, count: int) -> None:
-        if outcome in (Outcome.REJECTED, Outcome.FAILED):
+    def _note(self, outcome: VideoOutcome, count: int) -> None:
+        if outcome in (VideoOutcome.REJECTED, VideoOutcome.FAILED):
             self._counts[outcome] += count
 
     def _broke(self, videos: list[FoundRef], why: str) -> None:
         """Nobody has written it down yet."""
-        self._counts[Outcome.FAILED] += len(videos)
+        self._counts[VideoOutcome.FAILED] += len(videos)
         self._broken.setdefault(why, []).extend(videos)
 
     async def _tidy(self) -> None:
@@ -195,7 +290,7 @@ async def _first(coming: list[asyncio.Task[tuple[FoundRef, Arrived]]]) -> FoundR
 
 
 def _require_living(answers: Iterable[Arrived | Judged | Hashed]) -> None:
-    if any(one.outcome is Outcome.OVER for one in answers):
+    if any(one.outcome is VideoOutcome.OVER for one in answers):
         raise GoalOver
 
 

@@ -9,18 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import combinations
 from typing import TypeAlias
 
-from touchline.watch.feed.model import FeedGoal
+from touchline.watch.fixtures.feed_documents import FeedGoal
 
-from .model import StoredGoal
-from .moments import Moment, distance, is_near, is_same, moment, nothing_between
-from .naming import identity, same_player
+from .model import (
+    Moment,
+    StoredGoal,
+    distance,
+    identity,
+    is_near,
+    is_same,
+    moment,
+    nothing_between,
+    same_player,
+)
 
 Cost: TypeAlias = tuple[int, bool]  # how far off its minute is, and whether the running score is another
 
 
-class Sight(Enum):
+class Sighting(Enum):
     LISTED = 1
     GLIMPSED = 2  # an entry without a name stands in its place
     MISSING = 3
@@ -31,12 +40,12 @@ class Item:
     """A goal of this poll: stored, listed, or both."""
 
     told: FeedGoal  # now, or when it was last listed
-    sight: Sight
+    sight: Sighting
     stored: StoredGoal | None = None
 
     @property
     def is_seen(self) -> bool:
-        return self.sight is not Sight.MISSING
+        return self.sight is not Sighting.MISSING
 
     @property
     def moment(self) -> Moment:
@@ -79,10 +88,10 @@ def _doubt(entry: FeedGoal, side: Side) -> int:
 
 def _known_again(stored: StoredGoal, entry: FeedGoal | None) -> Item:
     if entry is None:
-        return Item(stored.told, Sight.MISSING, stored)
+        return Item(stored.told, Sighting.MISSING, stored)
     if identity(entry) is None and identity(stored.told) is not None:
-        return Item(stored.told, Sight.GLIMPSED, stored)
-    return Item(entry, Sight.LISTED, stored)
+        return Item(stored.told, Sighting.GLIMPSED, stored)
+    return Item(entry, Sighting.LISTED, stored)
 
 
 def _paired(side: Side) -> tuple[dict[str, FeedGoal], list[FeedGoal]]:
@@ -156,7 +165,7 @@ def _with(items: list[Item], entry: FeedGoal, side: Side) -> list[Item]:
     is_counted = side.total is not None and len(items) + 1 <= side.total
     if not is_counted and any(_says_the_same(entry, item.told) for item in seen):
         return items
-    new = Item(entry, Sight.LISTED)
+    new = Item(entry, Sighting.LISTED)
     if is_counted or side.total is None or any(not item.is_seen and _may_follow(entry, item, side) for item in items):
         return [*items, new]
     near = [item for item in seen if is_near(moment(entry), item.moment)]
@@ -185,4 +194,84 @@ def _without_nameless(items: list[Item], entry: FeedGoal) -> list[Item]:
     if not nameless:
         return items
     gone = min(nameless, key=lambda item: distance(item.moment, moment(entry)))
-    return [Item(gone.told, Sight.MISSING, gone.stored), *(item for item in items if item is not gone)]
+    return [Item(gone.told, Sighting.MISSING, gone.stored), *(item for item in items if item is not gone)]
+
+
+# The running score: what is one goal, though several scorers are or were named for it, and which number it has.
+# Invariant: two goals that had different numbers are not taken for one again. A goal that is not listed keeps its
+# number until it is dropped, so that a gap in the list changes nobody else's.
+
+Group: TypeAlias = list[Item]  # one goal
+
+
+def group(items: Sequence[Item], side: Side) -> list[Group]:
+    """In the order in which they were scored: the place is the side's part of the running score."""
+    groups: list[Group] = [[item] for item in items]
+    pairs = _possible_pairs(items, side)
+    for one, other in pairs:
+        if not (one.is_seen and other.is_seen):
+            _join(groups, one, other, side, most_seen=1)
+    for one, other in pairs:
+        if one.is_seen and other.is_seen and _is_one_too_many(groups, one, other, side):
+            _join(groups, one, other, side, most_seen=len(items))
+    return sorted(groups, key=lambda each: _order(each, side))
+
+
+def _possible_pairs(items: Sequence[Item], side: Side) -> list[tuple[Item, Item]]:
+    """The same side, nearly the same minute, nobody scored between, and another scorer. First those that were one
+    before, then the nearest."""
+    pairs = [
+        (one, other)
+        for one, other in combinations(sorted(items, key=_place), 2)
+        if is_near(one.moment, other.moment)
+        and nothing_between(one.moment, other.moment, side.moments)
+        and not same_player(one.told, other.told)
+    ]
+    return sorted(pairs, key=lambda pair: (not _were_one(*pair, side), distance(pair[0].moment, pair[1].moment)))
+
+
+def _place(item: Item) -> tuple[Moment, str]:
+    return item.moment, str(identity(item.told))
+
+
+def _were_one(one: Item, other: Item, side: Side) -> bool:
+    return bool(one.stored and other.stored and side.rank(one.stored) == side.rank(other.stored))
+
+
+def _is_one_too_many(groups: Sequence[Group], one: Item, other: Item, side: Side) -> bool:
+    if side.total is not None:
+        return len(groups) > side.total
+    known = {side.rank(item.stored) for item in (one, other) if item.stored}
+    return len(known) < 2  # nothing is told: what was one stays one, and what is new may be
+
+
+def _join(groups: list[Group], one: Item, other: Item, side: Side, most_seen: int) -> None:
+    mine = next(each for each in groups if one in each)
+    theirs = next(each for each in groups if other in each)
+    joined = mine + theirs
+    if mine is not theirs and sum(item.is_seen for item in joined) <= most_seen and not _are_apart(joined, side):
+        groups.remove(theirs)
+        mine += theirs
+
+
+def _are_apart(joined: Group, side: Side) -> bool:
+    """Whether they were counted one by one before. Of two that are listed, and one too many, that says nothing as long
+    as one is new: the totals may have been ahead of the list."""
+    sure = [item.stored for item in joined if item.stored and (item.stored.stable_at or not _all_seen(joined))]
+    return len({side.rank(stored) for stored in sure}) > 1
+
+
+def _all_seen(items: Group) -> bool:
+    return all(item.is_seen for item in items)
+
+
+def _order(each: Group, side: Side) -> tuple[Moment, int, str]:
+    """Goals of one minute stay in the order that they had."""
+    ranks = [side.rank(item.stored) for item in each if item.stored]
+    when = min((item.moment for item in each if item.is_seen), default=each[0].moment)
+    return when, min(ranks, default=len(side.moments) + 1), str(each[0].told.player_id)
+
+
+def scored_before(groups: Sequence[Group], when: Moment) -> int:
+    """How many of them the other side had then."""
+    return sum(min(item.moment for item in each) < when for each in groups)

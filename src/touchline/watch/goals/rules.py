@@ -6,20 +6,106 @@ goal that is not listed either waits, goes, or is another one now.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from touchline.watch.feed.model import FeedFixture, FeedGoal
+from touchline.watch.fixtures.feed_documents import FeedFixture, FeedGoal
 from touchline.watch.model import GoalRef
 from touchline.watch.settings import WatchSettings
 
-from .counting import Group, group, scored_before
-from .matching import Item, Side, Sight, match
-from .model import GOAL_TYPE, Decision, Said, Score, StoredGoal, Triggered, Written
-from .moments import Moment, moment
-from .naming import identity, is_known, label, next_name, workflow_id
-from .removal import Going, going, unseen
+from .matching import Group, Item, Side, Sighting, group, match, scored_before
+from .model import (
+    GOAL_TYPE,
+    Decision,
+    GoalOutcome,
+    Moment,
+    Removal,
+    Said,
+    Score,
+    StoredGoal,
+    Triggered,
+    WrittenGoal,
+    distance,
+    identity,
+    is_known,
+    is_same,
+    label,
+    moment,
+    next_name,
+    same_player,
+    workflow_id,
+)
+
+# Which goals go, and where what was found of them goes.
+# Invariant: a goal goes only when enough distinct runs have neither listed nor counted it: one that the feed's totals
+# still count was lost by the list alone. When another scorer takes its place, what was found of it moves.
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    goal: StoredGoal
+    removal: Removal
+    successor: Item | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """The goals that are not listed, told apart by what the totals say."""
+
+    missed: Sequence[Item]  # the poll speaks against them
+    counted: Sequence[Item]  # or one of them is: the list alone has lost it
+
+
+def unseen(groups: Sequence[Group], side: Side, event_type: str) -> Unseen:
+    listed = [each for each in groups if any(item.is_seen for item in each)]
+    unlisted = [each for each in groups if each not in listed]
+    hidden = _hidden(side, event_type, len(listed))
+    if hidden is None:
+        return Unseen(_absent(listed), ())
+    replaced, kept = (_absent(listed), []) if hidden <= len(unlisted) else ([], _absent(listed))
+    lost = _absent(unlisted)
+    return Unseen([*replaced, *lost], kept) if hidden == 0 else Unseen(replaced, [*kept, *lost])
+
+
+def _hidden(side: Side, event_type: str, listed: int) -> int | None:
+    """How many goals the totals count that are not listed; None when they are not told."""
+    if event_type != GOAL_TYPE:
+        return 0
+    return None if side.total is None else max(side.total - listed, 0)
+
+
+def _absent(groups: Sequence[Group]) -> list[Item]:
+    return [item for each in groups for item in each if not item.is_seen]
+
+
+def going(groups: Sequence[Group], missed: Sequence[Item], run_id: str, polls: int) -> Iterator[Going]:
+    """Of those that were missed now, the ones that were missed often enough."""
+    due = [item for item in missed if item.stored and len({*item.stored.absent_workflows, run_id}) >= polls]
+    staying = [item for each in groups for item in each if item not in due]
+    for each in groups:
+        is_listed = any(item.is_seen for item in each)
+        may_return = any(item in staying for item in each)  # as long as one does, it is this goal
+        for item in each:
+            if item.stored and is_listed and item in missed and (item in due or identity(item.told) is None):
+                yield _replaced(item.stored, each)
+            elif item.stored and not is_listed and not may_return:
+                yield _dropped(item.stored, staying)
+
+
+def _replaced(goal: StoredGoal, of_one_goal: Group) -> Going:
+    """A scorer without a name has no videos, and nobody waits for it to come back."""
+    there = [other for other in of_one_goal if other.is_seen]
+    successor = min(there, key=lambda other: distance(other.moment, moment(goal.told)))
+    return Going(goal, Removal.IDENTIFIED if identity(goal.told) is None else Removal.REATTRIBUTED, successor)
+
+
+def _dropped(goal: StoredGoal, staying: Sequence[Item]) -> Going:
+    """Of one scorer at one moment nobody can tell two goals apart: what was found shows the one that stays."""
+    for item in staying:
+        if is_same(item.moment, moment(goal.told)) and same_player(item.told, goal.told):
+            return Going(goal, Removal.DOUBLED, item)
+    return Going(goal, Removal.ANNULLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +117,7 @@ class Poll:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedGoal:
     """A goal of this poll with its running score."""
 
     item: Item
@@ -60,12 +146,12 @@ def decide(
     return Decision(written, tuple(to_search(now_there)))
 
 
-def _compared(stored: Sequence[StoredGoal], fixture: FeedFixture, poll: Poll) -> tuple[list[Counted], list[Going]]:
+def _compared(stored: Sequence[StoredGoal], fixture: FeedFixture, poll: Poll) -> tuple[list[CountedGoal], list[Going]]:
     living = sorted((each for each in stored if each.lives), key=lambda each: each.ref.event_id)
     of_match = {fixture.home.id, fixture.away.id}
     entries = sorted((each for each in fixture.goals or () if each.team.id in of_match), key=_in_no_order)
     types = sorted({each.type for each in entries} | {each.told.type for each in living})
-    counted, leaving = list[Counted](), list[Going]()
+    counted, leaving = list[CountedGoal](), list[Going]()
     for event_type in types:
         sides = [_side(fixture, is_home, event_type, living, entries) for is_home in (True, False)]
         groups = [group(match(side), side) for side in sides]
@@ -77,7 +163,9 @@ def _compared(stored: Sequence[StoredGoal], fixture: FeedFixture, poll: Poll) ->
             hidden |= {*absent.counted}
         gone = {each.goal.ref for each in leaving}
         home, away = ([_staying(each, gone) for each in of_side if _staying(each, gone)] for of_side in groups)
-        counted += [Counted(item, Score(*score), item in missed, item in hidden) for item, score in _scores(home, away)]
+        counted += [
+            CountedGoal(item, Score(*score), item in missed, item in hidden) for item, score in _scores(home, away)
+        ]
     return counted, leaving
 
 
@@ -112,23 +200,23 @@ def _scores(home: Sequence[Group], away: Sequence[Group]) -> Iterable[tuple[Item
         yield from ((item, (scored_before(home, item.moment), place)) for item in each)
 
 
-def _kept(before: StoredGoal, counted: Counted, poll: Poll) -> Written | None:
+def _kept(before: StoredGoal, counted: CountedGoal, poll: Poll) -> WrittenGoal | None:
     """A stored goal that stays; None when nothing about it has changed."""
     after = before if before.score == counted.score else replace(before, score=counted.score)
     after = _seen(after, counted.item, poll) if counted.item.is_seen else _unseen(after, counted, poll)
     if after is before or after == before:
         return None
     if after.stable_at and not before.stable_at:
-        return Written(after, Said.STABLE, reopened=before.download_complete)
+        return WrittenGoal(after, Said.STABLE, reopened=before.download_complete)
     is_visible = replace(after, absent_workflows=before.absent_workflows) != before
-    return Written(after, Said.SEEN if is_visible else None)
+    return WrittenGoal(after, Said.SEEN if is_visible else None)
 
 
 def _seen(goal: StoredGoal, item: Item, poll: Poll) -> StoredGoal:
     told = _merged(goal.told, item.told)
     if told != goal.told or goal.absent_workflows:
         goal = replace(goal, told=told, absent_workflows=())
-    return _trusted(goal, poll) if item.sight is Sight.LISTED else goal
+    return _trusted(goal, poll) if item.sight is Sighting.LISTED else goal
 
 
 def _merged(before: FeedGoal, entry: FeedGoal) -> FeedGoal:
@@ -158,7 +246,7 @@ def _trusted(goal: StoredGoal, poll: Poll) -> StoredGoal:
     )
 
 
-def _unseen(goal: StoredGoal, counted: Counted, poll: Poll) -> StoredGoal:
+def _unseen(goal: StoredGoal, counted: CountedGoal, poll: Poll) -> StoredGoal:
     if counted.is_hidden and goal.absent_workflows:
         goal = replace(goal, absent_workflows=())
     if counted.is_missed and poll.run_id not in goal.absent_workflows:
@@ -170,20 +258,20 @@ def _gone(leaving: Going, now: datetime) -> StoredGoal:
     return replace(leaving.goal, removed_at=now, removal=leaving.removal)
 
 
-def _moved(gone: StoredGoal, leaving: Going, names: dict[Item, GoalRef]) -> Written:
+def _moved(gone: StoredGoal, leaving: Going, names: dict[Item, GoalRef]) -> WrittenGoal:
     successor = leaving.successor
     if successor is None:
-        return Written(gone, Said.REMOVED)
+        return WrittenGoal(gone, Said.REMOVED)
     moved_to = successor.stored.ref if successor.stored else names[successor]
-    return Written(replace(gone, moved_to=moved_to), Said.MOVED)
+    return WrittenGoal(replace(gone, moved_to=moved_to), Said.MOVED)
 
 
 def _added(
-    counted: Iterable[Counted], stored: list[StoredGoal], poll: Poll
-) -> tuple[dict[Item, GoalRef], list[Written]]:
+    counted: Iterable[CountedGoal], stored: list[StoredGoal], poll: Poll
+) -> tuple[dict[Item, GoalRef], list[WrittenGoal]]:
     """New goals, each with an id that no living one has; and those ids by what they were given to."""
     known = {each.ref: each for each in stored}  # the later of two is the one that goes
-    names, added = dict[Item, GoalRef](), list[Written]()
+    names, added = dict[Item, GoalRef](), list[WrittenGoal]()
     order = sorted(counted, key=lambda each: (each.item.moment, str(identity(each.item.told))))
     for each in order:
         told = each.item.told
@@ -191,7 +279,7 @@ def _added(
         goal = _trusted(StoredGoal(ref, sequence, told, each.score, poll.now), poll)
         known[ref] = goal
         names[each.item] = ref
-        added.append(Written(goal, Said.STABLE if goal.stable_at else Said.SEEN, is_new=True))
+        added.append(WrittenGoal(goal, Said.STABLE if goal.stable_at else Said.SEEN, is_new=True))
     return names, added
 
 
@@ -201,3 +289,27 @@ def to_search(listed: Iterable[StoredGoal]) -> Iterable[Triggered]:
         is_open = goal.lives and not goal.monitor_complete and not goal.download_complete
         if is_open and goal.workflow_id and goal.label:
             yield Triggered(goal.ref, goal.workflow_id, goal.label)
+
+
+# When nobody waits for a goal any longer, and why. Pure.
+# Invariant: every goal that lives ends, whatever was lost on the way; one that has ended is left alone.
+
+
+def overdue(stored: Iterable[StoredGoal], now: datetime, settings: WatchSettings) -> Iterator[StoredGoal]:
+    """The goals that end now, with the outcome that each is shown with."""
+    for goal in stored:
+        if goal.lives and not goal.download_complete:
+            outcome, since, patience = _waiting(goal, settings)
+            if now - since >= patience:
+                yield replace(goal, download_complete=True, outcome=outcome)
+
+
+def _waiting(goal: StoredGoal, settings: WatchSettings) -> tuple[GoalOutcome, datetime, timedelta]:
+    """What it would end as, since when it waits, and how long it may."""
+    if goal.monitor_complete:
+        return GoalOutcome.LOST, goal.search_started_at or goal.stable_at or goal.first_seen, settings.lost_after
+    if goal.stable_at:
+        return GoalOutcome.SEARCH_UNAVAILABLE, goal.stable_at, settings.unsearched_after
+    is_named = is_known(goal.told.player_name)
+    outcome = GoalOutcome.SEARCH_UNAVAILABLE if is_named else GoalOutcome.UNIDENTIFIED
+    return outcome, goal.first_seen, settings.unidentified_after

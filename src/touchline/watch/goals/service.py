@@ -7,24 +7,30 @@ commits together: nobody sees a half-removed goal.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from touchline.contracts.events.watch import GoalChanged
 from touchline.kernel.errors import Conflict
 from touchline.platform.postgres.database import Transaction
 from touchline.watch.archive.service import drop_all, label_all, move_all
-from touchline.watch.feed.model import FeedFixture
+from touchline.watch.context import WatchContext
+from touchline.watch.discovery.workflow import TwitterInput
+from touchline.watch.fixtures import service
+from touchline.watch.fixtures.feed_documents import FeedFixture, Tracked, read_fixture
+from touchline.watch.fixtures.rules import Stage
+from touchline.watch.fixtures.settings import FixtureSettings
+from touchline.watch.fixtures.store import FixtureStore
+from touchline.watch.goals.workflow import GoalSearch
 from touchline.watch.model import GoalRef
 from touchline.watch.settings import WatchSettings
 
-from .deadlines import overdue
-from .model import Applied, Said, StoredGoal, Triggered, Written
-from .rules import decide, to_search
-from .store import GoalStore
+from .model import Applied, Said, StoredGoal, Triggered, WrittenGoal
+from .rules import decide, overdue, to_search
+from .store import GoalStore, SearchFacts, search_facts
 
 __all__ = ["apply_poll", "close_overdue", "search_again"]
-
 log = logging.getLogger(__name__)
 
 
@@ -53,7 +59,7 @@ async def apply_poll(
     return Applied(decision.triggered, removed, moved, awaited)
 
 
-def corrected(before: Sequence[StoredGoal], written: Sequence[Written]) -> list[GoalRef]:
+def corrected(before: Sequence[StoredGoal], written: Sequence[WrittenGoal]) -> list[GoalRef]:
     """Goals that stay, and of which something is known otherwise that their videos are called by."""
     known = {each.ref: called_by(each) for each in before}
     after = ((each.goal.ref, called_by(each.goal)) for each in written if each.goal.lives)
@@ -88,7 +94,7 @@ async def search_again(transaction: Transaction, goal: GoalRef) -> Triggered:
     return Triggered(goal, workflow_id, label)
 
 
-async def _write(transaction: Transaction, store: GoalStore, written: Written) -> None:
+async def _write(transaction: Transaction, store: GoalStore, written: WrittenGoal) -> None:
     goal = written.goal
     if written.reopened:
         await store.reopen(goal.ref)
@@ -109,3 +115,65 @@ def _changed(goal: StoredGoal, what: Said) -> GoalChanged:
         outcome=goal.outcome if what is Said.COMPLETE else None,
         moved_to=goal.moved_to.event_id if goal.moved_to else None,
     )
+
+
+# What a poll means for the goals of one match, and whether the match is over. One transaction each.
+
+OWN_GOAL = "Own Goal"
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    ground: WatchContext
+    tracked: Tracked
+    settings: WatchSettings
+    get_ready: Callable[[], None] = lambda: None  # told when a goal is seen, some looks before it is searched for
+
+    async def process(self, fixture_id: int, run_id: str) -> tuple[str, list[GoalSearch]]:
+        """Hands the answer that this run has laid there to the goals. An answer without events counts neither way."""
+        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            store = FixtureStore(transaction)
+            await store.lock(fixture_id)
+            live = await store.live(fixture_id)
+            if live is None or live.live_run != run_id or live.stage != Stage.ACTIVE:
+                return "stale", []
+            fixture, _ = read_fixture(live.live, self.tracked, with_events=True)
+            if fixture.goals is None:
+                return "no_events", []
+            now = self.ground.clock.now()
+            applied = await apply_poll(transaction, fixture, run_id, now, self.settings)
+            if applied.awaited:
+                self.get_ready()
+            return "compared", await self._searches(transaction, applied.triggered)
+
+    async def complete(self, fixture_id: int, run_id: str, settings: FixtureSettings) -> bool:
+        """What is beyond its deadline ends first, so that every match ends."""
+        now = self.ground.clock.now()
+        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            await close_overdue(transaction, fixture_id, now, self.settings)
+            polls = self.settings.polls_to_trust
+            ended = await service.complete_if_ready(transaction, fixture_id, run_id, now, settings, polls)
+        if ended.summary:
+            service.count_completed(ended.summary)
+        return ended.is_complete
+
+    async def _searches(self, transaction: Transaction, triggered: Sequence[Triggered]) -> list[GoalSearch]:
+        facts = await search_facts(transaction, [each.goal for each in triggered]) if triggered else {}
+        return [search_for(each, facts[each.goal], self.settings) for each in triggered if each.goal in facts]
+
+
+def search_for(triggered: Triggered, facts: SearchFacts, settings: WatchSettings) -> GoalSearch:
+    given = TwitterInput(
+        goal=triggered.goal,
+        label=triggered.label,
+        player_name=facts.player_name or "",
+        team_id=facts.team_id,
+        team_name=facts.team_name,
+        other_team_id=facts.other_team_id,
+        other_team_name=facts.other_team_name,
+        own_goal=facts.detail == OWN_GOAL,
+        attempts=settings.search_attempts,
+        interval_s=settings.search_interval.total_seconds(),
+        rest_s=settings.search_rest.total_seconds(),
+    )
+    return GoalSearch(triggered.workflow_id, facts.at, given)

@@ -13,7 +13,7 @@ from touchline.contracts.events.watch import GoalVideoDropped
 from touchline.kernel import Role
 from touchline.kernel.errors import Unavailable
 from touchline.serve.registry.model import Upload
-from touchline.watch.feed.store import FeedCheckStore
+from touchline.watch.fixtures.store import FeedCheckStore
 
 from .documents import PLAYBACK
 from .listening import listening, opened

@@ -11,7 +11,7 @@ from tests.integration.gateway.conftest import World
 from tests.support import matches
 from tests.support.matches import COMPLETE, KICK_OFF, SEARCHING, event_id
 from touchline.watch.settings import WatchSettings
-from touchline.watch.showing.observing import observe
+from touchline.watch.views.service import observe
 
 NOW = KICK_OFF + timedelta(hours=1)
 

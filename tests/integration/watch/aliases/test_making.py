@@ -20,13 +20,12 @@ from touchline.kernel.errors import Unavailable
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.watch.aliases.activities import AliasActivities
-from touchline.watch.aliases.messages import RAGInput
-from touchline.watch.aliases.model import Made
+from touchline.watch.aliases.language_model import ModelClient
+from touchline.watch.aliases.rules import Made
 from touchline.watch.aliases.service import AliasMaker
-from touchline.watch.aliases.settings import AliasSettings
+from touchline.watch.aliases.settings import AliasSettings, ModelSettings
 from touchline.watch.aliases.wikidata import WikidataClient
-from touchline.watch.language_model.client import ModelClient
-from touchline.watch.language_model.settings import ModelSettings
+from touchline.watch.aliases.workflow import RAGInput
 from touchline_world.application import build_app
 from touchline_world.days.catalogue import get_catalogue
 from touchline_world.days.model import Fault, Service, Trouble

@@ -12,10 +12,9 @@ from pydantic import SecretStr
 
 from tests.support.world import day_of, served, world_of
 from touchline.kernel.errors import DeadlineExceeded, Misconfigured, Unavailable
-from touchline.watch.asking import Reply
-from touchline.watch.language_model.client import ModelClient, refused_fields
-from touchline.watch.language_model.errors import InvalidAnswer
-from touchline.watch.language_model.settings import ModelSettings
+from touchline.watch.aliases.language_model import InvalidAnswer, ModelClient, refused_fields
+from touchline.watch.aliases.settings import ModelSettings
+from touchline.watch.http_request import ServiceReply
 from touchline_world.application import build_app
 from touchline_world.days.model import Fault, Service, Trouble
 
@@ -90,7 +89,7 @@ async def test_a_model_that_refuses_a_field_is_asked_without_it(
     ],
 )
 def test_what_a_refusal_names(status: int, body: bytes, left_out: set[str]) -> None:
-    assert refused_fields(Reply(status, httpx.Headers(), body)) == left_out
+    assert refused_fields(ServiceReply(status, httpx.Headers(), body)) == left_out
 
 
 @pytest.mark.parametrize(

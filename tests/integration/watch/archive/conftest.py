@@ -28,10 +28,9 @@ from touchline.platform.postgres.database import Database
 from touchline.platform.temporal.client import connect, ensure_namespace
 from touchline.platform.temporal.settings import TemporalSettings
 from touchline.watch.archive.activities import ArchiveActivities
-from touchline.watch.archive.messages import UploadInput
-from touchline.watch.archive.starting import upload_id
-from touchline.watch.archive.workflow import UploadWorkflow
-from touchline.watch.ground import Ground
+from touchline.watch.archive.service import upload_id
+from touchline.watch.archive.workflow import UploadInput, UploadWorkflow
+from touchline.watch.context import WatchContext
 from touchline.watch.model import FoundRef, GoalRef
 from touchline.watch.settings import WatchSettings
 
@@ -89,7 +88,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    ground: Ground
+    ground: WatchContext
     client: Client
     clock: ManualClock
     settings: WatchSettings = field(default_factory=lambda: WatchSettings(search_attempts=1))
@@ -222,4 +221,4 @@ async def place(postgres: PostgresEndpoint, objects: ObjectStore, temporal: Clie
     clock = ManualClock(NOW)
     async with Database(postgres.app_url, clock=clock) as database:
         owner = Owner(TenantId(uuid4()), UserId(uuid4()))
-        yield Place(Ground(database, objects, owner, clock), temporal, clock)
+        yield Place(WatchContext(database, objects, owner, clock), temporal, clock)

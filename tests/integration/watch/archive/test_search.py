@@ -18,7 +18,7 @@ from touchline.process.intake import IntakeConsumer
 from touchline.process.search.consumer import VideoLabelConsumer
 from touchline.process.search.service import SearchRequest, VideoSearch
 from touchline.serve.watched.consumer import WatchedVideos
-from touchline.watch.feed.model import FeedFixture, Team
+from touchline.watch.fixtures.feed_documents import FeedFixture, Team
 from touchline.watch.goals.service import apply_poll
 from touchline.watch.model import GoalRef
 

@@ -11,8 +11,8 @@ import pytest
 from touchline.kernel.errors import NotFound
 from touchline.platform.postgres.database import Transaction
 from touchline.watch import operations
-from touchline.watch.archive.messages import Batch, Order, Writing, Written
 from touchline.watch.archive.service import drop_all, move_all, pin
+from touchline.watch.archive.workflow import UploadBatch, UploadOrder, WriteResult, Writing
 from touchline.watch.model import FoundRef, GoalRef
 from touchline.watch.queries import surviving_video
 
@@ -21,8 +21,8 @@ from .conftest import Kept, Place
 
 async def archived(place: Place, goal: GoalRef, *refs: FoundRef) -> None:
     """As the workflow does it, in one go."""
-    batch = Batch(goal, await place.queue(goal, *refs), list(refs))
-    uploaded = [await place.activities.upload_single_video(Order(goal, batch.batch_id, ref)) for ref in refs]
+    batch = UploadBatch(goal, await place.queue(goal, *refs), list(refs))
+    uploaded = [await place.activities.upload_single_video(UploadOrder(goal, batch.batch_id, ref)) for ref in refs]
     await place.activities.replace_s3_video(Writing(batch, uploaded))
     assert (await place.activities.recalculate_video_ranks(batch)).ended
 
@@ -100,10 +100,12 @@ async def test_of_two_writers_at_once_one_sees_what_the_other_did(place: Place, 
     goal, writings = await place.goal(), list[Writing]()
     for size in sizes:
         ref = await place.found(goal, "abc", size=size)
-        batch = Batch(goal, await place.queue(goal, ref), [ref])
+        batch = UploadBatch(goal, await place.queue(goal, ref), [ref])
         [group] = (await place.activities.deduplicate_videos(batch)).groups
         assert group.best == ref
-        writings.append(Writing(batch, [await place.activities.upload_single_video(Order(goal, batch.batch_id, ref))]))
+        writings.append(
+            Writing(batch, [await place.activities.upload_single_video(UploadOrder(goal, batch.batch_id, ref))])
+        )
     await asyncio.gather(*(place.activities.save_video_objects(writing) for writing in writings))
     [kept] = await place.videos(goal)
     assert (kept.size_bytes, kept.popularity, kept.rank) == (max(sizes), 2, 1)
@@ -114,10 +116,10 @@ async def test_an_object_that_is_gone_again_replaces_nobody(place: Place) -> Non
     goal = await place.goal()
     await archived(place, goal, await place.found(goal, "abc", size=100))
     ref = await place.found(goal, "abc", size=300)
-    batch = Batch(goal, await place.queue(goal, ref), [ref])
-    uploaded = await place.activities.upload_single_video(Order(goal, batch.batch_id, ref))
+    batch = UploadBatch(goal, await place.queue(goal, ref), [ref])
+    uploaded = await place.activities.upload_single_video(UploadOrder(goal, batch.batch_id, ref))
     await place.ground.objects.delete(uploaded.object_key)
-    assert await place.activities.replace_s3_video(Writing(batch, [uploaded])) == Written()
+    assert await place.activities.replace_s3_video(Writing(batch, [uploaded])) == WriteResult()
     assert [(each.size_bytes, each.popularity) for each in await place.videos(goal)] == [(100, 1)]
     assert not (await place.activities.recalculate_video_ranks(batch)).ended  # it is tried again
     assert await place.told("goal.video_dropped") == []

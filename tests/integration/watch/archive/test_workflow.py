@@ -9,10 +9,8 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.workflow import Info
 
-from touchline.watch.archive.messages import UploadInput
-from touchline.watch.archive.service import drop_all, move_all
-from touchline.watch.archive.starting import resume, tell, upload_id
-from touchline.watch.archive.workflow import UploadWorkflow
+from touchline.watch.archive.service import drop_all, move_all, resume, tell, upload_id
+from touchline.watch.archive.workflow import UploadInput, UploadWorkflow
 from touchline.watch.model import TASK_QUEUE
 
 from .conftest import Around, Place

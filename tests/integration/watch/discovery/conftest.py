@@ -25,20 +25,19 @@ from tests.support.histories import keep
 from touchline.kernel.errors import Unavailable
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
-from touchline.watch import attributes
 from touchline.watch.aliases.activities import AliasActivities
+from touchline.watch.aliases.language_model import ModelClient
 from touchline.watch.aliases.service import AliasMaker
-from touchline.watch.aliases.settings import AliasSettings
+from touchline.watch.aliases.settings import AliasSettings, ModelSettings
 from touchline.watch.aliases.wikidata import WikidataClient
 from touchline.watch.aliases.workflow import RAGWorkflow
+from touchline.watch.context import WatchContext
 from touchline.watch.discovery.activities import DiscoveryActivities
 from touchline.watch.discovery.client import SearchClient
 from touchline.watch.discovery.service import Discovery
 from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.discovery.workflow import TwitterWorkflow
-from touchline.watch.ground import Ground
-from touchline.watch.language_model.client import ModelClient
-from touchline.watch.language_model.settings import ModelSettings
+from touchline.watch.goals import workflow
 
 ATTEMPTS = 10
 AWAY = DiscoverySettings(browser_url="http://127.0.0.1:1")  # nobody listens there
@@ -55,7 +54,7 @@ class NoFeed:
 @dataclass(frozen=True)
 class Bench:
     environment: WorkflowEnvironment
-    ground: Ground
+    ground: WatchContext
     queue: str
     registering: Registering
 
@@ -107,18 +106,20 @@ def _is_call(event: HistoryEvent, activity: str) -> bool:
 async def environment() -> AsyncGenerator[WorkflowEnvironment]:
     """One for each test: no time is skipped for as long as a run that another one left waits for its worker."""
     async with await WorkflowEnvironment.start_time_skipping(test_server_existing_path=str(TEST_SERVER)) as running:
-        named = AddSearchAttributesRequest(namespace=running.client.namespace, search_attributes=attributes.KINDS)
+        named = AddSearchAttributesRequest(
+            namespace=running.client.namespace, search_attributes=workflow.ATTRIBUTE_TYPES
+        )
         await running.client.operator_service.add_search_attributes(named)
         yield running
 
 
 @pytest.fixture
-async def ground(database: Database, objects: ObjectStore) -> Ground:
+async def ground(database: Database, objects: ObjectStore) -> WatchContext:
     return await new_ground(database, objects)
 
 
 @pytest.fixture
-async def bench(environment: WorkflowEnvironment, ground: Ground) -> AsyncGenerator[Bench]:
+async def bench(environment: WorkflowEnvironment, ground: WatchContext) -> AsyncGenerator[Bench]:
     async with httpx.AsyncClient(trust_env=False) as http:
         nobody = AliasSettings(wikidata_url="")
         parts = NoFeed(), WikidataClient(nobody, http), ModelClient(ModelSettings(), http)

@@ -13,15 +13,14 @@ from temporalio.testing import ActivityEnvironment
 
 from tests.support.grounds import add_goal, annul, at, later, named, workflow_id
 from touchline.kernel.clock import ManualClock
+from touchline.watch.context import WatchContext
 from touchline.watch.discovery import queries
 from touchline.watch.discovery.activities import DiscoveryActivities
-from touchline.watch.discovery.canary import Canary
 from touchline.watch.discovery.client import SearchClient
-from touchline.watch.discovery.messages import Attempt, Discovered, SearchNeed, SearchOrder, Selection
-from touchline.watch.discovery.model import FoundVideo
-from touchline.watch.discovery.service import Discovery
+from touchline.watch.discovery.rules import FoundVideo
+from touchline.watch.discovery.service import Canary, Discovery
 from touchline.watch.discovery.settings import DiscoverySettings
-from touchline.watch.ground import Ground
+from touchline.watch.discovery.workflow import Attempt, Discovered, SearchNeed, SearchOrder, Selection
 from touchline.watch.model import FoundRef, GoalRef
 
 from .conftest import AWAY
@@ -52,11 +51,11 @@ def attempt(
     return Discovered(goal, number, label, name, WORDS, began, list(videos), failure, answered)
 
 
-def discovery(ground: Ground, minute: float = 2, **settings: Any) -> Discovery:
+def discovery(ground: WatchContext, minute: float = 2, **settings: Any) -> Discovery:
     return Discovery(at(ground, ManualClock(later(minute))), DiscoverySettings(**settings))
 
 
-async def rows(ground: Ground, goal: GoalRef) -> dict[int, tuple[Any, ...]]:
+async def rows(ground: WatchContext, goal: GoalRef) -> dict[int, tuple[Any, ...]]:
     async with ground.database.transaction(ground.owner.tenant_id) as transaction:
         found = await (await transaction.connection.execute(ROWS, named(goal))).fetchall()
     return {int(post_id) - 10**18: tuple(rest) for post_id, *rest in found}
@@ -66,7 +65,7 @@ def ref(number: int) -> FoundRef:
     return FoundRef(str(10**18 + number))
 
 
-async def test_the_best_are_chosen_and_the_rest_has_its_turn_later(ground: Ground) -> None:
+async def test_the_best_are_chosen_and_the_rest_has_its_turn_later(ground: WatchContext) -> None:
     goal = await add_goal(ground)
     searching = discovery(ground, most_downloads=2)
     found = [video(1, "something else"), video(2), video(3, duration_s=400.0), video(4), video(5)]
@@ -86,14 +85,14 @@ async def test_the_best_are_chosen_and_the_rest_has_its_turn_later(ground: Groun
     assert (await rows(ground, goal))[2] == ("selected", 1, run, "", 1), "found again, it keeps its state"
 
 
-async def test_an_advert_is_rejected_for_good_and_a_name_is_none(ground: Ground) -> None:
+async def test_an_advert_is_rejected_for_good_and_a_name_is_none(ground: WatchContext) -> None:
     goal = await add_goal(ground)
     found = [video(1, "Sørensen scored? Odds boosted, sign up today"), video(2, "Adeyemi passes, Sørensen scores")]
     assert await discovery(ground).keep_found(attempt(goal, 1, *found)) == Selection([ref(2)])
     assert (await rows(ground, goal))[1] == ("rejected", 0, "", "promotion: odds boosted", 1)
 
 
-async def test_a_search_that_failed_is_shown_and_the_next_looks_further_back(ground: Ground) -> None:
+async def test_a_search_that_failed_is_shown_and_the_next_looks_further_back(ground: WatchContext) -> None:
     goal = await add_goal(ground)
     need = SearchNeed(goal, 1, "M. Sørensen", WORDS)
     assert (await discovery(ground, 1.5).search_data(need)).max_age_minutes == 3
@@ -114,7 +113,7 @@ async def test_a_search_that_failed_is_shown_and_the_next_looks_further_back(gro
     assert (await discovery(ground, 11).search_data(need)).max_age_minutes == 3
 
 
-async def failure_of(ground: Ground, goal: GoalRef) -> str | None:
+async def failure_of(ground: WatchContext, goal: GoalRef) -> str | None:
     query = "SELECT search_failure FROM watch.goals WHERE event_id = %(event_id)s"
     async with ground.database.transaction(ground.owner.tenant_id) as transaction:
         row = await (await transaction.connection.execute(query, named(goal))).fetchone()
@@ -122,7 +121,7 @@ async def failure_of(ground: Ground, goal: GoalRef) -> str | None:
     return row[0]
 
 
-async def test_nothing_is_written_for_a_goal_that_was_taken_away(ground: Ground) -> None:
+async def test_nothing_is_written_for_a_goal_that_was_taken_away(ground: WatchContext) -> None:
     goal = await add_goal(ground)
     await annul(ground, goal)
     searching = discovery(ground)
@@ -133,7 +132,7 @@ async def test_nothing_is_written_for_a_goal_that_was_taken_away(ground: Ground)
     assert await rows(ground, goal) == {}
 
 
-async def test_every_step_is_announced_once(ground: Ground) -> None:
+async def test_every_step_is_announced_once(ground: WatchContext) -> None:
     goal = await add_goal(ground)
     searching = discovery(ground)
     for _ in range(2):
@@ -145,7 +144,7 @@ async def test_every_step_is_announced_once(ground: Ground) -> None:
     assert told == [("searching", None), ("searching", 1), ("searched", 1)]
 
 
-async def test_the_canary_keeps_what_it_saw(ground: Ground) -> None:
+async def test_the_canary_keeps_what_it_saw(ground: WatchContext) -> None:
     async with httpx.AsyncClient(trust_env=False) as http:
         canary = Canary(ground, SearchClient(AWAY, http), AWAY)
         assert (canary.task.every, await canary.task.run_pass()) == (timedelta(hours=1), False)
@@ -157,7 +156,7 @@ async def test_the_canary_keeps_what_it_saw(ground: Ground) -> None:
     assert "the browser role did not answer" in (state.failure or "")
 
 
-async def test_a_search_that_cannot_be_made_says_why(ground: Ground) -> None:
+async def test_a_search_that_cannot_be_made_says_why(ground: WatchContext) -> None:
     async with httpx.AsyncClient(trust_env=False) as http:
         activities = DiscoveryActivities(Discovery(ground, AWAY), SearchClient(AWAY, http))
         with pytest.raises(ApplicationError, match="the browser role did not answer") as caught:

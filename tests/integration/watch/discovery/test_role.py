@@ -15,13 +15,12 @@ from tests.support.grounds import add_goal, workflow_id
 from tests.support.world import PAPER, SHOP, clip, day_of, post, promoted, served, world_of
 from touchline.watch.browser.app import build_app
 from touchline.watch.browser.settings import BrowserSettings
-from touchline.watch.discovery.canary import Canary
+from touchline.watch.context import WatchContext
 from touchline.watch.discovery.client import SearchClient
-from touchline.watch.discovery.messages import Discovered, SearchNeed, SearchOrder
 from touchline.watch.discovery.queries import search_state
-from touchline.watch.discovery.service import Discovery
+from touchline.watch.discovery.service import Canary, Discovery
 from touchline.watch.discovery.settings import DiscoverySettings
-from touchline.watch.ground import Ground
+from touchline.watch.discovery.workflow import Discovered, SearchNeed, SearchOrder
 from touchline_world.application import ACCOUNT
 from touchline_world.application import build_app as build_world
 
@@ -57,7 +56,7 @@ async def client(folder: Path) -> AsyncGenerator[SearchClient]:
         yield SearchClient(settings, http)
 
 
-async def test_a_goal_is_found(tmp_path: Path, ground: Ground) -> None:
+async def test_a_goal_is_found(tmp_path: Path, ground: WatchContext) -> None:
     async with client(tmp_path) as search:
         wall = ground.clock.now()
         goal = await add_goal(ground, first_seen=wall - timedelta(minutes=8))
@@ -84,7 +83,7 @@ async def test_a_goal_is_found(tmp_path: Path, ground: Ground) -> None:
     assert (state.works, state.found, state.failures) == (True, 4, 0)
 
 
-async def test_a_search_that_answers_and_finds_nothing_does_not_work(tmp_path: Path, ground: Ground) -> None:
+async def test_a_search_that_answers_and_finds_nothing_does_not_work(tmp_path: Path, ground: WatchContext) -> None:
     async with client(tmp_path) as search:
         silent = search.settings.model_copy(update={"canary_query": "nobody"})
         await Canary(ground, search, silent).run_pass()

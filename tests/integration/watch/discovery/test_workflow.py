@@ -14,13 +14,11 @@ from temporalio.client import WorkflowHandle
 
 from tests.support.download_runs import BREAKS_OFF
 from tests.support.grounds import add_goal, annul, move, named, workflow_id
-from touchline.watch.aliases.messages import RAGInput, rag_workflow_id
-from touchline.watch.aliases.workflow import RAGWorkflow
-from touchline.watch.discovery.messages import TwitterInput, TwitterResult
-from touchline.watch.discovery.model import FoundVideo
+from touchline.watch.aliases.workflow import RAGInput, RAGWorkflow, rag_workflow_id
+from touchline.watch.context import WatchContext
+from touchline.watch.discovery.rules import FoundVideo
 from touchline.watch.discovery.store import DiscoveryStore, Seen
-from touchline.watch.discovery.workflow import TwitterWorkflow
-from touchline.watch.ground import Ground
+from touchline.watch.discovery.workflow import TwitterInput, TwitterResult, TwitterWorkflow
 from touchline.watch.model import GoalRef
 
 from .conftest import ATTEMPTS, Bench, calls, rests
@@ -49,7 +47,7 @@ async def start(bench: Bench, given: TwitterInput) -> WorkflowHandle[TwitterWork
     )
 
 
-async def row(ground: Ground, goal: GoalRef) -> dict[str, Any]:
+async def row(ground: WatchContext, goal: GoalRef) -> dict[str, Any]:
     async with ground.database.transaction(ground.owner.tenant_id) as transaction:
         cursor = await transaction.connection.execute(ROW, named(goal))
         found = await cursor.fetchone()
@@ -58,12 +56,12 @@ async def row(ground: Ground, goal: GoalRef) -> dict[str, Any]:
         return {column.name: value for column, value in zip(cursor.description, found, strict=True)}
 
 
-async def states(ground: Ground, goal: GoalRef) -> dict[str, int]:
+async def states(ground: WatchContext, goal: GoalRef) -> dict[str, int]:
     async with ground.database.transaction(ground.owner.tenant_id) as transaction:
         return dict(await (await transaction.connection.execute(STATES, named(goal))).fetchall())
 
 
-async def see(ground: Ground, goal: GoalRef, count: int) -> None:
+async def see(ground: WatchContext, goal: GoalRef, count: int) -> None:
     """As if an earlier search had found so many."""
     videos = [
         FoundVideo(f"https://x.com/fan/status/{number}", str(number), 1) for number in range(10**18, 10**18 + count)
@@ -189,7 +187,7 @@ async def test_a_database_that_is_away_for_a_while_loses_nothing(bench: Bench) -
     assert len((await row(bench.ground, goal))["download_workflows"]) == 1
 
 
-async def until_attempt(ground: Ground, goal: GoalRef, number: int) -> None:
+async def until_attempt(ground: WatchContext, goal: GoalRef, number: int) -> None:
     async with asyncio.timeout(30):
         while (await row(ground, goal))["twitter_attempt"] < number:
             await asyncio.sleep(0.02)

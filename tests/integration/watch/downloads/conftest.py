@@ -20,9 +20,9 @@ from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch, open_scratch
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+from touchline.watch.context import WatchContext
 from touchline.watch.downloads.settings import DownloadSettings, SecondWay
 from touchline.watch.downloads.sources import Sources, open_sources
-from touchline.watch.ground import Ground
 from touchline.watch.model import FeedMinute, FoundRef, GoalMinutes, GoalRef
 from touchline_world.application import build_app
 from touchline_world.days.model import Clip, Delivery, Post
@@ -123,7 +123,7 @@ class Opinion:
 class Pitch:
     """Everything that downloads stand on, and a look at the tables."""
 
-    ground: Ground
+    ground: WatchContext
     sandbox: Sandbox
     scratch: Scratch
     sources: Sources
@@ -209,7 +209,7 @@ async def pitch(
     settings: DownloadSettings,
 ) -> Pitch:
     clock = ManualClock(NOW)
-    ground = Ground(database, objects, Owner(TenantId(uuid4()), UserId(uuid4())), clock)
+    ground = WatchContext(database, objects, Owner(TenantId(uuid4()), UserId(uuid4())), clock)
     pitch = Pitch(ground, sandbox, scratch, sources, settings, clock)
     await pitch.score()
     return pitch

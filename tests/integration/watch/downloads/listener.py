@@ -5,7 +5,7 @@ from __future__ import annotations
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from touchline.watch.archive.messages import UploadInput
+    from touchline.watch.archive.workflow import UploadInput
 
 
 @workflow.defn(name="UploadWorkflow")

@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 
 from touchline.kernel.errors import NotFound
-from touchline.watch.downloads.fetching.errors import Busy, CutOff, DownloadFailure, TooSmall
-from touchline.watch.downloads.messages import Arrived, Outcome, Wanted
+from touchline.watch.downloads.rules import Busy, CutOff, DownloadFailure, TooSmall
 from touchline.watch.downloads.service import Downloads
+from touchline.watch.downloads.workflow import Arrived, VideoOutcome, WantedVideo
 from touchline.watch.model import FoundRef, GoalRef
 
 from .conftest import GOAL, NOW, RUN, Pitch, found
@@ -19,7 +19,7 @@ from .conftest import GOAL, NOW, RUN, Pitch, found
 
 async def download(pitch: Pitch, video: FoundRef, run_id: str = RUN, *, is_last_try: bool = True) -> Arrived:
     downloads = Downloads(pitch.ground, pitch.sandbox, pitch.scratch, pitch.sources, pitch.settings)
-    return await downloads.download(Wanted(GOAL, video, run_id), is_last_try=is_last_try)
+    return await downloads.download(WantedVideo(GOAL, video, run_id), is_last_try=is_last_try)
 
 
 def md5_of(content: bytes) -> str:
@@ -32,7 +32,7 @@ async def test_a_video_lies_in_the_store_with_what_is_known_of_it(pitch: Pitch) 
     arrived = await download(pitch, video)
     key = f"watch/incoming/{GOAL.event_id}/{video.post_id}-1.mp4"
     content = await pitch.ground.objects.get(key)
-    assert arrived == Arrived(Outcome.DONE, md5_of(content))
+    assert arrived == Arrived(VideoOutcome.DONE, md5_of(content))
     row = await pitch.row(video)
     expected = {
         "state": "downloaded", "incoming_key": key, "md5": arrived.md5, "size_bytes": len(content), "width": 320,
@@ -45,7 +45,7 @@ async def test_a_video_lies_in_the_store_with_what_is_known_of_it(pitch: Pitch) 
 
 async def test_slow_ones_arrive_too(pitch: Pitch) -> None:
     await pitch.find(found("slow"))
-    assert (await download(pitch, found("slow"))).outcome is Outcome.DONE
+    assert (await download(pitch, found("slow"))).outcome is VideoOutcome.DONE
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ async def test_what_does_not_arrive_says_why_and_when_to_try_again(
     await pitch.find(found(name))
     arrived = await download(pitch, found(name))
     row = await pitch.row(found(name))
-    assert (arrived.outcome, row["state"], row["why"].partition(":")[0]) == (Outcome(state), state, code)
+    assert (arrived.outcome, row["state"], row["why"].partition(":")[0]) == (VideoOutcome(state), state, code)
     assert row["retry_at"] == (NOW + timedelta(minutes=minutes) if minutes else None)
     assert (row["incoming_key"], await pitch.keys()) == (None, [])
 
@@ -96,7 +96,7 @@ async def test_each_video_of_a_post(pitch: Pitch) -> None:
     first, second = [await download(pitch, video) for video in both]
     assert first.md5 != second.md5
     third = await download(pitch, found("two videos", 3))
-    assert (third.outcome, third.why.partition(":")[0]) == (Outcome.REJECTED, "no_video")
+    assert (third.outcome, third.why.partition(":")[0]) == (VideoOutcome.REJECTED, "no_video")
 
 
 async def test_done_twice_it_ends_the_same(pitch: Pitch) -> None:
@@ -109,7 +109,7 @@ async def test_what_failed_in_enough_runs_is_given_up(pitch: Pitch) -> None:
     await pitch.find(found("gone"))
     await download(pitch, found("gone"), "first")
     await pitch.execute("UPDATE watch.found SET state = 'selected', tries = 2, last_try = 'second'")
-    assert (await download(pitch, found("gone"), "second")).outcome is Outcome.REJECTED
+    assert (await download(pitch, found("gone"), "second")).outcome is VideoOutcome.REJECTED
 
 
 async def test_another_file_of_a_lost_try_is_in_nobodys_way(pitch: Pitch) -> None:
@@ -123,7 +123,7 @@ async def test_another_file_of_a_lost_try_is_in_nobodys_way(pitch: Pitch) -> Non
 async def test_an_annulled_goal_gets_nothing(pitch: Pitch) -> None:
     await pitch.find(found("whole"))
     await pitch.annul()
-    assert await download(pitch, found("whole")) == Arrived(Outcome.OVER)
+    assert await download(pitch, found("whole")) == Arrived(VideoOutcome.OVER)
     assert await pitch.keys() == []
 
 
@@ -131,7 +131,7 @@ async def test_a_goal_with_another_scorer_now_gets_its_videos(pitch: Pitch) -> N
     await pitch.find(found("whole"))
     new = GoalRef(GOAL.fixture_id, "9000001_40_1002_Goal_1")
     await pitch.reattribute(new)
-    assert (await download(pitch, found("whole"))).outcome is Outcome.DONE
+    assert (await download(pitch, found("whole"))).outcome is VideoOutcome.DONE
     assert await pitch.keys() == [f"watch/incoming/{new.folder}/{found('whole').post_id}-1.mp4"]
 
 
@@ -147,7 +147,7 @@ async def test_a_goal_with_another_scorer_now_gets_its_videos(pitch: Pitch) -> N
 async def test_which_videos_are_kept_is_a_matter_of_settings(pitch: Pitch, name: str, value: object, why: str) -> None:
     await pitch.find(found("whole"))
     arrived = await download(replace(pitch, settings=pitch.settings.model_copy(update={name: value})), found("whole"))
-    assert (arrived.outcome, arrived.why[: len(why)]) == (Outcome.REJECTED, why)
+    assert (arrived.outcome, arrived.why[: len(why)]) == (VideoOutcome.REJECTED, why)
 
 
 async def test_what_is_too_long_is_not_fetched_at_all(pitch: Pitch) -> None:
@@ -156,7 +156,7 @@ async def test_what_is_too_long_is_not_fetched_at_all(pitch: Pitch) -> None:
     strict = pitch.settings.model_copy(update={"longest": timedelta(seconds=4), "largest_video": 1})
     arrived = await download(replace(pitch, settings=strict), found("whole"))
     assert (arrived.outcome, arrived.why) == (
-        Outcome.REJECTED,
+        VideoOutcome.REJECTED,
         "too_long: the video is too long: 6.0 s; 4 s are allowed",
     )
 

@@ -10,12 +10,11 @@ import pytest
 from yt_dlp.networking.exceptions import RequestError
 
 from tests.security.watch.servers import serving
-from touchline.watch.downloads.extraction.client import Extraction
-from touchline.watch.downloads.extraction.handler import Errand
-from touchline.watch.downloads.fetching.client import Fetcher, Limits, Request
-from touchline.watch.downloads.fetching.errors import Gone, NoVideo, RefusedAddress, TooSlow
-from touchline.watch.downloads.fetching.urls import Policy
-from touchline.watch.downloads.sources import Sources
+from touchline.watch.downloads.addresses import Policy
+from touchline.watch.downloads.fetch import Fetcher, FetchLimits, FetchRequest
+from touchline.watch.downloads.rules import Gone, NoVideo, RefusedAddress, TooSlow
+from touchline.watch.downloads.sources import Extraction, Sources
+from touchline.watch.downloads.ytdlp import ExtractionTask
 
 from .conftest import found
 
@@ -63,15 +62,15 @@ async def test_its_thread_ends_when_nobody_waits_for_it_any_more() -> None:
 
     async with serving(silent) as server:
         fetcher = Fetcher(
-            Policy(allow_hosts=frozenset({f"127.0.0.1:{server.port}"})), Limits(silence_s=600, total_s=600)
+            Policy(allow_hosts=frozenset({f"127.0.0.1:{server.port}"})), FetchLimits(silence_s=600, total_s=600)
         )
-        errand = Errand(fetcher, asyncio.get_running_loop(), "")
-        asking = asyncio.create_task(asyncio.to_thread(errand.ask, Request(server.url())))
+        errand = ExtractionTask(fetcher, asyncio.get_running_loop(), "")
+        asking = asyncio.create_task(asyncio.to_thread(errand.ask, FetchRequest(server.url())))
         await reached.wait()
         errand.end()
         await asyncio.wait({asking})
     with pytest.raises(RequestError, match="too much"):
-        errand.ask(Request(server.url()))
+        errand.ask(FetchRequest(server.url()))
 
 
 async def test_it_has_no_other_way_out(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,5 +81,5 @@ async def test_it_has_no_other_way_out(sources: Sources, monkeypatch: pytest.Mon
 
 
 async def test_the_first_way_that_answers_is_enough(sources: Sources) -> None:
-    never = replace(sources, second=replace(second(sources), fetcher=Fetcher(Policy(), Limits(total_s=0))))
+    never = replace(sources, second=replace(second(sources), fetcher=Fetcher(Policy(), FetchLimits(total_s=0))))
     assert await never.media_file(found("whole")) == await sources.first.media_file(found("whole"))

@@ -21,14 +21,17 @@ from touchline.platform.temporal.settings import TemporalSettings
 from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE
 
 with workflow.unsafe.imports_passed_through():
-    from touchline.watch.downloads.calls import (
+    from touchline.watch.downloads.workflow import (
         DOWNLOAD_SINGLE_VIDEO,
         GENERATE_VIDEO_HASH,
         HASH_FIRST,
         VALIDATE_FIRST,
         VALIDATE_VIDEO_IS_SOCCER,
+        Arrived,
+        Hashed,
+        Judged,
+        VideoOutcome,
     )
-    from touchline.watch.downloads.messages import Arrived, Hashed, Judged, Outcome
 
 IN_TURN = [HASH_FIRST, VALIDATE_FIRST, DOWNLOAD_SINGLE_VIDEO, GENERATE_VIDEO_HASH, VALIDATE_VIDEO_IS_SOCCER]
 BUILD = "test"
@@ -61,17 +64,17 @@ class OneHand:
     @activity.defn(name=DOWNLOAD_SINGLE_VIDEO.name)
     async def download(self) -> Arrived:
         await self._do()
-        return Arrived(Outcome.DONE)
+        return Arrived(VideoOutcome.DONE)
 
     @activity.defn(name=VALIDATE_VIDEO_IS_SOCCER.name)
     async def validate(self) -> Judged:
         await self._do()
-        return Judged(Outcome.DONE)
+        return Judged(VideoOutcome.DONE)
 
     @activity.defn(name=GENERATE_VIDEO_HASH.name)
     async def fingerprint(self) -> Hashed:
         await self._do()
-        return Hashed(Outcome.DONE)
+        return Hashed(VideoOutcome.DONE)
 
     async def _do(self) -> None:
         self.did.append(activity.info().priority.priority_key)

@@ -14,9 +14,9 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from touchline.kernel.errors import Unavailable
-from touchline.watch.downloads.messages import DownloadResult
-from touchline.watch.downloads.model import MediaFile
-from touchline.watch.downloads.syndication.client import Syndication
+from touchline.watch.downloads.rules import MediaFile
+from touchline.watch.downloads.sources import Syndication
+from touchline.watch.downloads.workflow import DownloadResult
 from touchline.watch.model import FoundRef
 
 from .conftest import Opinion, Pitch, found

@@ -17,9 +17,8 @@ from tests.support.histories import keep
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.temporal.client import connect, ensure_namespace
 from touchline.platform.temporal.settings import TemporalSettings
-from touchline.watch.downloads.activities import DownloadActivities, Means
-from touchline.watch.downloads.messages import DownloadInput, DownloadResult
-from touchline.watch.downloads.workflow import DownloadWorkflow
+from touchline.watch.downloads.activities import DownloadActivities, DownloadTools
+from touchline.watch.downloads.workflow import DownloadInput, DownloadResult, DownloadWorkflow
 from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE, FoundRef, GoalMinutes
 from touchline.watch.settings import WatchSettings
 
@@ -41,7 +40,7 @@ async def temporal(endpoints: Endpoints) -> Client:
 
 @asynccontextmanager
 async def working(pitch: Pitch, client: Client, opinion: Opinion, door: Client) -> AsyncGenerator[None]:
-    means = Means(pitch.sandbox, pitch.scratch, pitch.sources, opinion, door)
+    means = DownloadTools(pitch.sandbox, pitch.scratch, pitch.sources, opinion, door)
     own = DownloadActivities(pitch.ground, means, pitch.settings, WatchSettings(search_attempts=1))
     light = [own.queue_videos_for_upload, own.cleanup_download_temp, own.register_download]
     heavy = [own.download_single_video, own.validate_video_is_soccer, own.generate_video_hash]

@@ -26,13 +26,12 @@ from touchline.media.engines.service import Engine
 from touchline.media.sandbox import Sandbox
 from touchline.media.survey import surveyed
 from touchline.media.survey_model import SurveyOptions
-from touchline.watch.language_model.client import ModelClient
-from touchline.watch.language_model.settings import ModelSettings
+from touchline.watch.aliases.language_model import ModelClient
+from touchline.watch.aliases.settings import ModelSettings
 from touchline.watch.model import FeedMinute, GoalMinutes
 from touchline.watch.validation import rules
-from touchline.watch.validation.engines import LocalEngine
-from touchline.watch.validation.model import Frame, Standing, Verdict
-from touchline.watch.validation.service import Validator
+from touchline.watch.validation.rules import ClockStanding, Frame, Verdict
+from touchline.watch.validation.service import LocalEngine, Validator
 from touchline.watch.validation.settings import Choice, ValidationSettings
 from touchline_world.application import Credentials, build_app
 from touchline_world.days.model import Clip, Delivery, Fault, Relation, Service, Trouble
@@ -181,8 +180,8 @@ async def test_stoppage_time_is_read_from_its_parts(
     async with Engine(sandbox, ReaderName.RAPIDOCR) as engine:
         sight = await LocalEngine(sandbox, engine).look(Frame(tmp_path / "1.jpg", 2_000, "video"))
     right, wrong = (GoalMinutes(FeedMinute(*each)) for each in ((90, 3), (90, 9)))
-    assert rules.standing(sight.clock, right, 1) is Standing.VERIFIED, sight.clock
-    assert rules.standing(sight.clock, wrong, 1) is Standing.REJECTED, sight.clock
+    assert rules.standing(sight.clock, right, 1) is ClockStanding.VERIFIED, sight.clock
+    assert rules.standing(sight.clock, wrong, 1) is ClockStanding.REJECTED, sight.clock
 
 
 async def test_an_engine_that_was_prepared_is_there_before_it_is_asked(sandbox: Sandbox) -> None:

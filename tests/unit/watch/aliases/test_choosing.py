@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchline.watch.aliases.choosing import choose, search_terms
-from touchline.watch.aliases.documents import facts_of, hit_ids, items, place_of
-from touchline.watch.aliases.model import Facts, Item, Place, Team
+from touchline.watch.aliases.rules import AliasTeam, Place, TeamDetails, WikidataItem
+from touchline.watch.aliases.wikidata import choose, facts_of, hit_ids, items, place_of, search_terms
 
 FOOTBALL, BASKETBALL = frozenset({"Q2736"}), frozenset({"Q5372"})
 CLUB_KIND, NATIONAL_KIND = frozenset({"Q476028"}), frozenset({"Q6979593"})
@@ -19,23 +18,23 @@ PLACES = {
     "Q24826": Place(frozenset({"liverpool"})),
     "Q1335": Place(frozenset({"montevideo"})),
 }
-ENGLISH = Item(
+ENGLISH = WikidataItem(
     "Q1130849", "Liverpool F.C.", "association football club in Liverpool, England", ("Liverpool", "Reds"),
     CLUB_KIND, FOOTBALL, ("Q145",), ("Q24826",),
 )  # fmt: skip
-URUGUAYAN = Item(
+URUGUAYAN = WikidataItem(
     "Q1000", "Liverpool F.C. (Montevideo)", "football club in Uruguay", ("Liverpool",), CLUB_KIND, FOOTBALL, ("Q77",),
     ("Q1335",),
 )  # fmt: skip
-CITY = Item("Q24826", "Liverpool", "city in England", kinds=frozenset({"Q515"}), countries=("Q145",))
+CITY = WikidataItem("Q24826", "Liverpool", "city in England", kinds=frozenset({"Q515"}), countries=("Q145",))
 WOMEN = replace(ENGLISH, id="Q2", label="Liverpool F.C. Women", description="women's football club in Liverpool")
 BASKET = replace(ENGLISH, id="Q3", description="basketball club in Liverpool", sports=BASKETBALL)
 YOUTH = replace(ENGLISH, id="Q4", label="Liverpool F.C. Under-21s", description="youth football team of Liverpool")
 SEASON = replace(ENGLISH, id="Q5", description="season of football team", kinds=frozenset({"Q26887310"}))
 NAMESAKES = [CITY, WOMEN, BASKET, YOUTH, SEASON, URUGUAYAN, ENGLISH]
-LIVERPOOL = Team(40, "Liverpool", Facts(national=False, country="England", city="Liverpool"))
-USA = Team(2384, "USA", Facts(national=True, country="USA"))
-US_TEAM = Item(
+LIVERPOOL = AliasTeam(40, "Liverpool", TeamDetails(national=False, country="England", city="Liverpool"))
+USA = AliasTeam(2384, "USA", TeamDetails(national=True, country="USA"))
+US_TEAM = WikidataItem(
     "Q164134", "United States men's national soccer team", "men's national association football team",
     ("USMNT", "USA"), NATIONAL_KIND, FOOTBALL, ("Q30",),
 )  # fmt: skip
@@ -43,22 +42,22 @@ US_TEAM = Item(
 
 def test_the_club_among_its_namesakes() -> None:
     assert choose(NAMESAKES, LIVERPOOL, PLACES) == ENGLISH
-    elsewhere = replace(LIVERPOOL, facts=Facts(national=False, country="Uruguay", city="Montevideo"))
+    elsewhere = replace(LIVERPOOL, facts=TeamDetails(national=False, country="Uruguay", city="Montevideo"))
     assert choose(NAMESAKES, elsewhere, PLACES) == URUGUAYAN
 
 
 @given(st.permutations(NAMESAKES))
-def test_the_order_of_the_hits_does_not_decide(hits: list[Item]) -> None:
+def test_the_order_of_the_hits_does_not_decide(hits: list[WikidataItem]) -> None:
     assert choose(hits, LIVERPOOL, PLACES) == ENGLISH
 
 
 @pytest.mark.parametrize("item", [CITY, WOMEN, BASKET, YOUTH, SEASON, URUGUAYAN, US_TEAM])
-def test_nothing_is_better_than_another_team(item: Item) -> None:
+def test_nothing_is_better_than_another_team(item: WikidataItem) -> None:
     assert choose([item], LIVERPOOL, PLACES) is None
 
 
 def test_without_facts_the_name_decides() -> None:
-    unknown = replace(LIVERPOOL, facts=Facts(national=False))
+    unknown = replace(LIVERPOOL, facts=TeamDetails(national=False))
     assert choose(NAMESAKES, unknown, PLACES) in (ENGLISH, URUGUAYAN)
     assert choose([ENGLISH], LIVERPOOL, {}) == ENGLISH
 

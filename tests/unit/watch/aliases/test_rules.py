@@ -7,13 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchline.watch.aliases.model import Facts, Team
-from touchline.watch.aliases.nationalities import is_nationality, nationalities_of
-from touchline.watch.aliases.rules import made_by_rules, own_words, taken, words_of_names
+from touchline.watch.aliases.rules import (
+    AliasTeam,
+    TeamDetails,
+    is_nationality,
+    made_by_rules,
+    nationalities_of,
+    own_words,
+    taken,
+    words_of_names,
+)
 from touchline.watch.words import tokens
 
-CLUB = Team(70201, "Atlético Ribera", Facts(national=False, country="Spain", city="Ribera del Sol"))
-MALI = Team(1500, "Mali", Facts(national=True, country="Mali", city="Bamako"))
+CLUB = AliasTeam(70201, "Atlético Ribera", TeamDetails(national=False, country="Spain", city="Ribera del Sol"))
+MALI = AliasTeam(1500, "Mali", TeamDetails(national=True, country="Mali", city="Bamako"))
 FOUND = ["Atlético", "Ribera", "Atleti", "Ribereños", "ATR"]
 
 

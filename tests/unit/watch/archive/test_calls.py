@@ -7,11 +7,11 @@ from typing import get_type_hints
 
 import pytest
 
-from touchline.watch.archive import calls
+from touchline.watch.archive import workflow
 from touchline.watch.archive.activities import ArchiveActivities
-from touchline.watch.calls import Call
+from touchline.watch.temporal import Call
 
-CALLS = {name: call for name, call in vars(calls).items() if isinstance(call, Call)}
+CALLS = {name: call for name, call in vars(workflow).items() if isinstance(call, Call)}
 
 
 @pytest.mark.parametrize("name", CALLS)

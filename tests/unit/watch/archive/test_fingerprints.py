@@ -9,7 +9,7 @@ import pytest
 from touchline.media.fingerprint.errors import InvalidFingerprint
 from touchline.media.fingerprint.formats import to_text
 from touchline.media.fingerprint.model import Fingerprint, Style
-from touchline.watch.archive.fingerprints import alike, checked
+from touchline.watch.archive.rules import alike, checked
 
 
 def hashes(scene: str, count: int = 8) -> list[int]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from touchline.kernel import TenantId
 from touchline.watch.archive import rules
-from touchline.watch.archive.model import Cluster, Copy, Facts, FoundVideo, Standing
+from touchline.watch.archive.rules import Cluster, Copy, CopyState, GoalFactsForTitle, WaitingVideo
 from touchline.watch.model import FoundRef, GoalRef
 
 GOAL = GoalRef(5000, "5000_40_234_Goal_1")
@@ -26,17 +26,17 @@ def shares_a_letter(first: str, second: str) -> bool:
 
 
 def copy(name: str, shows: str = "a", *, size: int = 100, seconds: float = 10, **more: object) -> Copy:
-    made = Copy(name, Standing.FRESH, f"md5 of {name}", True, size, round(seconds * 1000), shows, popularity=1)
+    made = Copy(name, CopyState.FRESH, f"md5 of {name}", True, size, round(seconds * 1000), shows, popularity=1)
     return replace(made, **more)  # pyright: ignore[reportArgumentType]
 
 
 def kept(name: str, shows: str = "a", popularity: int = 1, **more: object) -> Copy:
-    values = {"standing": Standing.KEPT, "kept_as": name, "popularity": popularity, **more}
+    values = {"standing": CopyState.KEPT, "kept_as": name, "popularity": popularity, **more}
     return copy(name, shows, **values)  # pyright: ignore[reportArgumentType]
 
 
 def past(name: str, shows: str, kept_as: str, **more: object) -> Copy:
-    values = {"standing": Standing.PAST, "kept_as": kept_as, "popularity": 0, **more}
+    values = {"standing": CopyState.PAST, "kept_as": kept_as, "popularity": 0, **more}
     return copy(name, shows, **values)  # pyright: ignore[reportArgumentType]
 
 
@@ -159,14 +159,16 @@ def test_names() -> None:
 
 
 def test_title_and_time() -> None:
-    facts = Facts(GOAL, datetime(2026, 3, 14, 23, 30, tzinfo=UTC), "Northport", "Göteryd", 1, 0, "M. Sørensen", 45, 3)
+    facts = GoalFactsForTitle(
+        GOAL, datetime(2026, 3, 14, 23, 30, tzinfo=UTC), "Northport", "Göteryd", 1, 0, "M. Sørensen", 45, 3
+    )
     assert rules.title(facts) == "Northport 1-0 Göteryd, M. Sørensen 45+3'"
     assert rules.title(replace(facts, extra=None, player_name=None)) == "Northport 1-0 Göteryd, unknown 45'"
     assert rules.kept_until(facts.kick_off, timedelta(days=14)) == datetime(2026, 3, 29, tzinfo=UTC)
 
 
 def test_what_is_missing() -> None:
-    whole = FoundVideo(FoundRef("1" * 18), "url", "key", "md5", 1, 1, 1, 1, None, False, None, "dense:0.25:")
+    whole = WaitingVideo(FoundRef("1" * 18), "url", "key", "md5", 1, 1, 1, 1, None, False, None, "dense:0.25:")
     assert rules.what_is_missing(whole) is None
     assert rules.what_is_missing(replace(whole, verified=None, md5="")) == "without bytes, validation"
 
@@ -208,12 +210,12 @@ class Archive:
             name = top.name
             replaced = [self.kept.pop(each) for each in cluster.replaced]
             stands = replace(top, popularity=cluster.popularity, verified=cluster.verified, kept_as=name)
-            self.kept[name] = replace(stands, standing=Standing.KEPT)
+            self.kept[name] = replace(stands, standing=CopyState.KEPT)
             gone = [each for each in (*replaced, *cluster.fresh) if each.name != name]
             self.past = [
                 replace(each, kept_as=name) if each.kept_as in cluster.replaced else each for each in self.past
             ]
-            self.past += [replace(each, standing=Standing.PAST, kept_as=name, popularity=0) for each in gone]
+            self.past += [replace(each, standing=CopyState.PAST, kept_as=name, popularity=0) for each in gone]
 
     def groups(self) -> set[frozenset[str]]:
         """Which videos stand together."""

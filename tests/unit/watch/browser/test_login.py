@@ -8,8 +8,8 @@ import pytest
 from playwright.async_api import Page
 
 from touchline.kernel.clock import ManualClock
-from touchline.watch.browser.errors import LoginNeeded
-from touchline.watch.browser.login import Login, LoginState
+from touchline.watch.browser.page import Login, LoginState
+from touchline.watch.browser.rules import LoginNeeded
 from touchline.watch.browser.session import Session
 from touchline.watch.browser.settings import BrowserSettings
 

@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchline.watch.browser.model import PageState, Post, Search, ShownPost
 from touchline.watch.browser.rules import (
+    PageState,
+    Post,
+    SearchRequest,
+    ShownPost,
     is_login,
     is_wanted,
     known,
@@ -36,7 +39,7 @@ SHOWN = ShownPost(
     lengths=("0:34", None),
 )
 POST = Post(ID, f"{NETWORK}/somebody/status/{ID}", "somebody", "Goal", False, False, NOW, ("0:34", None))
-SEARCH = Search("Salah Liverpool", frozenset(), NOW - timedelta(minutes=3))
+SEARCH = SearchRequest("Salah Liverpool", frozenset(), NOW - timedelta(minutes=3))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +105,7 @@ def test_each_video_of_a_post() -> None:
         ("known", POST, replace(SEARCH, excluded=frozenset({ID})), False),
     ],
 )
-def test_is_wanted(case: str, post: Post, search: Search, wanted: bool) -> None:
+def test_is_wanted(case: str, post: Post, search: SearchRequest, wanted: bool) -> None:
     assert is_wanted(post, search) is wanted, case
 
 

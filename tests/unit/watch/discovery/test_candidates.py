@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchline.watch.discovery.candidates import MOST_TRIES, Aim, age_minutes, choose, is_free
-from touchline.watch.discovery.model import Candidate, SearchedGoal
+from touchline.watch.discovery.rules import MOST_TRIES, Aim, Candidate, SearchedGoal, age_minutes, choose, is_free
 
 NOW = datetime(2026, 3, 14, 15, 30, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -14,10 +14,16 @@ from hypothesis import strategies as st
 
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import Defect, Misconfigured, RateLimited, Unavailable
-from touchline.watch.asking import Reply
-from touchline.watch.discovery.client import LONGEST_TEXT, MOST_VIDEOS, check, read_videos
-from touchline.watch.discovery.errors import LeftAlone, LoginExpired
-from touchline.watch.discovery.posts import is_post_id
+from touchline.watch.discovery.client import (
+    LONGEST_TEXT,
+    MOST_VIDEOS,
+    LeftAlone,
+    LoginExpired,
+    check,
+    is_post_id,
+    read_videos,
+)
+from touchline.watch.http_request import ServiceReply
 
 HOSTS = ("x.com",)
 ID = "1850000000000001001"
@@ -116,8 +122,8 @@ def test_a_host_that_nobody_named_is_not_nothing_found() -> None:
         read(elsewhere)
 
 
-def reply(status: int, document: object, **headers: str) -> Reply:
-    return Reply(status, httpx.Headers(headers), json.dumps(document).encode())
+def reply(status: int, document: object, **headers: str) -> ServiceReply:
+    return ServiceReply(status, httpx.Headers(headers), json.dumps(document).encode())
 
 
 PROBLEM = {"code": "unavailable", "title": "it failed", "detail": "because", "next": "Do this.", "retryable": True}
@@ -139,7 +145,7 @@ PROBLEM = {"code": "unavailable", "title": "it failed", "detail": "because", "ne
         ("a redirect", reply(302, {}), Unavailable),
     ],
 )
-def test_what_went_wrong(case: str, answer: Reply, failure: type[TouchlineError]) -> None:
+def test_what_went_wrong(case: str, answer: ServiceReply, failure: type[TouchlineError]) -> None:
     with pytest.raises(failure) as caught:
         check(answer)
     assert type(caught.value) is failure, case

@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.watch.discovery.model import FoundVideo
-from touchline.watch.discovery.posts import MOST_VIDEOS, PostLink, each_video, is_post_id, read_link
+from touchline.watch.discovery.client import (
+    MOST_VIDEOS_OF_POST,
+    PostLink,
+    each_video,
+    is_post_id,
+    read_link,
+)
+from touchline.watch.discovery.rules import FoundVideo
 
 HOSTS = ("twitter.com", "x.com", "127.0.0.1:8080")
 ID = "1850000000000001001"
@@ -62,7 +68,7 @@ def test_a_post_yields_each_of_its_videos() -> None:
     assert [each.video_index for each in each_video([(video(2), 4)])] == [1, 2, 3, 4]
     assert [each.duration_s for each in each_video([(video(2, duration_s=7.0), 2)])] == [None, 7.0]
     assert [each.video_index for each in each_video([(video(1), 1), (video(1), 1)])] == [1]
-    assert len(list(each_video([(video(1), 99)]))) == MOST_VIDEOS
+    assert len(list(each_video([(video(1), 99)]))) == MOST_VIDEOS_OF_POST
 
 
 @given(st.lists(st.tuples(st.integers(1, 10), st.integers(1, 12), st.sampled_from([ID, ID[::-1]]))))
@@ -70,4 +76,4 @@ def test_each_video_comes_once(told: list[tuple[int, int, str]]) -> None:
     refs = [each.ref for each in each_video([(video(index, post), count) for index, count, post in told])]
     assert len(refs) == len(set(refs))
     assert {video(index, post).ref for index, _, post in told} <= {*refs}
-    assert all(1 <= ref.video_index <= MOST_VIDEOS for ref in refs)
+    assert all(1 <= ref.video_index <= MOST_VIDEOS_OF_POST for ref in refs)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from touchline.watch.discovery.promotion import promotion
+from touchline.watch.discovery.rules import promotion
 from touchline.watch.discovery.settings import DiscoverySettings
 
 PHRASES = (*DiscoverySettings().promotion, "odds", "ad")

@@ -9,11 +9,11 @@ from typing import Any, get_type_hints
 import pytest
 from temporalio import activity
 
-from touchline.watch.calls import Call
-from touchline.watch.downloads import calls
+from touchline.watch.downloads import workflow
 from touchline.watch.downloads.activities import DownloadActivities
+from touchline.watch.temporal import Call
 
-CALLS: list[Call[Any]] = [each for each in vars(calls).values() if isinstance(each, Call)]
+CALLS: list[Call[Any]] = [each for each in vars(workflow).values() if isinstance(each, Call)]
 
 
 def implementations() -> dict[str, Callable[..., Any]]:
@@ -35,11 +35,11 @@ def test_the_answers_agree(call: Call[Any]) -> None:
 @pytest.mark.parametrize(
     ("call", "seconds", "attempts", "heartbeat", "heavy"),
     [
-        (calls.DOWNLOAD_SINGLE_VIDEO, 90, 3, None, True),
-        (calls.VALIDATE_VIDEO_IS_SOCCER, 90, 4, 60, True),
-        (calls.GENERATE_VIDEO_HASH, 300, 2, 60, True),
-        (calls.CLEANUP_DOWNLOAD_TEMP, 30, 2, None, False),
-        (calls.REGISTER_DOWNLOAD, 30, 5, None, False),
+        (workflow.DOWNLOAD_SINGLE_VIDEO, 90, 3, None, True),
+        (workflow.VALIDATE_VIDEO_IS_SOCCER, 90, 4, 60, True),
+        (workflow.GENERATE_VIDEO_HASH, 300, 2, 60, True),
+        (workflow.CLEANUP_DOWNLOAD_TEMP, 30, 2, None, False),
+        (workflow.REGISTER_DOWNLOAD, 30, 5, None, False),
     ],
 )
 def test_times_and_tries(call: Call[Any], seconds: int, attempts: int, heartbeat: int | None, heavy: bool) -> None:
@@ -49,4 +49,4 @@ def test_times_and_tries(call: Call[Any], seconds: int, attempts: int, heartbeat
 
 
 def test_a_download_waits_two_seconds_first() -> None:
-    assert calls.DOWNLOAD_SINGLE_VIDEO.first_pause == timedelta(seconds=2)
+    assert workflow.DOWNLOAD_SINGLE_VIDEO.first_pause == timedelta(seconds=2)

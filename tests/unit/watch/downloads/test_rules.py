@@ -8,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.watch.downloads import rules
-from touchline.watch.downloads.fetching import errors
-from touchline.watch.downloads.fetching.errors import FAILURES, DownloadFailure
-from touchline.watch.downloads.fetching.pace import Pace
-from touchline.watch.downloads.messages import DownloadInput
-from touchline.watch.downloads.model import Ending, Facts, Filters
-from touchline.watch.failures import translated
+from touchline.watch.downloads.fetch import Pace
+from touchline.watch.downloads.rules import FAILURES, DownloadFailure, Ending, FileFacts, Filters
+from touchline.watch.downloads.workflow import DownloadInput
 from touchline.watch.model import FeedMinute, FoundRef, GoalRef
+from touchline.watch.temporal import translated
 
 NOW = datetime(2026, 3, 14, 15, 0, tzinfo=UTC)
 USUAL = Filters(shortest_ms=3000, longest_ms=60_000, least_short_side=0, least_aspect=0.0)
@@ -30,19 +28,19 @@ def test_every_failure_has_its_own_rule_and_its_own_word() -> None:
 @pytest.mark.parametrize(
     ("failure", "at_once", "first", "last_run"),
     [  # the last run is the one after which it is given up
-        (errors.RefusedAddress, False, None, 1),
-        (errors.Blocked, False, None, 1),
-        (errors.NoVideo, False, None, 1),
-        (errors.TooLarge, False, None, 1),
-        (errors.TooLong, False, None, 1),
-        (errors.AccessForbidden, False, 5 * MINUTE, 3),
-        (errors.Gone, False, 2 * MINUTE, 2),
-        (errors.Malformed, False, MINUTE, 2),
-        (errors.TooSmall, True, MINUTE, 3),
-        (errors.TooSlow, True, 2 * MINUTE, 3),
-        (errors.CutOff, True, MINUTE, 5),
-        (errors.Busy, True, 2 * MINUTE, 10),
-        (errors.NoAnswer, True, MINUTE, 10),
+        (rules.RefusedAddress, False, None, 1),
+        (rules.Blocked, False, None, 1),
+        (rules.NoVideo, False, None, 1),
+        (rules.TooLarge, False, None, 1),
+        (rules.TooLong, False, None, 1),
+        (rules.AccessForbidden, False, 5 * MINUTE, 3),
+        (rules.Gone, False, 2 * MINUTE, 2),
+        (rules.Malformed, False, MINUTE, 2),
+        (rules.TooSmall, True, MINUTE, 3),
+        (rules.TooSlow, True, 2 * MINUTE, 3),
+        (rules.CutOff, True, MINUTE, 5),
+        (rules.Busy, True, 2 * MINUTE, 10),
+        (rules.NoAnswer, True, MINUTE, 10),
     ],
 )
 def test_when_it_is_tried_again(
@@ -62,19 +60,19 @@ def test_when_it_is_tried_again(
 )
 def test_what_is_said_to_be_too_long_is_not_fetched(declared_ms: int | None, fetched: bool) -> None:
     """A little too long may be a matter of rounding: the file itself is measured."""
-    with nullcontext() if fetched else pytest.raises(errors.TooLong, match="60 s are allowed"):
+    with nullcontext() if fetched else pytest.raises(rules.TooLong, match="60 s are allowed"):
         rules.require_length(declared_ms, USUAL)
 
 
 @pytest.mark.parametrize(("asked_s", "waits_s"), [(None, 120), (5, 120), (600, 600)])
 def test_a_busy_server_is_left_alone_as_long_as_it_asks_for(asked_s: int | None, waits_s: int) -> None:
-    busy = errors.Busy("busy", retry_after=timedelta(seconds=asked_s) if asked_s else None)
+    busy = rules.Busy("busy", retry_after=timedelta(seconds=asked_s) if asked_s else None)
     assert rules.after_failure(busy, 1, NOW).retry_at == NOW + timedelta(seconds=waits_s)
 
 
 @pytest.mark.parametrize(("asked_s", "now"), [(None, True), (10, True), (11, False), (99_999, False)])
 def test_who_asks_for_much_patience_is_not_waited_for(asked_s: int | None, now: bool) -> None:
-    busy = errors.Busy("busy", retry_after=timedelta(seconds=asked_s) if asked_s else None)
+    busy = rules.Busy("busy", retry_after=timedelta(seconds=asked_s) if asked_s else None)
     assert rules.is_worth_a_moment(busy) is now
 
 
@@ -108,7 +106,7 @@ def test_a_reason_stays_short_and_begins_with_its_code(details: str) -> None:
     ],
 )
 def test_which_videos_are_kept(duration_ms: int, size: tuple[int, int], filters: Filters, code: str | None) -> None:
-    why = rules.rejection(Facts("md5", 1, duration_ms, *size, bit_rate=1), filters)
+    why = rules.rejection(FileFacts("md5", 1, duration_ms, *size, bit_rate=1), filters)
     assert (why.partition(":")[0] if why else None) == code
 
 

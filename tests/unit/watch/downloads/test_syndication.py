@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.watch.downloads.fetching.errors import Blocked, DownloadFailure, Gone, Malformed, NoVideo
-from touchline.watch.downloads.syndication.documents import best_file, token_of
+from touchline.watch.downloads.rules import Blocked, DownloadFailure, Gone, Malformed, NoVideo
+from touchline.watch.downloads.sources import best_file, token_of
 
 JSON: Any = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.goals import AWAY, HOME, Memory, entry, match
-from touchline.watch.feed.model import FeedGoal, Team
-from touchline.watch.goals.moments import Moment, distance, is_near
-from touchline.watch.goals.naming import identity, is_known, label, same_player, workflow_id
+from touchline.watch.fixtures.feed_documents import FeedGoal, Team
+from touchline.watch.goals.model import Moment, distance, identity, is_known, is_near, label, same_player, workflow_id
 from touchline.watch.model import GoalRef
 
 GOAL = GoalRef(5000, "5000_40_306_Goal_1")

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.goals import AWAY, HOME, NOW, POLL, SETTINGS, Memory, entry, goal_of, match, names
-from touchline.watch.feed.model import FeedFixture, FeedGoal
-from touchline.watch.goals.deadlines import overdue
+from touchline.watch.fixtures.feed_documents import FeedFixture, FeedGoal
 from touchline.watch.goals.model import Decision, Removal, Score
-from touchline.watch.goals.rules import decide
+from touchline.watch.goals.rules import decide, overdue
 from touchline.watch.model import GoalRef
 
 SALAH, OTHER, HAALAND, KEEPER = 306, 234, 1100, 617

@@ -15,10 +15,9 @@ import pytest
 
 from tests.support.goals import Memory
 from tests.support.match_days import POLLS, Day, random_day
-from touchline.watch.feed.model import FeedFixture, Team
-from touchline.watch.goals.deadlines import overdue
+from touchline.watch.fixtures.feed_documents import FeedFixture, Team
 from touchline.watch.goals.model import Decision, StoredGoal
-from touchline.watch.goals.rules import decide
+from touchline.watch.goals.rules import decide, overdue
 from touchline.watch.model import GoalRef
 
 PARTS = 4

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchline.watch.language_model.reading import missing_keys, read_json
+from touchline.watch.aliases.language_model import missing_keys, read_json
 
 SAID = {"soccer": True, "clock": "45+2:10", "words": ["Reds", "LFC"]}
 TEXT = json.dumps(SAID)

@@ -10,11 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchline.watch.showing.model import FoundGroup, Goal, GoalState, Limits, Video
-from touchline.watch.showing.rules import group_of, is_named, percentile, show, summary, telemetry
-from touchline.watch.showing.words import class_words, search_words
+from touchline.watch.views.rules import (
+    FoundGroup,
+    Goal,
+    GoalState,
+    Video,
+    ViewLimits,
+    class_words,
+    group_of,
+    is_named,
+    percentile,
+    search_words,
+    show,
+    summary,
+    telemetry,
+)
 
-LIMITS = Limits(polls_to_trust=3, search_attempts=10)
+LIMITS = ViewLimits(polls_to_trust=3, search_attempts=10)
 SEEN_AT = datetime(2026, 11, 15, 20, 23, tzinfo=UTC)
 VIDEO = Video("a" * 32, 1, True, "22:41", 3, "https://x.com/a/status/1", SEEN_AT, 1, 1, 1, 1, 1)
 GOAL = Goal(

@@ -12,8 +12,8 @@ from touchline.media.engines.model import Box, TextRegion
 from touchline.watch.model import FeedMinute, GoalMinutes
 from touchline.watch.validation import rules
 from touchline.watch.validation.clock import clock_among
-from touchline.watch.validation.model import Standing
 from touchline.watch.validation.periods import Period
+from touchline.watch.validation.rules import ClockStanding
 
 TOLERANCE = 1
 DIGITS = ["0123456789", *("".join(chr(zero + each) for each in range(10)) for zero in (0x660, 0x6F0, 0x966, 0xFF10))]
@@ -218,7 +218,7 @@ def shown_as(parts: Parts, data: st.DataObject) -> str | None:
     return found.text if found else None
 
 
-def judged(text: str | None, goal: FeedMinute, others: Sequence[FeedMinute]) -> Standing:
+def judged(text: str | None, goal: FeedMinute, others: Sequence[FeedMinute]) -> ClockStanding:
     return rules.standing(text, GoalMinutes(goal, tuple(others)), TOLERANCE)
 
 
@@ -237,11 +237,11 @@ def test_the_right_goal_is_never_rejected_and_a_wrong_one_never_verified(
         return
     text = shown_as(parts, data)
     others = [each.feed for each in rest]
-    assert judged(text, shown.feed, others) is not Standing.REJECTED, text
+    assert judged(text, shown.feed, others) is not ClockStanding.REJECTED, text
     for goal in others:
         if are_far(goal, shown.feed):
             beside = [shown.feed, *(each for each in others if each is not goal)]
-            assert judged(text, goal, beside) is not Standing.VERIFIED, (text, goal)
+            assert judged(text, goal, beside) is not ClockStanding.VERIFIED, (text, goal)
 
 
 @settings(max_examples=200)
@@ -254,13 +254,13 @@ def test_a_clock_that_tells_its_minute_verifies_its_goal_and_rejects_others(
     if parts is None:
         return
     text, told = shown_as(parts, data), shown.feed
-    assert judged(text, told, []) is Standing.VERIFIED, text
+    assert judged(text, told, []) is ClockStanding.VERIFIED, text
     if told.minute > 45:
-        assert judged(text, FeedMinute(told.minute + (told.extra or 0)), []) is Standing.VERIFIED, text
+        assert judged(text, FeedMinute(told.minute + (told.extra or 0)), []) is ClockStanding.VERIFIED, text
     if are_far(other.feed, told) and shown.second:  # `+4:00` may be what was announced
         is_later = abs(told.clock_minute + 45 - other.feed.clock_minute) <= TOLERANCE
         may_restart = shown.period is Period.FIRST and is_later
-        expected = Standing.DOUBTFUL if may_restart else Standing.REJECTED
+        expected = ClockStanding.DOUBTFUL if may_restart else ClockStanding.REJECTED
         assert judged(text, other.feed, []) is expected, text
 
 
@@ -270,6 +270,6 @@ def test_a_clock_that_restarts_without_a_mark_neither_rejects_nor_verifies(shown
     parts = begins_anew_without_mark(shown, data)
     assert parts
     standing = judged(shown_as(parts, data), shown.feed, [])
-    assert standing is not Standing.REJECTED, parts
+    assert standing is not ClockStanding.REJECTED, parts
     if shown.period is Period.SECOND:
-        assert standing is not Standing.VERIFIED, parts
+        assert standing is not ClockStanding.VERIFIED, parts

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from touchline.kernel.errors import Unavailable
 from touchline.watch.model import FeedMinute, GoalMinutes
 from touchline.watch.validation import rules
-from touchline.watch.validation.engines import read_sight
-from touchline.watch.validation.model import Opinion, Sight, Standing
+from touchline.watch.validation.rules import ClockStanding, Opinion, Sight
+from touchline.watch.validation.service import read_sight
 
 RIGHT, WRONG, RESTARTED, NONE = "62:58", "31:04", "17:04", None
 
@@ -23,7 +23,7 @@ def minutes(text: str, *others: str) -> GoalMinutes:
     return GoalMinutes(goal, tuple(rest))
 
 
-VERIFIED, UNVERIFIED, DOUBTFUL, REJECTED = Standing
+VERIFIED, UNVERIFIED, DOUBTFUL, REJECTED = ClockStanding
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ VERIFIED, UNVERIFIED, DOUBTFUL, REJECTED = Standing
         ("4 minutes", "90+3", UNVERIFIED),
     ],
 )
-def test_standing(clock: str | None, goal: str, standing: Standing) -> None:
+def test_standing(clock: str | None, goal: str, standing: ClockStanding) -> None:
     assert rules.standing(clock, minutes(goal), 1) is standing
 
 
@@ -136,7 +136,7 @@ def test_standing(clock: str | None, goal: str, standing: Standing) -> None:
     ],
 )
 def test_a_clock_that_may_be_of_another_goal_of_the_match(
-    clock: str, goal: str, other: str, standing: Standing
+    clock: str, goal: str, other: str, standing: ClockStanding
 ) -> None:
     assert rules.standing(clock, minutes(goal, other), 1) is standing
 

@@ -1,1 +1,0 @@
-"""The second way to a video's address: yt-dlp, which knows the network's other interfaces."""

@@ -1,1 +1,0 @@
-"""Fetching what strangers link to: only from public addresses, never more than was agreed."""

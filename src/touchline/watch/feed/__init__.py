@@ -1,1 +1,0 @@
-"""The football feed: what it says, how it is asked, and how often it may be."""

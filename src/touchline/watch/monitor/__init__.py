@@ -1,1 +1,0 @@
-"""Looks at matches: those to come now and then, those that are played every half minute."""
