@@ -14,9 +14,8 @@ import strawberry
 from touchline.contracts.events import watch
 from touchline.kernel import Scope
 from touchline.kernel.ids import parse_artifact_hash
-from touchline.watch.feed.store import FeedCheck
+from touchline.watch.fixtures.store import FeedCheck
 from touchline.watch.queries import MatchPlace, MatchWindow
-from touchline.watch.showing import rules
 from touchline.watch.views import rules
 
 from .context import Info

@@ -18,6 +18,7 @@ from temporalio.client import Client
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor, Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from tests.support.histories import keep
 from touchline.contracts.tenants import Owner
 from touchline.kernel import ManualClock, TenantId, UserId
 from touchline.media.fingerprint.formats import to_text
@@ -131,13 +132,16 @@ class Place:
         self.clock.advance(timedelta(seconds=1))
         return batch_id
 
-    async def archive(self, goal: GoalRef, *interceptors: Interceptor) -> int:
+    async def archive(self, goal: GoalRef, *interceptors: Interceptor, recorded_as: str = "") -> int:
         """Runs the goal's workflow until it has been idle: how many batches it archived."""
         async with self.working(*interceptors) as queue:
             given = UploadInput(goal, idle_s=0.05, retry_s=0.05)
-            return await self.client.execute_workflow(
+            archived = await self.client.execute_workflow(
                 UploadWorkflow.run, given, id=upload_id(goal), task_queue=queue, run_timeout=timedelta(minutes=1)
             )
+        if recorded_as:
+            keep(await self.client.get_workflow_handle(upload_id(goal)).fetch_history(), recorded_as)
+        return archived
 
     @asynccontextmanager
     async def working(self, *interceptors: Interceptor, queue: str = "") -> AsyncGenerator[str]:

@@ -29,7 +29,7 @@ async def test_a_batch_is_archived_ranked_and_told(place: Place) -> None:
         await place.found(goal, "xyz", size=200),  # another one
     ]
     await place.queue(goal, *refs)
-    assert await place.archive(goal) == 1
+    assert await place.archive(goal, recorded_as="upload-archived") == 1
     best, other = await place.videos(goal)
     assert [(each.size_bytes, each.popularity, each.rank) for each in (best, other)] == [(300, 2, 1), (200, 1, 2)]
     assert sorted(await place.keys("watch/videos/")) == sorted([best.object_key, other.object_key])
@@ -50,7 +50,7 @@ async def test_a_better_copy_takes_the_place_of_the_old_one(place: Place) -> Non
     goal = await place.goal()
     for size in (100, 50, 300):  # archived, worse, better
         await place.queue(goal, await place.found(goal, "abc", size=size))
-    assert await place.archive(goal) == 3
+    assert await place.archive(goal, recorded_as="upload-better-copy") == 3
     [best] = await place.videos(goal)
     [old] = await place.videos(goal, "replaced")
     assert (best.size_bytes, best.popularity, best.rank) == (300, 3, 1)
@@ -168,7 +168,7 @@ async def test_what_cannot_be_archived_holds_up_nobody(place: Place) -> None:
     ]
     await place.ground.objects.delete(f"watch/incoming/{goal.folder}/{refs[1].post_id}-1.mp4")
     await place.queue(goal, *refs)
-    await place.archive(goal)
+    await place.archive(goal, recorded_as="upload-not-archived")
     assert len(await place.videos(goal)) == 1
     states = await place.execute("SELECT state, split_part(why, ':', 1) FROM watch.found ORDER BY post_id")
     assert states == [
