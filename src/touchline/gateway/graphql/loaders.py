@@ -14,13 +14,12 @@ from uuid import UUID
 
 from strawberry.dataloader import DataLoader
 
+from touchline.contracts.registry import Clip, Upload
 from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.kernel import Principal, TouchlineError
 from touchline.measure.answers.model import Change, Timeline
 from touchline.process.queue.queries import Transition
 from touchline.process.videos.queries import FrameName, VideoMoment
-from touchline.serve.clips.model import Clip
-from touchline.serve.registry.model import Upload
 from touchline.watch.showing.model import Goal, Match
 
 from .pages import LARGEST_PAGE

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import strawberry
 
+from touchline.contracts.artifacts import PartAddress
+from touchline.contracts.registry import Upload
 from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.gateway.media.links import MediaLinks
 from touchline.kernel import TenantId
 from touchline.measure.lifecycle.rules import is_frozen, storage_location
-from touchline.serve.registry.model import Upload
-from touchline.serve.uploads.model import PartAddress
 
 from .loaders import Lifecycle
 from .nodes import Node, global_id

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from touchline.contracts.artifacts import ArtifactClient
+from touchline.contracts.registry import RegistryClient
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Principal
 from touchline.measure.answers.service import SessionAnswers
@@ -33,8 +35,8 @@ from touchline.process.videos.queries import (
     list_entities,
     list_segments,
 )
-from touchline.serve.artifacts.client import ArtifactClient
-from touchline.serve.registry.client import RegistryClient
+from touchline.serve.artifacts.rpc import GrpcArtifactClient
+from touchline.serve.registry.rpc import GrpcRegistryClient
 from touchline.watch.settings import WatchSettings
 from touchline.watch.showing.service import MatchReads
 
@@ -115,7 +117,7 @@ def build_sources(
     watch: WatchSettings | None = None,
 ) -> Sources:
     """Each client leads to the process that answers for that role, which may be the same for all."""
-    clients = RegistryClient(registry), ArtifactClient(artifacts), LifecycleClient(lifecycle)
+    clients = GrpcRegistryClient(registry), GrpcArtifactClient(artifacts), LifecycleClient(lifecycle)
     jobs = QueueReader(database), JobAdministration(database)
     matches = MatchReads(database, watch or WatchSettings())
     return Sources(*clients, ProcessReads(database), VideoSearch(database), *jobs, matches, sessions)

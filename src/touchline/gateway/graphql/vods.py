@@ -11,16 +11,13 @@ from datetime import datetime, timedelta
 
 import strawberry
 
+from touchline.contracts.artifacts import ArtifactStatus, UploadState, ViewerEndpoint
+from touchline.contracts.registry import Clip, NewUpload, RowKey, RowWindow, Upload
 from touchline.gateway.media.survivors import survivor
 from touchline.kernel import Scope
 from touchline.kernel.errors import Conflict, DeadlineExceeded, InvalidInput, NotFound, Unavailable
 from touchline.kernel.ids import PlaybackId, parse_artifact_hash, parse_playback_id, video_id
 from touchline.media.model import STORYBOARD
-from touchline.serve.artifacts.model import Status
-from touchline.serve.clips.model import Clip
-from touchline.serve.playback.model import ViewerEndpoint
-from touchline.serve.registry.model import NewUpload, RowKey, Upload, Window
-from touchline.serve.uploads.model import State
 
 from .context import Context, Info
 from .loaders import UNKNOWN, Lifecycle
@@ -68,7 +65,7 @@ class VodQueries:
         asked = window(page, cursor)
         places = {"after": row_key(asked.after), "before": row_key(asked.before)}
         found = await context.parts.sources.registry.listed(
-            context.principal, Window(asked.size, from_the_end=asked.from_the_end, **places)
+            context.principal, RowWindow(asked.size, from_the_end=asked.from_the_end, **places)
         )
         rows = Rows(found.uploads, found.has_next, found.has_previous, found.total_count)
         return connection(rows, await _vods(info, found.uploads), place_of, cursor)
@@ -205,7 +202,7 @@ async def _complete(info: Info, artifact_hash: str) -> VodPayload:
             context.principal, wanted, deadline=COMPLETE_WITHIN
         )
     except DeadlineExceeded:
-        completed = State(Status.COMPLETING, revision=0)
+        completed = UploadState(ArtifactStatus.COMPLETING, revision=0)
     context.changed()
     vod = await find_vod(info, wanted)
     if vod is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from touchline.contracts.artifacts import ArtifactClient
 from touchline.kernel import Clock
 from touchline.platform.objects.store import ObjectStore
-from touchline.serve.artifacts.client import ArtifactClient
 
 from .links import MediaLinks
 from .places import Places

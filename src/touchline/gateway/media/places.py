@@ -10,11 +10,10 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
 
+from touchline.contracts.artifacts import ArtifactClient, ViewerEndpoint
 from touchline.kernel import Clock, TenantId, TouchlineError
 from touchline.kernel.errors import Unavailable
 from touchline.kernel.ids import PlaybackId
-from touchline.serve.artifacts.client import ArtifactClient
-from touchline.serve.playback.model import ViewerEndpoint
 
 from .settings import MediaLinkSettings
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from touchline.contracts.registry import Upload
 from touchline.gateway.graphql.sources import Sources
 from touchline.kernel import Principal, Role, Scope, TenantId, UserId
-from touchline.serve.registry.model import Upload
 
 NOBODY = UserId(UUID(int=0))  # an address speaks for its tenant, not for a person
 

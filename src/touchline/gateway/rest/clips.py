@@ -8,10 +8,10 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
+from touchline.contracts.registry import NewClip
 from touchline.gateway.clips import naming
 from touchline.kernel import Scope
 from touchline.kernel.ids import artifact_hash, video_id
-from touchline.serve.clips.model import NewClip
 
 from .parts import Parts
 from .principals import CurrentPrincipal

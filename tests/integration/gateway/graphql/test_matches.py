@@ -10,9 +10,9 @@ import pytest
 from tests.support import matches
 from tests.support.matches import COMPLETE, SEARCHING, Statement, event_id, fixture_changed, goal_changed
 from touchline.contracts.events.watch import GoalVideoDropped
+from touchline.contracts.registry import Upload
 from touchline.kernel import Role
 from touchline.kernel.errors import Unavailable
-from touchline.serve.registry.model import Upload
 from touchline.watch.feed.store import FeedCheckStore
 
 from .documents import PLAYBACK
