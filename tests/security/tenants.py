@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 from psycopg import AsyncConnection, sql
 from psycopg.conninfo import conninfo_to_dict
+from touchline.contracts.registry import NewClip, Upload
 
 from tests.integration.gateway.conftest import SECRET
 from tests.integration.gateway.graphql.listening import listening
@@ -35,10 +36,8 @@ from touchline.process.queue.jobs import ClipGeneratePayload
 from touchline.process.queue.service import JobAdministration, enqueue
 from touchline.process.search.store import FIRST_PAGE as PLACE
 from touchline.process.settings import AlertSettings
-from touchline.serve.artifacts import changes
-from touchline.serve.clips.model import NewClip
-from touchline.serve.registry.client import RegistryClient
-from touchline.serve.registry.model import Upload
+from touchline.serve.artifacts import transitions
+from touchline.serve.registry.rpc import GrpcRegistryClient
 
 from .matrix import Ids, Sides
 from .subscription_cases import Stage
@@ -109,7 +108,7 @@ async def _owned(site: Site, eve: Person, mine: Upload, state: str) -> Ids:
     job_id = await _dead_job(site, eve, upload)
     if state == "deleted":
         async with site.world.database.transaction(eve.principal) as transaction:
-            await changes.delete(transaction, upload.artifact_hash, site.world.clock.now())
+            await transitions.delete(transaction, upload.artifact_hash, site.world.clock.now())
     token = site.media.links.manifest(site.world.ours.id, mine.playback_id, mine.artifact_hash).url.split("/")[2]
     football, measured = await _watched(site, eve, upload), await _measured(site, eve)
     return _ids(site, eve, upload, key, email) | {"own_media_token": token, "job_id": job_id} | football | measured
@@ -152,7 +151,7 @@ async def _dead_job(site: Site, eve: Person, upload: Upload) -> str:
 
 async def _with_clips(site: Site, eve: Person, theirs: Sequence[Ids]) -> list[Ids]:
     """A clip beside each upload, all of the one that plays; the last is deleted again."""
-    source, registry = ArtifactHash(theirs[1]["artifact_hash"]), RegistryClient(site.rpc)
+    source, registry = ArtifactHash(theirs[1]["artifact_hash"]), GrpcRegistryClient(site.rpc)
     hashes: list[ArtifactHash] = []
     for number in range(len(theirs)):
         new = NewClip(source, number, number + 1000, title=f"{MARK}: clip {number}", requested_params={"secret": MARK})

@@ -22,7 +22,7 @@ from touchline.gateway.graphql.schema import build_schema
 from touchline.platform.rpc.client import RpcClient
 from touchline.platform.rpc.credentials import RpcCall
 from touchline.platform.rpc.server import RpcServer
-from touchline.serve.registry import messages
+from touchline.serve.registry import rpc
 from touchline.serve.registry.rpc import SERVICE, RegistryServicer
 
 from .arguments import ACROSS_TENANTS, WITHOUT_TENANT, Undescribed
@@ -197,7 +197,7 @@ class LeakyRegistry(RegistryServicer):
 
     async def get_uploads(self, request: pb.GetUploadsRequest, call: RpcCall) -> pb.GetUploadsResponse:
         found = await self._tenants.site.serve.registry.uploads(self._tenants.eve.principal, request.artifact_hashes)
-        return pb.GetUploadsResponse(uploads=map(messages.to_upload, found))
+        return pb.GetUploadsResponse(uploads=map(rpc.to_upload, found))
 
 
 async def test_a_leaky_call_is_noticed(tenants: Tenants) -> None:

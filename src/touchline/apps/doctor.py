@@ -10,8 +10,8 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.platform.stack import doctor
 from touchline.platform.stack.doctor import DoctorFinding, FindingLevel
-from touchline.serve.scanner.absence import missing_originals, sample
-from touchline.serve.scanner.model import Sample
+from touchline.serve.scanner.rules import ReadSample
+from touchline.serve.scanner.service import missing_originals, sample
 
 from . import up, wiring
 from .settings import Loaded
@@ -47,7 +47,7 @@ async def examine_files(loaded: Loaded) -> DoctorFinding:
         return DoctorFinding(FILES, FindingLevel.FAIL, error.what, error.why, error.hint)
 
 
-def _files(missing: int, tried: Sample) -> DoctorFinding:
+def _files(missing: int, tried: ReadSample) -> DoctorFinding:
     lost = [*tried.gone, *tried.unreadable]
     if not missing and not lost:
         return DoctorFinding(

@@ -45,9 +45,9 @@ from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.rpc.client import RpcClient
 from touchline.platform.rpc.server import RpcServer
-from touchline.serve.artifacts.client import ArtifactClient
-from touchline.serve.environment import Environment
-from touchline.serve.parts import ServeParts, add_services, serve_parts
+from touchline.serve.artifacts.rpc import GrpcArtifactClient
+from touchline.serve.composition import ServeParts, add_services, serve_parts
+from touchline.serve.context import ServeContext
 from touchline.serve.watched.consumer import WatchedVideos
 
 from . import wiring
@@ -90,7 +90,7 @@ async def open_planes(loaded: Loaded) -> AsyncGenerator[Planes]:
         add_services(server, serve)
         server.add(LIFECYCLE, LifecycleServicer(LifecycleService(ground.analytics)))
         await server.start()
-        media = build_media(ArtifactClient(client), ground.objects, secret, settings.media_links, SystemClock())
+        media = build_media(GrpcArtifactClient(client), ground.objects, secret, settings.media_links, SystemClock())
         ingest = IngestService(ground.database, ground.analytics, settings.ingest)
         gateway = _gateway(loaded, ground, client, media, ingest)
         watched = WatchedVideos(ground.objects, TenantOwners(ground.database), SystemClock())
@@ -112,8 +112,8 @@ async def _open_ground(loaded: Loaded) -> AsyncGenerator[Ground]:
             yield Ground(database, objects, analytics, wakeups, foreground)
 
 
-def _environment(loaded: Loaded, ground: Ground, sandbox: Sandbox) -> Environment:
-    return Environment(
+def _environment(loaded: Loaded, ground: Ground, sandbox: Sandbox) -> ServeContext:
+    return ServeContext(
         database=ground.database,
         objects=ground.objects,
         sandbox=sandbox,

@@ -22,7 +22,7 @@ from touchline.contracts.events.artifacts import (
     OriginalVanished,
     PurgeDue,
 )
-from touchline.contracts.events.clips import ClipFailed, ClipRequested
+from touchline.contracts.events.videos import ClipFailed, ClipRequested
 from touchline.kernel.errors import AlreadyExists
 from touchline.kernel.ids import parse_artifact_hash, video_id
 from touchline.kernel.trace import tracing

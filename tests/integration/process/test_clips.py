@@ -13,9 +13,11 @@ import pytest
 from tests.support import footage
 from tests.support.footage import likeness, numbers, originals, pictures
 from tests.support.videos import Studio as VideoStudio
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events import Event
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
-from touchline.contracts.events.clips import ClipRequested
+from touchline.contracts.events.videos import ClipRequested
+from touchline.contracts.registry import CreatedClip, Identity, NewClip, NewUpload, Span
 from touchline.kernel import Principal, Role, SystemClock, TenantId, UserId
 from touchline.kernel.errors import LeaseLost
 from touchline.kernel.ids import ArtifactHash, new_artifact_hash, new_internal_name, new_playback_id, video_id
@@ -31,13 +33,11 @@ from touchline.process.queue.rules import failure_of
 from touchline.process.queue.service import JobAdministration
 from touchline.process.settings import ProcessSettings
 from touchline.process.transcode.worker import PointerWriter, Publisher, Transcoder
-from touchline.serve.artifacts import changes
+from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.consumer import VideoEvents
-from touchline.serve.artifacts.model import Artifact, JobRun, NewArtifact, Reason, Rendition, Status
+from touchline.serve.artifacts.rules import Artifact, JobRun, NewArtifact, Reason, Rendition
 from touchline.serve.artifacts.store import ArtifactStore
-from touchline.serve.clips.model import CreatedClip, NewClip, Span
 from touchline.serve.clips.service import ClipService
-from touchline.serve.registry.model import Identity, NewUpload
 from touchline.serve.registry.store import RegistryStore
 from touchline.serve.settings import ServeSettings
 
@@ -170,11 +170,11 @@ async def registered(clip_jobs: ClipHarness) -> None:
         await RegistryStore(transaction).add(identity, uuid4(), NewUpload("key", "match.mp4", 1000, "The match"), now)
         new = NewArtifact(source, kind, identity.internal_name, user_id, key, "video/mp4", 1000)
         await ArtifactStore(transaction).add(new, now)
-        await ArtifactStore(transaction).move(source, Status.COMPLETING, (Status.REQUESTED,))
+        await ArtifactStore(transaction).move(source, ArtifactStatus.COMPLETING, (ArtifactStatus.REQUESTED,))
         found = await ArtifactStore(transaction).store_original(source)
         assert found
         rendition = Rendition("proxy/index.m3u8", "poster.jpg", 6000, *SIZE)
-        await changes.finish(transaction, found, JobRun(uuid4(), 1), rendition, now)
+        await transitions.finish(transaction, found, JobRun(uuid4(), 1), rendition, now)
     await clip_jobs.deliver()
 
 
@@ -199,7 +199,7 @@ async def test_from_the_request_to_a_video_that_plays(clip_jobs: ClipHarness, tm
     await clip_jobs.deliver()
     clip = created.clip.artifact_hash
     assert ((await clip_jobs.artifact(clip)).status, (await clip_jobs.artifact(clip)).progress_percent) == (
-        Status.PROCESSING, 40
+        ArtifactStatus.PROCESSING, 40
     )  # fmt: skip
     finished = await clip_jobs.work(held)
     await clip_jobs.complete(held, finished)
@@ -217,7 +217,7 @@ async def test_from_the_request_to_a_video_that_plays(clip_jobs: ClipHarness, tm
 
     await clip_jobs.transcode()
     artifact = await clip_jobs.artifact(clip)
-    assert (artifact.status, artifact.duration_ms, artifact.synced) == (Status.READY, 113 * STEP_MS, True)
+    assert (artifact.status, artifact.duration_ms, artifact.synced) == (ArtifactStatus.READY, 113 * STEP_MS, True)
     jobs = await clip_jobs.harness.execute("SELECT job_type, status FROM process.jobs ORDER BY created_at")
     assert jobs == [("clip_generate", "done"), ("transcode", "done")], "the text of a clip is found in its source"
 
@@ -231,7 +231,7 @@ async def test_the_same_clip_twice_is_one_job_and_one_object(clip_jobs: ClipHarn
     assert await clip_jobs.harness.queue().claim(list(JobType), 5) == []
     await clip_jobs.complete(held, await clip_jobs.work(held))
     await clip_jobs.deliver()
-    assert (await clip_jobs.request(1000, 2000)).status is Status.PROCESSING
+    assert (await clip_jobs.request(1000, 2000)).status is ArtifactStatus.PROCESSING
     assert await clip_jobs.clips() == [clip_jobs.key(first)]
     assert await clip_jobs.harness.execute("SELECT count(*) FROM process.jobs WHERE job_type = 'clip_generate'") == [
         (1,)
@@ -254,7 +254,7 @@ async def test_a_worker_that_dies_between_object_and_commit_leaves_a_clip_to_tak
         await clip_jobs.complete(dead, late)
     assert [(await clip_jobs.objects.head(key)).etag for key in await clip_jobs.clips()] == [before]
     await clip_jobs.deliver()
-    assert (await clip_jobs.artifact(created.clip.artifact_hash)).status is Status.PROCESSING
+    assert (await clip_jobs.artifact(created.clip.artifact_hash)).status is ArtifactStatus.PROCESSING
     told = [data["attempt"] for _, _, data in await clip_jobs.harness.events("clip.made")]
     assert told == [2]
 
@@ -274,7 +274,7 @@ async def test_two_attempts_at_once_store_one_object(clip_jobs: ClipHarness) -> 
 async def test_a_source_that_was_deleted_meanwhile_ends_it_for_good(clip_jobs: ClipHarness) -> None:
     created = await clip_jobs.request(1000, 2000)
     async with clip_jobs.app.transaction(clip_jobs.caller) as transaction:
-        await changes.delete(transaction, ArtifactHash(clip_jobs.video_id.hex), SystemClock().now())
+        await transitions.delete(transaction, ArtifactHash(clip_jobs.video_id.hex), SystemClock().now())
     await clip_jobs.deliver()
     failed = await clip_jobs.fails(await clip_jobs.claim())
     assert failed.error
@@ -282,7 +282,7 @@ async def test_a_source_that_was_deleted_meanwhile_ends_it_for_good(clip_jobs: C
     await clip_jobs.deliver()
     artifact = await clip_jobs.artifact(created.clip.artifact_hash)
     assert artifact.reason
-    assert (artifact.status, artifact.reason.code) == (Status.FAILED, "SourceDeleted")
+    assert (artifact.status, artifact.reason.code) == (ArtifactStatus.FAILED, "SourceDeleted")
     assert "deleted" in artifact.reason.message
     assert await clip_jobs.clips() == []
     assert await clip_jobs.harness.events("video.failed") == [], "a clip says nothing about its source"
@@ -298,10 +298,10 @@ async def test_from_the_dead_letters_to_a_clip_that_plays(clip_jobs: ClipHarness
     for _ in range(2):
         await by_hand.retry(tenant_id, dead.id, "anna")
         await clip_jobs.deliver()
-        assert (await clip_jobs.artifact(clip)).status is Status.PROCESSING, "at once, before any worker has it"
+        assert (await clip_jobs.artifact(clip)).status is ArtifactStatus.PROCESSING, "at once, before any worker has it"
         dead = await clip_jobs.fails(await clip_jobs.claim())
         await clip_jobs.deliver()
-        assert (await clip_jobs.artifact(clip)).status is Status.FAILED
+        assert (await clip_jobs.artifact(clip)).status is ArtifactStatus.FAILED
 
     await clip_jobs.objects.put_new(original_path(clip_jobs.video_id), clip_jobs.original)
     await by_hand.retry(tenant_id, dead.id, "anna")
@@ -313,13 +313,13 @@ async def test_from_the_dead_letters_to_a_clip_that_plays(clip_jobs: ClipHarness
     await clip_jobs.deliver()
     artifact = await clip_jobs.artifact(clip)
     assert artifact.reason
-    assert (artifact.status, artifact.reason) == (Status.FAILED, Reason("Cancelled", "cancelled by anna"))
+    assert (artifact.status, artifact.reason) == (ArtifactStatus.FAILED, Reason("Cancelled", "cancelled by anna"))
     await by_hand.retry(tenant_id, transcode, "anna")
     await clip_jobs.transcode()
     clip_jobs.seen = 0
     await clip_jobs.deliver()  # the log tells everything once more
     artifact = await clip_jobs.artifact(clip)
-    assert (artifact.status, artifact.reason, artifact.progress_percent) == (Status.READY, None, 100)
+    assert (artifact.status, artifact.reason, artifact.progress_percent) == (ArtifactStatus.READY, None, 100)
 
 
 async def test_an_original_that_is_gone_fails_the_clip_and_it_may_be_asked_for_again(clip_jobs: ClipHarness) -> None:
@@ -329,7 +329,7 @@ async def test_an_original_that_is_gone_fails_the_clip_and_it_may_be_asked_for_a
     assert failed.error
     assert (failed.status, failed.error.type) == (JobStatus.FAILED, "OriginalMissing")
     await clip_jobs.deliver()
-    assert (await clip_jobs.artifact(created.clip.artifact_hash)).status is Status.FAILED
+    assert (await clip_jobs.artifact(created.clip.artifact_hash)).status is ArtifactStatus.FAILED
     await clip_jobs.objects.put_new(original_path(clip_jobs.video_id), clip_jobs.original)
     again = await clip_jobs.request(1000, 2000)
     held = await clip_jobs.claim()
@@ -346,7 +346,7 @@ async def test_nothing_is_cut_out_of_an_original_that_was_replaced(clip_jobs: Cl
     assert failed.error
     assert (failed.status, failed.error.type) == (JobStatus.FAILED, "OriginalReplaced")
     await clip_jobs.deliver()
-    assert (await clip_jobs.artifact(created.clip.artifact_hash)).status is Status.FAILED
+    assert (await clip_jobs.artifact(created.clip.artifact_hash)).status is ArtifactStatus.FAILED
     assert await clip_jobs.clips() == []
 
 
@@ -362,7 +362,7 @@ async def test_a_deleted_clip_is_not_cut_and_makes_room_for_the_same_again(clip_
     again = await clip_jobs.request(1000, 2000)
     assert again.clip.artifact_hash != created.clip.artifact_hash
     assert (await clip_jobs.claim()).payload["clip_id"] == str(video_id(again.clip.artifact_hash))
-    assert (await clip_jobs.artifact(created.clip.artifact_hash)).status is Status.DELETED
+    assert (await clip_jobs.artifact(created.clip.artifact_hash)).status is ArtifactStatus.DELETED
 
 
 async def test_a_job_of_the_same_range_that_somebody_enqueued_by_hand_is_told(clip_jobs: ClipHarness) -> None:
@@ -372,7 +372,7 @@ async def test_a_job_of_the_same_range_that_somebody_enqueued_by_hand_is_told(cl
     created = await clip_jobs.request(1000, 2000)
     artifact = await clip_jobs.artifact(created.clip.artifact_hash)
     assert artifact.reason
-    assert (artifact.status, artifact.reason.code) == (Status.FAILED, "AlreadyExists")
+    assert (artifact.status, artifact.reason.code) == (ArtifactStatus.FAILED, "AlreadyExists")
     held = await clip_jobs.claim()
     assert held.id == job.id
     await clip_jobs.complete(held, await clip_jobs.work(held))

@@ -13,7 +13,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from touchline.contracts.artifacts import ArtifactClient, ArtifactStatus
 from touchline.contracts.events import Event, Payload
+from touchline.contracts.registry import Clip, NewUpload, RegistryClient, Upload
 from touchline.contracts.settings import ByteSize
 from touchline.kernel import ManualClock, Principal, Role, TenantId, UserId, uuid7
 from touchline.kernel.ids import ArtifactHash
@@ -25,14 +27,13 @@ from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.client import RpcClient
 from touchline.platform.rpc.server import RpcServer
 from touchline.platform.rpc.settings import RpcSettings
-from touchline.serve.artifacts.client import ArtifactClient
-from touchline.serve.artifacts.model import Artifact, Status
+from touchline.serve.artifacts.rpc import GrpcArtifactClient
+from touchline.serve.artifacts.rules import Artifact
 from touchline.serve.artifacts.store import ArtifactStore
-from touchline.serve.clips.model import Clip
-from touchline.serve.environment import Environment
-from touchline.serve.parts import ServeParts, add_services, serve_parts
-from touchline.serve.registry.client import RegistryClient
-from touchline.serve.registry.model import NewUpload, Record, Upload
+from touchline.serve.composition import ServeParts, add_services, serve_parts
+from touchline.serve.context import ServeContext
+from touchline.serve.registry.rpc import GrpcRegistryClient
+from touchline.serve.registry.rules import Record
 from touchline.serve.registry.store import RegistryStore
 from touchline.serve.settings import ServeSettings
 from touchline.serve.uploads.store import MultipartStore
@@ -56,7 +57,7 @@ def principal(role: Role = Role.EDITOR, tenant_id: TenantId | None = None) -> Pr
 
 @dataclass(frozen=True, slots=True)
 class World:
-    environment: Environment
+    environment: ServeContext
     clock: ManualClock
     parts: ServeParts
     registry: RegistryClient
@@ -109,7 +110,7 @@ class World:
         assert found
         return found
 
-    async def status(self, upload: Upload) -> Status:
+    async def status(self, upload: Upload) -> ArtifactStatus:
         return (await self.artifact(upload)).status
 
     async def record(self, upload: Upload) -> Record:
@@ -158,7 +159,7 @@ class World:
 
 
 @asynccontextmanager
-async def running(environment: Environment, clock: ManualClock) -> AsyncGenerator[World]:
+async def running(environment: ServeContext, clock: ManualClock) -> AsyncGenerator[World]:
     async with (
         RpcServer(SECRET, RPC) as server,
         RpcClient(server.address, SECRET, RPC) as client,
@@ -167,7 +168,7 @@ async def running(environment: Environment, clock: ManualClock) -> AsyncGenerato
         add_services(server, parts)
         await server.start()
         ours, theirs = principal(), principal()
-        yield World(environment, clock, parts, RegistryClient(client), ArtifactClient(client), ours, theirs)
+        yield World(environment, clock, parts, GrpcRegistryClient(client), GrpcArtifactClient(client), ours, theirs)
 
 
 @pytest.fixture
@@ -178,14 +179,14 @@ def clock() -> ManualClock:
 @pytest.fixture
 async def environment(
     postgres: PostgresEndpoint, objects: ObjectStore, sandbox: Sandbox, tmp_path: Path, clock: ManualClock
-) -> AsyncGenerator[Environment]:
+) -> AsyncGenerator[ServeContext]:
     with open_foreground(tmp_path.with_name(f"{tmp_path.name}-foreground")) as foreground:
         async with Database(postgres.app_url, clock=clock) as database:
-            yield Environment(database, objects, sandbox, tmp_path, SETTINGS, clock, foreground)
+            yield ServeContext(database, objects, sandbox, tmp_path, SETTINGS, clock, foreground)
 
 
 @pytest.fixture
-async def world(environment: Environment, clock: ManualClock) -> AsyncGenerator[World]:
+async def world(environment: ServeContext, clock: ManualClock) -> AsyncGenerator[World]:
     async with running(environment, clock) as world:
         yield world
 

@@ -10,16 +10,15 @@ from uuid import uuid4
 
 import pytest
 
-from touchline.contracts.events.clips import ClipFailed, ClipMade
-from touchline.contracts.events.videos import VideoProgressed, VideoRetried
+from touchline.contracts.artifacts import ArtifactStatus
+from touchline.contracts.events.videos import ClipFailed, ClipMade, VideoProgressed, VideoRetried
+from touchline.contracts.registry import Clip, ClipFilter, NewClip, RowKey, RowWindow, Span, Upload
 from touchline.kernel import Role
 from touchline.kernel.errors import Forbidden, InvalidInput, NotFound, QuotaExceeded
 from touchline.kernel.ids import ArtifactHash, video_id
-from touchline.serve.artifacts import changes
-from touchline.serve.artifacts.model import Artifact, Status
+from touchline.serve.artifacts import transitions
+from touchline.serve.artifacts.rules import Artifact
 from touchline.serve.artifacts.store import ArtifactStore
-from touchline.serve.clips.model import Clip, ClipFilter, NewClip, Span
-from touchline.serve.registry.model import RowKey, Upload, Window
 
 from .conftest import World, another_process, principal
 from .test_lifecycle import failed as transcode_failed
@@ -34,8 +33,10 @@ async def playable(world: World, duration_ms: int = MINUTE_MS, title: str = "The
     """As if sent and processed."""
     upload = await world.create(title=title)
     async with world.environment.database.transaction(world.ours) as transaction:
-        await changes.move(transaction, upload.artifact_hash, Status.COMPLETING, (Status.UPLOADING,))
-        await changes.store_original(transaction, upload.artifact_hash)
+        await transitions.move(
+            transaction, upload.artifact_hash, ArtifactStatus.COMPLETING, (ArtifactStatus.UPLOADING,)
+        )
+        await transitions.store_original(transaction, upload.artifact_hash)
     await world.consume(transcoded(upload).model_copy(update={"duration_ms": duration_ms}))
     return upload
 
@@ -78,14 +79,14 @@ async def test_a_clip_is_registered_and_asked_for(world: World) -> None:
         world.ours, wanted(source, 1000, 59_000, description="Both goals\nin one")
     )
     clip, key = created.clip, f"videos/clips/{video_id(source.artifact_hash)}"
-    assert (created.status, created.revision) == (Status.REQUESTED, 1)
+    assert (created.status, created.revision) == (ArtifactStatus.REQUESTED, 1)
     assert (clip.start_ms, clip.end_ms, clip.padding_ms, clip.shown) == (1000, 59_000, 2000, Span(0, MINUTE_MS))
     assert (clip.title, clip.description, clip.source_hash) == (
         "The final 0:01-0:59", "Both goals\nin one", source.artifact_hash
     )  # fmt: skip
     assert clip.expires_at == world.clock.now() + timedelta(days=30)
     artifact = await artifact_of(world, clip)
-    assert (artifact.status, artifact.artifact_type, artifact.size_bytes) == (Status.REQUESTED, "clip", None)
+    assert (artifact.status, artifact.artifact_type, artifact.size_bytes) == (ArtifactStatus.REQUESTED, "clip", None)
     assert artifact.original_key == f"{key}/{video_id(clip.artifact_hash)}.mp4"
     [asked] = await world.events(clip, "clip.requested")
     original = (await world.artifact(source)).original_key
@@ -113,7 +114,7 @@ async def test_the_same_clip_is_one_however_many_ask_at_once(world: World) -> No
     assert len(await world.events(answers[0].clip, "clip.requested")) == 1
     await made(world, answers[0].clip)
     again = await world.registry.create_clip(world.ours, wanted(source, title="Another title"))
-    assert (again.clip.title, again.status) == (answers[0].clip.title, Status.PROCESSING)
+    assert (again.clip.title, again.status) == (answers[0].clip.title, ArtifactStatus.PROCESSING)
     for change in ({"start_ms": 9_999}, {"end_ms": 12_001}, {"padding_ms": 0}):
         other_clip = await world.registry.create_clip(world.ours, replace(wanted(source), **change))
         assert other_clip.clip.artifact_hash != answers[0].clip.artifact_hash
@@ -165,10 +166,10 @@ async def test_a_clip_that_failed_says_why_and_may_be_asked_for_again(world: Wor
     await made(world, clip)
     artifact = await artifact_of(world, clip)
     assert artifact.reason
-    assert (artifact.status, artifact.reason.code) == (Status.FAILED, "OriginalMissing")
+    assert (artifact.status, artifact.reason.code) == (ArtifactStatus.FAILED, "OriginalMissing")
     again = await world.registry.create_clip(world.ours, wanted(source))
     assert again.clip.artifact_hash != clip.artifact_hash
-    assert again.status is Status.REQUESTED
+    assert again.status is ArtifactStatus.REQUESTED
     assert (await world.registry.listed_clips(world.ours)).total_count == 2
 
 
@@ -181,7 +182,7 @@ async def test_a_retry_brings_a_clip_back_that_could_not_be_cut_or_converted(wor
     clip = (await world.registry.create_clip(world.ours, wanted(source))).clip
     await broken(world, clip)
     await world.consume(cut_again(clip))
-    assert (await artifact_of(world, clip)).status is Status.PROCESSING
+    assert (await artifact_of(world, clip)).status is ArtifactStatus.PROCESSING
     same = await world.registry.create_clip(world.ours, wanted(source))
     assert same.clip.artifact_hash == clip.artifact_hash, "it holds its range again"
     await made(world, clip, 5)
@@ -189,7 +190,7 @@ async def test_a_retry_brings_a_clip_back_that_could_not_be_cut_or_converted(wor
     await world.consume(retried(clip))
     await world.consume(transcoded(clip, 4))
     artifact = await artifact_of(world, clip)
-    assert (artifact.status, artifact.reason) == (Status.READY, None)
+    assert (artifact.status, artifact.reason) == (ArtifactStatus.READY, None)
     [listed] = (await world.registry.listed_clips(world.ours)).clips
     assert listed.expires_at == artifact.retention_until
     assert (await world.artifacts.resolve_viewer_endpoint(clip.playback_id)).artifact_hash == clip.artifact_hash
@@ -203,7 +204,7 @@ async def test_a_clip_that_comes_back_lives_beside_the_same_one_made_meanwhile(w
     await world.consume(cut_again(first))
     await made(world, first, 5)
     await world.consume(transcoded(first))
-    assert (await artifact_of(world, first)).status is Status.READY
+    assert (await artifact_of(world, first)).status is ArtifactStatus.READY
     asked = await world.registry.create_clip(world.ours, wanted(source))
     assert asked.clip.artifact_hash == second.artifact_hash, "that one keeps the range"
     await world.registry.delete_clip(world.ours, first.artifact_hash)
@@ -216,7 +217,7 @@ async def test_a_clip_that_cannot_be_made_to_play_fails(world: World) -> None:
     clip = (await world.registry.create_clip(world.ours, wanted(source))).clip
     await made(world, clip)
     await world.consume(transcode_failed(clip))
-    assert (await artifact_of(world, clip)).status is Status.FAILED
+    assert (await artifact_of(world, clip)).status is ArtifactStatus.FAILED
 
 
 async def test_what_makes_no_sense_names_the_field_and_leaves_nothing(world: World) -> None:
@@ -276,21 +277,21 @@ async def test_listing_finding_and_deleting(world: World) -> None:
     everything = (await world.registry.listed_clips(world.ours)).clips
     assert {clip.artifact_hash for clip in everything} == {clip.artifact_hash for clip in [*clips, of_other]}
     of_source = ClipFilter(source.artifact_hash)
-    page = await world.registry.listed_clips(world.ours, Window(size=2), of_source)
+    page = await world.registry.listed_clips(world.ours, RowWindow(size=2), of_source)
     assert (page.has_next, page.has_previous, page.total_count) == (True, False, 4)
     last = page.clips[-1]
-    after = Window(size=2, after=RowKey(last.created_at, last.artifact_hash))
+    after = RowWindow(size=2, after=RowKey(last.created_at, last.artifact_hash))
     rest = await world.registry.listed_clips(world.ours, after, of_source)
     assert [*page.clips, *rest.clips] == [clip for clip in everything if clip.source_hash == source.artifact_hash]
     assert (rest.has_next, rest.has_previous) == (False, True)
-    backwards = Window(size=4, before=RowKey(of_other.created_at, of_other.artifact_hash), from_the_end=True)
+    backwards = RowWindow(size=4, before=RowKey(of_other.created_at, of_other.artifact_hash), from_the_end=True)
     assert (await world.registry.listed_clips(world.ours, backwards)).clips == everything[:0]
     assert (await world.registry.listed_clips(world.ours, wanted=ClipFilter(stream_id=uuid4()))).clips == []
     for _ in range(2):
         await world.registry.delete_clip(world.ours, clips[0].artifact_hash)
     assert await world.registry.clips(world.ours, [clips[0].artifact_hash]) == []
     await made(world, clips[0])
-    assert (await artifact_of(world, clips[0])).status is Status.DELETED, "a late word revives nothing"
+    assert (await artifact_of(world, clips[0])).status is ArtifactStatus.DELETED, "a late word revives nothing"
     with pytest.raises(NotFound):
         await world.registry.delete_clip(world.ours, source.artifact_hash)
 
@@ -308,7 +309,7 @@ async def test_after_thirty_days_it_is_deleted(world: World) -> None:
     assert [one.artifact_hash for one in (await world.registry.listed_clips(world.ours)).clips] == [
         younger.artifact_hash
     ]
-    assert (await artifact_of(world, clip)).status is Status.DELETED
-    assert (await world.artifact(source)).status is Status.READY
+    assert (await artifact_of(world, clip)).status is ArtifactStatus.DELETED
+    assert (await world.artifact(source)).status is ArtifactStatus.READY
     again = await world.registry.create_clip(world.ours, wanted(source))
     assert again.clip.artifact_hash != clip.artifact_hash

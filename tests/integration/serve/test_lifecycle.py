@@ -6,11 +6,10 @@ from uuid import uuid4
 
 import pytest
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoRetried, VideoTranscoded
+from touchline.contracts.registry import Clip, Upload
 from touchline.kernel.errors import Conflict, NotFound
-from touchline.serve.artifacts.model import Status
-from touchline.serve.clips.model import Clip
-from touchline.serve.registry.model import Upload
 
 from .conftest import World
 
@@ -61,7 +60,12 @@ async def test_a_transcoded_video_is_ready_and_plays(world: World) -> None:
     for _ in range(2):
         await world.consume(transcoded(upload))
     artifact = await world.artifact(upload)
-    assert (artifact.status, artifact.duration_ms, artifact.width, artifact.height) == (Status.READY, 1000, 320, 180)
+    assert (artifact.status, artifact.duration_ms, artifact.width, artifact.height) == (
+        ArtifactStatus.READY,
+        1000,
+        320,
+        180,
+    )
     assert (await world.told(upload)).count("ready") == 1
     last = (await world.events(upload))[-1]
     assert last["revision"] == artifact.revision
@@ -89,7 +93,7 @@ async def test_what_is_ready_only_gets_better(world: World) -> None:
     for late in (failed(upload).model_copy(update={"job_type": "ocr"}), progressed(upload, 50)):
         await world.consume(late)
     artifact = await world.artifact(upload)
-    assert (artifact.status, artifact.manifest_key) == (Status.READY, "videos/hls/1/index.m3u8")
+    assert (artifact.status, artifact.manifest_key) == (ArtifactStatus.READY, "videos/hls/1/index.m3u8")
     assert (artifact.retention_until, artifact.reason) == (before.retention_until, None)
     assert artifact.revision == before.revision + 1
     last = (await world.events(upload))[-1]
@@ -116,7 +120,7 @@ async def test_a_video_that_cannot_be_processed_fails(world: World) -> None:
         await world.consume(failed(upload))
     await world.consume(transcoded(upload))
     artifact = await world.artifact(upload)
-    assert artifact.status is Status.FAILED
+    assert artifact.status is ArtifactStatus.FAILED
     assert artifact.reason
     assert (artifact.reason.code, artifact.reason.message) == ("damaged_video", "it broke off")
     assert artifact.retention_until
@@ -133,7 +137,7 @@ async def test_a_retry_brings_a_failed_video_back(world: World) -> None:
     world.later(days=29)
     await world.consume(retried(upload))
     artifact = await world.artifact(upload)
-    assert (artifact.status, artifact.reason, artifact.progress_percent) == (Status.PROCESSING, None, 0)
+    assert (artifact.status, artifact.reason, artifact.progress_percent) == (ArtifactStatus.PROCESSING, None, 0)
     before = artifact
     for late in (failed(upload), progressed(upload, 90, 3), retried(upload)):
         await world.consume(late)
@@ -142,7 +146,7 @@ async def test_a_retry_brings_a_failed_video_back(world: World) -> None:
     await world.consume(transcoded(upload, 4))
     artifact = await world.artifact(upload)
     kept_until = world.clock.now() + world.environment.settings.retention
-    assert (artifact.status, artifact.retention_until) == (Status.READY, kept_until)
+    assert (artifact.status, artifact.retention_until) == (ArtifactStatus.READY, kept_until)
     assert (await world.record(upload)).upload.expires_at == kept_until
     assert (await world.told(upload))[-4:] == ["failed", "processing", "processing", "ready"]
     last = (await world.events(upload))[-1]
@@ -158,11 +162,11 @@ async def test_a_retry_that_fails_again_says_why_and_can_be_retried_again(world:
     await world.consume(again)
     artifact = await world.artifact(upload)
     assert artifact.reason
-    assert (artifact.status, artifact.reason.code) == (Status.FAILED, "Cancelled")
+    assert (artifact.status, artifact.reason.code) == (ArtifactStatus.FAILED, "Cancelled")
     await world.consume(transcoded(upload, 8))  # the word of the retry is late
-    assert await world.status(upload) is Status.READY
+    assert await world.status(upload) is ArtifactStatus.READY
     await world.consume(retried(upload, 8))
-    assert await world.status(upload) is Status.READY
+    assert await world.status(upload) is ArtifactStatus.READY
 
 
 async def test_progress_is_told_once_and_never_goes_back(world: World) -> None:

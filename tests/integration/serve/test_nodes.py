@@ -16,13 +16,13 @@ from touchline.contracts.rpc.v1.node_pb2 import (
 from touchline.kernel.errors import InvalidInput, LeaseLost
 from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.platform.rpc.server import RpcServer
-from touchline.serve.nodes.model import Node, NodeStatus, Registration
-from touchline.serve.nodes.rpc import SERVICE
-from touchline.serve.parts import add_services
+from touchline.serve.composition import add_services
+from touchline.serve.nodes.rules import Node, NodeIdentity, NodeStatus
+from touchline.serve.nodes.service import SERVICE
 
 from .conftest import RPC, SECRET, World
 
-REGISTRATION = Registration("node-1", "http://10.0.0.1:8080", "1.0")
+REGISTRATION = NodeIdentity("node-1", "http://10.0.0.1:8080", "1.0")
 
 
 async def only_node(world: World) -> Node:
@@ -59,15 +59,15 @@ async def test_a_newer_line_takes_the_place_of_the_older(world: World) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        Registration("", "http://a", "1"),
-        Registration("../node", "http://a", "1"),
-        Registration("node", "file:///etc/passwd", "1"),
-        Registration("node", "http://", "1"),
-        Registration("node", "http://[", "1"),
-        Registration("node", "http://a", "v" * 300),
+        NodeIdentity("", "http://a", "1"),
+        NodeIdentity("../node", "http://a", "1"),
+        NodeIdentity("node", "file:///etc/passwd", "1"),
+        NodeIdentity("node", "http://", "1"),
+        NodeIdentity("node", "http://[", "1"),
+        NodeIdentity("node", "http://a", "v" * 300),
     ],
 )
-async def test_a_node_says_who_it_is_and_where(world: World, wrong: Registration) -> None:
+async def test_a_node_says_who_it_is_and_where(world: World, wrong: NodeIdentity) -> None:
     with pytest.raises(InvalidInput):
         await world.parts.nodes.register(wrong)
 

@@ -11,16 +11,15 @@ import pytest
 from psycopg import AsyncConnection
 
 from tests.support.postgres import PostgresServer
+from touchline.contracts.registry import ClipFilter, NewClip, RowKey, RowWindow
 from touchline.kernel import TenantId
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.serve.clips.model import ClipFilter, NewClip
 from touchline.serve.clips.store import ClipStore, overdue
-from touchline.serve.registry.model import RowKey, Window
+from touchline.serve.context import WITHOUT_TENANT
 from touchline.serve.registry.store import Place, RegistryStore, find_internal_name, find_playback_id
 from touchline.serve.retention.store import originals_to_purge, overdue_uploads, to_purge
-from touchline.serve.tenants import NOBODY
 
 LOAD = """
 SELECT set_config('request.jwt.claims', '{"tenant_id": "00000000-0000-7000-8000-000000000001"}', true);
@@ -89,7 +88,7 @@ async def rows_read(transaction: Transaction) -> dict[str, int]:
 
 
 async def test_functions_over_the_wall_use_their_index(full: PostgresEndpoint) -> None:
-    async with Database(full.app_url) as database, database.transaction(NOBODY) as transaction:
+    async with Database(full.app_url) as database, database.transaction(WITHOUT_TENANT) as transaction:
         by_id = await find_playback_id(transaction.connection, md5("p777")[:16].upper())
         by_name = await find_internal_name(transaction.connection, md5("i777"))
         assert by_id == by_name == Place(TENANT, ArtifactHash(md5("h777")))
@@ -99,10 +98,10 @@ async def test_functions_over_the_wall_use_their_index(full: PostgresEndpoint) -
 async def test_a_page_reads_its_rows_and_no_more(full: PostgresEndpoint) -> None:
     async with Database(full.app_url) as database, database.transaction(TENANT) as transaction:
         store = RegistryStore(transaction)
-        first = (await store.window(Window(size=50)))[-1].upload
-        page = await store.window(Window(size=50, after=RowKey(first.created_at, first.artifact_hash)))
+        first = (await store.window(RowWindow(size=50)))[-1].upload
+        page = await store.window(RowWindow(size=50, after=RowKey(first.created_at, first.artifact_hash)))
         last = page[0].upload
-        back = Window(size=50, before=RowKey(last.created_at, last.artifact_hash), from_the_end=True)
+        back = RowWindow(size=50, before=RowKey(last.created_at, last.artifact_hash), from_the_end=True)
         assert len(await store.window(back)) == 50
         assert (await rows_read(transaction))["uploads"] <= 3 * 60
 
@@ -120,8 +119,8 @@ async def test_clips_are_listed_found_again_and_expired_by_their_indexes(full: P
     async with Database(full.app_url) as database:
         async with database.transaction(TENANT) as transaction:
             store = ClipStore(transaction)
-            assert len(await store.window(Window(size=50), ClipFilter())) == 50
-            assert len(await store.window(Window(size=50), ClipFilter(source))) == 50
+            assert len(await store.window(RowWindow(size=50), ClipFilter())) == 50
+            assert len(await store.window(RowWindow(size=50), ClipFilter(source))) == 50
             assert await store.same(NewClip(source, 6, 10000, 0))
             assert (await rows_read(transaction))["clips"] <= 150
         async with database.system("test: find expired clips") as transaction:

@@ -9,6 +9,8 @@ from uuid import uuid4
 
 import pytest
 
+from touchline.contracts.artifacts import ArtifactStatus, PartLayout
+from touchline.contracts.registry import NewUpload, RowKey, RowWindow, Upload
 from touchline.contracts.settings import ByteSize
 from touchline.kernel import Principal, Role, Scope
 from touchline.kernel.errors import (
@@ -23,11 +25,8 @@ from touchline.kernel.errors import (
 )
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.rpc.client import RpcClient
-from touchline.serve.artifacts.client import ArtifactClient
-from touchline.serve.artifacts.model import Status
-from touchline.serve.registry.model import NewUpload, RowKey, Upload, Window
+from touchline.serve.artifacts.rpc import GrpcArtifactClient
 from touchline.serve.registry.service import RegistryService
-from touchline.serve.uploads.model import Parts
 
 from .conftest import RPC, SECRET, World, another_process, principal
 
@@ -42,7 +41,7 @@ async def test_an_upload_is_registered_and_ready_for_its_parts(world: World) -> 
     assert (upload.user_id, upload.created_at, upload.expires_at) == (world.ours.user_id, world.clock.now(), None)
     assert (created.part_size_bytes, created.part_count) == (20 * 1024**2, 1)
     artifact = await world.artifact(upload)
-    assert (artifact.status, artifact.content_type) == (Status.UPLOADING, "video/x-matroska")
+    assert (artifact.status, artifact.content_type) == (ArtifactStatus.UPLOADING, "video/x-matroska")
     assert artifact.original_key.endswith("/master.mkv")
     [registered] = await world.events(upload, "artifact.registered")
     assert registered["playback_id"] == upload.playback_id
@@ -80,7 +79,7 @@ class Silent:
 
     async def create_upload(
         self, caller: Principal, artifact_hash: ArtifactHash, file_name: str, size_bytes: int
-    ) -> Parts:
+    ) -> PartLayout:
         self.asked.set()
         await asyncio.Event().wait()
         raise AssertionError
@@ -107,7 +106,7 @@ async def test_a_crash_between_the_steps_is_continued_by_the_same_key(world: Wor
     created = await world.registry.create_upload(world.ours, NEW)
     assert created.upload.artifact_hash == half.artifact_hash
     assert (await world.record(half)).placed
-    assert await world.status(half) is Status.UPLOADING
+    assert await world.status(half) is ArtifactStatus.UPLOADING
     assert len(await world.events(half, "artifact.registered")) == 1
 
 
@@ -130,7 +129,7 @@ async def test_a_record_that_stays_half_ends_and_can_still_be_continued(world: W
 async def test_a_second_step_that_fails_is_told_and_can_be_repeated(world: World) -> None:
     async with RpcClient("127.0.0.1:1", SECRET, RPC) as nowhere:
         registry = RegistryService(
-            world.environment.database, ArtifactClient(nowhere), world.environment.settings, world.clock
+            world.environment.database, GrpcArtifactClient(nowhere), world.environment.settings, world.clock
         )
         for _ in range(2):
             with pytest.raises(Unavailable):
@@ -239,7 +238,7 @@ async def test_who_may_only_look_changes_nothing(world: World, ask: str) -> None
         with pytest.raises(Forbidden):
             await wanted
         assert len((await world.registry.listed(caller)).uploads) == 1
-    assert await world.status(upload) is Status.UPLOADING
+    assert await world.status(upload) is ArtifactStatus.UPLOADING
 
 
 async def test_nobody_in_particular_is_nobody(world: World) -> None:
@@ -272,7 +271,7 @@ def titles(uploads: Sequence[Upload]) -> list[str]:
 async def test_pages_are_exact_both_ways(world: World) -> None:
     uploads = await several(world, 8)
     forward: list[str] = []
-    window = Window(size=3)
+    window = RowWindow(size=3)
     while True:
         page = await world.registry.listed(world.ours, window)
         assert (page.total_count, page.has_previous) == (8, bool(forward))
@@ -283,7 +282,7 @@ async def test_pages_are_exact_both_ways(world: World) -> None:
     assert forward == titles(uploads)
 
     backward: list[str] = []
-    window = Window(size=3, from_the_end=True)
+    window = RowWindow(size=3, from_the_end=True)
     while True:
         page = await world.registry.listed(world.ours, window)
         assert (page.total_count, page.has_next) == (8, bool(backward))
@@ -296,7 +295,7 @@ async def test_pages_are_exact_both_ways(world: World) -> None:
 
 async def test_pages_stay_exact_when_rows_come_and_go(world: World) -> None:
     uploads = await several(world, 6)
-    middle = Window(size=2, after=place(uploads[1]))
+    middle = RowWindow(size=2, after=place(uploads[1]))
     await world.registry.delete_upload(world.ours, uploads[1].artifact_hash)
     world.later(seconds=1)
     async with another_process(world, concurrent_uploads=100) as other:
@@ -304,7 +303,7 @@ async def test_pages_stay_exact_when_rows_come_and_go(world: World) -> None:
     page = await world.registry.listed(world.ours, middle)
     assert titles(page.uploads) == titles(uploads[2:4])
     assert (page.has_previous, page.has_next, page.total_count) == (True, True, 6)
-    first = await world.registry.listed(world.ours, Window(size=1))
+    first = await world.registry.listed(world.ours, RowWindow(size=1))
     assert titles(first.uploads) == [newest.title]
 
 
@@ -312,16 +311,21 @@ async def test_windows_at_the_edges(world: World) -> None:
     empty = await world.registry.listed(world.ours)
     assert (empty.uploads, empty.has_next, empty.has_previous, empty.total_count) == ([], False, False, 0)
     uploads = await several(world, 4)
-    behind = await world.registry.listed(world.ours, Window(after=place(uploads[-1])))
+    behind = await world.registry.listed(world.ours, RowWindow(after=place(uploads[-1])))
     assert (behind.uploads, behind.has_next, behind.has_previous, behind.total_count) == ([], False, True, 4)
-    before = await world.registry.listed(world.ours, Window(before=place(uploads[0]), from_the_end=True))
+    before = await world.registry.listed(world.ours, RowWindow(before=place(uploads[0]), from_the_end=True))
     assert (before.uploads, before.has_next, before.has_previous) == ([], True, False)
-    between = Window(after=place(uploads[0]), before=place(uploads[3]))
+    between = RowWindow(after=place(uploads[0]), before=place(uploads[3]))
     page = await world.registry.listed(world.ours, between)
     assert (titles(page.uploads), page.has_next, page.has_previous) == (titles(uploads[1:3]), True, True)
     nothing = await world.registry.listed(world.ours, replace(between, before=place(uploads[1])))
     assert (nothing.uploads, nothing.has_next, nothing.has_previous) == ([], True, True)
-    wrong = [Window(size=0), Window(size=-1), Window(size=501), Window(after=RowKey(world.clock.now(), "\0"))]
+    wrong = [
+        RowWindow(size=0),
+        RowWindow(size=-1),
+        RowWindow(size=501),
+        RowWindow(after=RowKey(world.clock.now(), "\0")),
+    ]
     for window in wrong:
         with pytest.raises(InvalidInput):
             await world.registry.listed(world.ours, window)
@@ -346,7 +350,7 @@ async def test_deleting_hides_at_once_and_again_is_the_same(world: World) -> Non
     for _ in range(2):
         await world.registry.delete_upload(world.ours, upload.artifact_hash)
     assert (await world.registry.listed(world.ours)).total_count == 0
-    assert await world.status(upload) is Status.DELETED
+    assert await world.status(upload) is ArtifactStatus.DELETED
     assert (await world.told(upload)).count("deleted") == 1
     assert await world.stored_keys() != [], "the original stays until it is purged"
 

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from touchline.contracts.artifacts import ArtifactStatus
 
 from tests.integration.platform.objects.relay import relayed
 from touchline.contracts.tenants import Owner
@@ -21,12 +22,11 @@ from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
-from touchline.serve.artifacts import changes
-from touchline.serve.artifacts.model import Artifact, Status
+from touchline.serve.artifacts import transitions
+from touchline.serve.artifacts.rules import Artifact
 from touchline.serve.artifacts.store import ArtifactStore
-from touchline.serve.scanner.model import Refusal, Report
-from touchline.serve.scanner.service import Scanner
-from touchline.serve.scanner.taking import Taking
+from touchline.serve.scanner.rules import Refusal, ScanReport
+from touchline.serve.scanner.service import ObjectImport, Scanner
 from touchline.serve.settings import ServeSettings
 
 SETTINGS = ServeSettings(scan_settle=timedelta(0), bucket_owner="house")
@@ -55,7 +55,7 @@ class Bucket:
         changed = SETTINGS.model_copy(update=settings)
         return Scanner(self.database, self.objects, TwoOwners(), changed, SystemClock())
 
-    async def scan(self, **settings: Any) -> Report:
+    async def scan(self, **settings: Any) -> ScanReport:
         return await self.scanner(**settings).scan()
 
     async def put(self, key: str, data: bytes = b"a video", tenant: str | None = "north") -> None:
@@ -64,7 +64,7 @@ class Bucket:
 
     async def delete(self, wanted: str) -> None:
         async with self.database.transaction(NORTH.tenant_id) as transaction:
-            await changes.delete(transaction, ArtifactHash(wanted), SystemClock().now())
+            await transitions.delete(transaction, ArtifactHash(wanted), SystemClock().now())
 
     async def keys(self) -> list[str]:
         return [each.key for each in (await self.objects.list("")).objects]
@@ -100,7 +100,7 @@ async def test_a_file_in_the_bucket_becomes_an_artifact_in_its_place(bucket: Buc
     assert (await bucket.objects.head(home)).content_type == "video/mp4"
     artifact = await bucket.artifact(found)
     assert artifact
-    assert (artifact.status, artifact.original_key, artifact.synced) == (Status.PROCESSING, home, True)
+    assert (artifact.status, artifact.original_key, artifact.synced) == (ArtifactStatus.PROCESSING, home, True)
     assert (artifact.size_bytes, artifact.user_id) == (7, NORTH.user_id)
     types = [kind for kind, _ in await bucket.told(found)]
     assert types.count("artifact.original_stored") == types.count("artifact.registered") == 1
@@ -158,7 +158,7 @@ async def test_what_lies_in_its_place_already_stays_there_and_known_states_are_l
     assert report.taken == {home: found}
     assert await bucket.keys() == [home]
     async with bucket.database.transaction(NORTH.tenant_id) as transaction:
-        await changes.delete(transaction, found, SystemClock().now())
+        await transitions.delete(transaction, found, SystemClock().now())
     await bucket.put(home.replace(".mp4", ".mkv"))
     again = await bucket.scan()
     assert (again.known, again.taken_count) == (1, 0), "deleted is known"
@@ -196,14 +196,14 @@ async def test_a_death_behind_any_step_is_mended_by_the_next_pass(
     bucket: Bucket, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await bucket.put("videos/original/match.mp4")
-    whole = getattr(Taking, step)
+    whole = getattr(ObjectImport, step)
 
     async def dies(*arguments: Any) -> None:
         await whole(*arguments)
         raise Killed
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(Taking, step, dies)
+        patch.setattr(ObjectImport, step, dies)
         await bucket.scan()
     report = await bucket.scan()
     [key] = await bucket.keys()
@@ -234,14 +234,14 @@ async def test_another_file_under_the_same_key_is_another_video(
 ) -> None:
     """Also when it comes while the first one is moved: then it is not deleted with it."""
     await bucket.put("videos/original/latest.mp4", b"monday")
-    whole = Taking.delete_source
+    whole = ObjectImport.delete_source
 
-    async def late(taking: Taking, candidate: Any) -> None:
+    async def late(taking: ObjectImport, candidate: Any) -> None:
         await bucket.objects.replace("videos/original/latest.mp4", b"tuesday", metadata={"tenant": "north"})
         await whole(taking, candidate)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Taking, "delete_source", late)
+        patch.setattr(ObjectImport, "delete_source", late)
         assert (await bucket.scan()).taken_count == 1
     assert (await bucket.scan()).taken_count == 1
     contents = {await bucket.objects.get(key) for key in await bucket.keys()}
@@ -262,7 +262,7 @@ async def test_an_original_that_vanished_is_reported_once_and_when_it_is_back(bu
     assert (kind, data["original_key"]) == ("artifact.original_vanished", home)
     artifact = await bucket.artifact(gone)
     assert artifact
-    assert artifact.status is Status.PROCESSING, "what was made of it stays"
+    assert artifact.status is ArtifactStatus.PROCESSING, "what was made of it stays"
 
     await bucket.put(home)
     assert (await bucket.scan()).returned == 1

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from touchline.contracts.events.clips import ClipMade
+from touchline.contracts.artifacts import ArtifactStatus
+from touchline.contracts.events.videos import ClipMade
+from touchline.contracts.registry import Clip, NewClip, Upload
 from touchline.kernel.errors import Conflict, NotFound, QuotaExceeded
 from touchline.kernel.ids import ArtifactHash
-from touchline.serve.artifacts.model import Status
-from touchline.serve.clips.model import Clip, NewClip
-from touchline.serve.registry.model import Upload
 from touchline.serve.retention.service import Expiry, PurgeCaller
 
 from .conftest import World, another_process
@@ -44,7 +43,7 @@ async def test_a_deleted_video_is_back_as_it_was(world: World) -> None:
     world.later(days=1)
     revisions = [await world.artifacts.undelete_artifact(world.ours, upload.artifact_hash) for _ in range(2)]
     artifact = await world.artifact(upload)
-    assert (artifact.status, artifact.revision) == (Status.READY, before.revision + 2)
+    assert (artifact.status, artifact.revision) == (ArtifactStatus.READY, before.revision + 2)
     assert revisions == [artifact.revision] * 2, "the second time changes nothing"
     assert artifact.retention_until == before.retention_until
     [listed] = (await world.registry.listed(world.ours)).uploads
@@ -61,14 +60,14 @@ async def test_what_is_over_its_time_gets_a_new_one(world: World) -> None:
     expiry = Expiry(world.environment.database, settings, world.clock)
     world.later(seconds=settings.retention.total_seconds())
     await expiry.run_pass()
-    assert await world.status(upload) is Status.DELETED
+    assert await world.status(upload) is ArtifactStatus.DELETED
     await world.artifacts.undelete_artifact(world.ours, upload.artifact_hash)
     until = world.clock.now() + settings.retention
     assert ((await world.artifact(upload)).retention_until, (await world.record(upload)).upload.expires_at) == (
         until, until
     )  # fmt: skip
     await expiry.run_pass()
-    assert await world.status(upload) is Status.READY
+    assert await world.status(upload) is ArtifactStatus.READY
 
 
 async def stays_deleted(world: World, upload: Upload) -> None:
@@ -99,13 +98,13 @@ async def test_what_had_failed_comes_back_as_failed_and_can_be_retried(world: Wo
     before = await world.artifact(upload)
     await world.registry.delete_upload(world.ours, upload.artifact_hash)
     await world.consume(retried(upload))
-    assert await world.status(upload) is Status.DELETED, "no report changes what is deleted"
+    assert await world.status(upload) is ArtifactStatus.DELETED, "no report changes what is deleted"
     await world.artifacts.undelete_artifact(world.ours, upload.artifact_hash)
     artifact = await world.artifact(upload)
-    assert (artifact.status, artifact.reason) == (Status.FAILED, before.reason)
+    assert (artifact.status, artifact.reason) == (ArtifactStatus.FAILED, before.reason)
     await world.consume(retried(upload, 5))
     await world.consume(transcoded(upload, 5))
-    assert await world.status(upload) is Status.READY
+    assert await world.status(upload) is ArtifactStatus.READY
 
 
 async def test_a_clip_comes_back_unless_the_same_one_was_made_again(world: World) -> None:
@@ -130,4 +129,4 @@ async def test_there_must_be_room_for_it(world: World) -> None:
     async with another_process(world, stored_quota=1) as full:
         with pytest.raises(QuotaExceeded):
             await full.artifacts.undelete_artifact(world.ours, upload.artifact_hash)
-    assert await world.status(upload) is Status.DELETED
+    assert await world.status(upload) is ArtifactStatus.DELETED

@@ -11,6 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from touchline.contracts.artifacts import ArtifactStatus
+from touchline.contracts.registry import Upload
 from touchline.kernel.errors import (
     Conflict,
     DeadlineExceeded,
@@ -22,10 +24,8 @@ from touchline.kernel.errors import (
 from touchline.kernel.ids import video_id
 from touchline.media.probe import HEAD_BYTES, probe
 from touchline.media.sandbox import Pause
-from touchline.serve.artifacts import changes
-from touchline.serve.artifacts.model import Status
-from touchline.serve.registry.model import Upload
-from touchline.serve.uploads.download import downloaded
+from touchline.serve.artifacts import transitions
+from touchline.serve.uploads.completion import downloaded
 from touchline.serve.uploads.store import MultipartStore
 
 from .conftest import World, another_process
@@ -46,7 +46,7 @@ async def test_a_file_becomes_a_verified_original(world: World) -> None:
     state = await world.artifacts.complete_upload(world.ours, upload.artifact_hash)
 
     artifact = await world.artifact(upload)
-    assert (state.status, state.revision) == (Status.PROCESSING, artifact.revision)
+    assert (state.status, state.revision) == (ArtifactStatus.PROCESSING, artifact.revision)
     assert (artifact.synced, artifact.original_key, artifact.content_type) == (True, key, "video/mp4")
     assert await world.environment.objects.get(key) == video()
     assert await world.told(upload) == ["uploading", "completing", "processing"]
@@ -81,13 +81,13 @@ async def test_wrong_parts_are_named_and_mended(world: World) -> None:
     with pytest.raises(InvalidInput, match="wrong size: 1") as caught:
         await world.artifacts.complete_upload(world.ours, artifact_hash)
     assert caught.value.field == "parts"
-    assert await world.status(upload) is Status.UPLOADING
+    assert await world.status(upload) is ArtifactStatus.UPLOADING
     arrived = await world.artifacts.list_parts(world.ours, artifact_hash)
     assert [part.number for part in arrived.parts] == [2]
 
     await world.send_part(artifact_hash, 1, first)
     state = await world.artifacts.complete_upload(world.ours, artifact_hash)
-    assert state.status is Status.PROCESSING
+    assert state.status is ArtifactStatus.PROCESSING
     assert await world.environment.objects.get(original(upload)) == data
 
 
@@ -97,7 +97,7 @@ async def test_the_senders_checksums_decide(world: World) -> None:
     with pytest.raises(InvalidInput, match="wrong checksum: 1"):
         await world.artifacts.complete_upload(world.ours, upload.artifact_hash, {1: "another"})
     state = await world.artifacts.complete_upload(world.ours, upload.artifact_hash, {1: response.headers["ETag"]})
-    assert state.status is Status.PROCESSING
+    assert state.status is ArtifactStatus.PROCESSING
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ async def test_what_is_no_video_is_refused_and_leaves_nothing(world: World, data
         await world.artifacts.complete_upload(world.ours, upload.artifact_hash)
     assert (again.value.what, again.value.hint) == (caught.value.what, caught.value.hint)
     artifact = await world.artifact(upload)
-    assert artifact.status is Status.FAILED
+    assert artifact.status is ArtifactStatus.FAILED
     assert artifact.reason
     assert artifact.reason.code == code
     assert artifact.reason.message == caught.value.what
@@ -136,11 +136,11 @@ async def test_of_many_who_complete_one_does(world: World) -> None:
             for _ in range(5)
         ]
         states = await asyncio.gather(*calls)
-    assert {state.status for state in states} <= {Status.COMPLETING, Status.PROCESSING}
+    assert {state.status for state in states} <= {ArtifactStatus.COMPLETING, ArtifactStatus.PROCESSING}
     assert len(await world.events(upload, "artifact.original_stored")) == 1
     assert await world.told(upload) == ["uploading", "completing", "processing"]
     again = await world.artifacts.complete_upload(world.ours, upload.artifact_hash)
-    assert again == next(state for state in states if state.status is Status.PROCESSING)
+    assert again == next(state for state in states if state.status is ArtifactStatus.PROCESSING)
 
 
 async def test_a_caller_who_leaves_does_not_stop_it(world: World) -> None:
@@ -148,7 +148,7 @@ async def test_a_caller_who_leaves_does_not_stop_it(world: World) -> None:
     with pytest.raises(DeadlineExceeded):
         await world.artifacts.complete_upload(world.ours, upload.artifact_hash, deadline=timedelta(milliseconds=1))
     state = await world.artifacts.complete_upload(world.ours, upload.artifact_hash)
-    assert state.status is Status.PROCESSING
+    assert state.status is ArtifactStatus.PROCESSING
     assert len(await world.events(upload, "artifact.original_stored")) == 1
 
 
@@ -162,7 +162,7 @@ async def test_the_background_of_the_machine_stands_back_while_an_upload_is_comp
         while not foreground.is_busy():
             await asyncio.sleep(0)
         pause.end()
-        assert (await task).status is Status.PROCESSING
+        assert (await task).status is ArtifactStatus.PROCESSING
     assert not foreground.is_busy()
 
 
@@ -182,25 +182,25 @@ async def test_a_video_is_not_refused_for_what_was_left_out(world: World) -> Non
     """Its first picture comes late in the file."""
     upload = await world.uploaded(spread_video(before=16 * MIB))
     state = await world.artifacts.complete_upload(world.ours, upload.artifact_hash)
-    assert state.status is Status.PROCESSING
+    assert state.status is ArtifactStatus.PROCESSING
 
 
 async def test_a_process_that_dies_while_completing_is_continued(world: World) -> None:
     upload = await world.uploaded()
     async with another_process(world) as doomed:
         task = asyncio.create_task(doomed.parts.uploads.complete(world.ours, upload.artifact_hash))
-        while await world.status(upload) is Status.UPLOADING:
+        while await world.status(upload) is ArtifactStatus.UPLOADING:
             await asyncio.sleep(0)
         await doomed.parts.uploads.close()
         with pytest.raises(asyncio.CancelledError):
             await task
-    assert await world.status(upload) is Status.COMPLETING
+    assert await world.status(upload) is ArtifactStatus.COMPLETING
 
     assert await world.parts.owner.run_pass() is False
-    assert await world.status(upload) is Status.COMPLETING, "its time is not over yet"
+    assert await world.status(upload) is ArtifactStatus.COMPLETING, "its time is not over yet"
     world.later(minutes=16)
     await world.parts.owner.run_pass()
-    assert await world.status(upload) is Status.PROCESSING
+    assert await world.status(upload) is ArtifactStatus.PROCESSING
     assert len(await world.events(upload, "artifact.original_stored")) == 1
 
 
@@ -219,7 +219,9 @@ async def test_who_was_replaced_writes_nothing(world: World) -> None:
 async def test_of_two_claims_the_newer_counts(world: World) -> None:
     upload = await world.uploaded()
     async with world.environment.database.transaction(world.ours) as transaction:
-        await changes.move(transaction, upload.artifact_hash, Status.COMPLETING, (Status.UPLOADING,))
+        await transitions.move(
+            transaction, upload.artifact_hash, ArtifactStatus.COMPLETING, (ArtifactStatus.UPLOADING,)
+        )
         store = MultipartStore(transaction)
         old, new = [await store.claim(upload.artifact_hash, world.clock.now()) for _ in range(2)]
     assert old
@@ -227,8 +229,8 @@ async def test_of_two_claims_the_newer_counts(world: World) -> None:
     completion = world.parts.owner._completion
     with pytest.raises(Conflict, match="another process"):
         await completion.run(old)
-    assert await world.status(upload) is Status.COMPLETING
-    assert (await completion.run(new)).status is Status.PROCESSING
+    assert await world.status(upload) is ArtifactStatus.COMPLETING
+    assert (await completion.run(new)).status is ArtifactStatus.PROCESSING
     assert await world.told(upload) == ["uploading", "completing", "processing"]
 
 
@@ -239,12 +241,12 @@ async def test_an_abandoned_upload_is_ended_and_freed(world: World, sent: bool) 
     assert await world.artifacts.presign_parts(world.ours, upload.artifact_hash, [1])
     world.later(hours=23)
     await world.parts.owner.run_pass()
-    assert await world.status(upload) is Status.UPLOADING, "somebody asked for an address"
+    assert await world.status(upload) is ArtifactStatus.UPLOADING, "somebody asked for an address"
 
     world.later(hours=2)
     await world.parts.owner.run_pass()
     artifact = await world.artifact(upload)
-    assert (artifact.status, artifact.reason and artifact.reason.code) == (Status.FAILED, "upload_abandoned")
+    assert (artifact.status, artifact.reason and artifact.reason.code) == (ArtifactStatus.FAILED, "upload_abandoned")
     assert (await world.open_uploads(), await world.rows("multiparts")) == (0, 0)
     assert await world.told(upload) == ["uploading", "aborting", "failed"]
     with pytest.raises(Conflict, match="has failed"):
@@ -255,7 +257,7 @@ async def test_a_sender_who_stops_frees_the_parts(world: World) -> None:
     upload = await world.uploaded()
     [address] = await world.artifacts.presign_parts(world.ours, upload.artifact_hash, [1])
     states = [await world.artifacts.abort_upload(world.ours, upload.artifact_hash) for _ in range(2)]
-    assert [state.status for state in states] == [Status.FAILED, Status.FAILED]
+    assert [state.status for state in states] == [ArtifactStatus.FAILED, ArtifactStatus.FAILED]
     assert states[0] == states[1]
     assert (await world.open_uploads(), await world.rows("multiparts")) == (0, 0)
     async with httpx.AsyncClient(trust_env=False) as browser:
@@ -273,7 +275,7 @@ async def test_what_is_stored_cannot_be_stopped_any_more(world: World) -> None:
     upload = await world.processing()
     with pytest.raises(Conflict):
         await world.artifacts.abort_upload(world.ours, upload.artifact_hash)
-    assert await world.status(upload) is Status.PROCESSING
+    assert await world.status(upload) is ArtifactStatus.PROCESSING
 
 
 async def test_deleting_an_unfinished_upload_frees_its_parts(world: World) -> None:
@@ -288,12 +290,12 @@ async def test_deleting_an_unfinished_upload_frees_its_parts(world: World) -> No
 async def test_a_delete_while_completing_wins(world: World) -> None:
     upload = await world.uploaded()
     completing = asyncio.create_task(world.artifacts.complete_upload(world.ours, upload.artifact_hash))
-    while await world.status(upload) is Status.UPLOADING:
+    while await world.status(upload) is ArtifactStatus.UPLOADING:
         await asyncio.sleep(0)
     await world.registry.delete_upload(world.ours, upload.artifact_hash)
     with pytest.raises(TouchlineError):
         await completing
-    assert await world.status(upload) is Status.DELETED
+    assert await world.status(upload) is ArtifactStatus.DELETED
     world.later(hours=1)
     await world.parts.owner.run_pass()
     assert (await world.stored_keys(), await world.open_uploads(), await world.rows("multiparts")) == ([], 0, 0)
@@ -307,7 +309,7 @@ async def test_parts_that_the_store_lost_end_the_upload(world: World) -> None:
     with pytest.raises(Conflict, match="no longer has the parts"):
         await world.artifacts.complete_upload(world.ours, upload.artifact_hash)
     artifact = await world.artifact(upload)
-    assert (artifact.status, artifact.reason and artifact.reason.code) == (Status.FAILED, "upload_lost")
+    assert (artifact.status, artifact.reason and artifact.reason.code) == (ArtifactStatus.FAILED, "upload_lost")
 
 
 async def test_troubles_of_ours_give_the_upload_back(world: World, tmp_path: Path) -> None:
@@ -317,8 +319,8 @@ async def test_troubles_of_ours_give_the_upload_back(world: World, tmp_path: Pat
     ) as other:
         with pytest.raises(Unavailable, match="not enough disk space"):
             await other.artifacts.complete_upload(world.ours, upload.artifact_hash)
-    assert await world.status(upload) is Status.UPLOADING
-    assert (await world.artifacts.complete_upload(world.ours, upload.artifact_hash)).status is Status.PROCESSING
+    assert await world.status(upload) is ArtifactStatus.UPLOADING
+    assert (await world.artifacts.complete_upload(world.ours, upload.artifact_hash)).status is ArtifactStatus.PROCESSING
     assert await world.told(upload) == ["uploading", "completing", "uploading", "completing", "processing"]
 
 
@@ -368,11 +370,11 @@ async def test_a_part_that_is_sent_over_and_over_ends_its_upload_and_is_freed(wo
     for _ in range(13):
         await world.send_part(upload.artifact_hash, 1, b"1")
     await world.parts.open_uploads.run_pass()
-    assert await world.status(upload) is Status.UPLOADING, "answers get lost"
+    assert await world.status(upload) is ArtifactStatus.UPLOADING, "answers get lost"
     await world.send_part(upload.artifact_hash, 1, b"1")
     await world.parts.open_uploads.run_pass()
     artifact = await world.artifact(upload)
-    assert (artifact.status, artifact.reason and artifact.reason.code) == (Status.FAILED, "upload_overfilled")
+    assert (artifact.status, artifact.reason and artifact.reason.code) == (ArtifactStatus.FAILED, "upload_overfilled")
     assert (await world.open_uploads(), await world.rows("multiparts"), await world.stored_keys()) == (0, 0, [])
     with pytest.raises(Conflict, match="has failed"):
         await world.artifacts.complete_upload(world.ours, upload.artifact_hash)

@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
+from touchline.contracts.artifacts import ArtifactStatus
+from touchline.contracts.registry import ClipFilter, NewClip
 from touchline.kernel.errors import TouchlineError
 from touchline.kernel.ids import ArtifactHash
-from touchline.serve.artifacts.model import Status
 from touchline.serve.artifacts.rpc import SERVICE as ARTIFACTS
-from touchline.serve.clips.model import ClipFilter, NewClip
 from touchline.serve.registry.rpc import SERVICE as REGISTRY
 
 from .conftest import World
@@ -64,7 +64,7 @@ async def test_a_foreign_id_is_an_unknown_id(world: World, call: str) -> None:
     answers = [await outcome(BY_HASH[call](world, one), one) for one in (upload.artifact_hash, unknown)]
     assert answers[0] == answers[1]
     assert (await world.artifact(upload), await world.record(upload)) == before
-    assert await world.status(upload) is Status.UPLOADING
+    assert await world.status(upload) is ArtifactStatus.UPLOADING
     assert (await world.registry.listed(world.theirs)).total_count == 0
 
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events import Event, Payload
 from touchline.contracts.events.videos import VideoFailed, VideoPurged, VideoTranscoded
 from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoKept, GoalVideoLabeled, GoalVideoPinned
@@ -16,11 +17,10 @@ from touchline.contracts.tenants import Owner
 from touchline.kernel import uuid7
 from touchline.kernel.errors import NotFound
 from touchline.kernel.ids import ArtifactHash, video_id
-from touchline.serve.artifacts.model import Artifact, Status
+from touchline.serve.artifacts.rules import Artifact
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.registry.store import RegistryStore
-from touchline.serve.retention.originals import OriginalPurger
-from touchline.serve.retention.service import Expiry, PurgeCaller
+from touchline.serve.retention.service import Expiry, OriginalPurger, PurgeCaller
 from touchline.serve.watched.consumer import WatchedVideos
 
 from .conftest import World
@@ -89,7 +89,7 @@ class Watch:
         async with self.world.environment.database.transaction(self.world.ours) as transaction:
             return await ArtifactStore(transaction).find(ArtifactHash(self.hash))
 
-    async def status(self) -> Status | None:
+    async def status(self) -> ArtifactStatus | None:
         artifact = await self.artifact()
         return artifact and artifact.status
 
@@ -126,7 +126,7 @@ async def test_a_kept_video_is_an_artifact_like_any_upload(watch: Watch) -> None
         await watch.kept()
     artifact = await watch.artifact()
     assert artifact
-    assert (artifact.status, artifact.original_key, artifact.synced) == (Status.PROCESSING, watch.home, True)
+    assert (artifact.status, artifact.original_key, artifact.synced) == (ArtifactStatus.PROCESSING, watch.home, True)
     assert artifact.user_id == watch.world.ours.user_id
     [stored] = await watch.told("artifact.original_stored")
     assert stored["original_key"] == watch.home
@@ -136,7 +136,7 @@ async def test_a_kept_video_is_an_artifact_like_any_upload(watch: Watch) -> None
     await watch.transcoded()
     ready = await watch.artifact()
     assert ready
-    assert (ready.status, ready.retention_until) == (Status.READY, until)
+    assert (ready.status, ready.retention_until) == (ArtifactStatus.READY, until)
     async with watch.world.environment.database.transaction(watch.world.ours) as transaction:
         record = await RegistryStore(transaction).by_hash(ArtifactHash(watch.hash))
     assert record
@@ -148,17 +148,17 @@ async def test_a_dropped_video_is_gone_for_good_at_the_next_pass(watch: Watch) -
     await watch.transcoded()
     for _ in range(2):
         await watch.dropped()
-    assert await watch.status() is Status.DELETED
+    assert await watch.status() is ArtifactStatus.DELETED
     assert sorted(await watch.purge()) == []
     await watch.kept()
-    assert await watch.status() is Status.DELETED
+    assert await watch.status() is ArtifactStatus.DELETED
 
 
 async def test_one_that_was_dropped_before_it_was_kept_never_comes_to_life(watch: Watch) -> None:
     await watch.dropped()
     assert await watch.status() is None
     await watch.kept()
-    assert await watch.status() is Status.DELETED
+    assert await watch.status() is ArtifactStatus.DELETED
     assert await watch.told("artifact.original_stored") == []
     assert await watch.purge() == []
 
@@ -186,10 +186,10 @@ async def test_its_time_ends_with_its_match_and_a_pin_holds_it(watch: Watch, *, 
         )
     watch.world.later(days=15)
     assert not await expiry.run_pass()
-    assert await watch.status() is not Status.DELETED
+    assert await watch.status() is not ArtifactStatus.DELETED
     await watch.pinned(pinned=False)
     assert not await expiry.run_pass()
-    assert await watch.status() is Status.DELETED
+    assert await watch.status() is ArtifactStatus.DELETED
     assert len(await watch.purge()) == 2  # it may still be undeleted
     watch.world.later(days=31)
     assert await watch.purge() == []
@@ -205,14 +205,14 @@ async def test_an_upload_of_a_person_ends_in_its_time_too(world: World) -> None:
     )  # fmt: skip
     world.later(days=60)
     await expiry.run_pass()
-    assert await world.status(upload) is Status.PROCESSING  # its time counts from when it is finished
+    assert await world.status(upload) is ArtifactStatus.PROCESSING  # its time counts from when it is finished
     await world.consume(made)
     world.later(days=29)
     await expiry.run_pass()
-    assert await world.status(upload) is Status.READY
+    assert await world.status(upload) is ArtifactStatus.READY
     world.later(days=1)
     await expiry.run_pass()
-    assert await world.status(upload) is Status.DELETED
+    assert await world.status(upload) is ArtifactStatus.DELETED
 
 
 async def test_a_title_from_a_feed_is_made_plain(watch: Watch) -> None:

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactType
-from touchline.serve.artifacts.model import NO_RUN, Artifact, JobRun, Reason, Status
-from touchline.serve.artifacts.rules import ARROWS, Report, is_news
+from touchline.serve.artifacts.rules import ARROWS, NO_RUN, Artifact, JobRun, Reason, Report, is_news
 
 from .test_rules import ARTIFACT
 
 ROOT = Path(__file__).parents[3]
 CUT_JOB, JOB, OTHER_JOB = (UUID(int=number) for number in (1, 2, 3))
-UPLOAD = replace(ARTIFACT, status=Status.PROCESSING, synced=True)
-CLIP = replace(ARTIFACT, status=Status.REQUESTED, artifact_type=ArtifactType.CLIP, size_bytes=None)
+UPLOAD = replace(ARTIFACT, status=ArtifactStatus.PROCESSING, synced=True)
+CLIP = replace(ARTIFACT, status=ArtifactStatus.REQUESTED, artifact_type=ArtifactType.CLIP, size_bytes=None)
 BROKEN = Reason("ToolBroke", "the tool broke")
 
 
@@ -40,16 +40,16 @@ def hear(artifact: Artifact, word: Word) -> Artifact:
         return artifact
     match word.report:
         case Report.PROGRESSED:
-            return _to(artifact, Status.PROCESSING, run=word.run, progress_percent=word.percent, reason=None)
+            return _to(artifact, ArtifactStatus.PROCESSING, run=word.run, progress_percent=word.percent, reason=None)
         case Report.CUT:
-            return _to(artifact, Status.PROCESSING, run=NO_RUN, progress_percent=None, synced=True, reason=None)
+            return _to(artifact, ArtifactStatus.PROCESSING, run=NO_RUN, progress_percent=None, synced=True, reason=None)
         case Report.PUBLISHED:
-            return _to(artifact, Status.READY, run=word.run, manifest_key=f"{word.run}", reason=None)
+            return _to(artifact, ArtifactStatus.READY, run=word.run, manifest_key=f"{word.run}", reason=None)
         case Report.FAILED:
-            return _to(artifact, Status.FAILED, run=word.run, reason=BROKEN)
+            return _to(artifact, ArtifactStatus.FAILED, run=word.run, reason=BROKEN)
 
 
-def _to(artifact: Artifact, status: Status, **changes: object) -> Artifact:
+def _to(artifact: Artifact, status: ArtifactStatus, **changes: object) -> Artifact:
     assert status is artifact.status or status in ARROWS[artifact.status], (artifact.status, status)
     return replace(artifact, status=status, **changes)  # pyright: ignore[reportArgumentType]
 
@@ -88,8 +88,10 @@ class Job:
         self.log.append(Word(report, JobRun(self.id, attempt), percent))
 
     @property
-    def outcome(self) -> Status:
-        return {"done": Status.READY, "failed": Status.FAILED}.get(self.status, Status.PROCESSING)
+    def outcome(self) -> ArtifactStatus:
+        return {"done": ArtifactStatus.READY, "failed": ArtifactStatus.FAILED}.get(
+            self.status, ArtifactStatus.PROCESSING
+        )
 
 
 ACTS = st.lists(st.sampled_from(["run", "break", "cancel", "retry", "finish"]), max_size=30)
@@ -105,8 +107,8 @@ def test_an_artifact_follows_its_job_whatever_is_told_twice_or_late(acts: list[s
         artifact = hear(artifact, word)
         late = random.choice(job.log[: position + 1])
         artifact = hear(artifact, late)
-    assert artifact.status is (job.outcome if job.log else Status.PROCESSING)
-    assert (artifact.reason is None) == (artifact.status is not Status.FAILED)
+    assert artifact.status is (job.outcome if job.log else ArtifactStatus.PROCESSING)
+    assert (artifact.reason is None) == (artifact.status is not ArtifactStatus.FAILED)
 
 
 @given(ACTS.flatmap(lambda acts: st.permutations(_log(acts))))
@@ -117,7 +119,7 @@ def test_in_whatever_order_its_events_come_the_end_is_the_same(words: list[Word]
     for word in sorted(words, key=lambda word: (word.run, word.percent, word.report.value)):
         in_order = hear(in_order, word)
     assert artifact.status is in_order.status
-    if artifact.status is not Status.READY:
+    if artifact.status is not ArtifactStatus.READY:
         assert artifact.run == in_order.run
 
 
@@ -136,9 +138,9 @@ def test_a_clip_is_cut_then_converted_and_each_may_be_retried(cutting: list[str]
     for word in cut.log:
         clip = hear(clip, replace(word, report=Report.CUT) if word.report is Report.PUBLISHED else word)
     if cut.status != "done":
-        assert clip.status is (cut.outcome if cut.log else Status.REQUESTED)
+        assert clip.status is (cut.outcome if cut.log else ArtifactStatus.REQUESTED)
         return
-    assert (clip.status, clip.synced) == (Status.PROCESSING, True)
+    assert (clip.status, clip.synced) == (ArtifactStatus.PROCESSING, True)
     for act in converting:
         convert.act(act)
     for word in convert.log:
@@ -146,12 +148,14 @@ def test_a_clip_is_cut_then_converted_and_each_may_be_retried(cutting: list[str]
         for late in cut.log:  # of a job that is over
             after = hear(clip, replace(late, report=Report.CUT) if late.report is Report.PUBLISHED else late)
             assert after.status is clip.status
-    assert clip.status is (convert.outcome if convert.log else Status.PROCESSING)
+    assert clip.status is (convert.outcome if convert.log else ArtifactStatus.PROCESSING)
 
 
 @pytest.mark.parametrize("report", Report)
-@pytest.mark.parametrize("status", [Status.UPLOADING, Status.COMPLETING, Status.ABORTING, Status.DELETED])
-def test_reports_find_nothing_to_change(status: Status, report: Report) -> None:
+@pytest.mark.parametrize(
+    "status", [ArtifactStatus.UPLOADING, ArtifactStatus.COMPLETING, ArtifactStatus.ABORTING, ArtifactStatus.DELETED]
+)
+def test_reports_find_nothing_to_change(status: ArtifactStatus, report: Report) -> None:
     assert not is_news(replace(UPLOAD, status=status), report, JobRun(JOB, 9))
 
 
@@ -159,25 +163,31 @@ def test_reports_find_nothing_to_change(status: Status, report: Report) -> None:
     ("case", "artifact", "word", "expected"),
     [
         ("an upload that was refused has nothing to process",
-         replace(UPLOAD, status=Status.FAILED, synced=False), Word(Report.PROGRESSED, JobRun(JOB, 1)), False),
+         replace(UPLOAD, status=ArtifactStatus.FAILED, synced=False), Word(Report.PROGRESSED, JobRun(JOB, 1)), False),
         ("what failed is not revived by its own run",
-         replace(UPLOAD, status=Status.FAILED, run=JobRun(JOB, 3)), Word(Report.PUBLISHED, JobRun(JOB, 3)), False),
+         replace(UPLOAD, status=ArtifactStatus.FAILED, run=JobRun(JOB, 3)),
+         Word(Report.PUBLISHED, JobRun(JOB, 3)), False),
         ("nor by an earlier one",
-         replace(UPLOAD, status=Status.FAILED, run=JobRun(JOB, 3)), Word(Report.PROGRESSED, JobRun(JOB, 2), 99), False),
+         replace(UPLOAD, status=ArtifactStatus.FAILED, run=JobRun(JOB, 3)),
+         Word(Report.PROGRESSED, JobRun(JOB, 2), 99), False),
         ("but by a newer one",
-         replace(UPLOAD, status=Status.FAILED, run=JobRun(JOB, 3)), Word(Report.PROGRESSED, JobRun(JOB, 4)), True),
+         replace(UPLOAD, status=ArtifactStatus.FAILED, run=JobRun(JOB, 3)),
+         Word(Report.PROGRESSED, JobRun(JOB, 4)), True),
         ("even if nobody said that it was retried",
-         replace(UPLOAD, status=Status.FAILED, run=JobRun(JOB, 3)), Word(Report.PUBLISHED, JobRun(JOB, 4)), True),
+         replace(UPLOAD, status=ArtifactStatus.FAILED, run=JobRun(JOB, 3)),
+         Word(Report.PUBLISHED, JobRun(JOB, 4)), True),
         ("and by a job that was enqueued later",
-         replace(UPLOAD, status=Status.FAILED, run=JobRun(JOB, 3)), Word(Report.PUBLISHED, JobRun(OTHER_JOB, 1)), True),
+         replace(UPLOAD, status=ArtifactStatus.FAILED, run=JobRun(JOB, 3)),
+         Word(Report.PUBLISHED, JobRun(OTHER_JOB, 1)), True),
         ("an old failure does not end a retry",
          replace(UPLOAD, run=JobRun(JOB, 4)), Word(Report.FAILED, JobRun(JOB, 3)), False),
         ("a retry that fails again has failed",
          replace(UPLOAD, run=JobRun(JOB, 4)), Word(Report.FAILED, JobRun(JOB, 4)), True),
         ("what is ready does not fail",
-         replace(UPLOAD, status=Status.READY), Word(Report.FAILED, JobRun(JOB, 9)), False),
+         replace(UPLOAD, status=ArtifactStatus.READY), Word(Report.FAILED, JobRun(JOB, 9)), False),
         ("nor is an older rendition published over a newer one",
-         replace(UPLOAD, status=Status.READY, run=JobRun(JOB, 2)), Word(Report.PUBLISHED, JobRun(JOB, 1)), False),
+         replace(UPLOAD, status=ArtifactStatus.READY, run=JobRun(JOB, 2)),
+         Word(Report.PUBLISHED, JobRun(JOB, 1)), False),
         ("an upload is not cut", UPLOAD, Word(Report.CUT, JobRun(JOB, 1)), False),
         ("a clip is cut once", replace(CLIP, synced=True), Word(Report.CUT, JobRun(JOB, 1)), False),
     ],
@@ -187,14 +197,14 @@ def test_what_is_news(case: str, artifact: Artifact, word: Word, expected: bool)
 
 
 def test_every_state_is_left_and_only_what_is_purged_stays_for_ever() -> None:
-    for status in Status:
+    for status in ArtifactStatus:
         assert ARROWS[status], status
-        assert Status.DELETED in _reachable(status), f"{status} can be deleted, and then purged"
-        assert Status.READY in _reachable(status), f"something can still come of {status}"
+        assert ArtifactStatus.DELETED in _reachable(status), f"{status} can be deleted, and then purged"
+        assert ArtifactStatus.READY in _reachable(status), f"something can still come of {status}"
 
 
-def _reachable(start: Status) -> set[Status]:
-    found, open_ends = set[Status](), [start]
+def _reachable(start: ArtifactStatus) -> set[ArtifactStatus]:
+    found, open_ends = set[ArtifactStatus](), [start]
     while open_ends:
         for status in ARROWS[open_ends.pop()] - found:
             found.add(status)

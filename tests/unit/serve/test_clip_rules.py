@@ -7,13 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from touchline.contracts.artifacts import ArtifactStatus
+from touchline.contracts.registry import NewClip, Span
 from touchline.contracts.settings import ByteSize
 from touchline.kernel.errors import InvalidInput, NotFound, QuotaExceeded
 from touchline.kernel.ids import ArtifactHash, new_artifact_hash
-from touchline.serve.artifacts.model import Status
 from touchline.serve.clips import rules
-from touchline.serve.clips.model import NewClip, Span
-from touchline.serve.registry.model import Usage
+from touchline.serve.registry.rules import Usage
 from touchline.serve.settings import ServeSettings
 
 from .test_rules import ARTIFACT
@@ -155,14 +155,14 @@ def test_words_and_padding_that_cannot_be_used(change: dict[str, object], field:
 
 
 def test_only_what_plays_has_clips() -> None:
-    ready = replace(ARTIFACT, status=Status.READY, duration_ms=MINUTE_MS)
+    ready = replace(ARTIFACT, status=ArtifactStatus.READY, duration_ms=MINUTE_MS)
     assert rules.playable(ready, ready.artifact_hash) == (ready, MINUTE_MS)
-    for status in Status:
-        if status in (Status.READY, Status.DELETED):
+    for status in ArtifactStatus:
+        if status in (ArtifactStatus.READY, ArtifactStatus.DELETED):
             continue
         with pytest.raises(InvalidInput):
             rules.playable(replace(ready, status=status), ready.artifact_hash)
-    for nothing in (None, replace(ready, status=Status.DELETED)):
+    for nothing in (None, replace(ready, status=ArtifactStatus.DELETED)):
         with pytest.raises(NotFound):
             rules.playable(nothing, ArtifactHash("0" * 32))
 

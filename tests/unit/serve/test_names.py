@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from touchline.kernel.errors import InvalidInput
 from touchline.kernel.ids import new_artifact_hash
 from touchline.platform.objects.rules import object_key
-from touchline.serve.uploads.names import CONTENT_TYPES, file_kind, original_key, valid_file_name
+from touchline.serve.uploads.rules import CONTENT_TYPES, file_kind, original_key, valid_file_name
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactType
+from touchline.contracts.registry import NewUpload
 from touchline.contracts.settings import ByteSize
 from touchline.kernel import TenantId, TouchlineError, UserId
 from touchline.kernel.errors import Conflict, Defect, InvalidInput, LimitExceeded, QuotaExceeded, Unavailable
@@ -16,10 +18,9 @@ from touchline.kernel.ids import new_artifact_hash, new_internal_name
 from touchline.media import errors as media
 from touchline.platform.objects.rules import LARGEST_OBJECT_BYTES, PartPlan, part_plan
 from touchline.platform.objects.rules import MEBIBYTE as MIB
-from touchline.serve.artifacts.model import NO_RUN, Artifact, Reason, Status
-from touchline.serve.artifacts.rules import existing, lifecycle
+from touchline.serve.artifacts.rules import NO_RUN, Artifact, Reason, existing, lifecycle
 from touchline.serve.registry import rules as registry
-from touchline.serve.registry.model import NewUpload, Usage
+from touchline.serve.registry.rules import Usage
 from touchline.serve.settings import ServeSettings
 from touchline.serve.uploads import rules as uploads
 from touchline.serve.uploads.rules import Step, is_orphan, is_overfilled
@@ -33,7 +34,7 @@ ARTIFACT = Artifact(
     artifact_type=ArtifactType.UPLOAD,
     internal_name=new_internal_name(),
     user_id=UserId(uuid4()),
-    status=Status.UPLOADING,
+    status=ArtifactStatus.UPLOADING,
     original_key="videos/original/1/master.mp4",
     content_type="video/mp4",
     size_bytes=1000,
@@ -106,17 +107,17 @@ def test_a_quota_is_used_up_exactly(usage: Usage, fits: bool) -> None:
 @pytest.mark.parametrize(
     ("status", "step"),
     [
-        (Status.REQUESTED, Step.ABANDON),
-        (Status.UPLOADING, Step.ABANDON),
-        (Status.COMPLETING, Step.CONTINUE),
-        (Status.ABORTING, Step.RELEASE),
-        (Status.FAILED, Step.RELEASE),
-        (Status.DELETED, Step.RELEASE),
-        (Status.PROCESSING, None),
-        (Status.READY, None),
+        (ArtifactStatus.REQUESTED, Step.ABANDON),
+        (ArtifactStatus.UPLOADING, Step.ABANDON),
+        (ArtifactStatus.COMPLETING, Step.CONTINUE),
+        (ArtifactStatus.ABORTING, Step.RELEASE),
+        (ArtifactStatus.FAILED, Step.RELEASE),
+        (ArtifactStatus.DELETED, Step.RELEASE),
+        (ArtifactStatus.PROCESSING, None),
+        (ArtifactStatus.READY, None),
     ],
 )
-def test_what_the_owner_does(status: Status, step: Step | None) -> None:
+def test_what_the_owner_does(status: ArtifactStatus, step: Step | None) -> None:
     if step is None:
         with pytest.raises(Defect):
             uploads.next_step(status)
@@ -128,7 +129,7 @@ def test_what_the_owner_does(status: Status, step: Step | None) -> None:
 def test_every_fault_of_a_file_has_a_code_and_comes_back_as_itself(kind: type[TouchlineError]) -> None:
     reason = uploads.refusal(kind("what", why="why"))
     assert reason
-    again = uploads.failed(replace(ARTIFACT, status=Status.FAILED, reason=reason))
+    again = uploads.failed(replace(ARTIFACT, status=ArtifactStatus.FAILED, reason=reason))
     assert type(again) is kind
     assert (again.what, again.hint) == ("what: why", kind.next_step)
     assert uploads.REFUSALS[reason.code] is kind
@@ -140,7 +141,7 @@ def test_troubles_of_ours_are_no_fault_of_the_file() -> None:
 
 
 def test_an_upload_that_failed_otherwise_is_a_conflict() -> None:
-    error = uploads.failed(replace(ARTIFACT, status=Status.FAILED, reason=uploads.ABANDONED))
+    error = uploads.failed(replace(ARTIFACT, status=ArtifactStatus.FAILED, reason=uploads.ABANDONED))
     assert isinstance(error, Conflict)
 
 
@@ -153,7 +154,7 @@ def test_parts_are_asked_for_by_their_numbers() -> None:
 
 
 def test_an_event_says_all_that_is_known() -> None:
-    known = replace(ARTIFACT, status=Status.FAILED, reason=Reason("code", "words"), progress_percent=50)
+    known = replace(ARTIFACT, status=ArtifactStatus.FAILED, reason=Reason("code", "words"), progress_percent=50)
     told = lifecycle(known)
     assert (told.status, told.error_code, told.error_message, told.progress_percent) == ("failed", "code", "words", 50)
     assert (told.synced, told.local_copies, told.duration_ms) == (False, 0, None)
@@ -161,7 +162,7 @@ def test_an_event_says_all_that_is_known() -> None:
 
 def test_deleted_is_unknown() -> None:
     answers: list[str] = []
-    for found in (None, replace(ARTIFACT, status=Status.DELETED)):
+    for found in (None, replace(ARTIFACT, status=ArtifactStatus.DELETED)):
         with pytest.raises(TouchlineError) as caught:
             existing(found, ARTIFACT.artifact_hash)
         answers.append(f"{type(caught.value)} {caught.value}")

@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 
 from touchline.kernel.ids import video_id
 from touchline.platform.objects.rules import ListedObject, object_key
-from touchline.serve.scanner.model import Candidate, Refusal, Refused
-from touchline.serve.scanner.rules import ORIGINALS, Skipped, artifact_of, judge, moved_metadata, shown_name
+from touchline.serve.scanner.rules import (
+    ORIGINALS,
+    Candidate,
+    Refusal,
+    RefusedObject,
+    Skipped,
+    artifact_of,
+    judge,
+    moved_metadata,
+    shown_name,
+)
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
 SETTLE = timedelta(minutes=5)
@@ -41,14 +50,14 @@ def listed(key: str, size_bytes: int = 10, etag: str = "e", age: timedelta = SET
 )
 def test_what_is_no_name_of_a_video_is_refused(key: str, reason: Refusal) -> None:
     verdict = judge(listed(key), NOW, SETTLE)
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, RefusedObject)
     assert (verdict.key, verdict.reason) == (key, reason)
     assert verdict.why
 
 
 def test_what_is_empty_fresh_or_only_a_folder() -> None:
     empty = judge(listed("videos/original/match.mp4", 0), NOW, SETTLE)
-    assert isinstance(empty, Refused)
+    assert isinstance(empty, RefusedObject)
     assert empty.reason is Refusal.EMPTY
     assert judge(listed("videos/original/cup/", 0), NOW, SETTLE) is Skipped.FOLDER
     assert judge(listed("videos/original/match.mp4", age=SETTLE - timedelta(seconds=1)), NOW, SETTLE) is Skipped.FRESH

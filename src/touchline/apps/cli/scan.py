@@ -11,7 +11,7 @@ import typer
 from .output import AsJson, progress, show_json, show_table
 
 if TYPE_CHECKING:
-    from touchline.serve.scanner.model import Report
+    from touchline.serve.scanner.rules import ScanReport
 
 commands = typer.Typer()
 
@@ -37,7 +37,7 @@ def scan(as_json: AsJson = False) -> None:
         progress("there is more: the next pass goes on")
 
 
-def _rows(report: Report) -> list[list[str]]:
+def _rows(report: ScanReport) -> list[list[str]]:
     """Keys are written by strangers: what does not print is escaped."""
     taken = [["taken in", _plain(key), found] for key, found in report.taken.items()]
     refused = [[each.reason.value, _plain(each.key), each.why] for each in report.refusals]

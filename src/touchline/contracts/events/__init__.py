@@ -1,6 +1,6 @@
 """The events that cross planes: one envelope, typed payloads."""
 
-from . import access, artifacts, clips, videos, watch
+from . import access, artifacts, videos, watch
 from .envelope import Envelope, Event, Payload
 
 PAYLOADS: dict[str, type[Payload]] = {
@@ -8,7 +8,6 @@ PAYLOADS: dict[str, type[Payload]] = {
     for payload in (
         *access.PAYLOADS,
         *artifacts.PAYLOADS,
-        *clips.PAYLOADS,
         *videos.PAYLOADS,
         *watch.PAYLOADS,
     )

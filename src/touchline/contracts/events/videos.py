@@ -111,6 +111,53 @@ class JobAlert(Payload):
         return f"job_alert:{self.kind}:{self.job_type}"
 
 
+# Clips on their way from the registry to processing and back: requested by serve, made or failed by process.
+
+
+class ClipPayload(Payload):
+    artifact_hash: str  # the clip's own
+
+    @property
+    def key(self) -> str:
+        return f"artifact:{self.artifact_hash}"
+
+
+class ClipRequested(ClipPayload):
+    """A clip is registered: cutting may begin. Times are the source's media time."""
+
+    event_type: ClassVar[str] = "clip.requested"
+    source_hash: str
+    original_key: str  # of the source
+    start_ms: int
+    end_ms: int
+    padding_ms: int
+
+
+class ClipMade(ClipPayload):
+    """The whole clip is in the object store, with its padding as far as the source has any."""
+
+    event_type: ClassVar[str] = "clip.made"
+    job_id: UUID
+    attempt: int
+    clip_key: str
+    size_bytes: int
+    cut_start_ms: int  # when its first picture begins in the source
+    cut_end_ms: int  # and when its last one ends
+    frames: int
+    width: int
+    height: int
+
+
+class ClipFailed(ClipPayload):
+    """Final: all retries are used up, or none would help."""
+
+    event_type: ClassVar[str] = "clip.failed"
+    job_id: UUID | None
+    attempt: int
+    error_code: str
+    error_message: str
+
+
 PAYLOADS: tuple[type[Payload], ...] = (
     VideoProgressed,
     VideoTranscoded,
@@ -120,4 +167,7 @@ PAYLOADS: tuple[type[Payload], ...] = (
     VideoPurged,
     JobChanged,
     JobAlert,
+    ClipRequested,
+    ClipMade,
+    ClipFailed,
 )

@@ -12,42 +12,25 @@ from typing import Annotated, Any
 
 import strawberry
 
+from touchline.contracts.artifacts import PartAddress
 from touchline.contracts.events.artifacts import ArtifactType
+from touchline.contracts.registry import Upload
 from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.gateway.media.links import MediaLinks
 from touchline.kernel import Scope, TenantId
-from touchline.kernel.errors import (
-    Conflict,
-    DeadlineExceeded,
-    InvalidInput,
-    NotFound,
-    Unavailable,
-)
-from touchline.kernel.ids import (
-    PlaybackId,
-    parse_artifact_hash,
-    parse_playback_id,
-    video_id,
-)
+from touchline.kernel.errors import Conflict, DeadlineExceeded, InvalidInput, NotFound, Unavailable
+from touchline.kernel.ids import PlaybackId, parse_artifact_hash, parse_playback_id, video_id
 from touchline.measure.lifecycle.rules import is_frozen, storage_location
 from touchline.media.model import STORYBOARD
 from touchline.serve.artifacts.model import Status
 from touchline.serve.clips.model import Clip
 from touchline.serve.playback.model import ViewerEndpoint
-from touchline.serve.registry.model import NewUpload, RowKey, Upload, Window
-from touchline.serve.uploads.model import PartAddress, State
+from touchline.serve.registry.model import NewUpload, RowKey, Window
+from touchline.serve.uploads.model import State
 
 from .context import UNKNOWN, Info, Lifecycle, RequestContext, asks_for
 from .lifecycle import IN_ORDER, LiveArtifactEvent, events_of
-from .pages import (
-    Connection,
-    Node,
-    PageInput,
-    PageRows,
-    connection,
-    global_id,
-    window,
-)
+from .pages import Connection, Node, PageInput, PageRows, connection, global_id, window
 from .results import (
     AuthError,
     ConflictError,

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from touchline.contracts.artifacts import ArtifactClient
+from touchline.contracts.registry import RegistryClient
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Principal, Role, Scope, TenantId, UserId
 from touchline.measure.analytics.service import SessionAnalytics
@@ -33,9 +35,9 @@ from touchline.process.videos.queries import (
     list_entities,
     list_segments,
 )
-from touchline.serve.artifacts.client import ArtifactClient
-from touchline.serve.registry.client import RegistryClient
+from touchline.serve.artifacts.rpc import GrpcArtifactClient
 from touchline.serve.registry.model import Upload
+from touchline.serve.registry.rpc import GrpcRegistryClient
 from touchline.watch.settings import WatchSettings
 from touchline.watch.views.service import MatchReads
 
@@ -116,7 +118,7 @@ def build_sources(
     watch: WatchSettings | None = None,
 ) -> DataSources:
     """Each client leads to the process that answers for that role, which may be the same for all."""
-    clients = RegistryClient(registry), ArtifactClient(artifacts), LifecycleClient(lifecycle)
+    clients = GrpcRegistryClient(registry), GrpcArtifactClient(artifacts), LifecycleClient(lifecycle)
     jobs = QueueReader(database), JobAdministration(database)
     matches = MatchReads(database, watch or WatchSettings())
     return DataSources(*clients, ProcessReads(database), VideoSearch(database), *jobs, matches, sessions)

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from touchline.contracts.artifacts import ArtifactClient, ViewerEndpoint
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactRenamed
 from touchline.gateway.settings import MediaLinkSettings
 from touchline.kernel import Clock, TenantId, TouchlineError
@@ -18,8 +19,6 @@ from touchline.kernel.errors import Unavailable
 from touchline.kernel.ids import PlaybackId
 from touchline.platform.events.log import EventSource
 from touchline.platform.retry import retry_forever
-from touchline.serve.artifacts.client import ArtifactClient
-from touchline.serve.playback.model import ViewerEndpoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from touchline.contracts.events.clips import ClipMade
+from touchline.contracts.events.videos import ClipMade
 from touchline.kernel.errors import AlreadyExists, NotFound
 from touchline.kernel.ids import artifact_hash
 from touchline.media.clip import make_clip

@@ -16,8 +16,7 @@ from uuid import UUID
 
 from psycopg.errors import UniqueViolation
 
-from touchline.contracts.events.clips import ClipFailed
-from touchline.contracts.events.videos import JobChanged, VideoFailed, VideoProgressed, VideoRetried
+from touchline.contracts.events.videos import ClipFailed, JobChanged, VideoFailed, VideoProgressed, VideoRetried
 from touchline.kernel import Principal, TenantId, TouchlineError, uuid7
 from touchline.kernel.clock import Clock, SystemClock
 from touchline.kernel.errors import Conflict, InvalidInput, LeaseLost, NotFound

@@ -11,16 +11,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events import Event
-from touchline.contracts.events.clips import ClipFailed, ClipMade
-from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoRetried, VideoTranscoded
+from touchline.contracts.events.videos import (
+    ClipFailed,
+    ClipMade,
+    VideoFailed,
+    VideoProgressed,
+    VideoRetried,
+    VideoTranscoded,
+)
+from touchline.contracts.registry import Span
 from touchline.kernel import Clock
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.postgres.database import Transaction
-from touchline.serve.clips.model import MadeClip, Span
+from touchline.serve.artifacts.rules import NO_RUN, Artifact, JobRun, Reason, Rendition
+from touchline.serve.clips.rules import MadeClip
 
-from . import changes
-from .model import NO_RUN, Artifact, JobRun, Reason, Rendition, Status
+from . import transitions
 from .rules import LONGEST_REASON, Report, is_news
 from .store import ArtifactStore
 
@@ -70,29 +78,29 @@ class _Target:
 
     async def progress(self, run: JobRun, percent: int) -> None:
         if is_news(self.artifact, Report.PROGRESSED, run, percent):
-            await changes.progress(self.transaction, self.artifact, run, percent, self.until)
+            await transitions.progress(self.transaction, self.artifact, run, percent, self.until)
 
     async def cut(self, made: ClipMade) -> None:
         if is_news(self.artifact, Report.CUT, _run(made)):
             clip = MadeClip(made.size_bytes, Span(made.cut_start_ms, made.cut_end_ms))
-            await changes.store_clip(self.transaction, self.artifact, clip, self.until)
+            await transitions.store_clip(self.transaction, self.artifact, clip, self.until)
 
     async def publish(self, done: VideoTranscoded) -> None:
         """The first rendition ends the processing, the others come to what is ready."""
         run, made = _run(done), _rendition(done)
         if not is_news(self.artifact, Report.PUBLISHED, run):
             return
-        if self.artifact.status is Status.READY:
-            await changes.republish(self.transaction, self.artifact, run, made)
+        if self.artifact.status is ArtifactStatus.READY:
+            await transitions.republish(self.transaction, self.artifact, run, made)
         else:
-            await changes.finish(self.transaction, self.artifact, run, made, self.until)
+            await transitions.finish(self.transaction, self.artifact, run, made, self.until)
 
     async def fail(self, failed: VideoFailed | ClipFailed) -> None:
         run = _run(failed)
         if is_news(self.artifact, Report.FAILED, run):
             reason = Reason(failed.error_code, failed.error_message[:LONGEST_REASON])
             leaving = (self.artifact.status,)
-            await changes.fail(self.transaction, self.artifact.artifact_hash, reason, leaving, self.until, run)
+            await transitions.fail(self.transaction, self.artifact.artifact_hash, reason, leaving, self.until, run)
 
 
 def _run(report: VideoProgressed | VideoRetried | VideoTranscoded | VideoFailed | ClipMade | ClipFailed) -> JobRun:

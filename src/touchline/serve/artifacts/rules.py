@@ -6,30 +6,110 @@ Invariant: `ARROWS` is the diagram of docs/explanation/lifecycle.md, and a test 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum, auto
+from uuid import UUID
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType, OriginalStored
+from touchline.kernel import TenantId, UserId
 from touchline.kernel.errors import Conflict, Defect, NotFound
-from touchline.kernel.ids import ArtifactHash
+from touchline.kernel.ids import ArtifactHash, InternalName
 
-from .model import Artifact, JobRun, Status
 
-ARROWS: Mapping[Status, frozenset[Status]] = {
-    Status.REQUESTED: frozenset(
-        {Status.UPLOADING, Status.COMPLETING, Status.ABORTING, Status.PROCESSING, Status.FAILED, Status.DELETED}
+@dataclass(frozen=True, slots=True, order=True)
+class JobRun:
+    """One attempt at one job. Job ids rise with time, so that the runs of an artifact have an order across its jobs."""
+
+    job_id: UUID
+    attempt: int
+
+
+NO_RUN = JobRun(UUID(int=0), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why an artifact failed: a code for programs, words for people."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewArtifact:
+    artifact_hash: ArtifactHash
+    artifact_type: ArtifactType
+    internal_name: InternalName
+    user_id: UserId
+    original_key: str
+    content_type: str
+    size_bytes: int | None  # None: not known before it is made
+    retention_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    tenant_id: TenantId
+    artifact_hash: ArtifactHash
+    artifact_type: ArtifactType
+    internal_name: InternalName
+    user_id: UserId
+    status: ArtifactStatus
+    original_key: str
+    content_type: str
+    size_bytes: int | None  # None: a clip that is not cut yet
+    synced: bool
+    run: JobRun  # the latest one that reported
+    progress_percent: int | None
+    manifest_key: str | None
+    poster_key: str | None
+    duration_ms: int | None
+    width: int | None
+    height: int | None
+    reason: Reason | None
+    created_at: datetime
+    retention_until: datetime | None
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rendition:
+    """What processing made of the original, and which attempt it was."""
+
+    manifest_key: str
+    poster_key: str
+    duration_ms: int
+    width: int
+    height: int
+
+
+ARROWS: Mapping[ArtifactStatus, frozenset[ArtifactStatus]] = {
+    ArtifactStatus.REQUESTED: frozenset(
+        {
+            ArtifactStatus.UPLOADING,
+            ArtifactStatus.COMPLETING,
+            ArtifactStatus.ABORTING,
+            ArtifactStatus.PROCESSING,
+            ArtifactStatus.FAILED,
+            ArtifactStatus.DELETED,
+        }
     ),
-    Status.UPLOADING: frozenset({Status.COMPLETING, Status.ABORTING, Status.DELETED}),
-    Status.COMPLETING: frozenset({Status.UPLOADING, Status.PROCESSING, Status.FAILED, Status.DELETED}),
-    Status.ABORTING: frozenset({Status.FAILED, Status.DELETED}),
-    Status.PROCESSING: frozenset({Status.READY, Status.FAILED, Status.DELETED}),
-    Status.READY: frozenset({Status.DELETED}),
-    Status.FAILED: frozenset({Status.PROCESSING, Status.READY, Status.DELETED}),
-    Status.DELETED: frozenset({Status.READY, Status.FAILED}),  # until it is purged
+    ArtifactStatus.UPLOADING: frozenset({ArtifactStatus.COMPLETING, ArtifactStatus.ABORTING, ArtifactStatus.DELETED}),
+    ArtifactStatus.COMPLETING: frozenset(
+        {ArtifactStatus.UPLOADING, ArtifactStatus.PROCESSING, ArtifactStatus.FAILED, ArtifactStatus.DELETED}
+    ),
+    ArtifactStatus.ABORTING: frozenset({ArtifactStatus.FAILED, ArtifactStatus.DELETED}),
+    ArtifactStatus.PROCESSING: frozenset({ArtifactStatus.READY, ArtifactStatus.FAILED, ArtifactStatus.DELETED}),
+    ArtifactStatus.READY: frozenset({ArtifactStatus.DELETED}),
+    ArtifactStatus.FAILED: frozenset({ArtifactStatus.PROCESSING, ArtifactStatus.READY, ArtifactStatus.DELETED}),
+    ArtifactStatus.DELETED: frozenset({ArtifactStatus.READY, ArtifactStatus.FAILED}),  # until it is purged
 }
 
-OPEN = (Status.REQUESTED, Status.UPLOADING)  # the sender may still come
-UNDER_WAY = (*OPEN, Status.COMPLETING)
-LIVING = tuple(status for status in Status if status is not Status.DELETED)
+OPEN = (ArtifactStatus.REQUESTED, ArtifactStatus.UPLOADING)  # the sender may still come
+UNDER_WAY = (*OPEN, ArtifactStatus.COMPLETING)
+LIVING = tuple(status for status in ArtifactStatus if status is not ArtifactStatus.DELETED)
 LONGEST_REASON = 1000
 
 
@@ -43,11 +123,11 @@ class Report(Enum):
 
 
 # The states that a report may find. A report that finds another one is late.
-FOUND_IN: Mapping[Report, frozenset[Status]] = {
-    Report.PROGRESSED: frozenset({Status.REQUESTED, Status.PROCESSING, Status.FAILED}),
-    Report.CUT: frozenset({Status.REQUESTED, Status.PROCESSING, Status.FAILED}),
-    Report.PUBLISHED: frozenset({Status.PROCESSING, Status.READY, Status.FAILED}),
-    Report.FAILED: frozenset({Status.REQUESTED, Status.PROCESSING, Status.FAILED}),
+FOUND_IN: Mapping[Report, frozenset[ArtifactStatus]] = {
+    Report.PROGRESSED: frozenset({ArtifactStatus.REQUESTED, ArtifactStatus.PROCESSING, ArtifactStatus.FAILED}),
+    Report.CUT: frozenset({ArtifactStatus.REQUESTED, ArtifactStatus.PROCESSING, ArtifactStatus.FAILED}),
+    Report.PUBLISHED: frozenset({ArtifactStatus.PROCESSING, ArtifactStatus.READY, ArtifactStatus.FAILED}),
+    Report.FAILED: frozenset({ArtifactStatus.REQUESTED, ArtifactStatus.PROCESSING, ArtifactStatus.FAILED}),
 }
 
 
@@ -55,7 +135,7 @@ def is_news(artifact: Artifact, report: Report, run: JobRun, percent: int = 0) -
     """Whether a report changes the artifact. What comes late, twice or out of order changes nothing."""
     if not _can_be(artifact, report):
         return False
-    if artifact.status is Status.FAILED:
+    if artifact.status is ArtifactStatus.FAILED:
         return run > artifact.run
     match report:
         case Report.PROGRESSED:
@@ -63,7 +143,7 @@ def is_news(artifact: Artifact, report: Report, run: JobRun, percent: int = 0) -
             return (run, percent) > (artifact.run, known)
         case Report.FAILED:
             return run >= artifact.run
-        case Report.PUBLISHED if artifact.status is Status.READY:
+        case Report.PUBLISHED if artifact.status is ArtifactStatus.READY:
             return run.job_id != artifact.run.job_id or run >= artifact.run
         case _:
             return True
@@ -89,7 +169,7 @@ def gone(artifact_hash: ArtifactHash) -> Conflict:
 
 
 def existing(artifact: Artifact | None, artifact_hash: ArtifactHash) -> Artifact:
-    if artifact is None or artifact.status is Status.DELETED:
+    if artifact is None or artifact.status is ArtifactStatus.DELETED:
         raise unknown(artifact_hash)
     return artifact
 

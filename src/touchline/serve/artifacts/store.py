@@ -13,11 +13,11 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, LiteralString
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactType
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.postgres.database import Transaction, fetch_one
-
-from .model import Artifact, JobRun, NewArtifact, Reason, Rendition, Status
+from touchline.serve.artifacts.rules import Artifact, JobRun, NewArtifact, Reason, Rendition
 
 COLUMNS: LiteralString = """tenant_id, artifact_hash, artifact_type, internal_name, user_id, status, original_key,
        content_type, size_bytes, synced, job_id, job_attempt, progress_percent, manifest_key, poster_key, duration_ms,
@@ -145,7 +145,11 @@ class ArtifactStore:
         return await self._one(FIND_LOCKED, artifact_hash)
 
     async def move(
-        self, artifact_hash: ArtifactHash, to: Status, leaving: Sequence[Status], reason: Reason | None = None
+        self,
+        artifact_hash: ArtifactHash,
+        to: ArtifactStatus,
+        leaving: Sequence[ArtifactStatus],
+        reason: Reason | None = None,
     ) -> Artifact | None:
         return await self._one(MOVE, artifact_hash, to=to, leaving=list(leaving), **_reason(reason))
 
@@ -159,7 +163,7 @@ class ArtifactStore:
         self,
         artifact_hash: ArtifactHash,
         reason: Reason,
-        leaving: Sequence[Status],
+        leaving: Sequence[ArtifactStatus],
         until: datetime,
         run: JobRun | None = None,
     ) -> Artifact | None:
@@ -197,7 +201,7 @@ class ArtifactStore:
 def _artifact(**columns: Any) -> Artifact:
     code, message = columns.pop("error_code"), columns.pop("error_message")
     columns["artifact_type"] = ArtifactType(columns["artifact_type"])
-    columns["status"] = Status(columns["status"])
+    columns["status"] = ArtifactStatus(columns["status"])
     columns["run"] = JobRun(columns.pop("job_id"), columns.pop("job_attempt"))
     return Artifact(reason=Reason(code, message) if code else None, **columns)
 

@@ -6,23 +6,42 @@ Invariant: whose the video is comes before everything else, so that the range of
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from uuid import UUID
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactRegistered, ArtifactType
-from touchline.contracts.events.clips import ClipRequested
+from touchline.contracts.events.videos import ClipRequested
+from touchline.contracts.registry import Clip, NewClip, Span
 from touchline.kernel.errors import InvalidInput, NotFound, QuotaExceeded
 from touchline.kernel.ids import ArtifactHash, video_id
 from touchline.kernel.values import format_bytes, format_duration
 from touchline.platform.objects.rules import ObjectKey, join_key
-from touchline.serve.artifacts.model import Artifact, Status
-from touchline.serve.registry.model import Usage
-from touchline.serve.registry.rules import MORE_STORAGE
+from touchline.serve.artifacts.rules import Artifact
+from touchline.serve.registry.rules import MORE_STORAGE, Usage
 from touchline.serve.settings import ServeSettings
-from touchline.serve.uploads.names import is_plain
+from touchline.serve.uploads.rules import is_plain
 
-from .model import Clip, NewClip, Span
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the registry adds to a request that it takes in."""
+
+    id: UUID
+    shown: Span
+    now: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MadeClip:
+    """What lies in the object store now."""
+
+    size_bytes: int
+    shown: Span
+
 
 CONTENT_TYPE = "video/mp4"
 LONGEST_TITLE = 255
@@ -42,9 +61,9 @@ def milliseconds(seconds: float, field: str) -> int:
 
 def playable(source: Artifact | None, source_hash: ArtifactHash) -> tuple[Artifact, int]:
     """The source with its duration."""
-    if source is None or source.status is Status.DELETED:
+    if source is None or source.status is ArtifactStatus.DELETED:
         raise NotFound("no such video", why=f"{source_hash} is not known here")
-    if source.status is not Status.READY or source.duration_ms is None:
+    if source.status is not ArtifactStatus.READY or source.duration_ms is None:
         why = f"it is {source.status}, and how long it is becomes known when it can be played"
         raise InvalidInput("this video cannot be clipped", field="source_hash", why=why, hint="Try again a bit later.")
     return source, source.duration_ms

@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from touchline.contracts.events.artifacts import ArtifactType
+from touchline.contracts.registry import Clip, ClipFilter, ClipPage, CreatedClip, Identity, NewClip, RowKey, RowWindow
 from touchline.kernel import Clock, Principal, uuid7
 from touchline.kernel.errors import Unavailable
 from touchline.kernel.ids import ArtifactHash, new_artifact_hash, new_internal_name, new_playback_id
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.serve.artifacts import changes
-from touchline.serve.artifacts.model import Artifact, NewArtifact
-from touchline.serve.artifacts.rules import existing
+from touchline.serve.artifacts import transitions
+from touchline.serve.artifacts.rules import Artifact, NewArtifact, existing
 from touchline.serve.artifacts.store import ArtifactStore
-from touchline.serve.registry.model import Identity, RowKey, Window
+from touchline.serve.clips.rules import Entry
 from touchline.serve.registry.rules import valid_hashes, valid_window
 from touchline.serve.registry.store import RegistryStore
 from touchline.serve.settings import ServeSettings
 
 from . import rules
-from .model import Clip, ClipFilter, ClipPage, CreatedClip, Entry, NewClip
 from .store import ClipStore, Due, overdue
 
 
@@ -52,7 +51,7 @@ class ClipService:
         async with self._database.transaction(caller) as transaction:
             return await ClipStore(transaction).by_hashes(valid_hashes(hashes))
 
-    async def listed(self, caller: Principal, window: Window, wanted: ClipFilter) -> ClipPage:
+    async def listed(self, caller: Principal, window: RowWindow, wanted: ClipFilter) -> ClipPage:
         window = valid_window(window)
         async with self._database.transaction(caller) as transaction:
             store = ClipStore(transaction)
@@ -67,7 +66,7 @@ class ClipService:
             artifact = await ArtifactStore(transaction).find_locked(artifact_hash)
             if artifact is None or artifact.artifact_type is not ArtifactType.CLIP:
                 raise rules.unknown(artifact_hash)
-            await changes.delete(transaction, artifact_hash, self._clock.now())
+            await transitions.delete(transaction, artifact_hash, self._clock.now())
 
     async def end_expired(self) -> bool:
         """One pass over the clips of all tenants; true when more are waiting."""
@@ -83,7 +82,7 @@ class ClipService:
         async with self._database.transaction(due.tenant_id) as transaction:
             artifact = await ArtifactStore(transaction).find_locked(due.artifact_hash)
             if artifact and artifact.retention_until and artifact.retention_until <= now:
-                await changes.delete(transaction, due.artifact_hash, now)
+                await transitions.delete(transaction, due.artifact_hash, now)
 
 
 async def _place(transaction: Transaction, clip: Clip, source: Artifact) -> CreatedClip:
@@ -99,7 +98,7 @@ async def _place(transaction: Transaction, clip: Clip, source: Artifact) -> Crea
     )
     artifact = existing(await ArtifactStore(transaction).add(new, clip.created_at), clip.artifact_hash)
     transaction.announce(rules.registered(clip), revision=clip.revision)
-    changes.tell(transaction, artifact)
+    transitions.tell(transaction, artifact)
     transaction.announce(rules.requested(clip, source), revision=clip.revision)
     return CreatedClip(clip, artifact.status, artifact.revision)
 

@@ -17,13 +17,12 @@ from psycopg import AsyncConnection
 from psycopg.errors import UniqueViolation
 from psycopg.types.json import Jsonb
 
+from touchline.contracts.registry import Clip, ClipFilter, Identity, NewClip, RowKey, RowWindow, Span
 from touchline.kernel import TenantId
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
-from touchline.serve.registry.model import Identity, RowKey, Window
+from touchline.serve.clips.rules import Entry
 from touchline.serve.registry.store import Counted, after, before
-
-from .model import Clip, ClipFilter, Entry, NewClip, Span
 
 COLUMNS: LiteralString = """c.id, c.artifact_hash, i.playback_id, i.internal_name, i.user_id, c.source_hash,
        c.stream_id, c.title, c.description, c.start_ms, c.end_ms, c.padding_ms, c.shown_start_ms, c.shown_end_ms,
@@ -142,7 +141,7 @@ class ClipStore:
     async def by_hashes(self, hashes: Sequence[str]) -> Sequence[Clip]:
         return await fetch_all(self._connection, _clip, BY_HASHES, tenant_id=self._tenant_id, hashes=list(hashes))
 
-    async def window(self, window: Window, wanted: ClipFilter) -> list[Clip]:
+    async def window(self, window: RowWindow, wanted: ClipFilter) -> list[Clip]:
         order: LiteralString = "" if window.from_the_end else " DESC"
         sorted_by: LiteralString = f" ORDER BY c.created_at{order}, c.artifact_hash{order} LIMIT %(size)s"
         values = {"size": window.size, **after(window.after), **before(window.before)}

@@ -15,7 +15,13 @@ from psycopg import AsyncConnection
 
 from touchline.platform.postgres.database import fetch_all
 
-from .model import Line, Node, NodeStatus, Registration, Storage
+from .rules import (
+    Node,
+    NodeConnection,
+    NodeIdentity,
+    NodeStatus,
+    StorageReport,
+)
 
 COLUMNS: LiteralString = """node_id, base_url, version, status, budget_bytes, used_bytes, registered_at, last_seen_at,
        revision"""
@@ -44,12 +50,12 @@ class NodeStore:
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def register(self, line: Line, registration: Registration, now: datetime) -> None:
+    async def register(self, line: NodeConnection, registration: NodeIdentity, now: datetime) -> None:
         values = {"connection_id": line.connection_id, "now": now, "node_id": registration.node_id}
         values |= {"base_url": registration.base_url, "version": registration.version}
         await self._connection.execute(REGISTER, values)
 
-    async def seen(self, line: Line, storage: Storage | None, now: datetime) -> bool:
+    async def seen(self, line: NodeConnection, storage: StorageReport | None, now: datetime) -> bool:
         """False when a newer line speaks for the node."""
         values = {"node_id": line.node_id, "connection_id": line.connection_id, "now": now}
         values |= {"budget": storage and storage.budget_bytes, "used": storage and storage.used_bytes}

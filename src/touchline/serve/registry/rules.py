@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactType
+from touchline.contracts.registry import NewUpload, RowWindow, Upload
 from touchline.kernel.errors import Conflict, InvalidInput, LimitExceeded, NotFound, QuotaExceeded
 from touchline.kernel.ids import ArtifactHash, parse_artifact_hash
 from touchline.kernel.values import format_bytes
-from touchline.serve.artifacts.model import Reason, Status
+from touchline.serve.artifacts.rules import Reason
 from touchline.serve.settings import ServeSettings
-from touchline.serve.uploads.names import file_kind, is_plain, valid_file_name
+from touchline.serve.uploads.rules import file_kind, is_plain, valid_file_name
 
-from .model import NewUpload, Record, Upload, Usage, Window
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An upload with what only the registry knows."""
+
+    upload: Upload
+    placed: bool  # its artifact exists
+    failed: bool  # and will not, unless someone asks again
+    deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What counts towards a tenant's quota."""
+
+    stored_bytes: int
+    open_uploads: int
+    open_clips: int = 0
+
 
 LONGEST_TITLE = 255
 LONGEST_KEY = 200
@@ -92,7 +113,7 @@ def require_bytes(usage: Usage, size_bytes: int, settings: ServeSettings) -> Non
         raise QuotaExceeded("there is not enough storage for the file", why=why, hint=MORE_STORAGE)
 
 
-def valid_window(window: Window) -> Window:
+def valid_window(window: RowWindow) -> RowWindow:
     if not 1 <= window.size <= LARGEST_PAGE:
         raise InvalidInput("not a size of a page", field="size", why=f"a page has 1 to {LARGEST_PAGE} rows")
     for key in filter(None, (window.after, window.before)):
@@ -131,7 +152,7 @@ def registered(upload: Upload) -> ArtifactRegistered:
     )
 
 
-def not_placed(upload: Upload, status: Status, reason: Reason | None = None) -> ArtifactLifecycle:
+def not_placed(upload: Upload, status: ArtifactStatus, reason: Reason | None = None) -> ArtifactLifecycle:
     """What is told of an artifact that does not exist. Its own revisions begin at 1: what it says itself is newer."""
     return ArtifactLifecycle(
         artifact_hash=upload.artifact_hash,

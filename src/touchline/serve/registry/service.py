@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from touchline.contracts.artifacts import ArtifactStatus, PartLayout
 from touchline.contracts.events.artifacts import ArtifactType
+from touchline.contracts.registry import (
+    CreatedUpload,
+    Identity,
+    NewUpload,
+    RowKey,
+    RowWindow,
+    Upload,
+    UploadPage,
+)
 from touchline.kernel import Clock, Principal, TenantId, TouchlineError, uuid7
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.kernel.ids import (
@@ -21,14 +31,12 @@ from touchline.kernel.ids import (
     parse_playback_id,
 )
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.serve.artifacts.model import Reason, Status
-from touchline.serve.artifacts.rules import LONGEST_REASON
+from touchline.serve.artifacts.rules import LONGEST_REASON, Reason
+from touchline.serve.context import WITHOUT_TENANT
+from touchline.serve.registry.rules import Record
 from touchline.serve.settings import ServeSettings
-from touchline.serve.tenants import NOBODY
-from touchline.serve.uploads.model import Parts
 
 from . import rules
-from .model import CreatedUpload, Identity, NewUpload, Page, Record, RowKey, Upload, Window
 from .store import Place, RegistryStore, find_internal_name, find_playback_id, unplaced
 
 ABANDONED = Reason("upload_abandoned", "nobody came back to begin the upload")
@@ -39,7 +47,7 @@ class Artifacts(Protocol):
 
     async def create_upload(
         self, caller: Principal, artifact_hash: ArtifactHash, file_name: str, size_bytes: int
-    ) -> Parts: ...
+    ) -> PartLayout: ...
 
     async def delete_artifact(self, caller: Principal, artifact_hash: ArtifactHash) -> int: ...
 
@@ -71,7 +79,7 @@ class RegistryService:
             found = await RegistryStore(transaction).by_hashes(rules.valid_hashes(hashes))
         return [record.upload for record in found]
 
-    async def listed(self, caller: Principal, window: Window) -> Page:
+    async def listed(self, caller: Principal, window: RowWindow) -> UploadPage:
         window = rules.valid_window(window)
         async with self._database.transaction(caller) as transaction:
             store = RegistryStore(transaction)
@@ -79,7 +87,7 @@ class RegistryService:
             first = RowKey(rows[0].created_at, rows[0].artifact_hash) if rows else window.after
             counted = await store.count(first)
         ahead = counted.ahead - 1 if rows else counted.ahead
-        return Page(rows, ahead + len(rows) < counted.total, ahead > 0, counted.total)
+        return UploadPage(rows, ahead + len(rows) < counted.total, ahead > 0, counted.total)
 
     async def delete_upload(self, caller: Principal, artifact_hash: ArtifactHash) -> None:
         """The artifact takes its record along; one without an artifact goes alone."""
@@ -106,7 +114,7 @@ class RegistryService:
             if identity is None:
                 raise _nothing_behind()
             return identity
-        async with self._database.transaction(NOBODY) as transaction:
+        async with self._database.transaction(WITHOUT_TENANT) as transaction:
             return await self._identity(transaction, await find_playback_id(transaction.connection, wanted))
 
     async def resolve_internal_name(self, internal_name: str) -> Identity:
@@ -114,7 +122,7 @@ class RegistryService:
             wanted = parse_internal_name(internal_name)
         except InvalidInput as error:
             raise _nothing_behind(error.why) from error
-        async with self._database.transaction(NOBODY) as transaction:
+        async with self._database.transaction(WITHOUT_TENANT) as transaction:
             return await self._identity(transaction, await find_internal_name(transaction.connection, wanted))
 
     async def end_unplaced(self) -> bool:
@@ -162,12 +170,12 @@ class RegistryService:
         until = self._clock.now() + self._settings.retention
         async with self._database.transaction(tenant_id) as transaction:
             if await RegistryStore(transaction).fail(upload.artifact_hash, reason, until):
-                transaction.announce(rules.not_placed(upload, Status.FAILED, reason), revision=0)
+                transaction.announce(rules.not_placed(upload, ArtifactStatus.FAILED, reason), revision=0)
 
     async def _delete_alone(self, caller: Principal, record: Record) -> None:
         async with self._database.transaction(caller) as transaction:
             await RegistryStore(transaction).delete(record.upload.artifact_hash, self._clock.now())
-            transaction.announce(rules.not_placed(record.upload, Status.DELETED), revision=1)
+            transaction.announce(rules.not_placed(record.upload, ArtifactStatus.DELETED), revision=1)
 
     async def _identity(self, transaction: Transaction, place: Place | None) -> Identity:
         if place is None:

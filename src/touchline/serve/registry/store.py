@@ -16,12 +16,12 @@ from uuid import UUID
 from psycopg import AsyncConnection
 
 from touchline.contracts.events.artifacts import ArtifactType
+from touchline.contracts.registry import Identity, NewUpload, RowKey, RowWindow, Upload
 from touchline.kernel import TenantId
 from touchline.kernel.ids import ArtifactHash, PlaybackId
 from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
-from touchline.serve.artifacts.model import Reason
-
-from .model import Identity, NewUpload, Record, RowKey, Upload, Usage, Window
+from touchline.serve.artifacts.rules import Reason
+from touchline.serve.registry.rules import Record, Usage
 
 COLUMNS: LiteralString = """u.id, u.artifact_hash, i.playback_id, i.internal_name, i.user_id, u.title, u.file_name,
        u.size_bytes, u.created_at, u.retention_until AS expires_at, u.revision,
@@ -188,7 +188,7 @@ class RegistryStore:
     async def by_hashes(self, hashes: Sequence[str]) -> Sequence[Record]:
         return await fetch_all(self._connection, _record, BY_HASHES, tenant_id=self._tenant_id, hashes=list(hashes))
 
-    async def window(self, window: Window) -> list[Record]:
+    async def window(self, window: RowWindow) -> list[Record]:
         query = LAST if window.from_the_end else FIRST
         values = {"tenant_id": self._tenant_id, "size": window.size, **after(window.after), **before(window.before)}
         found = list(await fetch_all(self._connection, _record, query, **values))

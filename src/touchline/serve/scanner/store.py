@@ -9,7 +9,7 @@ from psycopg import AsyncConnection
 
 from touchline.platform.postgres.database import fetch_all
 
-from .model import Files, Known
+from .rules import ArtifactFiles, KnownOriginal
 
 KNOWN: LiteralString = """
 SELECT a.tenant_id, a.artifact_hash, a.original_key, a.original_missing_since
@@ -54,14 +54,14 @@ class ScannerStore:
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def known(self, hashes: Sequence[str]) -> dict[str, Known]:
-        found = await fetch_all(self._connection, Known, KNOWN, hashes=list(hashes))
+    async def known(self, hashes: Sequence[str]) -> dict[str, KnownOriginal]:
+        found = await fetch_all(self._connection, KnownOriginal, KNOWN, hashes=list(hashes))
         return {each.artifact_hash: each for each in found}
 
-    async def expected(self, after: str, until: str, prefix: str, limit: int) -> Sequence[Known]:
+    async def expected(self, after: str, until: str, prefix: str, limit: int) -> Sequence[KnownOriginal]:
         """In the order of their hashes."""
         values = {"after": after, "until": until, "prefix": prefix, "limit": limit}
-        return await fetch_all(self._connection, Known, EXPECTED, **values)
+        return await fetch_all(self._connection, KnownOriginal, EXPECTED, **values)
 
     async def missing(self, limit: int) -> tuple[list[str], int]:
         """The first, and how many there are."""
@@ -69,11 +69,11 @@ class ScannerStore:
         [(count,)] = await (await self._connection.execute(COUNT_MISSING)).fetchall()
         return [artifact_hash for (artifact_hash,) in first], count
 
-    async def files(self, after: str, limit: int) -> Sequence[Files]:
+    async def files(self, after: str, limit: int) -> Sequence[ArtifactFiles]:
         """Behind this hash, and from the beginning when there are not enough."""
-        found = list(await fetch_all(self._connection, Files, FILES, after=after, limit=limit))
+        found = list(await fetch_all(self._connection, ArtifactFiles, FILES, after=after, limit=limit))
         if len(found) == limit:
             return found
         known = {each.artifact_hash for each in found}
-        more = await fetch_all(self._connection, Files, FILES, after="", limit=limit)
+        more = await fetch_all(self._connection, ArtifactFiles, FILES, after="", limit=limit)
         return [*found, *(each for each in more if each.artifact_hash not in known)][:limit]

@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
-from touchline.kernel import TouchlineError
+from touchline.contracts.artifacts import ArtifactStatus
+from touchline.kernel import TenantId, TouchlineError
 from touchline.kernel.errors import Conflict, Defect, InvalidInput
+from touchline.kernel.ids import ArtifactHash, video_id
 from touchline.media import errors as media
-from touchline.platform.objects.rules import PartPlan
-from touchline.serve.artifacts.model import Artifact, Reason, Status
-from touchline.serve.artifacts.rules import LONGEST_REASON, OPEN
+from touchline.platform.objects.rules import MultipartUpload, ObjectKey, PartPlan, join_key, object_key
+from touchline.serve.artifacts.rules import LONGEST_REASON, OPEN, Artifact, Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Multipart:
+    tenant_id: TenantId
+    artifact_hash: ArtifactHash
+    object_key: str
+    upload_id: str | None  # None: not begun at the store
+    writer: str | None
+    size_bytes: int
+    part_bytes: int
+    attempt: int
+    due_at: datetime
+
+    @property
+    def plan(self) -> PartPlan:
+        return PartPlan(self.size_bytes, self.part_bytes)
+
+    @property
+    def upload(self) -> MultipartUpload:
+        return MultipartUpload(object_key(self.object_key), self.upload_id or "", self.writer or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    tenant_id: TenantId
+    artifact_hash: ArtifactHash
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    upload_id: str
+    tenant_id: TenantId
+    artifact_hash: ArtifactHash
+
 
 ABANDONED = Reason(
     "upload_abandoned", "the upload was not finished in time, and its parts were deleted; upload it again"
@@ -19,13 +57,14 @@ ABANDONED = Reason(
 ABORTED = Reason("upload_aborted", "the sender cancelled the upload")
 LOST = Reason("upload_lost", "the object store no longer has the parts that were sent; upload the file again")
 OVERFILLED = Reason("upload_overfilled", "far more bytes were sent than the upload was declared with")
-
 # A part may be sent again, since answers get lost, and then the store keeps both until the upload ends.
 TIMES_SENT = 3
 MORE_PARTS = 10
-
-ENDED = (Status.ABORTING, Status.FAILED, Status.DELETED)  # nothing of the upload is needed any more
-
+ENDED = (
+    ArtifactStatus.ABORTING,
+    ArtifactStatus.FAILED,
+    ArtifactStatus.DELETED,
+)  # nothing of the upload is needed any more
 # Looking again gives the same: the file is at fault.
 REFUSALS: dict[str, type[TouchlineError]] = {
     "not_a_video": media.NotAVideo,
@@ -47,10 +86,10 @@ class Step(Enum):
     RELEASE = auto()
 
 
-def next_step(status: Status) -> Step:
+def next_step(status: ArtifactStatus) -> Step:
     if status in OPEN:
         return Step.ABANDON
-    if status is Status.COMPLETING:
+    if status is ArtifactStatus.COMPLETING:
         return Step.CONTINUE
     if status in ENDED:
         return Step.RELEASE
@@ -85,12 +124,12 @@ def is_orphan(started_at: datetime, now: datetime, abandon_after: timedelta) -> 
 
 
 def require_uploading(artifact: Artifact) -> None:
-    if artifact.status is not Status.UPLOADING:
+    if artifact.status is not ArtifactStatus.UPLOADING:
         raise wrong_state(artifact)
 
 
 def wrong_state(artifact: Artifact) -> TouchlineError:
-    if artifact.status is Status.FAILED:
+    if artifact.status is ArtifactStatus.FAILED:
         return Conflict("the upload has failed", why=artifact.reason.message if artifact.reason else "")
     why = f"it is {artifact.status}"
     return Conflict("this upload takes no more parts", why=why, hint="Check its state: its file may be complete.")
@@ -103,3 +142,73 @@ def valid_numbers(numbers: Sequence[int], plan: PartPlan, most: int) -> list[int
     if wanted[0] < 1 or wanted[-1] > plan.count:
         raise InvalidInput("no such part", field="numbers", why=f"this upload has parts 1 to {plan.count}")
     return wanted
+
+
+# What a stranger may call a file, and what we make of that. Pure. Invariant: nothing of the name reaches an object
+# key but an extension that we know.
+
+LONGEST_NAME = 255
+JOINERS = "\u200c\u200d"  # invisible, but some scripts and emoji need them
+CONTENT_TYPES = {
+    "mp4": "video/mp4",
+    "m4v": "video/mp4",
+    "mov": "video/quicktime",
+    "3gp": "video/3gpp",
+    "mkv": "video/x-matroska",
+    "webm": "video/webm",
+    "avi": "video/x-msvideo",
+    "ts": "video/mp2t",
+    "mts": "video/mp2t",
+    "m2ts": "video/mp2t",
+    "mpg": "video/mpeg",
+    "mpeg": "video/mpeg",
+    "vob": "video/mpeg",
+    "flv": "video/x-flv",
+    "ogv": "video/ogg",
+    "ogg": "video/ogg",
+    "wmv": "video/x-ms-wmv",
+    "asf": "video/x-ms-asf",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    extension: str
+    content_type: str
+
+
+def valid_file_name(text: str) -> str:
+    """In one form, however the sender's system composes letters."""
+    name = unicodedata.normalize("NFC", text)
+    if not name.strip(". "):
+        raise _refused("it is empty")
+    if len(name) > LONGEST_NAME or len(name.encode("utf-8", "replace")) > LONGEST_NAME:
+        raise _refused(f"it is longer than {LONGEST_NAME} bytes")
+    if "/" in name or "\\" in name:
+        raise _refused("it has parts of a path in it")
+    if not is_plain(name):
+        raise _refused("it has characters that do not print")
+    return name
+
+
+def is_plain(text: str) -> bool:
+    """No control characters, nothing that turns the direction of the text around it."""
+    return all(letter.isprintable() or letter in JOINERS for letter in text)
+
+
+def file_kind(file_name: str) -> FileKind:
+    """By its extension. What is really inside is looked at when it is here."""
+    extension = file_name.rpartition(".")[2].lower() if "." in file_name else ""
+    content_type = CONTENT_TYPES.get(extension)
+    if content_type is None:
+        known = ", ".join(CONTENT_TYPES)
+        raise _refused(f"its ending is none of {known}", hint="Send a video file, under its usual ending.")
+    return FileKind(extension, content_type)
+
+
+def original_key(artifact_hash: ArtifactHash, kind: FileKind) -> ObjectKey:
+    return join_key("videos", "original", str(video_id(artifact_hash)), f"master.{kind.extension}")
+
+
+def _refused(why: str, hint: str = "") -> InvalidInput:
+    return InvalidInput("this file name cannot be used", field="file_name", why=why, hint=hint)

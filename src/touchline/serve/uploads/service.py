@@ -9,46 +9,54 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
+from touchline.contracts.artifacts import (
+    ArrivedPart,
+    ArrivedParts,
+    ArtifactStatus,
+    PartAddress,
+    PartLayout,
+    UploadState,
+)
 from touchline.contracts.events.artifacts import ArtifactType
 from touchline.kernel import Principal, TenantId
 from touchline.kernel.errors import NotFound
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.objects.rules import MultipartUpload, part_plan
 from touchline.platform.postgres.database import Transaction
-from touchline.serve.artifacts import changes
-from touchline.serve.artifacts.model import Artifact, NewArtifact, Status
-from touchline.serve.artifacts.rules import OPEN, existing, unknown
+from touchline.serve.artifacts import transitions
+from touchline.serve.artifacts.rules import OPEN, Artifact, NewArtifact, existing, unknown
 from touchline.serve.artifacts.store import ArtifactStore
-from touchline.serve.environment import Environment
+from touchline.serve.context import ServeContext
 from touchline.serve.registry.store import RegistryStore
+from touchline.serve.uploads.rules import Multipart
 
 from . import rules
-from .completion import Completion
-from .model import ArrivedPart, ArrivedParts, Multipart, PartAddress, Parts, State
-from .names import file_kind, original_key, valid_file_name
-from .release import release_soon
+from .completion import Completion, release_soon
+from .rules import file_kind, original_key, valid_file_name
 from .store import MultipartStore
 
 POSTPONE_EVERY = timedelta(minutes=1)  # asking for addresses is frequent, writing that down need not be
 
 
 class UploadService:
-    def __init__(self, environment: Environment, completion: Completion) -> None:
+    def __init__(self, environment: ServeContext, completion: Completion) -> None:
         self._environment = environment
         self._completion = completion
-        self._completing: dict[tuple[TenantId, ArtifactHash], asyncio.Task[State]] = {}
+        self._completing: dict[tuple[TenantId, ArtifactHash], asyncio.Task[UploadState]] = {}
 
-    async def create(self, caller: Principal, artifact_hash: ArtifactHash, file_name: str, size_bytes: int) -> Parts:
+    async def create(
+        self, caller: Principal, artifact_hash: ArtifactHash, file_name: str, size_bytes: int
+    ) -> PartLayout:
         """The artifact of a registered upload, ready for its parts."""
         artifact = await self._added(caller, artifact_hash, file_name, size_bytes)
-        if artifact.status is Status.REQUESTED:
+        if artifact.status is ArtifactStatus.REQUESTED:
             artifact = await self._begin(caller, artifact)
-        if artifact.status in (Status.ABORTING, Status.FAILED):
+        if artifact.status in (ArtifactStatus.ABORTING, ArtifactStatus.FAILED):
             raise rules.wrong_state(artifact)
         async with self._environment.database.transaction(caller) as transaction:
             multipart = await MultipartStore(transaction).find(artifact_hash)
         plan = multipart.plan if multipart else part_plan(size_bytes)
-        return Parts(plan.part_bytes, plan.count)
+        return PartLayout(plan.part_bytes, plan.count)
 
     async def presign(
         self, caller: Principal, artifact_hash: ArtifactHash, numbers: Sequence[int]
@@ -72,7 +80,7 @@ class UploadService:
 
     async def complete(
         self, caller: Principal, artifact_hash: ArtifactHash, etags: Mapping[int, str] | None = None
-    ) -> State:
+    ) -> UploadState:
         """Callers who come while it runs wait for the same end; one who leaves does not stop it."""
         key = (caller.tenant_id, artifact_hash)
         task = self._completing.get(key)
@@ -82,19 +90,19 @@ class UploadService:
             task.add_done_callback(lambda done: self._completed(key, done))
         return await asyncio.shield(task)
 
-    async def abort(self, caller: Principal, artifact_hash: ArtifactHash) -> State:
+    async def abort(self, caller: Principal, artifact_hash: ArtifactHash) -> UploadState:
         now = self._environment.clock.now()
         async with self._environment.database.transaction(caller) as transaction:
             artifact = existing(await ArtifactStore(transaction).find_locked(artifact_hash), artifact_hash)
             if artifact.status in OPEN:
-                await changes.move(transaction, artifact_hash, Status.ABORTING, OPEN, rules.ABORTED)
+                await transitions.move(transaction, artifact_hash, ArtifactStatus.ABORTING, OPEN, rules.ABORTED)
                 await MultipartStore(transaction).hurry(artifact_hash, now)
-            elif artifact.status not in (Status.ABORTING, Status.FAILED):
+            elif artifact.status not in (ArtifactStatus.ABORTING, ArtifactStatus.FAILED):
                 raise rules.wrong_state(artifact)
         await release_soon(self._environment, caller.tenant_id, artifact_hash)
         async with self._environment.database.transaction(caller) as transaction:
             artifact = existing(await ArtifactStore(transaction).find(artifact_hash), artifact_hash)
-        return State(artifact.status, artifact.revision)
+        return UploadState(artifact.status, artifact.revision)
 
     async def close(self) -> None:
         """What is being completed is left to its owner."""
@@ -142,7 +150,9 @@ class UploadService:
     async def _note(
         self, transaction: Transaction, artifact_hash: ArtifactHash, upload: MultipartUpload
     ) -> Artifact | None:
-        begun = await changes.move(transaction, artifact_hash, Status.UPLOADING, (Status.REQUESTED,))
+        begun = await transitions.move(
+            transaction, artifact_hash, ArtifactStatus.UPLOADING, (ArtifactStatus.REQUESTED,)
+        )
         if begun is not None:
             await MultipartStore(transaction).begun(artifact_hash, upload)
         return begun
@@ -161,10 +171,14 @@ class UploadService:
                 await store.postpone(artifact_hash, due_at)
         return multipart
 
-    async def _complete(self, caller: Principal, artifact_hash: ArtifactHash, etags: Mapping[int, str] | None) -> State:
+    async def _complete(
+        self, caller: Principal, artifact_hash: ArtifactHash, etags: Mapping[int, str] | None
+    ) -> UploadState:
         due_at = self._environment.clock.now() + self._environment.settings.completion_time
         async with self._environment.database.transaction(caller) as transaction:
-            claimed = await changes.move(transaction, artifact_hash, Status.COMPLETING, (Status.UPLOADING,))
+            claimed = await transitions.move(
+                transaction, artifact_hash, ArtifactStatus.COMPLETING, (ArtifactStatus.UPLOADING,)
+            )
             if claimed is None:
                 artifact = existing(await ArtifactStore(transaction).find(artifact_hash), artifact_hash)
                 return _answer(artifact)
@@ -173,18 +187,18 @@ class UploadService:
                 raise NotFound("the upload has ended", why=artifact_hash)
         return await self._completion.run(claim, etags)
 
-    def _completed(self, key: tuple[TenantId, ArtifactHash], done: asyncio.Task[State]) -> None:
+    def _completed(self, key: tuple[TenantId, ArtifactHash], done: asyncio.Task[UploadState]) -> None:
         self._completing.pop(key, None)
         if not done.cancelled():
             done.exception()  # whoever waited was told; it is no news if nobody did
 
 
-def _answer(artifact: Artifact) -> State:
+def _answer(artifact: Artifact) -> UploadState:
     """To whoever completes an upload that was completed before, or is just being completed by another process."""
     match artifact.status:
-        case Status.COMPLETING | Status.PROCESSING | Status.READY:
-            return State(artifact.status, artifact.revision)
-        case Status.FAILED:
+        case ArtifactStatus.COMPLETING | ArtifactStatus.PROCESSING | ArtifactStatus.READY:
+            return UploadState(artifact.status, artifact.revision)
+        case ArtifactStatus.FAILED:
             raise rules.failed(artifact)
         case _:
             raise rules.wrong_state(artifact)

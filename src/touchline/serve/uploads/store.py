@@ -17,8 +17,7 @@ from psycopg import AsyncConnection
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.objects.rules import MultipartUpload, ObjectKey, PartPlan
 from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
-
-from .model import Due, Multipart, Owned
+from touchline.serve.uploads.rules import Due, Multipart, Owned
 
 COLUMNS: LiteralString = """tenant_id, artifact_hash, object_key, upload_id, writer, size_bytes, part_bytes, attempt,
        due_at"""

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import logging
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.kernel import TouchlineError
 from touchline.kernel.errors import LimitExceeded, NotFound
 from touchline.platform.objects.rules import OpenUpload
-from touchline.serve.artifacts import changes
-from touchline.serve.artifacts.model import Status
+from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rules import OPEN
 from touchline.serve.artifacts.store import ArtifactStore
-from touchline.serve.environment import Environment
-from touchline.serve.metrics import UPLOADS
+from touchline.serve.context import ServeContext
+from touchline.serve.uploads.completion import UPLOADS
+from touchline.serve.uploads.rules import Due, Multipart
 
 from . import rules
-from .completion import Completion
-from .model import Due, Multipart
-from .release import release, release_soon
+from .completion import Completion, release, release_soon
 from .rules import Step
 from .store import MultipartStore, overdue, owners
 
@@ -29,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class UploadOwner:
-    def __init__(self, environment: Environment, completion: Completion) -> None:
+    def __init__(self, environment: ServeContext, completion: Completion) -> None:
         self._environment = environment
         self._completion = completion
 
@@ -74,7 +73,7 @@ class UploadOwner:
             if claim is None:
                 return None
             if step is Step.ABANDON:
-                await changes.move(transaction, due.artifact_hash, Status.ABORTING, OPEN, rules.ABANDONED)
+                await transitions.move(transaction, due.artifact_hash, ArtifactStatus.ABORTING, OPEN, rules.ABANDONED)
                 UPLOADS.labels("abandoned").inc()
         return step, claim
 
@@ -82,7 +81,7 @@ class UploadOwner:
 class OpenUploads:
     """What the store lists as open, page by page."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: ServeContext) -> None:
         self._environment = environment
         self._after: tuple[str, str] | None = None
 
@@ -119,7 +118,9 @@ class OpenUploads:
         if multipart is None or not await self._is_overfilled(upload, multipart):
             return
         async with self._environment.database.transaction(owner.tenant_id) as transaction:
-            ended = await changes.move(transaction, owner.artifact_hash, Status.ABORTING, OPEN, rules.OVERFILLED)
+            ended = await transitions.move(
+                transaction, owner.artifact_hash, ArtifactStatus.ABORTING, OPEN, rules.OVERFILLED
+            )
             if ended is None:
                 return  # it is being completed, which frees what is too much, or has ended
             await MultipartStore(transaction).hurry(owner.artifact_hash, self._environment.clock.now())

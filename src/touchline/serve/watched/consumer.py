@@ -9,25 +9,73 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events import Event
 from touchline.contracts.events.artifacts import ArtifactRenamed, ArtifactType
-from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoKept, GoalVideoLabeled, GoalVideoPinned
+from touchline.contracts.events.watch import (
+    GoalVideoDropped,
+    GoalVideoKept,
+    GoalVideoLabeled,
+    GoalVideoPinned,
+)
+from touchline.contracts.registry import Identity, NewUpload, Upload
 from touchline.contracts.tenants import Owners
 from touchline.kernel import Clock, TenantId, uuid7
 from touchline.kernel.errors import Conflict, Defect, NotFound
-from touchline.kernel.ids import ArtifactHash, new_internal_name, new_playback_id, parse_artifact_hash
+from touchline.kernel.ids import (
+    ArtifactHash,
+    new_internal_name,
+    new_playback_id,
+    parse_artifact_hash,
+)
 from touchline.kernel.trace import tracing
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Transaction
-from touchline.serve.artifacts import changes
-from touchline.serve.artifacts.model import Status
+from touchline.serve.artifacts import transitions
+from touchline.serve.artifacts.rules import NewArtifact
 from touchline.serve.artifacts.store import ArtifactStore
-from touchline.serve.registry.model import Identity, Upload
-from touchline.serve.registry.rules import registered
+from touchline.serve.registry.rules import LONGEST_TITLE, registered
 from touchline.serve.registry.store import RegistryStore
+from touchline.serve.uploads.rules import file_kind, is_plain, original_key, valid_file_name
 
-from . import rules
-from .store import Noted, WatchedStore
+from .store import WatchedRecord, WatchedStore
+
+# What a goal's video is called and where it lives as an artifact. Pure.
+
+
+def hash_of(kept: GoalVideoKept) -> ArtifactHash:
+    return parse_artifact_hash(kept.artifact_hash)
+
+
+def home(kept: GoalVideoKept) -> str:
+    """Where the originals of all artifacts lie, since whoever processes a video reads its own folder only."""
+    return original_key(hash_of(kept), file_kind(kept.file_name))
+
+
+def new_upload(kept: GoalVideoKept, corrected: str | None) -> NewUpload:
+    """With the title that it has by now, if it got another one meanwhile."""
+    name = valid_file_name(kept.file_name)
+    title = corrected or shown_title(kept.title) or name
+    return NewUpload(f"watch:{kept.artifact_hash}", name, kept.size_bytes, title)
+
+
+def shown_title(title: str) -> str:
+    """Names come from a feed: what does not print is left out."""
+    return " ".join("".join(letter if is_plain(letter) else " " for letter in title).split())[:LONGEST_TITLE].strip()
+
+
+def new_artifact(kept: GoalVideoKept, upload: Upload) -> NewArtifact:
+    return NewArtifact(
+        artifact_hash=upload.artifact_hash,
+        artifact_type=ArtifactType.UPLOAD,
+        internal_name=upload.internal_name,
+        user_id=upload.user_id,
+        original_key=home(kept),
+        content_type=file_kind(kept.file_name).content_type,
+        size_bytes=kept.size_bytes,
+        retention_until=kept.retention_until,
+    )
+
 
 TAKEN = (GoalVideoKept, GoalVideoLabeled, GoalVideoDropped, GoalVideoPinned)
 
@@ -59,12 +107,12 @@ class WatchedVideos:
 
     async def _keep(self, transaction: Transaction, kept: GoalVideoKept) -> None:
         noted = await WatchedStore(transaction).note(kept.artifact_hash, object_key=kept.object_key)
-        if await ArtifactStore(transaction).find(rules.hash_of(kept)) is not None:
+        if await ArtifactStore(transaction).find(hash_of(kept)) is not None:
             return
         if noted.dropped_at is None:
             await self._bring_home(kept)
         upload = await self._register(transaction, kept)
-        await ArtifactStore(transaction).add(rules.new_artifact(kept, upload), self._clock.now())
+        await ArtifactStore(transaction).add(new_artifact(kept, upload), self._clock.now())
         if noted.dropped_at is not None:
             await self._delete(transaction, upload.artifact_hash)  # known, so that its bytes are purged
             return
@@ -72,7 +120,7 @@ class WatchedVideos:
 
     async def _rename(self, transaction: Transaction, labeled: GoalVideoLabeled, revision: int) -> None:
         """A goal that gets another scorer gets another title. One that comes too early is remembered."""
-        title = rules.shown_title(labeled.title)
+        title = shown_title(labeled.title)
         noted = await WatchedStore(transaction).note_title(labeled.artifact_hash, title, revision)
         renamed = await RegistryStore(transaction).rename(parse_artifact_hash(labeled.artifact_hash), noted or title)
         if renamed is not None:
@@ -89,22 +137,24 @@ class WatchedVideos:
         await store.pin(event.artifact_hash, pinned=noted.pinned)
 
     async def _delete(self, transaction: Transaction, artifact_hash: ArtifactHash) -> None:
-        await changes.delete(transaction, artifact_hash, self._clock.now())
+        await transitions.delete(transaction, artifact_hash, self._clock.now())
         await WatchedStore(transaction).is_final(artifact_hash)
 
-    async def _store(self, transaction: Transaction, upload: Upload, noted: Noted) -> None:
+    async def _store(self, transaction: Transaction, upload: Upload, noted: WatchedRecord) -> None:
         """The way of every upload, in one step: its bytes are here already. The pipeline says whether it is a video."""
         if noted.pinned:
             await WatchedStore(transaction).pin(upload.artifact_hash, pinned=True)
-        await changes.move(transaction, upload.artifact_hash, Status.COMPLETING, (Status.REQUESTED,))
-        if await changes.store_original(transaction, upload.artifact_hash) is None:
+        await transitions.move(
+            transaction, upload.artifact_hash, ArtifactStatus.COMPLETING, (ArtifactStatus.REQUESTED,)
+        )
+        if await transitions.store_original(transaction, upload.artifact_hash) is None:
             raise Defect("a new artifact has no original", why=upload.artifact_hash)
 
     async def _register(self, transaction: Transaction, kept: GoalVideoKept) -> Upload:
         now, store = self._clock.now(), RegistryStore(transaction)
-        identity = await self._identity(transaction.tenant_id, rules.hash_of(kept))
+        identity = await self._identity(transaction.tenant_id, hash_of(kept))
         title = await WatchedStore(transaction).title(kept.artifact_hash)
-        upload = await store.add(identity, uuid7(now), rules.new_upload(kept, title), now)
+        upload = await store.add(identity, uuid7(now), new_upload(kept, title), now)
         transaction.announce(registered(upload), revision=upload.revision)
         await store.placed(upload.artifact_hash, now)
         await store.keep_until(upload.artifact_hash, kept.retention_until)
@@ -125,13 +175,13 @@ class WatchedVideos:
 
     async def _bring_home(self, kept: GoalVideoKept) -> None:
         """Inside the store, once."""
-        home = rules.home(kept)
-        if await self._size(home) == kept.size_bytes:
+        key = home(kept)
+        if await self._size(key) == kept.size_bytes:
             return
         source = await self._objects.head(kept.object_key)
-        await self._objects.copy(kept.object_key, home, etag=source.etag, content_type=kept.content_type)
-        if await self._size(home) != kept.size_bytes:
-            raise Conflict("the copy is not what was copied", why=home)
+        await self._objects.copy(kept.object_key, key, etag=source.etag, content_type=kept.content_type)
+        if await self._size(key) != kept.size_bytes:
+            raise Conflict("the copy is not what was copied", why=key)
 
     async def _size(self, key: str) -> int | None:
         try:

@@ -37,7 +37,7 @@ TITLE: LiteralString = "SELECT title FROM serve.watched WHERE tenant_id = %(tena
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class WatchedRecord:
     """All that was said of a video so far."""
 
     object_key: str | None
@@ -57,10 +57,10 @@ class WatchedStore:
         object_key: str | None = None,
         pinned: bool | None = None,
         dropped_at: datetime | None = None,
-    ) -> Noted:
+    ) -> WatchedRecord:
         values = {**self._this(artifact_hash), "object_key": object_key, "pinned": pinned, "dropped_at": dropped_at}
-        noted = await fetch_one(self._connection, Noted, NOTE, **values)
-        return noted or Noted(object_key, bool(pinned), dropped_at)
+        noted = await fetch_one(self._connection, WatchedRecord, NOTE, **values)
+        return noted or WatchedRecord(object_key, bool(pinned), dropped_at)
 
     async def note_title(self, artifact_hash: str, title: str, revision: int) -> str | None:
         """The newest one that was told."""

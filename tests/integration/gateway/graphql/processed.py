@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from touchline.contracts.registry import Upload
 from touchline.kernel.ids import video_id
 from touchline.media.engines.model import Box
 from touchline.process.queue.jobs import TranscodePayload
@@ -14,7 +15,6 @@ from touchline.process.sampling.store import FrameStore
 from touchline.process.segments.rules import Detection, ReadFrame, build_index
 from touchline.process.segments.store import SegmentStore
 from touchline.process.videos.store import NewVideo, VideoRendition, VideoStore
-from touchline.serve.registry.model import Upload
 
 from .site import Person, Site
 

@@ -16,6 +16,10 @@ from uuid import uuid4
 
 import httpx
 from fastapi import FastAPI
+from touchline.contracts.artifacts import ArtifactStatus
+from touchline.contracts.registry import NewUpload, Upload
+from touchline.serve.composition import ServeParts, add_services, serve_parts
+from touchline.serve.context import ServeContext
 
 from tests.integration.gateway.conftest import SECRET, World
 from touchline.contracts.events.videos import VideoTranscoded
@@ -57,12 +61,8 @@ from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.rpc.client import RpcClient
 from touchline.platform.rpc.server import RpcServer
 from touchline.platform.rpc.settings import RpcSettings
-from touchline.serve.artifacts import changes
-from touchline.serve.artifacts.model import Status
-from touchline.serve.environment import Environment
-from touchline.serve.parts import ServeParts, add_services, serve_parts
-from touchline.serve.registry.client import RegistryClient
-from touchline.serve.registry.model import NewUpload, Upload
+from touchline.serve.artifacts import transitions
+from touchline.serve.registry.rpc import GrpcRegistryClient
 from touchline.serve.settings import ServeSettings
 from touchline.serve.watched.consumer import WatchedVideos
 
@@ -154,14 +154,16 @@ class Site:
     async def upload(self, person: Person, title: str = "A match", key: str = "") -> Upload:
         """Registered, with its artifact; nothing sent."""
         new = NewUpload(key or uuid4().hex, file_name="match.mp4", size_bytes=1000, title=title)
-        return (await RegistryClient(self.rpc).create_upload(person.principal, new)).upload
+        return (await GrpcRegistryClient(self.rpc).create_upload(person.principal, new)).upload
 
     async def ready(self, person: Person, title: str = "A match", key: str = "") -> Upload:
         """As if sent, completed and processed: a playlist, a segment and a poster lie in the store."""
         upload = await self.upload(person, title, key)
         async with self.world.database.transaction(person.principal) as transaction:
-            await changes.move(transaction, upload.artifact_hash, Status.COMPLETING, (Status.UPLOADING,))
-            await changes.store_original(transaction, upload.artifact_hash)
+            await transitions.move(
+                transaction, upload.artifact_hash, ArtifactStatus.COMPLETING, (ArtifactStatus.UPLOADING,)
+            )
+            await transitions.store_original(transaction, upload.artifact_hash)
         folder = f"videos/proxy/{video_id(upload.artifact_hash)}/1"
         for name, content in (("index.m3u8", PLAYLIST), ("v0/segment-1.m4s", SEGMENT), ("poster.jpg", PICTURE)):
             await self.needs.objects.put_new(f"{folder}/{name}", content)
@@ -220,7 +222,7 @@ async def running_site(needs: Needs, plan: Plan | None = None) -> AsyncGenerator
     plan, world = plan or Plan(), needs.world
     async with AsyncExitStack() as stack:
         foreground = stack.enter_context(open_foreground(needs.scratch))
-        environment = Environment(
+        environment = ServeContext(
             world.database, needs.objects, needs.sandbox, needs.scratch, plan.serve, world.clock, foreground
         )
         wakeups = await stack.enter_async_context(Wakeups(world.postgres.app_url, [EVENTS_CHANNEL]).listening())

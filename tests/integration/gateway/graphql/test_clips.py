@@ -12,15 +12,14 @@ from uuid import UUID, uuid4
 import pytest
 
 from touchline.apps import cli
-from touchline.contracts.events.clips import ClipFailed, ClipMade, ClipRequested
-from touchline.contracts.events.videos import VideoTranscoded
+from touchline.contracts.events.videos import ClipFailed, ClipMade, ClipRequested, VideoTranscoded
+from touchline.contracts.registry import Upload
 from touchline.kernel import Role, Scope
 from touchline.kernel.ids import ArtifactHash, video_id
 from touchline.process.intake import request_clip
 from touchline.process.queue.jobs import FailureReason, JobType
 from touchline.process.queue.service import Queue
 from touchline.process.videos.store import NewVideo, VideoStore
-from touchline.serve.registry.model import Upload
 
 from .listening import listening, opened
 from .site import Needs, Person, Plan, Site, running_site

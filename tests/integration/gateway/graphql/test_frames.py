@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from touchline.contracts.registry import Upload
 from touchline.kernel.ids import video_id
 from touchline.process.sampling.rules import Sampling
 from touchline.process.sampling.store import FrameStore
-from touchline.serve.artifacts import changes
-from touchline.serve.registry.model import Upload
+from touchline.serve.artifacts import transitions
 
 from .processed import processed
 from .site import Person, Site
@@ -114,6 +114,6 @@ async def test_pictures_go_with_their_video(site: Site) -> None:
     upload = await pictured(site, ada)
     address = str((await hits(site, ada))[0])
     async with site.world.database.transaction(ada.principal) as transaction:
-        await changes.delete(transaction, upload.artifact_hash, site.world.clock.now())
+        await transitions.delete(transaction, upload.artifact_hash, site.world.clock.now())
     assert (await site.client.get(address)).status_code == 404
     assert (await hits(site, ada))[0] is None

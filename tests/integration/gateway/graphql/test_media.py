@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import httpx
 import pytest
+from touchline.contracts.registry import Upload
 
 from tests.integration.platform.objects.relay import relayed
 from tests.support.waiting import LOOK_AGAIN_S
@@ -22,8 +23,7 @@ from touchline.kernel.ids import ArtifactHash, new_playback_id
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
-from touchline.serve.artifacts import changes
-from touchline.serve.registry.model import Upload
+from touchline.serve.artifacts import transitions
 
 from .documents import PLAYBACK
 from .site import PICTURE, PLAYLIST, SEGMENT, Needs, Person, Plan, Site, running_site
@@ -40,7 +40,7 @@ def folder(site: Site, person: Person, upload: Upload) -> str:
 async def delete(site: Site, person: Person, upload: Upload) -> None:
     """By another process."""
     async with site.world.database.transaction(person.principal) as transaction:
-        await changes.delete(transaction, upload.artifact_hash, site.world.clock.now())
+        await transitions.delete(transaction, upload.artifact_hash, site.world.clock.now())
 
 
 def is_problem(response: httpx.Response, status: int, code: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from touchline.kernel import Role
-from touchline.serve.artifacts import changes
+from touchline.serve.artifacts import transitions
 
 from .processed import processed
 from .site import Person, Site
@@ -94,5 +94,5 @@ async def test_what_was_deleted_has_no_text_any_more(site: Site) -> None:
     upload = await site.ready(person)
     await processed(site, person, upload, TEXTS)
     async with site.world.database.transaction(person.principal) as transaction:
-        await changes.delete(transaction, upload.artifact_hash, site.world.clock.now())
+        await transitions.delete(transaction, upload.artifact_hash, site.world.clock.now())
     assert await ask(site, person, upload.artifact_hash) is None

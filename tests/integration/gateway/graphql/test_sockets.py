@@ -20,7 +20,7 @@ from touchline.gateway.metrics import LIVE_CLOSINGS, LIVE_CONNECTIONS
 from touchline.gateway.settings import GraphqlSettings
 from touchline.kernel import Role
 from touchline.kernel.ids import new_artifact_hash, new_internal_name
-from touchline.serve.artifacts import changes
+from touchline.serve.artifacts import transitions
 
 from .documents import VOD
 from .listening import LIVE, Socket, listening, opened
@@ -78,7 +78,7 @@ async def test_an_upload_is_followed_from_its_first_moment(live: LiveSite) -> No
         assert (requested_or_uploading["stage"], requested_or_uploading["revision"]) == ("uploading", 2)
         assert {registered["artifactHash"], requested_or_uploading["artifactHash"]} == {upload.artifact_hash}
         async with live.site.world.database.transaction(ada.principal) as transaction:
-            await changes.delete(transaction, upload.artifact_hash, live.site.world.clock.now())
+            await transitions.delete(transaction, upload.artifact_hash, live.site.world.clock.now())
         await live.site.settle()
         deleted = await browser.event()
         assert (deleted["stage"], deleted["sizeBytes"], deleted["error"]) == ("deleted", 1000.0, None)

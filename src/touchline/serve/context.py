@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import UUID
 
-from touchline.kernel import Clock
+from touchline.kernel import Clock, TenantId
 from touchline.media.sandbox import Sandbox
 from touchline.platform.foreground import Foreground
 from touchline.platform.objects.store import ObjectStore
@@ -13,9 +14,11 @@ from touchline.platform.postgres.database import Database
 
 from .settings import ServeSettings
 
+# What the use cases of artifacts and uploads work with.
+
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class ServeContext:
     database: Database
     objects: ObjectStore
     sandbox: Sandbox
@@ -23,3 +26,8 @@ class Environment:
     settings: ServeSettings
     clock: Clock
     foreground: Foreground
+
+
+# Where the application looks from before it knows the tenant, and for what belongs to no tenant.
+
+WITHOUT_TENANT = TenantId(UUID(int=0))  # a wall with nothing behind it

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactType, ArtifactUndeleted
 from touchline.kernel.ids import ArtifactHash
 from touchline.platform.postgres.database import Transaction
-from touchline.serve.clips.model import MadeClip
+from touchline.serve.artifacts.rules import Artifact, JobRun, Reason, Rendition
+from touchline.serve.clips.rules import MadeClip
 from touchline.serve.clips.store import ClipStore
 from touchline.serve.registry.store import RegistryStore
 
 from . import rules
-from .model import Artifact, JobRun, Reason, Rendition, Status
 from .store import ArtifactStore
 
 
@@ -28,8 +29,8 @@ def tell(transaction: Transaction, artifact: Artifact) -> Artifact:
 async def move(
     transaction: Transaction,
     artifact_hash: ArtifactHash,
-    to: Status,
-    leaving: Sequence[Status],
+    to: ArtifactStatus,
+    leaving: Sequence[ArtifactStatus],
     reason: Reason | None = None,
 ) -> Artifact | None:
     changed = await ArtifactStore(transaction).move(artifact_hash, to, leaving, reason)
@@ -71,7 +72,7 @@ async def fail(
     transaction: Transaction,
     artifact_hash: ArtifactHash,
     reason: Reason,
-    leaving: Sequence[Status],
+    leaving: Sequence[ArtifactStatus],
     until: datetime,
     run: JobRun | None = None,
 ) -> Artifact | None:
@@ -128,7 +129,7 @@ def _tell_stored(transaction: Transaction, artifact: Artifact) -> Artifact:
 
 async def _keep_record(transaction: Transaction, found: Artifact, changed: Artifact) -> None:
     """The registry says the same about how long it is kept; a clip that is back claims its range again."""
-    came_back = found.status is Status.FAILED
+    came_back = found.status is ArtifactStatus.FAILED
     if changed.retention_until is None or (changed.retention_until == found.retention_until and not came_back):
         return
     if not _is_clip(changed):

@@ -11,22 +11,19 @@ from touchline.platform.events.log import EventHandler
 from touchline.platform.periodic.runner import PeriodicTask
 from touchline.platform.rpc.client import RpcClient
 from touchline.platform.rpc.server import RpcServer
-from touchline.serve.artifacts.client import ArtifactClient
 from touchline.serve.artifacts.consumer import VideoEvents
-from touchline.serve.artifacts.service import ArtifactService
+from touchline.serve.artifacts.service import ArtifactService, PlaybackService
 from touchline.serve.clips.service import ClipService
 from touchline.serve.nodes.service import NodeService
-from touchline.serve.playback.service import PlaybackService
 from touchline.serve.registry.service import RegistryService
-from touchline.serve.retention.originals import OriginalPurger, PurgeConfirmations
-from touchline.serve.retention.service import Expiry, PurgeCaller
+from touchline.serve.retention.service import Expiry, OriginalPurger, PurgeCaller, PurgeConfirmations
 from touchline.serve.uploads.completion import Completion
 from touchline.serve.uploads.service import UploadService
 from touchline.serve.uploads.worker import OpenUploads, UploadOwner
 
 from .artifacts import rpc as artifacts_rpc
-from .environment import Environment
-from .nodes import rpc as nodes_rpc
+from .context import ServeContext
+from .nodes import service as nodes_rpc
 from .registry import rpc as registry_rpc
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -47,10 +44,10 @@ class ServeParts:
 
 
 @asynccontextmanager
-async def serve_parts(environment: Environment, client: RpcClient) -> AsyncGenerator[ServeParts]:
+async def serve_parts(environment: ServeContext, client: RpcClient) -> AsyncGenerator[ServeParts]:
     """`client` leads to the process that answers for the artifacts role, which may be this one."""
     database, settings, clock = environment.database, environment.settings, environment.clock
-    registry = RegistryService(database, ArtifactClient(client), settings, clock)
+    registry = RegistryService(database, artifacts_rpc.GrpcArtifactClient(client), settings, clock)
     clips, nodes = ClipService(database, settings, clock), NodeService(database, settings, clock)
     completion = Completion(environment)
     uploads, owner = UploadService(environment, completion), UploadOwner(environment, completion)

@@ -1,1 +1,0 @@
-"""From the id in an address to what a viewer can play."""
