@@ -9,6 +9,7 @@ from typing import Annotated, cast
 
 from fastapi import Depends, FastAPI, Request
 
+from touchline.contracts.artifacts import ArtifactClient
 from touchline.gateway.auth.authentication import Auth
 from touchline.gateway.graphql.feeds import ARTIFACT_TYPES, Feeds
 from touchline.gateway.graphql.pages import Cursors
@@ -20,7 +21,6 @@ from touchline.measure.ingest.service import IngestService
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
-from touchline.serve.artifacts.client import ArtifactClient
 
 from .settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
 

@@ -15,14 +15,13 @@ from uuid import UUID
 import strawberry
 
 from touchline.contracts.events.artifacts import ArtifactType
+from touchline.contracts.registry import Clip as Record
+from touchline.contracts.registry import ClipFilter, NewClip, RowWindow
 from touchline.gateway.media.links import MediaLinks
 from touchline.kernel import Scope, TenantId
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.kernel.ids import parse_artifact_hash
-from touchline.serve.clips.model import Clip as Record
-from touchline.serve.clips.model import ClipFilter, NewClip
 from touchline.serve.clips.rules import milliseconds
-from touchline.serve.registry.model import Window
 
 from .context import Info, Lifecycle
 from .lifecycle import IN_ORDER, LiveArtifactEvent, events_of
@@ -177,7 +176,7 @@ class ClipQueries:
         asked, wanted = window(page, cursor), _filter(stream_id, artifact_hash)
         places = {"after": row_key(asked.after), "before": row_key(asked.before)}
         found = await context.composition.sources.registry.listed_clips(
-            context.principal, Window(asked.size, from_the_end=asked.from_the_end, **places), wanted
+            context.principal, RowWindow(asked.size, from_the_end=asked.from_the_end, **places), wanted
         )
         rows = PageRows(found.clips, found.has_next, found.has_previous, found.total_count)
         return connection(rows, await _clips(info, found.clips), place_of, cursor)

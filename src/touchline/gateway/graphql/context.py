@@ -20,6 +20,7 @@ from strawberry.dataloader import DataLoader
 from strawberry.types.graphql import OperationType
 from strawberry.types.nodes import SelectedField, Selection
 
+from touchline.contracts.registry import Clip, Upload
 from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.gateway.composition import GraphqlComposition
 from touchline.gateway.settings import GraphqlSettings
@@ -28,8 +29,6 @@ from touchline.kernel.errors import Defect, Unauthenticated
 from touchline.measure.analytics.rules import Change, SessionTimeline
 from touchline.process.queue.queries import Transition
 from touchline.process.videos.queries import FrameName, VideoMoment
-from touchline.serve.clips.model import Clip
-from touchline.serve.registry.model import Upload
 from touchline.watch.showing.model import Goal, Match
 
 from .pages import LARGEST_PAGE, Cursor

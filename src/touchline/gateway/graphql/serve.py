@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 import strawberry
 
-from touchline.contracts.artifacts import PartAddress
+from touchline.contracts.artifacts import ArtifactStatus, PartAddress, UploadState, ViewerEndpoint
 from touchline.contracts.events.artifacts import ArtifactType
-from touchline.contracts.registry import Upload
+from touchline.contracts.registry import Clip, NewUpload, RowKey, RowWindow, Upload
 from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.gateway.media.links import MediaLinks
 from touchline.kernel import Scope, TenantId
@@ -22,11 +22,6 @@ from touchline.kernel.errors import Conflict, DeadlineExceeded, InvalidInput, No
 from touchline.kernel.ids import PlaybackId, parse_artifact_hash, parse_playback_id, video_id
 from touchline.measure.lifecycle.rules import is_frozen, storage_location
 from touchline.media.model import STORYBOARD
-from touchline.serve.artifacts.model import Status
-from touchline.serve.clips.model import Clip
-from touchline.serve.playback.model import ViewerEndpoint
-from touchline.serve.registry.model import NewUpload, RowKey, Window
-from touchline.serve.uploads.model import State
 
 from .context import UNKNOWN, Info, Lifecycle, RequestContext, asks_for
 from .lifecycle import IN_ORDER, LiveArtifactEvent, events_of
@@ -237,7 +232,7 @@ class VodQueries:
         asked = window(page, cursor)
         places = {"after": row_key(asked.after), "before": row_key(asked.before)}
         found = await context.composition.sources.registry.listed(
-            context.principal, Window(asked.size, from_the_end=asked.from_the_end, **places)
+            context.principal, RowWindow(asked.size, from_the_end=asked.from_the_end, **places)
         )
         rows = PageRows(found.uploads, found.has_next, found.has_previous, found.total_count)
         return connection(rows, await _vods(info, found.uploads), place_of, cursor)
@@ -374,7 +369,7 @@ async def _complete_upload(info: Info, artifact_hash: str) -> VodPayload:
             context.principal, wanted, deadline=COMPLETE_WITHIN
         )
     except DeadlineExceeded:
-        completed = State(Status.COMPLETING, revision=0)
+        completed = UploadState(ArtifactStatus.COMPLETING, revision=0)
     context.changed()
     vod = await find_vod(info, wanted)
     if vod is None:

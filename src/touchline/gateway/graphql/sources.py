@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from touchline.contracts.artifacts import ArtifactClient
-from touchline.contracts.registry import RegistryClient
+from touchline.contracts.registry import RegistryClient, Upload
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import Principal, Role, Scope, TenantId, UserId
 from touchline.measure.analytics.service import SessionAnalytics
@@ -36,7 +36,6 @@ from touchline.process.videos.queries import (
     list_segments,
 )
 from touchline.serve.artifacts.rpc import GrpcArtifactClient
-from touchline.serve.registry.model import Upload
 from touchline.serve.registry.rpc import GrpcRegistryClient
 from touchline.watch.settings import WatchSettings
 from touchline.watch.views.service import MatchReads

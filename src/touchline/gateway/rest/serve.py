@@ -18,6 +18,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from touchline.contracts.registry import NewClip
 from touchline.gateway.composition import Gateway, GatewayComposition, MediaAccess
 from touchline.gateway.graphql.clips import with_field_names
 from touchline.gateway.graphql.sources import surviving_upload
@@ -40,7 +41,6 @@ from touchline.kernel import Scope, TouchlineError
 from touchline.kernel.errors import InvalidInput, NotFound, Unavailable
 from touchline.kernel.ids import artifact_hash, video_id
 from touchline.platform.objects.rules import ByteRange, ObjectInfo
-from touchline.serve.clips.model import NewClip
 
 from .callers import CurrentPrincipal
 from .problems import RESPONSES, RequestBody, problem, request_id_of
