@@ -26,8 +26,7 @@ from support.stack import product
 from websockets import Subprotocol
 from websockets.asyncio.client import ClientConnection, connect
 
-from touchline.apps.uploading.api import UploadApi
-from touchline.apps.uploading.transfer import Transfer, Upload
+from touchline.apps.uploading.transfer import Transfer, Upload, UploadApi
 
 ROUNDS = 7
 LIMIT_S = 1.5  # on top, while the videos of the rounds before are still being read

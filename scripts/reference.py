@@ -21,8 +21,7 @@ from pydantic.fields import FieldInfo
 
 import touchline
 from touchline.apps.cli import application
-from touchline.apps.explain import explain
-from touchline.apps.settings import Loaded, Settings, setting_fields
+from touchline.apps.settings import Loaded, Settings, explain, setting_fields
 from touchline.gateway.graphql.schema import build_schema
 from touchline.kernel import errors
 

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from datetime import timedelta
 
-from touchline.apps.running import process_name
+from touchline.apps.runtime import process_name
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.process.queue.handler import Finished, ReportProgress

@@ -13,11 +13,8 @@ import pytest
 
 from tests.support.proxy import BAD_GATEWAY, Answer, Request, Spoil, running_proxy
 from tests.support.videos import MP4, Studio
-from touchline.apps.uploading.api import UploadApi
-from touchline.apps.uploading.parts import PARALLEL, TRIES, TRIES_WHEN_REFUSED
-from touchline.apps.uploading.patience import Waits
 from touchline.apps.uploading.session import SILENCE_S
-from touchline.apps.uploading.transfer import Transfer
+from touchline.apps.uploading.transfer import PARALLEL, TRIES, TRIES_WHEN_REFUSED, Transfer, UploadApi, Waits
 from touchline.apps.uploading.upload import FileChanged, Upload
 from touchline.kernel.errors import SetupError, Unavailable
 

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 from actor import PAUSE_S, go, run, say
 
-from touchline.apps.running import keep_what_is_loaded, process_name
+from touchline.apps.runtime import keep_what_is_loaded, process_name
 from touchline.kernel import TenantId
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups

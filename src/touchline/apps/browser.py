@@ -9,7 +9,7 @@ from touchline.kernel import SystemClock
 from touchline.watch.browser.app import build_app
 
 from . import wiring
-from .running import Server, on_stop_signal
+from .runtime import Server, on_stop_signal
 from .settings import Loaded
 
 

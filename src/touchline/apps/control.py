@@ -33,7 +33,7 @@ from touchline.watch.views import service as watching
 
 from .planes import Planes, open_planes
 from .prepare import prepare
-from .running import Loop, Server, beside, on_stop_signal, process_name
+from .runtime import Loop, Server, beside, on_stop_signal, process_name
 from .settings import Loaded, Settings
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

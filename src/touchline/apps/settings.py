@@ -6,19 +6,25 @@ Invariant: wrong settings are refused with their source, all of them at once, an
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from difflib import get_close_matches
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, cast, get_args, get_origin
 
-from pydantic import AfterValidator, ValidationError
+from pydantic import AfterValidator, ByteSize, ValidationError
 from pydantic.fields import FieldInfo
 
 from touchline.contracts.settings import Field, SecretStr, Section
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.gateway.settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
 from touchline.kernel.errors import Misconfigured
+from touchline.kernel.values import format_duration
 from touchline.measure.analytics.settings import AnalyticsSettings
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.sessions.settings import SessionSettings
@@ -42,8 +48,110 @@ from touchline.watch.settings import WatchSettings
 from touchline.watch.validation.settings import ValidationSettings
 
 from .logging import LogSettings
-from .redaction import redact
-from .sources import FILE_VARIABLE, Found, Given, Origin, Source, from_environment, from_file
+from .redaction import MASK, redact
+
+# Where settings are written down: the environment and one TOML file. Reads raw values, judges only their names.
+#
+# Invariant: a name that no section declares is a problem with its source and the nearest name that exists.
+
+PREFIX = "TOUCHLINE_"
+FILE_VARIABLE = "TOUCHLINE_CONFIG"
+# Read by the command line and by the tests, whose children inherit them.
+NOT_SETTINGS = (FILE_VARIABLE, "TOUCHLINE_DEBUG", "TOUCHLINE_CHAOS")
+
+
+class Origin(StrEnum):
+    DEFAULT = "default"
+    FILE = "file"
+    ENVIRONMENT = "environment"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    origin: Origin = Origin.DEFAULT
+    place: str = ""  # the file's path or the variable's name
+
+    def __str__(self) -> str:
+        return f"{self.origin} {self.place}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    value: Any = dataclasses.field(repr=False)
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one source holds, by dotted name, and what is wrong with it."""
+
+    given: Mapping[str, Given]
+    problems: tuple[str, ...] = ()
+
+
+def variable(name: str) -> str:
+    return PREFIX + name.replace(".", "_").upper()
+
+
+def from_environment(environment: Mapping[str, str], names: Iterable[str]) -> Found:
+    """An empty variable counts as not set: that is how compose files pass on what nobody gave."""
+    known = {variable(name): name for name in names}
+    given: dict[str, Given] = {}
+    problems: list[str] = []
+    for key in sorted(environment):
+        if not key.startswith(PREFIX) or key.startswith(NOT_SETTINGS) or not environment[key]:
+            continue
+        if key in known:
+            given[known[key]] = Given(environment[key], Source(Origin.ENVIRONMENT, key))
+        else:
+            problems.append(f"{key} (environment): there is no such setting{_nearest(key, known)}")
+    return Found(given, tuple(problems))
+
+
+def from_file(path: Path, names: Iterable[str], *, optional: bool = False) -> Found:
+    known = set(names)
+    sections = {name.partition(".")[0] for name in known if "." in name}
+    source = Source(Origin.FILE, str(path))
+    given: dict[str, Given] = {}
+    problems: list[str] = []
+    for name, value in _flattened(_read(path, optional), sections):
+        if name in known:
+            given[name] = Given(value, source)
+        else:
+            candidates = known if "." in name else known | sections
+            problems.append(f"{name} ({source}): there is no such setting{_nearest(name, candidates)}")
+    return Found(given, tuple(problems))
+
+
+def _read(path: Path, optional: bool) -> dict[str, Any]:
+    """Only a file that does not exist may be missing: one that cannot be read may hold what matters."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        if optional and isinstance(error, FileNotFoundError):
+            return {}
+        raise Misconfigured(f"cannot read {path}", why=error.strerror or str(error)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        hint = "Correct the file at the named place."
+        raise Misconfigured(f"{path} is not TOML", why=str(error), hint=hint) from error
+
+
+def _flattened(table: Mapping[str, Any], sections: Container[str]) -> Iterable[tuple[str, Any]]:
+    """Dotted names. A table that no section knows stays one name, so that it is one problem and not many."""
+    for name, value in table.items():
+        if name in sections and isinstance(value, Mapping):
+            section = cast("Mapping[str, Any]", value)
+            yield from ((f"{name}.{key}", inner) for key, inner in section.items())
+        else:
+            yield name, value
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """Compared without the prefix: what all names share would make strangers alike."""
+    candidates = {one.removeprefix(PREFIX): one for one in sorted(known)}
+    close = get_close_matches(name.removeprefix(PREFIX), candidates, n=1)
+    return f"; did you mean {candidates[close[0]]}?" if close else ""
+
 
 FILE_NAME = "touchline.toml"
 OPEN_TO_ALL = 0o006
@@ -189,3 +297,76 @@ def _refused(problems: list[str]) -> Misconfigured:
     count = "a setting is" if len(problems) == 1 else f"{len(problems)} settings are"
     hint = "Correct them where they were set; docs/reference/settings.md lists every setting."
     return Misconfigured(f"{count} wrong", why="\n".join(problems), hint=hint)
+
+
+# Settings as people see them: every one with its value, where that comes from and what it means.
+#
+# Invariant: of a secret it says only whether it is set.
+
+Shown = str | int | float | bool | list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    name: str
+    variable: str
+    value: Shown
+    source: Source
+    description: str
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "variable": self.variable,
+            "value": self.value,
+            "source": {"origin": self.source.origin, "place": self.source.place},
+            "description": self.description,
+        }
+
+    @property
+    def is_set(self) -> bool:
+        return self.value not in (None, "", [])
+
+    @property
+    def text(self) -> str:
+        if not self.is_set:
+            return "not set"
+        if isinstance(self.value, list):
+            return ",".join(self.value)
+        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+
+
+def explain(loaded: Loaded) -> list[Entry]:
+    return [
+        Entry(
+            name=name,
+            variable=variable(name),
+            value=_visible(_setting_value(loaded.settings, name)),
+            source=loaded.sources.get(name, Source()),
+            description=" ".join((field.description or "").split()),
+        )
+        for name, field in setting_fields()
+    ]
+
+
+def _setting_value(settings: Settings, name: str) -> Any:
+    value: Any = settings
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _visible(value: Any) -> Shown:
+    match value:
+        case SecretStr():
+            return MASK if value.get_secret_value() else None
+        case timedelta():
+            return format_duration(value)
+        case ByteSize():
+            return value.human_readable(separator=" ")
+        case bool() | int() | float() | None:
+            return value
+        case tuple():
+            return [redact(str(one)) for one in cast("tuple[Any, ...]", value)]
+        case _:
+            return redact(str(value))

@@ -44,8 +44,7 @@ from touchline.watch.validation.service import Validator
 from touchline.watch.worker import activities_of, hands, work
 
 from . import wiring
-from .health import answering
-from .running import beside, keep_what_is_loaded, on_stop_signal, process_name
+from .runtime import answering, beside, keep_what_is_loaded, on_stop_signal, process_name
 from .settings import Loaded, Settings
 from .watching import watch_owner
 

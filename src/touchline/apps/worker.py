@@ -42,9 +42,15 @@ from touchline.process.segments.worker import SegmentIndexer
 from touchline.process.transcode.worker import PointerWriter, Publisher, Transcoder
 
 from . import wiring
-from .health import answering
 from .redaction import redact
-from .running import Loop, beside, keep_what_is_loaded, on_stop_signal, process_name
+from .runtime import (
+    Loop,
+    answering,
+    beside,
+    keep_what_is_loaded,
+    on_stop_signal,
+    process_name,
+)
 from .settings import Loaded, Settings
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)

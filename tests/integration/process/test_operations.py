@@ -17,8 +17,7 @@ from starlette.routing import Route
 
 from tests.integration.gateway.test_commands import Terminal, terminal
 from tests.support.owner import free_port
-from touchline.apps.health import answering
-from touchline.apps.running import Server
+from touchline.apps.runtime import Server, answering
 from touchline.kernel import SystemClock
 from touchline.kernel.errors import Misconfigured, Unavailable
 from touchline.platform.endpoints import PostgresEndpoint

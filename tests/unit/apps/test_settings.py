@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from touchline.apps.explain import Entry, explain
 from touchline.apps.redaction import redact
-from touchline.apps.settings import Loaded, load, setting_fields
-from touchline.apps.sources import Origin, Source, variable
+from touchline.apps.settings import Entry, Loaded, Origin, Source, explain, load, setting_fields, variable
 from touchline.kernel.errors import Misconfigured
 
 SECRET_URL = "postgresql://touchline_app:correct-horse@db/touchline"

@@ -235,7 +235,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one for each option
 
 
 async def _serve(plan: ServerOptions, access: Credentials, port: int, *, as_json: bool) -> None:
-    from touchline.apps.running import on_stop_signal
+    from touchline.apps.runtime import on_stop_signal
     from touchline_world.language_model.vision import PictureRecogniser
 
     from .application import build_app

@@ -25,17 +25,17 @@ from touchline.kernel.values import is_text
 
 from . import (
     access,
-    answers,
     clips,
     config,
-    delivered,
     demo,
+    events,
     facts,
     jobs,
     media,
     roles,
     scan,
     search,
+    sessions,
     stack,
     tasks,
     upload,
@@ -76,9 +76,9 @@ application.add_typer(media.commands, name="media")
 application.add_typer(tasks.commands)
 application.add_typer(watch.commands, name="watch")
 application.add_typer(jobs.commands, name="jobs")
-application.add_typer(delivered.commands, name="events")  # those of the log as well
+application.add_typer(events.commands, name="events")  # those of the log as well
 application.add_typer(facts.commands, name="facts")
-application.add_typer(answers.commands, name="sessions")
+application.add_typer(sessions.commands, name="sessions")
 _add_installed_commands()
 application.add_typer(access.tenants, name="tenants")
 application.add_typer(access.users, name="users")

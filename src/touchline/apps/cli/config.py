@@ -12,8 +12,7 @@ commands = typer.Typer()
 @commands.command()
 def config(as_json: AsJson = False) -> None:
     """Print every setting with its value, where that comes from and what it means."""
-    from touchline.apps.explain import explain
-    from touchline.apps.settings import load
+    from touchline.apps.settings import explain, load
 
     entries = explain(load())
     if as_json:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import AsJson, show, show_json, show_table
+from touchline.kernel.errors import InvalidInput
+
+from .measuring import DEFAULT, Tenant, show_counted, with_measuring
+from .output import AsJson, progress, show, show_json, show_table
 from .work import with_database
 
-commands = typer.Typer(help="See how the event log is doing, and take in events from outside.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from touchline.apps.measuring import Measuring
+    from touchline.measure.ingest.importing import Imported
+    from touchline.measure.journal.model import SetAside
 
+commands = typer.Typer(help="See how the event log is doing, and take in events from outside.", no_args_is_help=True)
 Consumer = Annotated[str, typer.Argument(help="The name of the consumer.")]
 MOST_POSITION = 2**63 - 1
 Position = Annotated[int, typer.Argument(min=1, max=MOST_POSITION, help="The position of the event in the log.")]
@@ -67,3 +76,105 @@ def _show_decision(consumer: str, position: int, state: str, as_json: bool) -> N
         show_json({"consumer": consumer, "position": position, "state": state})
     else:
         show(f"{consumer} {position}: {state}")
+
+
+# `touchline events import`, `counters`, `quarantine` and `replay`: workflow events from outside.
+
+__all__ = ["commands"]
+LONGEST_BODY = 120
+Files = Annotated[list[Path], typer.Argument(help="JSON lines, JSON arrays or exports; gzip is taken.")]
+Reason = Annotated[str, typer.Option("--reason", help="Only records that were set aside for this reason.")]
+Type = Annotated[str, typer.Option("--type", help="Only records that say to be of this type.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="The most records to list.")]
+After = Annotated[str, typer.Option("--after", help="List what comes after this place, as the list shows it.")]
+
+
+@commands.command(name="import")
+def import_files(files: Files, tenant: Tenant = DEFAULT, as_json: AsJson = False) -> None:
+    """Take the events of files in. The same command again goes on where it stopped, and takes nothing twice."""
+    from touchline.measure.ingest.importing import import_file
+
+    async def work(measuring: Measuring) -> list[Imported]:
+        return [await import_file(measuring.ingest, measuring.tenant_id, file, progress) for file in files]
+
+    done = with_measuring(tenant, work)
+    if as_json:
+        show_json([asdict(one) for one in done])
+        return
+    for one in done:
+        show(f"{one.file}: {one.batches} deliveries, {one.repeated} of them stored before")
+        show_counted(one.counted)
+
+
+@commands.command()
+def counters(tenant: Tenant = DEFAULT, as_json: AsJson = False) -> None:
+    """Count all events that were delivered, by what became of them."""
+    counted = with_measuring(tenant, lambda measuring: measuring.ingest.count(measuring.tenant_id))
+    if as_json:
+        show_json({**asdict(counted.counters), "reasons": dict(counted.reasons)})
+    else:
+        show_counted(counted)
+
+
+@commands.command()
+def quarantine(
+    reason: Reason = "",
+    type_: Type = "",
+    limit: Limit = 100,
+    after: After = "",
+    tenant: Tenant = DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """List the records that could not be read, with what is wrong with each."""
+    from touchline.measure.journal.model import Verdict
+    from touchline.measure.journal.store import Wanted
+
+    wanted = Wanted((Verdict.QUARANTINED,), reason, type_)
+    place = _behind(after)
+    found = with_measuring(tenant, lambda measuring: measuring.journal.set_aside(wanted, place, limit))
+    if as_json:
+        show_json([_document(record) for record in found])
+        return
+    rows = [[f"{r.received_at:%F %T}", r.reason, _place(r), r.detail[:LONGEST_BODY], _body(r)] for r in found]
+    show_table(["RECEIVED", "REASON", "PLACE", "DETAIL", "RECORD"], rows)
+    if len(found) == limit:
+        progress(f"There may be more: --after {_place(found[-1])}")
+
+
+@commands.command()
+def replay(reason: Reason = "", type_: Type = "", tenant: Tenant = DEFAULT, as_json: AsJson = False) -> None:
+    """Read what was quarantined or ignored again, by the rules of this version. Counters stay exact."""
+    from touchline.measure.journal.store import Wanted
+
+    wanted = Wanted(reason=reason, type=type_)
+    done = with_measuring(tenant, lambda measuring: measuring.replay.run(measuring.tenant_id, wanted))
+    if as_json:
+        show_json(asdict(done))
+        return
+    show(f"{done.looked_at} records read again, {sum(done.changed.values())} read otherwise now")
+    for verdict, count in done.changed.items():
+        show(f"  {count:>8}  {verdict}")
+
+
+def _behind(place: str) -> tuple[str, int]:
+    """The delivery and the number of the record."""
+    batch, _, ordinal = place.rpartition("#")
+    if place and not (batch and re.fullmatch("[0-9]{1,9}", ordinal)):
+        raise InvalidInput(
+            f"{place} is not the position of a record", field="after", hint="Take it from the list, as it is."
+        )
+    return batch, int(ordinal or 0)
+
+
+def _place(record: SetAside) -> str:
+    return f"{record.batch_id}#{record.ordinal}"
+
+
+def _body(record: SetAside) -> str:
+    """Strangers wrote it: what does not print is escaped."""
+    text = record.body[:LONGEST_BODY].decode("utf-8", "backslashreplace")
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
+def _document(record: SetAside) -> dict[str, Any]:
+    return {**asdict(record), "place": _place(record), "body": record.body.decode("utf-8", "backslashreplace")}

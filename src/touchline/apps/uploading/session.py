@@ -17,10 +17,8 @@ from touchline.gateway.auth.rules import COMMAND_LINE, NewToken
 from touchline.kernel import Scope, SystemClock
 from touchline.kernel.errors import InvalidInput
 
-from .api import UploadApi
-from .files import read_token
-from .transfer import Transfer
-from .upload import Upload
+from .transfer import Transfer, UploadApi
+from .upload import Upload, read_token
 
 TOKEN_LIFETIME = timedelta(hours=12)  # long enough for a slow line; it is revoked at the end
 SILENCE_S = 60.0

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.support.proxy import BAD_GATEWAY, Answer, Proxy, running_proxy
-from touchline.apps.uploading.api import UploadApi
+from touchline.apps.uploading.transfer import UploadApi
 from touchline.kernel.errors import (
     Conflict,
     DeadlineExceeded,

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from touchline.apps.cli import run
-from touchline.apps.uploading.files import LONGEST_TOKEN_FILE, read_token
-from touchline.apps.uploading.upload import FileChanged, Upload
+from touchline.apps.uploading.upload import LONGEST_TOKEN_FILE, FileChanged, Upload, read_token
 from touchline.kernel.errors import InvalidInput
 
 NOBODY = 65534

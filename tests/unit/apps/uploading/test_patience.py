@@ -7,9 +7,7 @@ import httpx
 import pytest
 
 from tests.support.proxy import BAD_GATEWAY, running_proxy
-from touchline.apps.uploading.api import Ticket, UploadApi
-from touchline.apps.uploading.patience import Patience, Waits, outlasting
-from touchline.apps.uploading.transfer import Transfer
+from touchline.apps.uploading.transfer import Patience, Ticket, Transfer, UploadApi, Waits, outlasting
 from touchline.apps.uploading.upload import Upload
 from touchline.kernel.errors import Conflict, DeadlineExceeded, RateLimited, TouchlineError, Unavailable
 

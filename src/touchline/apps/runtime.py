@@ -1,31 +1,79 @@
-"""Health and metrics of a process that has no other way to be asked.
+"""What every role process has: stop signals, background loops, and a health endpoint where it has no other server.
 
-Invariant: alive says nothing about other parts, so that nobody restarts us because the database is away.
+Invariant: `/health/live` says nothing about others, so that no role is restarted because the database is down.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
+import os
+import signal
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import cache
+from secrets import token_hex
 from typing import Any
 
 import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from touchline.kernel.errors import Misconfigured
+from touchline.platform import http_server
 from touchline.platform.http_server import HostCheck, HttpLimits
 
-from .running import Server
+Loop = Coroutine[Any, Any, None]
+
+
+class Server(http_server.HttpServer):
+    """The signals are handled by the process, which has more to stop than this."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    def stop(self) -> None:
+        self.should_exit = True
+
+
+def on_stop_signal(stop: Callable[[], None]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+
+
+async def beside(main: Loop, loops: Sequence[Loop]) -> None:
+    """The main thing to its end, the loops as long as it runs. A loop that fails ends all: it is started again."""
+    async with asyncio.TaskGroup() as group:
+        running = [group.create_task(loop) for loop in loops]
+        await main
+        for task in running:
+            task.cancel()
+
+
+@cache
+def process_name() -> str:
+    """Of this process and no other, also after a restart that gives its number to another."""
+    return f"{socket.gethostname()}/{os.getpid()}/{token_hex(4)}"
+
+
+def keep_what_is_loaded() -> None:
+    """What a role has loaded stays: its collector need not go through it again, and not after every few objects."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+# Health and metrics of a process that has no other way to be asked.
+#
+# Invariant: alive says nothing about other parts, so that nobody restarts us because the database is away.
 
 CHECK_S = 3.0
 FEW_CONNECTIONS = 100
 JSON = "application/json"
-
 logger = logging.getLogger(__name__)
 
 
