@@ -17,8 +17,8 @@ from .work import with_database
 
 if TYPE_CHECKING:
     from touchline.apps.measuring import Measuring
-    from touchline.measure.ingest.importing import Imported
-    from touchline.measure.journal.model import SetAside
+    from touchline.measure.ingest.file_import import ImportedFile
+    from touchline.measure.ingest.rules import RejectedRecord
 
 commands = typer.Typer(help="See how the event log is doing, and take in events from outside.", no_args_is_help=True)
 Consumer = Annotated[str, typer.Argument(help="The name of the consumer.")]
@@ -92,9 +92,9 @@ After = Annotated[str, typer.Option("--after", help="List what comes after this 
 @commands.command(name="import")
 def import_files(files: Files, tenant: Tenant = DEFAULT, as_json: AsJson = False) -> None:
     """Take the events of files in. The same command again goes on where it stopped, and takes nothing twice."""
-    from touchline.measure.ingest.importing import import_file
+    from touchline.measure.ingest.file_import import import_file
 
-    async def work(measuring: Measuring) -> list[Imported]:
+    async def work(measuring: Measuring) -> list[ImportedFile]:
         return [await import_file(measuring.ingest, measuring.tenant_id, file, progress) for file in files]
 
     done = with_measuring(tenant, work)
@@ -126,10 +126,10 @@ def quarantine(
     as_json: AsJson = False,
 ) -> None:
     """List the records that could not be read, with what is wrong with each."""
-    from touchline.measure.journal.model import Verdict
-    from touchline.measure.journal.store import Wanted
+    from touchline.measure.ingest.raw_event_store import RejectedFilter
+    from touchline.measure.ingest.rules import RecordVerdict
 
-    wanted = Wanted((Verdict.QUARANTINED,), reason, type_)
+    wanted = RejectedFilter((RecordVerdict.QUARANTINED,), reason, type_)
     place = _behind(after)
     found = with_measuring(tenant, lambda measuring: measuring.journal.set_aside(wanted, place, limit))
     if as_json:
@@ -144,9 +144,9 @@ def quarantine(
 @commands.command()
 def replay(reason: Reason = "", type_: Type = "", tenant: Tenant = DEFAULT, as_json: AsJson = False) -> None:
     """Read what was quarantined or ignored again, by the rules of this version. Counters stay exact."""
-    from touchline.measure.journal.store import Wanted
+    from touchline.measure.ingest.raw_event_store import RejectedFilter
 
-    wanted = Wanted(reason=reason, type=type_)
+    wanted = RejectedFilter(reason=reason, type=type_)
     done = with_measuring(tenant, lambda measuring: measuring.replay.run(measuring.tenant_id, wanted))
     if as_json:
         show_json(asdict(done))
@@ -166,15 +166,15 @@ def _behind(place: str) -> tuple[str, int]:
     return batch, int(ordinal or 0)
 
 
-def _place(record: SetAside) -> str:
+def _place(record: RejectedRecord) -> str:
     return f"{record.batch_id}#{record.ordinal}"
 
 
-def _body(record: SetAside) -> str:
+def _body(record: RejectedRecord) -> str:
     """Strangers wrote it: what does not print is escaped."""
     text = record.body[:LONGEST_BODY].decode("utf-8", "backslashreplace")
     return text if text.isprintable() else repr(text)[1:-1]
 
 
-def _document(record: SetAside) -> dict[str, Any]:
+def _document(record: RejectedRecord) -> dict[str, Any]:
     return {**asdict(record), "place": _place(record), "body": record.body.decode("utf-8", "backslashreplace")}
