@@ -22,7 +22,7 @@ import numpy as np
 from support.report import report
 
 from touchline.media.vision import judge
-from touchline.media.vision.judge import QUESTIONS, Judge
+from touchline.media.vision.judge import QUESTIONS, FrameClassifier
 from touchline_world.scenes.samples import draw_scene
 
 FIRST, PICTURES = 7_000_000, 600
@@ -49,8 +49,8 @@ def judged(number: int) -> Judged:
 
 
 @cache
-def loaded() -> Judge:
-    return Judge.load()
+def loaded() -> FrameClassifier:
+    return FrameClassifier.load()
 
 
 def measure() -> list[Judged]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from touchline.media.vision import judge
 from touchline.media.vision.areas import Pixels
-from touchline.media.vision.judge import DEPTH, QUESTIONS, Trees, cues_of
+from touchline.media.vision.judge import DEPTH, QUESTIONS, DecisionTrees, cues_of
 from touchline_world.scenes.samples import draw_scene
 
 PICTURES = 2000  # numbers 0 to 1999
@@ -58,7 +58,7 @@ def drawn(number: int) -> tuple[dict[str, float], list[bool]]:
     return cues_of(scene.picture), [scene.football, scene.filmed]
 
 
-def train(rows: Pixels, answers: Pixels, seed: int) -> Trees:
+def train(rows: Pixels, answers: Pixels, seed: int) -> DecisionTrees:
     """Gradient boosting on the log loss: each tree corrects what those before it got wrong."""
     random = np.random.default_rng(seed)
     borders = [np.quantile(column, np.linspace(0, 1, BINS + 1)[1:-1]) for column in rows.T]
@@ -75,7 +75,7 @@ def train(rows: Pixels, answers: Pixels, seed: int) -> Trees:
         trees.append((cues, limits, votes))
         score += votes[ends]
     cues, limits, votes = (np.array(column) for column in zip(*trees, strict=True))
-    return Trees(cues, limits, votes, start)
+    return DecisionTrees(cues, limits, votes, start)
 
 
 def grow(sample: Sample) -> tuple[Pixels, Pixels, Pixels, Pixels]:

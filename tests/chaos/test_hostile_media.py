@@ -22,7 +22,7 @@ from tests.support.hostile.corpus import FAMILIES, Hostile, Target
 from tests.support.videos import Studio
 from touchline.kernel.errors import TouchlineError
 from touchline.media.clip import make_clip
-from touchline.media.clip_model import Range
+from touchline.media.clip_model import ClipRange
 from touchline.media.errors import EmptyRange, InvalidMedia, MediaLimitExceeded
 from touchline.media.fingerprint.style import Style
 from touchline.media.hls import make_hls
@@ -54,7 +54,7 @@ TASKS: dict[str, Work] = {
     "survey": survey,
     "sample": sample,
     "pixels": lambda sandbox, path, folder: decode_picture(sandbox, path),
-    "clip": lambda sandbox, path, folder: make_clip(sandbox, path, folder, Range(100, 300)),
+    "clip": lambda sandbox, path, folder: make_clip(sandbox, path, folder, ClipRange(100, 300)),
 }
 TYPED = (InvalidMedia, MediaLimitExceeded, EmptyRange)
 TIGHT = {

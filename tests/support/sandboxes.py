@@ -10,16 +10,18 @@ from typing import Any
 
 import psutil
 
-from touchline.media.child.order import Limits
-from touchline.media.sandbox import Enclosure, Program, Progress, Sandbox, Task
+from touchline.media.child.order import ChildLimits
+from touchline.media.sandbox import IsolationLevel, Program, Progress, Sandbox, Task
 from touchline.media.settings import MediaSettings
 
 MIB = 1024**2
 MISBEHAVING = Program("misbehaving", (Path(__file__).parent,))
-LIMITS = Limits(wall_s=60, cpu_s=60, memory_bytes=512 * MIB, file_bytes=8 * MIB, output_bytes=64 * MIB, processes=64)
+LIMITS = ChildLimits(
+    wall_s=60, cpu_s=60, memory_bytes=512 * MIB, file_bytes=8 * MIB, output_bytes=64 * MIB, processes=64
+)
 
 
-def misbehaving(enclosure: Enclosure, niceness: int = 0) -> Sandbox:
+def misbehaving(enclosure: IsolationLevel, niceness: int = 0) -> Sandbox:
     return Sandbox(MediaSettings(), replace(MISBEHAVING, niceness=niceness), [enclosure])
 
 
@@ -34,7 +36,7 @@ class Deed:
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    limits: Limits = LIMITS
+    limits: ChildLimits = LIMITS
     output: Path | None = None
     mark: str = field(default_factory=lambda: token_hex(6))
 

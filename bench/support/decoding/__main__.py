@@ -1,6 +1,6 @@
 from touchline.media.child.zygote import serve
 
-TASKS = {"decode": "decoding.work:decode", "walls": "touchline.media.child.walls:try_walls"}
+TASKS = {"decode": "decoding.work:decode", "walls": "touchline.media.child.walls:check_isolation"}
 
 if __name__ == "__main__":
     serve(TASKS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchline.kernel.errors import TouchlineError
-from touchline.media.model import Walls
+from touchline.media.model import SandboxIsolation
 from touchline.media.sandbox import HINT, Sandbox
 from touchline.media.settings import MediaSettings
 from touchline.platform.objects.store import ObjectStore
@@ -68,7 +68,7 @@ async def examine_walls(settings: MediaSettings) -> DoctorFinding:
         return DoctorFinding(CHECK, FindingLevel.FAIL, error.what, error.why, error.hint)
 
 
-def _finding(walls: Walls, settings: MediaSettings) -> DoctorFinding:
+def _finding(walls: SandboxIsolation, settings: MediaSettings) -> DoctorFinding:
     if not walls.missing:
         return DoctorFinding(
             CHECK, FindingLevel.OK, "videos are opened in a sandbox that isolates: " + ", ".join(walls.standing)

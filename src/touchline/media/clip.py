@@ -10,18 +10,22 @@ from pathlib import Path
 
 from touchline.kernel.errors import Defect, InvalidInput
 
-from .clip_model import CLIP, Clip, ClipOptions, Cut, Range
+from .clip_model import CLIP, ClipFile, ClipOptions, ClipRange, Cut
 from .sandbox import Progress, Sandbox, Task
-from .segments import Segments, gathered
+from .segments import SegmentSource, gathered
 from .settings import child_limits, child_options
 
 
 async def make_clip(
-    sandbox: Sandbox, source: Path | int | Segments, folder: Path, wanted: Range, progress: Progress | None = None
-) -> Clip:
+    sandbox: Sandbox,
+    source: Path | int | SegmentSource,
+    folder: Path,
+    wanted: ClipRange,
+    progress: Progress | None = None,
+) -> ClipFile:
     """Into an empty folder. Raises `EmptyRange` where the source has no pictures."""
     _check(wanted)
-    if isinstance(source, Segments):
+    if isinstance(source, SegmentSource):
         async with gathered(source, wanted, folder) as (descriptor, first_us):
             return await _cut(sandbox, descriptor, folder, _options(wanted, first_us), progress)
     return await _cut(sandbox, source, folder, _options(wanted, None), progress)
@@ -29,7 +33,7 @@ async def make_clip(
 
 async def _cut(
     sandbox: Sandbox, source: Path | int, folder: Path, clip: ClipOptions, progress: Progress | None
-) -> Clip:
+) -> ClipFile:
     settings = sandbox.settings
     limits = child_limits(settings, settings.clip_time)
     options = {**asdict(child_options(settings)), "clip": asdict(clip)}
@@ -37,14 +41,14 @@ async def _cut(
     written = next((file for file in outcome.files if file.path == CLIP), None)
     if written is None:
         raise Defect("a child made a clip that is not there")
-    return Clip(CLIP, written.size_bytes, outcome.result)
+    return ClipFile(CLIP, written.size_bytes, outcome.result)
 
 
-def _options(wanted: Range, first_us: int | None) -> ClipOptions:
+def _options(wanted: ClipRange, first_us: int | None) -> ClipOptions:
     return ClipOptions(wanted.padded_start_ms, wanted.padded_end_ms, first_us)
 
 
-def _check(wanted: Range) -> None:
+def _check(wanted: ClipRange) -> None:
     if wanted.end_ms <= wanted.start_ms:
         raise InvalidInput("a clip ends behind its start", field="end_ms")
     if wanted.end_ms <= 0 or wanted.padding_ms < 0:

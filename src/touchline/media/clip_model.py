@@ -8,7 +8,7 @@ from enum import StrEnum
 CLIP = "clip.mp4"
 
 
-class Method(StrEnum):
+class CutMethod(StrEnum):
     """What happened to the pictures."""
 
     COPIED = "copied"  # bit by bit: the range begins and ends at keyframes
@@ -17,7 +17,7 @@ class Method(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class ClipRange:
     """Media time, from the first picture that does not begin before `start_ms` to the last that begins before `end_ms`.
     The padding is added on both sides, as far as there is anything."""
 
@@ -48,14 +48,14 @@ class Cut:
     start_ms: int  # as cut: when the first picture begins
     end_ms: int  # and when the last one ends
     frames: int
-    method: Method
+    method: CutMethod
     width: int
     height: int
     has_sound: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Clip:
+class ClipFile:
     path: str  # from the output folder
     size_bytes: int
     cut: Cut

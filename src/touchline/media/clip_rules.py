@@ -11,12 +11,12 @@ from fractions import Fraction
 from math import ceil
 
 from . import rules
-from .clip_model import Method
-from .model import Format, VideoTrack
+from .clip_model import CutMethod
+from .model import ContainerFormat, VideoTrack
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class RangeFindings:
     """What the packets around a range tell, in ticks of the pictures."""
 
     first: int  # the first picture in the range
@@ -28,8 +28,8 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    method: Method
+class ClipPlan:
+    method: CutMethod
     copy_from: int  # pictures from here on, and before `copy_to`, are copied; nothing if they are equal
     copy_to: int
 
@@ -39,15 +39,15 @@ def first_tick(time_ms: int, tick: Fraction) -> int:
     return ceil((time_ms - Fraction(1, 2)) / 1000 / tick)
 
 
-def plan(found: Findings, *, may_copy: bool) -> Plan:
+def plan_clip(found: RangeFindings, *, may_copy: bool) -> ClipPlan:
     if may_copy and found.first_key is not None and found.last_key is not None:
         copy_to = found.end if found.ends_at_key else found.last_key
         if found.first_key < copy_to:
             whole = found.first_key == found.first and copy_to == found.end
-            return Plan(Method.COPIED if whole else Method.EDGES, found.first_key, copy_to)
-    return Plan(Method.ENCODED, found.end, found.end)
+            return ClipPlan(CutMethod.COPIED if whole else CutMethod.EDGES, found.first_key, copy_to)
+    return ClipPlan(CutMethod.ENCODED, found.end, found.end)
 
 
-def is_copyable(kind: Format, video: VideoTrack) -> bool:
+def is_copyable(kind: ContainerFormat, video: VideoTrack) -> bool:
     """Whether clips may carry the pictures as they are."""
     return kind in rules.COPYABLE and video.codec == "h264" and video.pixel_format in rules.EIGHT_BIT_420

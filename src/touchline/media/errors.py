@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from touchline.kernel.errors import Defect, InvalidInput, LimitExceeded, TouchlineError, Unavailable
 
-from .model import Failure
+from .model import MediaFailure
 
 
 class InvalidMedia(InvalidInput):
@@ -58,20 +58,20 @@ class MediaLimitExceeded(LimitExceeded):
     next_step = "Send a smaller or shorter video, or raise the limit in the section `media` of the settings."
 
 
-_WORDS: dict[Failure, tuple[type[TouchlineError], str]] = {
-    Failure.NOT_A_VIDEO: (NotAVideo, "this is not a video"),
-    Failure.NO_PICTURES: (NoPictures, "this video has no pictures"),
-    Failure.TRUNCATED: (TruncatedVideo, "this video is not whole"),
-    Failure.DAMAGED: (DamagedVideo, "this video is damaged"),
-    Failure.UNSUPPORTED: (UnsupportedVideo, "this video cannot be read here"),
-    Failure.LIMIT: (MediaLimitExceeded, "this video is too much"),
-    Failure.CRASHED: (CrashingVideo, "this video broke the program that read it"),
-    Failure.RANGE: (EmptyRange, "this video has nothing there"),
-    Failure.STORAGE: (Unavailable, "there is no room for what is made of the video"),
-    Failure.DEFECT: (Defect, "the work on a video failed"),
+_WORDS: dict[MediaFailure, tuple[type[TouchlineError], str]] = {
+    MediaFailure.NOT_A_VIDEO: (NotAVideo, "this is not a video"),
+    MediaFailure.NO_PICTURES: (NoPictures, "this video has no pictures"),
+    MediaFailure.TRUNCATED: (TruncatedVideo, "this video is not whole"),
+    MediaFailure.DAMAGED: (DamagedVideo, "this video is damaged"),
+    MediaFailure.UNSUPPORTED: (UnsupportedVideo, "this video cannot be read here"),
+    MediaFailure.LIMIT: (MediaLimitExceeded, "this video is too much"),
+    MediaFailure.CRASHED: (CrashingVideo, "this video broke the program that read it"),
+    MediaFailure.RANGE: (EmptyRange, "this video has nothing there"),
+    MediaFailure.STORAGE: (Unavailable, "there is no room for what is made of the video"),
+    MediaFailure.DEFECT: (Defect, "the work on a video failed"),
 }
 
 
-def media_error(failure: Failure, why: str) -> TouchlineError:
+def media_error(failure: MediaFailure, why: str) -> TouchlineError:
     kind, what = _WORDS[failure]
     return kind(what, why=why)

@@ -15,7 +15,7 @@ POSTER_WIDTHS = (320, 640)  # in which it is made as well: what a list shows, on
 STORYBOARD = "storyboard.vtt"
 
 
-class Failure(StrEnum):
+class MediaFailure(StrEnum):
     """Why a child could not do its task. All but the last two are the input's fault."""
 
     NOT_A_VIDEO = "not_a_video"
@@ -30,7 +30,7 @@ class Failure(StrEnum):
     DEFECT = "defect"
 
 
-class Format(StrEnum):
+class ContainerFormat(StrEnum):
     """The containers that are opened; everything else is not a video."""
 
     MP4 = "mp4"
@@ -61,7 +61,7 @@ class Index(StrEnum):
     BROKEN = "broken"  # it names places that are not in the file
 
 
-class Verdict(StrEnum):
+class PlayVerdict(StrEnum):
     PLAYS = "plays"  # as it is, in every current browser
     REPACKAGE = "repackage"  # its streams play, its container does not
     RE_ENCODE = "re-encode"
@@ -77,7 +77,7 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class MediaStream:
     """Any stream of the file, also those that nobody will use."""
 
     index: int
@@ -116,20 +116,20 @@ class AudioTrack:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    format: Format
+    format: ContainerFormat
     size_bytes: int
     duration_ms: int
     video: VideoTrack
     audio: AudioTrack | None
-    streams: tuple[Stream, ...]
-    verdict: Verdict
+    streams: tuple[MediaStream, ...]
+    verdict: PlayVerdict
     reason: str
     start_ms: int = 0  # the time of the first picture or sound, by the file's own clock
     index: Index = Index.WHOLE
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PackagingPlan:
     """How a video becomes HLS: a reason to encode a stream, or none to copy it."""
 
     encode_video: str | None
@@ -137,7 +137,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendition:
+class HlsRendition:
     """One quality of a video: a folder with its playlist, its first segment's header and its segments."""
 
     name: str
@@ -179,7 +179,7 @@ class Packaged:
     """What a child says about the HLS that it wrote."""
 
     source: Probe
-    renditions: tuple[Rendition, ...]
+    renditions: tuple[HlsRendition, ...]
     sound: SoundRendition | None = None
     captions: tuple[Captions, ...] = ()
     lead_s: float = 0.0  # before the first moment of the source: times in a file cannot be negative
@@ -215,7 +215,7 @@ class OutputFile:
 class HlsPackage:
     source: Probe
     master: str
-    renditions: tuple[Rendition, ...]
+    renditions: tuple[HlsRendition, ...]
     files: tuple[OutputFile, ...]
     sound: SoundRendition | None = None  # none where it is in the renditions, or nowhere
     captions: tuple[Captions, ...] = ()
@@ -244,7 +244,7 @@ class Storyboard:
 
 
 @dataclass(frozen=True, slots=True)
-class Walls:
+class SandboxIsolation:
     """What a child cannot do, tried from inside."""
 
     network: bool  # reach this machine's servers, or any other

@@ -16,7 +16,7 @@ from touchline.kernel.errors import Defect
 from touchline.media.engines.model import CHANNELS, Picture
 
 from .pixels_model import Decoded, DecodedPicture
-from .sampling_model import Sample
+from .sampling_model import SampledPicture
 from .sandbox import Sandbox, Task
 from .settings import child_limits, child_options
 
@@ -31,7 +31,7 @@ async def decode_picture(sandbox: Sandbox, source: Path | int) -> Picture:
 
 
 async def decode_samples(
-    sandbox: Sandbox, folder: Path, samples: Sequence[Sample], size: tuple[int, int]
+    sandbox: Sandbox, folder: Path, samples: Sequence[SampledPicture], size: tuple[int, int]
 ) -> AsyncGenerator[Picture]:
     """The pictures that were sampled into a folder, all of one size."""
     most = max(1, MOST_BYTES // (size[0] * size[1] * CHANNELS))

@@ -10,23 +10,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from .model import Captions, Rendition, SoundRendition
+from .model import Captions, HlsRendition, SoundRendition
 
 _SEGMENT = re.compile(r"^#EXTINF:([0-9.]+),[^\n]*\n(?:#[^\n]*\n)*([^#\n]+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class PlaylistSegment:
     name: str
     duration_s: float
 
 
-def read_segments(text: str) -> list[Segment]:
-    return [Segment(name, float(duration)) for duration, name in _SEGMENT.findall(text)]
+def read_segments(text: str) -> list[PlaylistSegment]:
+    return [PlaylistSegment(name, float(duration)) for duration, name in _SEGMENT.findall(text)]
 
 
 def master_playlist(
-    renditions: Sequence[Rendition],
+    renditions: Sequence[HlsRendition],
     sound: SoundRendition | None = None,
     captions: Sequence[Captions] = (),
     lead_s: float = 0.0,
@@ -46,7 +46,7 @@ def master_playlist(
     return "\n".join([*lines, ""])
 
 
-def media_playlist(header: str, segments: Sequence[Segment]) -> str:
+def media_playlist(header: str, segments: Sequence[PlaylistSegment]) -> str:
     """Of one rendition, all of it, in fragments that need a header."""
     longest = max(segment.duration_s for segment in segments)
     head = ["#EXTM3U", "#EXT-X-VERSION:7", f"#EXT-X-TARGETDURATION:{round(longest)}", "#EXT-X-MEDIA-SEQUENCE:0"]
@@ -79,7 +79,7 @@ def _captions(number: int, captions: Captions) -> str:
     )
 
 
-def _attributes(rendition: Rendition) -> str:
+def _attributes(rendition: HlsRendition) -> str:
     attributes = [
         f"BANDWIDTH={rendition.peak_bits_per_second}",
         f"AVERAGE-BANDWIDTH={rendition.average_bits_per_second}",

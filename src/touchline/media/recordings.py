@@ -15,7 +15,7 @@ from pathlib import Path
 
 from touchline.kernel.errors import InvalidInput, NotFound, Unavailable
 
-from .segments import Segment, Segments
+from .segments import SegmentSource, SourceSegment
 
 LARGEST_PLAYLIST = 16 * 1024**2
 PAUSE_S = 0.5
@@ -32,26 +32,26 @@ _REFUSED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PlaylistEntry:
     name: str
     duration_us: int
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class RecordingPlaylist:
     """What a playlist says at one moment."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[PlaylistEntry, ...]
     first: int  # the number of the first entry; it rises when older ones are dropped
     header: str | None
     target_s: float
     is_complete: bool
 
 
-def read_listing(text: str) -> Listing:
+def parse_recording(text: str) -> RecordingPlaylist:
     if not text.startswith("#EXTM3U"):
         raise InvalidInput("this is not a playlist", why="it does not begin with #EXTM3U")
-    entries, tags, duration_us = list[Entry](), dict[str, str](), 0
+    entries, tags, duration_us = list[PlaylistEntry](), dict[str, str](), 0
     for line in filter(None, (line.strip() for line in text.splitlines())):
         if tag := _TAG.fullmatch(line):
             name, value = tag[1], tag[2] or ""
@@ -59,9 +59,9 @@ def read_listing(text: str) -> Listing:
             tags[name] = value
             duration_us = round(_number(value.partition(",")[0]) * 1_000_000) if name == "EXTINF" else duration_us
         elif not line.startswith("#"):
-            entries.append(Entry(line, duration_us))
+            entries.append(PlaylistEntry(line, duration_us))
     header = _MAP.search(tags.get("EXT-X-MAP", ""))
-    return Listing(
+    return RecordingPlaylist(
         entries=tuple(entries),
         first=int(_number(tags.get("EXT-X-MEDIA-SEQUENCE", "0"))),
         header=header[1] if header else None,
@@ -70,20 +70,20 @@ def read_listing(text: str) -> Listing:
     )
 
 
-def segments_of(playlist: Path) -> Segments:
+def segments_of(playlist: Path) -> SegmentSource:
     """Waits for segments that a growing playlist does not name yet, as long as the clip needs them."""
     listing = _read(playlist)
     header = _inside(playlist.parent, listing.header) if listing.header else None
-    return Segments(_followed(playlist, listing), header)
+    return SegmentSource(_followed(playlist, listing), header)
 
 
-async def _followed(playlist: Path, listing: Listing) -> AsyncIterator[Segment]:
+async def _followed(playlist: Path, listing: RecordingPlaylist) -> AsyncIterator[SourceSegment]:
     start_us, following, grown_at = 0, listing.first, time.monotonic()
     while True:
         if listing.first > following:
             raise Unavailable("the recording went on too fast", why=f"segment {following} is no longer in the playlist")
         for entry in listing.entries[following - listing.first :]:
-            yield Segment(_inside(playlist.parent, entry.name), start_us, entry.duration_us)
+            yield SourceSegment(_inside(playlist.parent, entry.name), start_us, entry.duration_us)
             start_us, following, grown_at = start_us + entry.duration_us, following + 1, time.monotonic()
         if listing.is_complete:
             return
@@ -92,7 +92,7 @@ async def _followed(playlist: Path, listing: Listing) -> AsyncIterator[Segment]:
         listing = await asyncio.to_thread(_read, playlist)
 
 
-def _check_patience(listing: Listing, waited_s: float) -> None:
+def _check_patience(listing: RecordingPlaylist, waited_s: float) -> None:
     if waited_s > max(LEAST_PATIENCE_S, OF_TARGET * listing.target_s):
         why = f"its playlist has not grown for {waited_s:.0f} s, and does not say that it is complete"
         raise Unavailable("the recording does not go on", why=why, hint="Ask for a range that is there already.")
@@ -117,7 +117,7 @@ def _inside(folder: Path, name: str) -> Path:
     return path
 
 
-def _read(playlist: Path) -> Listing:
+def _read(playlist: Path) -> RecordingPlaylist:
     try:
         with playlist.open("rb") as file:
             content = file.read(LARGEST_PLAYLIST + 1)
@@ -127,7 +127,7 @@ def _read(playlist: Path) -> Listing:
         raise InvalidInput(f"{playlist} cannot be read", why=error.strerror or "") from error
     if len(content) > LARGEST_PLAYLIST:
         raise InvalidInput("this playlist is too long", why=f"it has more than {LARGEST_PLAYLIST} bytes")
-    return read_listing(content.decode(errors="replace"))
+    return parse_recording(content.decode(errors="replace"))
 
 
 def _number(text: str) -> float:

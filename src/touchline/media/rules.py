@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .model import AudioTrack, Format, Index, Light, Plan, Verdict, VideoTrack
+from .model import (
+    AudioTrack,
+    ContainerFormat,
+    Index,
+    Light,
+    PackagingPlan,
+    PlayVerdict,
+    VideoTrack,
+)
 
 LADDER = (1080, 720, 480, 360)  # the qualities of encoded pictures, by the shorter side
 FIRST_RUNG = 480  # good enough to begin with, and quickly made
@@ -16,7 +24,16 @@ EIGHT_BIT_420 = frozenset({"yuv420p", "yuvj420p"})
 CUT_OFF = "its beginning was cut off, and a copy would show it again"
 AAC_PROFILES = {"LC": 2, "HE-AAC": 5, "HE-AACv2": 29}  # with their numbers in the names of codecs
 # The other containers keep no times at which pictures are shown, or not in a way that survives copying.
-COPYABLE = frozenset({Format.MP4, Format.QUICKTIME, Format.MATROSKA, Format.WEBM, Format.MPEG_TS, Format.FLASH})
+COPYABLE = frozenset(
+    {
+        ContainerFormat.MP4,
+        ContainerFormat.QUICKTIME,
+        ContainerFormat.MATROSKA,
+        ContainerFormat.WEBM,
+        ContainerFormat.MPEG_TS,
+        ContainerFormat.FLASH,
+    }
+)
 
 LEAST_GAPS = 4  # between pictures, to tell whether they are even
 UNEVEN_SHARE = 0.02  # of the gaps: a picture that was dropped once makes no variable rate
@@ -28,28 +45,28 @@ PLAIN = 12  # the deviation below which a picture is one colour
 VISIBLE = 1_000_000.0
 
 
-def plan(kind: Format, video: VideoTrack, audio: AudioTrack | None, longest_gap_ms: int) -> Plan:
+def plan(kind: ContainerFormat, video: VideoTrack, audio: AudioTrack | None, longest_gap_ms: int) -> PackagingPlan:
     """A stream is copied unless something speaks against it."""
     sound = _against_copying_sound(audio)
     if audio and video.has_hidden_start:
         sound = sound or CUT_OFF
-    return Plan(_against_copying(kind, video, longest_gap_ms), sound)
+    return PackagingPlan(_against_copying(kind, video, longest_gap_ms), sound)
 
 
-def judge(kind: Format, decided: Plan, index: Index = Index.WHOLE) -> tuple[Verdict, str]:
+def judge(kind: ContainerFormat, decided: PackagingPlan, index: Index = Index.WHOLE) -> tuple[PlayVerdict, str]:
     """The verdict on the file as a whole, and its reason. Uneven times and a late start are no reasons: players and
     HLS keep them as they are."""
     reasons = dict.fromkeys(reason for reason in (decided.encode_video, decided.encode_audio) if reason)
     if reasons:
-        return Verdict.RE_ENCODE, "; ".join(reasons)
+        return PlayVerdict.RE_ENCODE, "; ".join(reasons)
     if index is Index.BROKEN:
-        return Verdict.REPACKAGE, "browsers play its streams, but its index names places that are not in the file"
-    if kind is Format.MP4:
-        return Verdict.PLAYS, "browsers play its streams and its container"
-    return Verdict.REPACKAGE, f"browsers play its streams, but not the container {kind}"
+        return PlayVerdict.REPACKAGE, "browsers play its streams, but its index names places that are not in the file"
+    if kind is ContainerFormat.MP4:
+        return PlayVerdict.PLAYS, "browsers play its streams and its container"
+    return PlayVerdict.REPACKAGE, f"browsers play its streams, but not the container {kind}"
 
 
-def _against_copying(kind: Format, video: VideoTrack, longest_gap_ms: int) -> str | None:
+def _against_copying(kind: ContainerFormat, video: VideoTrack, longest_gap_ms: int) -> str | None:
     """Browsers show interlaced pictures with combs, and HDR ones pale or not at all."""
     gap_ms = video.keyframe_gap_ms or 0
     against = {

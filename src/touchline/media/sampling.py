@@ -12,7 +12,7 @@ from pathlib import Path
 
 from touchline.kernel.errors import InvalidInput
 
-from .sampling_model import MANIFEST, Sample, Sampled, SampleOptions, Samples
+from .sampling_model import MANIFEST, Sampled, SampledPicture, SampleOptions, SampleSet
 from .sandbox import Completed, Progress, Sandbox, Task
 from .settings import child_limits, child_options
 
@@ -27,7 +27,7 @@ async def sample(
     wanted: SampleOptions = USUAL,
     progress: Progress | None = None,
     completed: Completed | None = None,
-) -> Samples:
+) -> SampleSet:
     """Into an empty folder. `completed` hears of each picture as soon as it is whole."""
     _check(wanted)
     settings = sandbox.settings
@@ -36,13 +36,13 @@ async def sample(
     task = Task("sample", limits, options, source, folder, completed)
     outcome = await sandbox.run(task, Sampled, progress)
     said = outcome.result
-    return Samples(said.source, said.width, said.height, said.examined, said.kept, MANIFEST, outcome.files)
+    return SampleSet(said.source, said.width, said.height, said.examined, said.kept, MANIFEST, outcome.files)
 
 
-def read_manifest(path: Path) -> Iterator[Sample]:
+def read_manifest(path: Path) -> Iterator[SampledPicture]:
     with path.open() as lines:
         for line in lines:
-            yield Sample(**json.loads(line))
+            yield SampledPicture(**json.loads(line))
 
 
 def _check(wanted: SampleOptions) -> None:

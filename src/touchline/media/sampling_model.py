@@ -27,7 +27,7 @@ class Sampled:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SampledPicture:
     """A line of the manifest."""
 
     name: str
@@ -36,7 +36,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class SampleSet:
     source: Probe
     width: int
     height: int

@@ -19,7 +19,7 @@ from typing import BinaryIO
 from touchline.kernel.errors import InvalidInput, Unavailable
 from touchline.media.sandbox.files import opened
 
-from .clip_model import Range
+from .clip_model import ClipRange
 from .errors import EmptyRange
 
 LEAD_US = 1_000_000  # sound may lie in the segment before its pictures
@@ -28,7 +28,7 @@ AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class SourceSegment:
     """It begins with a keyframe, at `start_us` of the media time in which clips are asked for."""
 
     source: Path | int
@@ -41,18 +41,18 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Segments:
+class SegmentSource:
     """In their order, without a gap. A list is all there is; an iterator may wait for more."""
 
-    parts: Sequence[Segment] | AsyncIterable[Segment]
+    parts: Sequence[SourceSegment] | AsyncIterable[SourceSegment]
     header: Path | int | None = None  # what each of MP4 begins with; none for MPEG-TS
 
 
 @asynccontextmanager
-async def gathered(segments: Segments, wanted: Range, folder: Path) -> AsyncGenerator[tuple[int, int]]:
+async def gathered(segments: SegmentSource, wanted: ClipRange, folder: Path) -> AsyncGenerator[tuple[int, int]]:
     """A nameless file with the segments that the range needs, and when the first picture in it is shown."""
     with tempfile.TemporaryFile(dir=folder) as together:
-        first: Segment | None = None
+        first: SourceSegment | None = None
         async for segment in _needed(segments.parts, wanted):
             if first is None:
                 first = segment
@@ -64,10 +64,12 @@ async def gathered(segments: Segments, wanted: Range, folder: Path) -> AsyncGene
         yield together.fileno(), first.start_us
 
 
-async def _needed(parts: Sequence[Segment] | AsyncIterable[Segment], wanted: Range) -> AsyncIterator[Segment]:
+async def _needed(
+    parts: Sequence[SourceSegment] | AsyncIterable[SourceSegment], wanted: ClipRange
+) -> AsyncIterator[SourceSegment]:
     """As soon as they are there: a window that moves on may drop them later."""
     start_us, end_us = wanted.padded_start_ms * 1000 - LEAD_US, wanted.padded_end_ms * 1000
-    last: Segment | None = None
+    last: SourceSegment | None = None
     async for segment in _each(parts):
         if segment.start_us >= end_us:
             return
@@ -79,7 +81,7 @@ async def _needed(parts: Sequence[Segment] | AsyncIterable[Segment], wanted: Ran
             return
 
 
-async def _each(parts: Sequence[Segment] | AsyncIterable[Segment]) -> AsyncIterator[Segment]:
+async def _each(parts: Sequence[SourceSegment] | AsyncIterable[SourceSegment]) -> AsyncIterator[SourceSegment]:
     if isinstance(parts, Sequence):
         for part in parts:
             yield part
@@ -88,7 +90,7 @@ async def _each(parts: Sequence[Segment] | AsyncIterable[Segment]) -> AsyncItera
         yield part
 
 
-def _check_order(last: Segment | None, segment: Segment) -> None:
+def _check_order(last: SourceSegment | None, segment: SourceSegment) -> None:
     if segment.duration_us <= 0 or (last and abs(segment.start_us - last.end_us) > TOLERANCE_US):
         why = f"one that should start at {last.end_us if last else 0} us starts at {segment.start_us} us"
         raise InvalidInput("the segments do not follow each other", field="segments", why=why)

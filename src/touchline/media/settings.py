@@ -6,7 +6,7 @@ import os
 from datetime import timedelta
 
 from touchline.contracts.settings import ByteSize, Duration, Field, Section
-from touchline.media.child.order import Limits, Options
+from touchline.media.child.order import ChildLimits, Options
 from touchline.media.fingerprint.style import Style
 
 MIB = 1024**2
@@ -98,10 +98,10 @@ def child_threads(settings: MediaSettings) -> int:
     return settings.threads or min(os.cpu_count() or 1, MOST_THREADS)
 
 
-def child_limits(settings: MediaSettings, time: timedelta) -> Limits:
+def child_limits(settings: MediaSettings, time: timedelta) -> ChildLimits:
     """Processor time is the video's own and its limit a verdict; the clock's is about the machine, and is only there so
     that nobody waits for ever."""
-    return Limits(
+    return ChildLimits(
         wall_s=max(WALL_FACTOR * time, SHORTEST_WALL).total_seconds(),
         cpu_s=int(time.total_seconds()) * child_threads(settings) + 1,
         memory_bytes=settings.memory,

@@ -11,8 +11,8 @@ import pytest
 from tests.support.sandboxes import misbehaving
 from tests.support.videos import Studio
 from touchline.kernel.errors import SetupError
-from touchline.media.sandbox import Enclosure, Sandbox
-from touchline.media.sandbox.trial import possible_enclosures
+from touchline.media.sandbox import IsolationLevel, Sandbox
+from touchline.media.sandbox.trial import possible_levels
 
 
 @pytest.fixture(scope="session")
@@ -29,41 +29,41 @@ def output(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-async def sandboxes() -> AsyncGenerator[dict[Enclosure, Sandbox]]:
+async def sandboxes() -> AsyncGenerator[dict[IsolationLevel, Sandbox]]:
     """One whose child misbehaves for each enclosure that stands."""
     async with AsyncExitStack() as stack:
         yield {each: await stack.enter_async_context(misbehaving(each)) for each in standing()}
 
 
 @pytest.fixture
-def enclosed(enclosure: Enclosure, sandboxes: dict[Enclosure, Sandbox]) -> Sandbox:
+def enclosed(enclosure: IsolationLevel, sandboxes: dict[IsolationLevel, Sandbox]) -> Sandbox:
     return sandboxes[enclosure]
 
 
 @pytest.fixture
-def within_walls(walled: Enclosure, sandboxes: dict[Enclosure, Sandbox]) -> Sandbox:
+def within_walls(walled: IsolationLevel, sandboxes: dict[IsolationLevel, Sandbox]) -> Sandbox:
     return sandboxes[walled]
 
 
 @pytest.fixture
-def bare(sandboxes: dict[Enclosure, Sandbox]) -> Sandbox:
-    return sandboxes[Enclosure.BARE]
+def bare(sandboxes: dict[IsolationLevel, Sandbox]) -> Sandbox:
+    return sandboxes[IsolationLevel.BARE]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Where a machine forbids namespaces, only what stands there can be tested."""
     if "walled" in metafunc.fixturenames:
-        metafunc.parametrize("walled", [each for each in standing() if each is not Enclosure.BARE], ids=str)
+        metafunc.parametrize("walled", [each for each in standing() if each is not IsolationLevel.BARE], ids=str)
     if "enclosure" in metafunc.fixturenames:
         metafunc.parametrize("enclosure", standing(), ids=str)
 
 
 @cache
-def standing() -> list[Enclosure]:
-    return [enclosure for enclosure in possible_enclosures() if asyncio.run(_stands(enclosure))]
+def standing() -> list[IsolationLevel]:
+    return [enclosure for enclosure in possible_levels() if asyncio.run(_stands(enclosure))]
 
 
-async def _stands(enclosure: Enclosure) -> bool:
+async def _stands(enclosure: IsolationLevel) -> bool:
     async with misbehaving(enclosure) as sandbox:
         try:
             await sandbox.walls()

@@ -22,7 +22,7 @@ from touchline.media.fingerprint.errors import InvalidFingerprint
 from touchline.media.fingerprint.formats import from_bytes, from_text, to_bytes, to_text
 from touchline.media.fingerprint.matching import compare
 from touchline.media.fingerprint.model import Fingerprint, Style, Way
-from touchline.media.fingerprint.pictures import look_at
+from touchline.media.fingerprint.pictures import hash_image
 from touchline.media.fingerprint.service import take_fingerprint, take_fingerprints
 from touchline.media.sandbox import Sandbox
 
@@ -58,7 +58,7 @@ def by_pictures(path: Path, duration: float) -> list[int]:
         picture = next((picture for at, picture in pictures if at >= time), None)
         if picture is None:
             break
-        hashes.append(look_at(picture).hash)
+        hashes.append(hash_image(picture).hash)
         time += Fraction(1, 4)
     return hashes
 
@@ -94,7 +94,7 @@ async def test_samples_are_the_first_pictures_at_their_time(recipe: Recipe, stud
 async def test_turned_pictures_are_seen_upright(studio: Studio, sandbox: Sandbox) -> None:
     for angle, turn in ((-90, Image.Transpose.ROTATE_270), (180, Image.Transpose.ROTATE_180)):
         path = studio.make(replace(SHORT, name=f"turned{angle}.mp4", seconds=1.2, rotation=angle, filters=SLANTING))
-        hashes = [look_at(picture.transpose(turn)).hash for at, picture in shown(path) if at * 25 in (7, 13, 19)]
+        hashes = [hash_image(picture.transpose(turn)).hash for at, picture in shown(path) if at * 25 in (7, 13, 19)]
         assert max(differences(await take_fingerprint(sandbox, path), hashes)) <= 2
 
 

@@ -13,7 +13,7 @@ from tests.support.packets import packets_of, packets_of_rendition
 from tests.support.playing import count, play
 from tests.support.videos import Recipe, Studio
 from touchline.media.hls import make_hls
-from touchline.media.sandbox import Enclosure, Sandbox
+from touchline.media.sandbox import IsolationLevel, Sandbox
 from touchline.media.settings import MediaSettings
 
 FRAME_S = 1 / 25
@@ -142,7 +142,7 @@ async def test_progress_is_by_media_time(recipe: Recipe, studio: Studio, sandbox
     assert seen[-1] == 100
 
 
-async def test_in_every_enclosure_it_is_the_same(enclosure: Enclosure, studio: Studio, output: Path) -> None:
+async def test_in_every_enclosure_it_is_the_same(enclosure: IsolationLevel, studio: Studio, output: Path) -> None:
     async with Sandbox(MediaSettings(), enclosures=[enclosure]) as sandbox:
         package = await make_hls(sandbox, studio.make(videos.SMALL), output)
     assert play(output, package).frames == videos.SMALL.frames

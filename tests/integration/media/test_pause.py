@@ -17,7 +17,7 @@ from tests.support.pictures import as_picture, broadcast_picture
 from tests.support.sandboxes import Deed
 from tests.support.waiting import eventually
 from touchline.media.engines.service import Engine
-from touchline.media.sandbox import Enclosure, Pause, Sandbox
+from touchline.media.sandbox import IsolationLevel, Pause, Sandbox
 
 ROOT = Path(__file__).parents[3]
 PICTURE = as_picture(broadcast_picture())
@@ -68,7 +68,7 @@ def an_hour_later(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
 
 
 async def test_a_child_rests_and_then_ends_as_if_nothing_had_been(
-    enclosure: Enclosure, enclosed: Sandbox, monkeypatch: pytest.MonkeyPatch
+    enclosure: IsolationLevel, enclosed: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deed, pause = Deed("toil", {"turns": 100}), Pause()
 
@@ -160,7 +160,7 @@ async def test_an_engine_that_is_started_during_a_pause_rests(sandbox: Sandbox) 
         await asked
 
 
-def test_a_killed_caller_leaves_nothing_that_rests(enclosure: Enclosure) -> None:
+def test_a_killed_caller_leaves_nothing_that_rests(enclosure: IsolationLevel) -> None:
     deed = Deed("hang")
     command = [sys.executable, "-c", CALLER, deed.mark, enclosure]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}

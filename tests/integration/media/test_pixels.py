@@ -14,7 +14,7 @@ from PIL import Image
 from touchline.media.engines.model import Picture
 from touchline.media.errors import DamagedVideo, NotAVideo
 from touchline.media.pixels import decode_picture, decode_samples
-from touchline.media.sampling_model import Sample
+from touchline.media.sampling_model import SampledPicture
 from touchline.media.sandbox import Sandbox
 
 ORIENTATION = 0x0112
@@ -67,11 +67,11 @@ async def test_samples_come_in_their_order_however_many_fit_at_a_time(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("touchline.media.pixels.MOST_BYTES", 2 * 32 * 16 * 3)
-    samples: list[Sample] = []
+    samples: list[SampledPicture] = []
     for level in range(0, 250, 50):
         content = encoded(Image.new("RGB", (32, 16), (level, level, level)), "JPEG")
         (tmp_path / f"{level}.jpg").write_bytes(content)
-        samples.append(Sample(f"{level}.jpg", level, len(content)))
+        samples.append(SampledPicture(f"{level}.jpg", level, len(content)))
     found = [picture async for picture in decode_samples(sandbox, tmp_path, samples, (32, 16))]
     assert [round(picture.pixels[0] / 50) * 50 for picture in found] == [sample.time_ms for sample in samples]
     assert [picture.at_ms for picture in found] == [sample.time_ms for sample in samples]

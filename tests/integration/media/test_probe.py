@@ -8,45 +8,47 @@ import pytest
 
 from tests.support import videos
 from tests.support.videos import Recipe, Studio
-from touchline.media.model import Format, Ratio, Verdict
+from touchline.media.model import ContainerFormat, PlayVerdict, Ratio
 from touchline.media.probe import probe
 from touchline.media.rules import display_size
 from touchline.media.sandbox import Sandbox
 
-PLAYS, REPACKAGE, RE_ENCODE = Verdict.PLAYS, Verdict.REPACKAGE, Verdict.RE_ENCODE
+PLAYS, REPACKAGE, RE_ENCODE = PlayVerdict.PLAYS, PlayVerdict.REPACKAGE, PlayVerdict.RE_ENCODE
 
 
 @dataclass(frozen=True)
 class Expected:
-    container: Format
+    container: ContainerFormat
     codecs: tuple[str, str | None]
-    verdict: Verdict
+    verdict: PlayVerdict
     reason: str
 
 
 @pytest.mark.parametrize(
     ("recipe", "expected"),
     [
-        (videos.MP4, Expected(Format.MP4, ("h264", "aac"), PLAYS, "browsers play")),
-        (videos.SILENT, Expected(Format.MP4, ("h264", None), PLAYS, "browsers play")),
-        (videos.FAST_START, Expected(Format.MP4, ("h264", "aac"), PLAYS, "browsers play")),
-        (videos.FRAGMENTED, Expected(Format.MP4, ("h264", "aac"), PLAYS, "browsers play")),
-        (videos.ROTATED, Expected(Format.MP4, ("h264", "aac"), PLAYS, "browsers play")),
-        (videos.UNEVEN, Expected(Format.MP4, ("h264", "aac"), PLAYS, "browsers play")),
-        (videos.QUICKTIME, Expected(Format.QUICKTIME, ("h264", "aac"), REPACKAGE, "quicktime")),
-        (videos.MATROSKA, Expected(Format.MATROSKA, ("h264", "aac"), REPACKAGE, "matroska")),
-        (videos.LIVE, Expected(Format.MATROSKA, ("h264", "aac"), REPACKAGE, "matroska")),
-        (videos.TRANSPORT_STREAM, Expected(Format.MPEG_TS, ("h264", "aac"), REPACKAGE, "mpeg-ts")),
-        (videos.FLASH, Expected(Format.FLASH, ("h264", "aac"), REPACKAGE, "flv")),
+        (videos.MP4, Expected(ContainerFormat.MP4, ("h264", "aac"), PLAYS, "browsers play")),
+        (videos.SILENT, Expected(ContainerFormat.MP4, ("h264", None), PLAYS, "browsers play")),
+        (videos.FAST_START, Expected(ContainerFormat.MP4, ("h264", "aac"), PLAYS, "browsers play")),
+        (videos.FRAGMENTED, Expected(ContainerFormat.MP4, ("h264", "aac"), PLAYS, "browsers play")),
+        (videos.ROTATED, Expected(ContainerFormat.MP4, ("h264", "aac"), PLAYS, "browsers play")),
+        (videos.UNEVEN, Expected(ContainerFormat.MP4, ("h264", "aac"), PLAYS, "browsers play")),
+        (videos.QUICKTIME, Expected(ContainerFormat.QUICKTIME, ("h264", "aac"), REPACKAGE, "quicktime")),
+        (videos.MATROSKA, Expected(ContainerFormat.MATROSKA, ("h264", "aac"), REPACKAGE, "matroska")),
+        (videos.LIVE, Expected(ContainerFormat.MATROSKA, ("h264", "aac"), REPACKAGE, "matroska")),
+        (videos.TRANSPORT_STREAM, Expected(ContainerFormat.MPEG_TS, ("h264", "aac"), REPACKAGE, "mpeg-ts")),
+        (videos.FLASH, Expected(ContainerFormat.FLASH, ("h264", "aac"), REPACKAGE, "flv")),
         (
             videos.WEBM,
-            Expected(Format.WEBM, ("vp9", "opus"), RE_ENCODE, "the video codec is vp9; the audio codec is opus"),
+            Expected(
+                ContainerFormat.WEBM, ("vp9", "opus"), RE_ENCODE, "the video codec is vp9; the audio codec is opus"
+            ),
         ),
-        (videos.AVI, Expected(Format.AVI, ("mpeg4", "mp3"), RE_ENCODE, "the video codec is mpeg4")),
-        (videos.AVI_H264, Expected(Format.AVI, ("h264", "aac"), RE_ENCODE, "the container avi")),
-        (videos.TEN_BIT, Expected(Format.MP4, ("h264", "aac"), RE_ENCODE, "yuv420p10le")),
-        (videos.MP3_SOUND, Expected(Format.MATROSKA, ("h264", "mp3"), RE_ENCODE, "the audio codec is mp3")),
-        (videos.ONE_KEYFRAME, Expected(Format.MP4, ("h264", "aac"), RE_ENCODE, "between keyframes")),
+        (videos.AVI, Expected(ContainerFormat.AVI, ("mpeg4", "mp3"), RE_ENCODE, "the video codec is mpeg4")),
+        (videos.AVI_H264, Expected(ContainerFormat.AVI, ("h264", "aac"), RE_ENCODE, "the container avi")),
+        (videos.TEN_BIT, Expected(ContainerFormat.MP4, ("h264", "aac"), RE_ENCODE, "yuv420p10le")),
+        (videos.MP3_SOUND, Expected(ContainerFormat.MATROSKA, ("h264", "mp3"), RE_ENCODE, "the audio codec is mp3")),
+        (videos.ONE_KEYFRAME, Expected(ContainerFormat.MP4, ("h264", "aac"), RE_ENCODE, "between keyframes")),
     ],
     ids=lambda value: value.name if isinstance(value, Recipe) else "",
 )
@@ -102,4 +104,4 @@ async def test_a_file_without_a_name(studio: Studio, sandbox: Sandbox, tmp_path:
 
 async def test_the_ending_of_a_name_means_nothing(studio: Studio, sandbox: Sandbox) -> None:
     disguised = studio.write("picture.jpg", studio.make(videos.SMALL).read_bytes())
-    assert (await probe(sandbox, disguised)).format is Format.MP4
+    assert (await probe(sandbox, disguised)).format is ContainerFormat.MP4

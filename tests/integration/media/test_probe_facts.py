@@ -16,7 +16,7 @@ from imageio_ffmpeg import get_ffmpeg_exe
 
 from tests.support import videos
 from tests.support.videos import Recipe, Studio
-from touchline.media.model import Index, Light, Probe, Verdict
+from touchline.media.model import Index, Light, PlayVerdict, Probe
 from touchline.media.probe import probe
 from touchline.media.sampling import read_manifest, sample
 from touchline.media.sampling_model import SampleOptions
@@ -86,15 +86,15 @@ async def test_what_was_made_is_found(recipe: Recipe, expected: Facts, studio: S
 @pytest.mark.parametrize(
     ("recipe", "verdict", "reason"),
     [
-        (videos.INTERLACED, Verdict.RE_ENCODE, "the pictures are interlaced"),
-        (videos.HDR, Verdict.RE_ENCODE, "the pictures are HDR (pq)"),
-        (videos.HDR_BROADCAST, Verdict.RE_ENCODE, "the pictures are HDR (hlg)"),
-        (videos.UNEVEN, Verdict.PLAYS, "browsers play its streams and its container"),
-        (videos.LATE, Verdict.REPACKAGE, "browsers play its streams, but not the container matroska"),
+        (videos.INTERLACED, PlayVerdict.RE_ENCODE, "the pictures are interlaced"),
+        (videos.HDR, PlayVerdict.RE_ENCODE, "the pictures are HDR (pq)"),
+        (videos.HDR_BROADCAST, PlayVerdict.RE_ENCODE, "the pictures are HDR (hlg)"),
+        (videos.UNEVEN, PlayVerdict.PLAYS, "browsers play its streams and its container"),
+        (videos.LATE, PlayVerdict.REPACKAGE, "browsers play its streams, but not the container matroska"),
     ],
     ids=lambda value: value.name if isinstance(value, Recipe) else "",
 )
-async def test_the_verdict(recipe: Recipe, verdict: Verdict, reason: str, studio: Studio, sandbox: Sandbox) -> None:
+async def test_the_verdict(recipe: Recipe, verdict: PlayVerdict, reason: str, studio: Studio, sandbox: Sandbox) -> None:
     found = await probe(sandbox, studio.make(recipe))
     assert (found.verdict, found.reason) == (verdict, reason)
 
@@ -136,7 +136,7 @@ async def test_the_index(studio: Studio, sandbox: Sandbox) -> None:
 async def test_a_broken_index_is_a_reason_to_repackage(studio: Studio, sandbox: Sandbox) -> None:
     broken = studio.write("broken-index.mp4", with_offset_outside(studio.make(videos.MP4).read_bytes()))
     found = await probe(sandbox, broken)
-    assert (found.verdict, "index" in found.reason) == (Verdict.REPACKAGE, True)
+    assert (found.verdict, "index" in found.reason) == (PlayVerdict.REPACKAGE, True)
 
 
 def make_late(path: Path, *, has_sound: bool) -> None:

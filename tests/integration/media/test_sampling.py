@@ -14,7 +14,7 @@ from tests.support.videos import Recipe, Studio
 from touchline.kernel.errors import InvalidInput
 from touchline.media.model import OutputFile
 from touchline.media.sampling import read_manifest, sample
-from touchline.media.sampling_model import MANIFEST, Sample, SampleOptions
+from touchline.media.sampling_model import MANIFEST, SampledPicture, SampleOptions
 from touchline.media.sandbox import Sandbox
 
 MIB = 1024**2
@@ -53,7 +53,7 @@ async def test_names_are_the_media_time_of_the_first_picture_behind_each_point(
     wanted = [next(time for time in times if time >= point) for point in range(0, times[-1], 500)]
     found = list(read_manifest(output / samples.manifest))
     assert [each.time_ms for each in found] == wanted
-    assert found == [Sample(f"{time}.jpg", time, (output / f"{time}.jpg").stat().st_size) for time in wanted]
+    assert found == [SampledPicture(f"{time}.jpg", time, (output / f"{time}.jpg").stat().st_size) for time in wanted]
     assert (samples.examined, samples.kept) == (len(wanted), len(wanted))
     assert [file.path for file in heard] == [*(f"{time}.jpg" for time in wanted), MANIFEST]
     assert percents == sorted(set(percents))

@@ -17,7 +17,7 @@ from tests.support.waiting import eventually
 from touchline.kernel.errors import DeadlineExceeded, Defect, SetupError, TouchlineError, Unavailable
 from touchline.media.errors import CrashingVideo, MediaLimitExceeded, TruncatedVideo
 from touchline.media.model import OutputFile
-from touchline.media.sandbox import Enclosure, Pause, Program, Sandbox, Task
+from touchline.media.sandbox import IsolationLevel, Pause, Program, Sandbox, Task
 from touchline.media.settings import MediaSettings
 from touchline.process.queue.rules import failure_of
 
@@ -72,7 +72,7 @@ async def test_a_caller_whose_own_code_fails_takes_its_child_along(enclosed: San
     assert deed.processes() == []
 
 
-def test_a_killed_caller_takes_its_child_along(enclosure: Enclosure) -> None:
+def test_a_killed_caller_takes_its_child_along(enclosure: IsolationLevel) -> None:
     deed = Deed("hang")
     command = [sys.executable, "-c", CALLER, deed.mark, enclosure]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
@@ -91,7 +91,7 @@ def session_niceness(process: psutil.Process) -> int | None:
 
 
 @pytest.mark.parametrize("niceness", [0, 7])
-async def test_a_child_stands_back_as_far_as_its_sandbox_says(niceness: int, enclosure: Enclosure) -> None:
+async def test_a_child_stands_back_as_far_as_its_sandbox_says(niceness: int, enclosure: IsolationLevel) -> None:
     """By itself, and as the session that it belongs to, where processors are shared out by sessions."""
     deed, started = Deed("hang"), asyncio.Event()
     async with misbehaving(enclosure, niceness) as sandbox:
@@ -175,10 +175,10 @@ async def test_files_are_told_when_they_are_complete(enclosed: Sandbox, output: 
     assert told == list(outcome.files) == [OutputFile("first.txt", 0), OutputFile("folder/second.txt", 0)]
 
 
-async def test_processes_are_limited(walled: Enclosure, within_walls: Sandbox) -> None:
+async def test_processes_are_limited(walled: IsolationLevel, within_walls: Sandbox) -> None:
     deed = Deed("fork_bomb", {"most": 200}).limited(processes=40)
     words = await deed.done(within_walls)
-    if walled is Enclosure.ROOT or os.geteuid() != 0:  # the kernel counts no processes of root, renamed or not
+    if walled is IsolationLevel.ROOT or os.geteuid() != 0:  # the kernel counts no processes of root, renamed or not
         assert 0 < words["started"] < 40
     assert deed.processes() == []
 
@@ -195,7 +195,7 @@ async def test_a_zygote_that_cannot_start_is_our_fault() -> None:
             await broken.run(Task("walls", LIMITS), dict)
 
 
-async def test_a_killed_zygote_takes_its_children_along_and_is_started_again(walled: Enclosure) -> None:
+async def test_a_killed_zygote_takes_its_children_along_and_is_started_again(walled: IsolationLevel) -> None:
     deed, started = Deed("hang"), asyncio.Event()
     async with misbehaving(walled) as sandbox:
         work = asyncio.create_task(deed.done(sandbox, lambda percent: started.set()))
@@ -218,7 +218,7 @@ async def test_nothing_is_carried_over(within_walls: Sandbox) -> None:
     assert first["process"] == 1
 
 
-async def test_what_nobody_waits_for_stands_back_behind_the_others(enclosure: Enclosure) -> None:
+async def test_what_nobody_waits_for_stands_back_behind_the_others(enclosure: IsolationLevel) -> None:
     deed, started = Deed("hang"), asyncio.Event()
     async with misbehaving(enclosure, 5) as sandbox:
         work = asyncio.create_task(deed.done(sandbox.in_background(Pause()), lambda percent: started.set()))

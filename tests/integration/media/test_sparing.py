@@ -14,20 +14,20 @@ from av.video.frame import VideoFrame
 from tests.support import videos
 from tests.support.videos import Recipe, Studio
 from touchline.media.child.packets import decode
-from touchline.media.child.source import Source
-from touchline.media.child.sparing import Grid, spared_pictures
-from touchline.media.model import Format
+from touchline.media.child.source import VideoSource
+from touchline.media.child.sparing import Grid, needed_pictures
+from touchline.media.model import ContainerFormat
 
 NOISE = (("noise", "alls=12:allf=t"),)
 SHORT = replace(videos.MP4, name="spared.mp4", seconds=2.5, audio=None, filters=NOISE)
-Pictures = Callable[[Source, Grid], Iterator[VideoFrame]]
+Pictures = Callable[[VideoSource, Grid], Iterator[VideoFrame]]
 
 
 def encoded(name: str, x264: str, **changes: object) -> Recipe:
     return replace(SHORT, name=name, encoder={"preset": "veryfast", "x264-params": x264}, **changes)
 
 
-def all_pictures(source: Source, grid: Grid) -> Iterator[VideoFrame]:
+def all_pictures(source: VideoSource, grid: Grid) -> Iterator[VideoFrame]:
     return (
         picture
         for packet in source.container.demux(source.video)
@@ -40,7 +40,7 @@ def samples(path: Path, pictures: Pictures, threads: int) -> tuple[dict[int, byt
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
         stream.thread_count, stream.thread_type = threads, "AUTO"
-        source = Source(Format.MP4, container, stream, None)
+        source = VideoSource(ContainerFormat.MP4, container, stream, None)
         grid = Grid.for_pictures(source, Fraction(1, 4))
         found: dict[int, bytes] = {}
         count = 0
@@ -66,11 +66,11 @@ def samples(path: Path, pictures: Pictures, threads: int) -> tuple[dict[int, byt
 @pytest.mark.parametrize("threads", [1, 3])
 def test_samples_are_bit_for_bit_the_same(recipe: Recipe, threads: int, studio: Studio) -> None:
     path = studio.make(recipe)
-    (usual, every), (spared, some) = samples(path, all_pictures, 1), samples(path, spared_pictures, threads)
+    (usual, every), (spared, some) = samples(path, all_pictures, 1), samples(path, needed_pictures, threads)
     assert spared == usual
     assert some < every
 
 
 def test_where_pictures_do_not_say_who_needs_them_all_are_decoded(studio: Studio) -> None:
     path = studio.make(replace(videos.WEBM, audio=None, seconds=2))
-    assert samples(path, spared_pictures, 1)[1] == samples(path, all_pictures, 1)[1]
+    assert samples(path, needed_pictures, 1)[1] == samples(path, all_pictures, 1)[1]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.sandboxes import LIMITS, MISBEHAVING, Deed, misbehaving
 from touchline.kernel.errors import SetupError
-from touchline.media.sandbox import Enclosure, Sandbox, Task
+from touchline.media.sandbox import IsolationLevel, Sandbox, Task
 from touchline.media.settings import MediaSettings
 
 from .conftest import standing
@@ -50,7 +50,7 @@ async def test_no_way_out(within_walls: Sandbox, server: socket.socket, canary: 
         server.accept()
 
 
-async def test_what_a_child_finds(walled: Enclosure, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_a_child_finds(walled: IsolationLevel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOUCHLINE_CLUSTER_SECRET", "hidden")
     async with misbehaving(walled) as sandbox:
         words = await Deed("inspect").done(sandbox)
@@ -66,27 +66,27 @@ async def test_a_bare_child_of_root_is_another_user(bare: Sandbox) -> None:
     assert words["user"] == (MediaSettings().sandbox_user_id if os.geteuid() == 0 else os.geteuid())
 
 
-async def test_the_walls_that_stand_are_told(enclosure: Enclosure, enclosed: Sandbox) -> None:
+async def test_the_walls_that_stand_are_told(enclosure: IsolationLevel, enclosed: Sandbox) -> None:
     walls = await enclosed.walls()
-    if enclosure is Enclosure.BARE:
+    if enclosure is IsolationLevel.BARE:
         assert {"network", "files", "processes"} <= set(walls.missing)
     else:
         assert walls.missing == ()
 
 
-async def test_the_strongest_that_stand_are_chosen(sandbox: Sandbox, sandboxes: dict[Enclosure, Sandbox]) -> None:
+async def test_the_strongest_that_stand_are_chosen(sandbox: Sandbox, sandboxes: dict[IsolationLevel, Sandbox]) -> None:
     assert await sandbox.walls() == await sandboxes[standing()[0]].walls()
 
 
 async def test_missing_walls_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        async with misbehaving(Enclosure.BARE) as bare:
+        async with misbehaving(IsolationLevel.BARE) as bare:
             for _ in range(2):
                 await bare.run(Task("inspect", LIMITS), object)
     assert [record.message for record in caplog.records] == ["the sandbox for videos is incomplete"]
 
 
 async def test_missing_walls_can_be_refused() -> None:
-    async with Sandbox(MediaSettings(require_walls=True), MISBEHAVING, [Enclosure.BARE]) as bare:
+    async with Sandbox(MediaSettings(require_walls=True), MISBEHAVING, [IsolationLevel.BARE]) as bare:
         with pytest.raises(SetupError, match="missing: network, files, processes"):
             await bare.run(Task("inspect", LIMITS), object)

@@ -16,8 +16,8 @@ from typing import Any
 
 from touchline.media.child import system
 from touchline.media.child.channel import Channel
-from touchline.media.child.failures import Refused
-from touchline.media.model import Failure
+from touchline.media.child.failures import InputRefused
+from touchline.media.model import MediaFailure
 
 Options = dict[str, Any]
 FOREVER_S = 1000.0
@@ -92,7 +92,7 @@ def raise_defect(options: Options, channel: Channel) -> None:
 
 @marked
 def raise_failure(options: Options, channel: Channel) -> None:
-    raise Refused(Failure(options["failure"]), "as asked")
+    raise InputRefused(MediaFailure(options["failure"]), "as asked")
 
 
 @marked

@@ -16,13 +16,13 @@ from touchline.media.vision.attention import (
     MOST_PIXELS,
     MOVING_EVERY_MS,
     PIXELS_A_SECOND,
-    Allowance,
     Attention,
+    DetectorBudget,
     Rank,
     moves,
 )
-from touchline.media.vision.memory import Memory, Words
-from touchline.media.vision.tracking import Stream
+from touchline.media.vision.memory import ReadMemory, ReadWords
+from touchline.media.vision.tracking import TextStream
 from touchline_world.scenes.canvas import crowd, plain, write
 
 SIZE = (640, 360)
@@ -131,13 +131,13 @@ class Blind:
         self.pixels += picture.shape[0] * picture.shape[1]
         return [self.line] if self.line else []
 
-    def recognise(self, lines: Sequence[Pixels]) -> list[Words]:
-        return [Words("Goal", 0.99) for _ in lines]
+    def recognise(self, lines: Sequence[Pixels]) -> list[ReadWords]:
+        return [ReadWords("Goal", 0.99) for _ in lines]
 
 
 def test_a_scene_without_text_that_never_rests_costs_its_allowance_at_most() -> None:
     reader, random, largest = Blind(), default_rng(6), 150_000
-    stream = Stream(reader, Memory())
+    stream = TextStream(reader, ReadMemory())
     for number in range(100):
         flickering = crowd(random, SIZE, 9)
         for repeat in range(3):
@@ -148,7 +148,7 @@ def test_a_scene_without_text_that_never_rests_costs_its_allowance_at_most() -> 
 def test_looks_that_find_text_are_not_counted() -> None:
     """Another page of text every second is looked at as a whole, however long that goes on."""
     reader = Blind(Area(10, 10, 80, 20))
-    stream = Stream(reader, Memory())
+    stream = TextStream(reader, ReadMemory())
     shown = 0
     for number in range(30):
         page = plain(SIZE, (250, 250, 250))
@@ -161,7 +161,7 @@ def test_looks_that_find_text_are_not_counted() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 10**6))))
 def test_the_allowance_is_never_more_than_it_may_be(acts: Sequence[tuple[int, int]]) -> None:
-    allowance, at_ms, spent = Allowance(), 0, 0
+    allowance, at_ms, spent = DetectorBudget(), 0, 0
     for passed_ms, pixels in acts:
         at_ms += passed_ms
         allowance.grow(at_ms)

@@ -6,12 +6,12 @@ from itertools import islice
 
 from av.packet import Packet
 
-from touchline.media.child.beginning import MOST_BYTES, Kept
+from touchline.media.child.beginning import MOST_BYTES, ReplayablePackets
 
 
 def test_what_was_read_comes_again_before_the_rest() -> None:
     packets = [Packet(bytes(size)) for size in (5, 6, 7, 8)]
-    kept = Kept(iter(packets))
+    kept = ReplayablePackets(iter(packets))
     assert list(islice(kept, 2)) == packets[:2]
     again = kept.again()
     assert again
@@ -19,6 +19,6 @@ def test_what_was_read_comes_again_before_the_rest() -> None:
 
 
 def test_what_is_too_large_has_to_be_read_again() -> None:
-    kept = Kept(iter([Packet(MOST_BYTES), Packet(1), Packet(1)]))
+    kept = ReplayablePackets(iter([Packet(MOST_BYTES), Packet(1), Packet(1)]))
     assert len(list(islice(kept, 2))) == 2
     assert kept.again() is None

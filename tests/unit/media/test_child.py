@@ -9,8 +9,8 @@ import sys
 import pytest
 from av import error as codecs
 
-from touchline.media.child.failures import Refused, explain
-from touchline.media.model import Failure
+from touchline.media.child.failures import InputRefused, explain
+from touchline.media.model import MediaFailure
 
 HEAVY = ("pydantic", "asyncio", "touchline.contracts")
 
@@ -30,16 +30,16 @@ def test_the_zygote_imports_all_tasks_and_little_else() -> None:
 @pytest.mark.parametrize(
     ("error", "failure"),
     [
-        (Refused(Failure.TRUNCATED, "cut"), Failure.TRUNCATED),
-        (MemoryError(), Failure.LIMIT),
-        (OSError(errno.ENOMEM, "no memory"), Failure.LIMIT),
-        (OSError(errno.EFBIG, "too big"), Failure.LIMIT),
-        (OSError(errno.ENOSPC, "full"), Failure.STORAGE),
-        (OSError(errno.EDQUOT, "full"), Failure.STORAGE),
-        (KeyError("ours"), Failure.DEFECT),
+        (InputRefused(MediaFailure.TRUNCATED, "cut"), MediaFailure.TRUNCATED),
+        (MemoryError(), MediaFailure.LIMIT),
+        (OSError(errno.ENOMEM, "no memory"), MediaFailure.LIMIT),
+        (OSError(errno.EFBIG, "too big"), MediaFailure.LIMIT),
+        (OSError(errno.ENOSPC, "full"), MediaFailure.STORAGE),
+        (OSError(errno.EDQUOT, "full"), MediaFailure.STORAGE),
+        (KeyError("ours"), MediaFailure.DEFECT),
     ],
 )
-def test_whose_fault_an_error_is(error: Exception, failure: Failure) -> None:
+def test_whose_fault_an_error_is(error: Exception, failure: MediaFailure) -> None:
     try:
         raise error
     except type(error) as raised:
@@ -49,11 +49,11 @@ def test_whose_fault_an_error_is(error: Exception, failure: Failure) -> None:
 
 
 def test_what_the_codecs_raise_is_the_inputs_fault() -> None:
-    assert explain(codecs.InvalidDataError(1, "invalid"))[0] is Failure.DAMAGED
-    assert explain(codecs.ArgumentError(errno.EINVAL, "argument"))[0] is Failure.DAMAGED
-    assert explain(codecs.DecoderNotFoundError(1, "no decoder"))[0] is Failure.UNSUPPORTED
-    assert explain(codecs.PatchWelcomeError(1, "not yet"))[0] is Failure.UNSUPPORTED
-    assert explain(codecs.MemoryError(errno.ENOMEM, "memory"))[0] is Failure.LIMIT
+    assert explain(codecs.InvalidDataError(1, "invalid"))[0] is MediaFailure.DAMAGED
+    assert explain(codecs.ArgumentError(errno.EINVAL, "argument"))[0] is MediaFailure.DAMAGED
+    assert explain(codecs.DecoderNotFoundError(1, "no decoder"))[0] is MediaFailure.UNSUPPORTED
+    assert explain(codecs.PatchWelcomeError(1, "not yet"))[0] is MediaFailure.UNSUPPORTED
+    assert explain(codecs.MemoryError(errno.ENOMEM, "memory"))[0] is MediaFailure.LIMIT
 
 
 def test_threads_share_the_address_space() -> None:

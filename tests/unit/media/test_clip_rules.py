@@ -8,30 +8,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.media import clip_rules
-from touchline.media.clip_model import Method, Range
-from touchline.media.clip_rules import Findings, Plan
+from touchline.media.clip_model import ClipRange, CutMethod
+from touchline.media.clip_rules import ClipPlan, RangeFindings
 
 TICK = Fraction(1, 12_800)
 # Pictures at 10, 20 … 90, decoding can begin at 30 and 60.
-FOUND = Findings(first=10, end=100, frames=9, first_key=30, last_key=60, ends_at_key=False)
+FOUND = RangeFindings(first=10, end=100, frames=9, first_key=30, last_key=60, ends_at_key=False)
 
 
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (FOUND, Plan(Method.EDGES, 30, 60)),
-        (replace(FOUND, first=30), Plan(Method.EDGES, 30, 60)),
-        (replace(FOUND, ends_at_key=True), Plan(Method.EDGES, 30, 100)),
-        (replace(FOUND, first=30, ends_at_key=True), Plan(Method.COPIED, 30, 100)),
-        (replace(FOUND, last_key=30), Plan(Method.ENCODED, 100, 100)),
-        (replace(FOUND, last_key=30, ends_at_key=True), Plan(Method.EDGES, 30, 100)),
-        (replace(FOUND, first_key=None, last_key=None), Plan(Method.ENCODED, 100, 100)),
+        (FOUND, ClipPlan(CutMethod.EDGES, 30, 60)),
+        (replace(FOUND, first=30), ClipPlan(CutMethod.EDGES, 30, 60)),
+        (replace(FOUND, ends_at_key=True), ClipPlan(CutMethod.EDGES, 30, 100)),
+        (replace(FOUND, first=30, ends_at_key=True), ClipPlan(CutMethod.COPIED, 30, 100)),
+        (replace(FOUND, last_key=30), ClipPlan(CutMethod.ENCODED, 100, 100)),
+        (replace(FOUND, last_key=30, ends_at_key=True), ClipPlan(CutMethod.EDGES, 30, 100)),
+        (replace(FOUND, first_key=None, last_key=None), ClipPlan(CutMethod.ENCODED, 100, 100)),
     ],
     ids=str,
 )
-def test_only_what_lies_between_keyframes_is_copied(found: Findings, expected: Plan) -> None:
-    assert clip_rules.plan(found, may_copy=True) == expected
-    assert clip_rules.plan(found, may_copy=False).method is Method.ENCODED
+def test_only_what_lies_between_keyframes_is_copied(found: RangeFindings, expected: ClipPlan) -> None:
+    assert clip_rules.plan_clip(found, may_copy=True) == expected
+    assert clip_rules.plan_clip(found, may_copy=False).method is CutMethod.ENCODED
 
 
 @given(st.integers(0, 10**8), st.fractions(Fraction(1, 90_000), Fraction(1, 1000)))
@@ -50,5 +50,5 @@ def test_ranges_that_touch_share_no_picture(start_ms: int, length_ms: int) -> No
 
 
 def test_the_padding_ends_at_the_start_of_the_video() -> None:
-    padded = Range(1500, 3000, padding_ms=2000)
+    padded = ClipRange(1500, 3000, padding_ms=2000)
     assert (padded.padded_start_ms, padded.padded_end_ms) == (0, 5000)

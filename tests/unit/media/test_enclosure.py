@@ -7,14 +7,14 @@ import pytest
 
 import touchline
 from touchline.media.sandbox.enclosure import launch
-from touchline.media.sandbox.model import Cell, Enclosure, Program
+from touchline.media.sandbox.model import IsolatedLaunch, IsolationLevel, Program
 
 OURS = {"PYTHONPATH", "LANG", "MALLOC_ARENA_MAX", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}
-WALLED = [Enclosure.ROOT, Enclosure.NAMESPACE]
+WALLED = [IsolationLevel.ROOT, IsolationLevel.NAMESPACE]
 
 
-def cell(enclosure: Enclosure, *folders: Path) -> Cell:
-    return Cell(enclosure, Path("/somewhere/bwrap"), 65_533, Program(folders=folders))
+def cell(enclosure: IsolationLevel, *folders: Path) -> IsolatedLaunch:
+    return IsolatedLaunch(enclosure, Path("/somewhere/bwrap"), 65_533, Program(folders=folders))
 
 
 def pairs(command: list[str], option: str) -> list[str]:
@@ -22,7 +22,7 @@ def pairs(command: list[str], option: str) -> list[str]:
 
 
 @pytest.mark.parametrize("enclosure", WALLED)
-def test_the_walls_are_on_the_command_line(enclosure: Enclosure) -> None:
+def test_the_walls_are_on_the_command_line(enclosure: IsolationLevel) -> None:
     command = list(launch(cell(enclosure)).command)
     walls = command[: command.index("--")]
     assert {"--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent"} <= set(walls)
@@ -33,18 +33,18 @@ def test_the_walls_are_on_the_command_line(enclosure: Enclosure) -> None:
 
 
 def test_the_child_sees_the_program_and_its_folders(tmp_path: Path) -> None:
-    walls = list(launch(cell(Enclosure.ROOT, tmp_path)).command)
+    walls = list(launch(cell(IsolationLevel.ROOT, tmp_path)).command)
     seen = pairs(walls, "--ro-bind")
     assert {str(Path(touchline.__file__).parent), str(tmp_path), sys.prefix} <= set(seen)
     folders = pairs(walls, "--dir")
     assert len(folders) == len(set(folders)), "made once"
 
 
-@pytest.mark.parametrize("enclosure", Enclosure)
-def test_the_environment_is_ours_alone(enclosure: Enclosure, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("enclosure", IsolationLevel)
+def test_the_environment_is_ours_alone(enclosure: IsolationLevel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOUCHLINE_CLUSTER_SECRET", "hidden")
     assert set(launch(cell(enclosure)).environment) == OURS
 
 
 def test_without_bubblewrap_it_is_the_interpreter_itself() -> None:
-    assert launch(cell(Enclosure.BARE)).command[0] == sys.executable
+    assert launch(cell(IsolationLevel.BARE)).command[0] == sys.executable

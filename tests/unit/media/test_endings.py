@@ -7,13 +7,13 @@ import pytest
 from touchline.kernel.errors import Defect, SetupError, TouchlineError, Unavailable, surface
 from touchline.media import errors
 from touchline.media.errors import CrashingVideo, InvalidMedia, MediaLimitExceeded, media_error
-from touchline.media.model import Failure
+from touchline.media.model import MediaFailure
 from touchline.media.sandbox.endings import result_of
-from touchline.media.sandbox.model import Ending
+from touchline.media.sandbox.model import ChildExit
 
 
-def ended(code: int | None, *, started: bool = True) -> Ending:
-    return Ending(started, None, code, "last words")
+def ended(code: int | None, *, started: bool = True) -> ChildExit:
+    return ChildExit(started, None, code, "last words")
 
 
 @pytest.mark.parametrize(
@@ -29,30 +29,30 @@ def ended(code: int | None, *, started: bool = True) -> Ending:
         (ended(-signal.SIGABRT), CrashingVideo, "SIGABRT"),
         (ended(0), CrashingVideo, "ended with 0 and no answer"),
         (ended(255), CrashingVideo, "ended with 255 and no answer"),
-        (Ending(True, {"failure": "invented", "why": ""}, 0, ""), Defect, "invented"),
+        (ChildExit(True, {"failure": "invented", "why": ""}, 0, ""), Defect, "invented"),
     ],
 )
-def test_an_ending_says_whose_fault_it_is(ending: Ending, error: type[TouchlineError], why: str) -> None:
+def test_an_ending_says_whose_fault_it_is(ending: ChildExit, error: type[TouchlineError], why: str) -> None:
     with pytest.raises(error, match=why):
         result_of(ending)
 
 
 def test_a_result_is_handed_on() -> None:
-    assert result_of(Ending(True, {"result": {"a": 1}}, 0, "")) == {"a": 1}
+    assert result_of(ChildExit(True, {"result": {"a": 1}}, 0, "")) == {"a": 1}
 
 
-@pytest.mark.parametrize("failure", Failure)
-def test_every_failure_is_an_error_that_says_what_to_do(failure: Failure) -> None:
+@pytest.mark.parametrize("failure", MediaFailure)
+def test_every_failure_is_an_error_that_says_what_to_do(failure: MediaFailure) -> None:
     error = media_error(failure, "because")
     assert str(error).endswith(": because")
     assert error.hint.endswith(".")
     assert surface(error)
-    assert error.retryable is (failure is Failure.STORAGE)
+    assert error.retryable is (failure is MediaFailure.STORAGE)
 
 
 def test_what_is_wrong_with_a_file_is_never_ours() -> None:
-    ours, asked = {Failure.LIMIT, Failure.STORAGE, Failure.DEFECT}, {Failure.RANGE}
-    assert all(isinstance(media_error(failure, ""), InvalidMedia) for failure in set(Failure) - ours - asked)
+    ours, asked = {MediaFailure.LIMIT, MediaFailure.STORAGE, MediaFailure.DEFECT}, {MediaFailure.RANGE}
+    assert all(isinstance(media_error(failure, ""), InvalidMedia) for failure in set(MediaFailure) - ours - asked)
     assert not any(isinstance(media_error(failure, ""), InvalidMedia) for failure in ours)
 
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from touchline.media.model import Ratio, Rendition
-from touchline.media.playlists import Segment, master_playlist, read_segments
+from touchline.media.model import HlsRendition, Ratio
+from touchline.media.playlists import PlaylistSegment, master_playlist, read_segments
 
-HIGH = Rendition(
+HIGH = HlsRendition(
     name="1080p",
     playlist="1080p/index.m3u8",
     width=1920,
@@ -55,5 +55,8 @@ def test_an_unknown_frame_rate_is_left_out() -> None:
 
 
 def test_the_segments_of_a_playlist() -> None:
-    assert read_segments(MEDIA) == [Segment("segment_00000.m4s", 4.0), Segment("segment_00001.m4s", 1.96)]
+    assert read_segments(MEDIA) == [
+        PlaylistSegment("segment_00000.m4s", 4.0),
+        PlaylistSegment("segment_00001.m4s", 1.96),
+    ]
     assert read_segments("#EXTM3U\n") == []

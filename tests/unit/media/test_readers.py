@@ -12,7 +12,7 @@ from touchline.media.engines.model import ReaderName, reader_for
 from touchline.media.engines.service import package_of
 from touchline.media.vision.areas import Pixels
 from touchline.media.vision.languages import NoData, data_of, installed_folders
-from touchline.media.vision.tesseract import TALLEST, WIDEST, Tesseract, prepare
+from touchline.media.vision.tesseract import TALLEST, WIDEST, TesseractReader, prepare
 from touchline_world.scenes.canvas import plain, write
 
 RAPID, TESSERACT = ReaderName.RAPIDOCR, ReaderName.TESSERACT
@@ -60,15 +60,15 @@ def test_data_lies_in_several_folders(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def tesseract(tmp_path_factory: pytest.TempPathFactory) -> Tesseract:
+def tesseract(tmp_path_factory: pytest.TempPathFactory) -> TesseractReader:
     """Of two folders, as with one language of a Python package and one of Debian."""
     folder = tmp_path_factory.mktemp("tessdata")
     [(installed, _)] = data_of(["eng"], installed_folders()).items()
     shutil.copy(installed / "eng.traineddata", folder / "ell.traineddata")
-    return Tesseract({installed: ["eng"], folder: ["ell"]}, threads=1)
+    return TesseractReader({installed: ["eng"], folder: ["ell"]}, threads=1)
 
 
-def test_the_surest_of_several_folders_is_believed(tesseract: Tesseract) -> None:
+def test_the_surest_of_several_folders_is_believed(tesseract: TesseractReader) -> None:
     picture = plain((420, 70), (20, 20, 20))
     write(picture, "Marta Silva", (20, 16), 36, (255, 255, 255))
     [words] = tesseract.recognise([picture])
@@ -85,7 +85,9 @@ def test_no_line_is_larger_than_tesseract_can_hold(height: int, width: int) -> N
 
 
 @pytest.mark.parametrize(("height", "width"), [(2, 1900), (6, 3840), (1000, 2), (2160, 3840)])
-def test_a_line_of_a_large_picture_does_not_break_tesseract(tesseract: Tesseract, height: int, width: int) -> None:
+def test_a_line_of_a_large_picture_does_not_break_tesseract(
+    tesseract: TesseractReader, height: int, width: int
+) -> None:
     line: Pixels = np.zeros((height, width, 3), np.uint8)
     line[:, ::7] = 255
     assert len(tesseract.recognise([line])) == 1

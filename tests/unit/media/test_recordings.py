@@ -9,14 +9,19 @@ from hypothesis import strategies as st
 
 from touchline.kernel.errors import InvalidInput, NotFound, TouchlineError, Unavailable
 from touchline.media import recordings
-from touchline.media.recordings import Entry, Listing, read_listing, segments_of
-from touchline.media.segments import Segment, Segments
+from touchline.media.recordings import (
+    PlaylistEntry,
+    RecordingPlaylist,
+    parse_recording,
+    segments_of,
+)
+from touchline.media.segments import SegmentSource, SourceSegment
 
 HEAD = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n"
 ONE = "#EXTINF:4.0,\none.ts\n"
 
 
-async def parts(segments: Segments) -> list[Segment]:
+async def parts(segments: SegmentSource) -> list[SourceSegment]:
     assert not isinstance(segments.parts, list | tuple)
     return [part async for part in segments.parts]  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType]
 
@@ -24,21 +29,21 @@ async def parts(segments: Segments) -> list[Segment]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("#EXTM3U\n", Listing((), 0, None, 0, is_complete=False)),
-        (HEAD + ONE, Listing((Entry("one.ts", 4_000_000),), 0, None, 4, is_complete=False)),
+        ("#EXTM3U\n", RecordingPlaylist((), 0, None, 0, is_complete=False)),
+        (HEAD + ONE, RecordingPlaylist((PlaylistEntry("one.ts", 4_000_000),), 0, None, 4, is_complete=False)),
         (
             HEAD
             + '#EXT-X-MEDIA-SEQUENCE:7\n#EXT-X-MAP:URI="init.mp4"\n#EXTINF:1.0005,a title\na/b.m4s\n#EXT-X-ENDLIST\n',
-            Listing((Entry("a/b.m4s", 1_000_500),), 7, "init.mp4", 4, is_complete=True),
+            RecordingPlaylist((PlaylistEntry("a/b.m4s", 1_000_500),), 7, "init.mp4", 4, is_complete=True),
         ),
         (
             HEAD + "#EXT-X-KEY:METHOD=NONE\n# a remark\n\r\n" + ONE,
-            Listing((Entry("one.ts", 4_000_000),), 0, None, 4, False),
+            RecordingPlaylist((PlaylistEntry("one.ts", 4_000_000),), 0, None, 4, False),
         ),
     ],
 )
-def test_what_a_playlist_says(text: str, expected: Listing) -> None:
-    assert read_listing(text) == expected
+def test_what_a_playlist_says(text: str, expected: RecordingPlaylist) -> None:
+    assert parse_recording(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -58,14 +63,14 @@ def test_what_a_playlist_says(text: str, expected: Listing) -> None:
 )
 def test_playlists_that_are_refused(text: str, why: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        read_listing(text)
+        parse_recording(text)
     assert why in refused.value.why
 
 
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(InvalidInput):
-        assert all(entry.duration_us >= 0 for entry in read_listing("#EXTM3U\n" + text).entries)
+        assert all(entry.duration_us >= 0 for entry in parse_recording("#EXTM3U\n" + text).entries)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +103,8 @@ async def test_a_window_that_moves_on(tmp_path: Path) -> None:
     followed = segments_of(playlist)
     playlist.write_text(later)
     assert await parts(followed) == [
-        Segment(tmp_path / "one.ts", 0, 4_000_000),
-        Segment(tmp_path / "two.ts", 4_000_000, 2_000_000),
+        SourceSegment(tmp_path / "one.ts", 0, 4_000_000),
+        SourceSegment(tmp_path / "two.ts", 4_000_000, 2_000_000),
     ]
     playlist.write_text(HEAD + ONE)
     followed = segments_of(playlist)

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchline.media import rules
-from touchline.media.model import AudioTrack, Format, Index, Light, Plan, Ratio, Verdict, VideoTrack
+from touchline.media.model import (
+    AudioTrack,
+    ContainerFormat,
+    Index,
+    Light,
+    PackagingPlan,
+    PlayVerdict,
+    Ratio,
+    VideoTrack,
+)
 
 VIDEO = VideoTrack(
     index=0,
@@ -31,53 +40,98 @@ LENGTH = st.integers(2, 10_000)
 @pytest.mark.parametrize(
     ("kind", "video", "audio", "expected"),
     [
-        (Format.MP4, VIDEO, AUDIO, Plan(None, None)),
-        (Format.MP4, VIDEO, None, Plan(None, None)),
-        (Format.MATROSKA, replace(VIDEO, pixel_format="yuvj420p"), AUDIO, Plan(None, None)),
-        (Format.MP4, replace(VIDEO, keyframe_gap_ms=None), AUDIO, Plan(None, None)),
-        (Format.MP4, replace(VIDEO, keyframe_gap_ms=GAP_MS), AUDIO, Plan(None, None)),
-        (Format.MP4, VIDEO, replace(AUDIO, profile="HE-AACv2"), Plan(None, None)),
-        (Format.MP4, replace(VIDEO, codec="hevc"), AUDIO, Plan("the video codec is hevc", None)),
-        (Format.MP4, replace(VIDEO, pixel_format="yuv422p"), AUDIO, Plan("the pixel format is yuv422p", None)),
-        (Format.MP4, replace(VIDEO, keyframe_gap_ms=30_500), AUDIO, Plan("there are 30.5 s between keyframes", None)),
-        (Format.MP4, replace(VIDEO, is_interlaced=True), AUDIO, Plan("the pictures are interlaced", None)),
-        (Format.MP4, replace(VIDEO, light=Light.HLG), AUDIO, Plan("the pictures are HDR (hlg)", None)),
-        (Format.MP4, replace(VIDEO, has_variable_rate=True), AUDIO, Plan(None, None)),
-        (Format.MP4, replace(VIDEO, has_hidden_start=True), AUDIO, Plan(rules.CUT_OFF, rules.CUT_OFF)),
-        (Format.MP4, replace(VIDEO, has_hidden_start=True), None, Plan(rules.CUT_OFF, None)),
-        (Format.MP4, VIDEO, replace(AUDIO, codec="ac3"), Plan(None, "the audio codec is ac3")),
-        (Format.MP4, VIDEO, replace(AUDIO, profile="xHE-AAC"), Plan(None, "the AAC profile is xHE-AAC")),
-        (Format.MP4, VIDEO, replace(AUDIO, profile=None), Plan(None, "the AAC profile is unknown")),
+        (ContainerFormat.MP4, VIDEO, AUDIO, PackagingPlan(None, None)),
+        (ContainerFormat.MP4, VIDEO, None, PackagingPlan(None, None)),
+        (ContainerFormat.MATROSKA, replace(VIDEO, pixel_format="yuvj420p"), AUDIO, PackagingPlan(None, None)),
+        (ContainerFormat.MP4, replace(VIDEO, keyframe_gap_ms=None), AUDIO, PackagingPlan(None, None)),
+        (ContainerFormat.MP4, replace(VIDEO, keyframe_gap_ms=GAP_MS), AUDIO, PackagingPlan(None, None)),
+        (ContainerFormat.MP4, VIDEO, replace(AUDIO, profile="HE-AACv2"), PackagingPlan(None, None)),
+        (ContainerFormat.MP4, replace(VIDEO, codec="hevc"), AUDIO, PackagingPlan("the video codec is hevc", None)),
+        (
+            ContainerFormat.MP4,
+            replace(VIDEO, pixel_format="yuv422p"),
+            AUDIO,
+            PackagingPlan("the pixel format is yuv422p", None),
+        ),
+        (
+            ContainerFormat.MP4,
+            replace(VIDEO, keyframe_gap_ms=30_500),
+            AUDIO,
+            PackagingPlan("there are 30.5 s between keyframes", None),
+        ),
+        (
+            ContainerFormat.MP4,
+            replace(VIDEO, is_interlaced=True),
+            AUDIO,
+            PackagingPlan("the pictures are interlaced", None),
+        ),
+        (
+            ContainerFormat.MP4,
+            replace(VIDEO, light=Light.HLG),
+            AUDIO,
+            PackagingPlan("the pictures are HDR (hlg)", None),
+        ),
+        (ContainerFormat.MP4, replace(VIDEO, has_variable_rate=True), AUDIO, PackagingPlan(None, None)),
+        (
+            ContainerFormat.MP4,
+            replace(VIDEO, has_hidden_start=True),
+            AUDIO,
+            PackagingPlan(rules.CUT_OFF, rules.CUT_OFF),
+        ),
+        (ContainerFormat.MP4, replace(VIDEO, has_hidden_start=True), None, PackagingPlan(rules.CUT_OFF, None)),
+        (ContainerFormat.MP4, VIDEO, replace(AUDIO, codec="ac3"), PackagingPlan(None, "the audio codec is ac3")),
+        (
+            ContainerFormat.MP4,
+            VIDEO,
+            replace(AUDIO, profile="xHE-AAC"),
+            PackagingPlan(None, "the AAC profile is xHE-AAC"),
+        ),
+        (ContainerFormat.MP4, VIDEO, replace(AUDIO, profile=None), PackagingPlan(None, "the AAC profile is unknown")),
     ],
 )
 def test_a_stream_is_copied_unless_something_speaks_against_it(
-    kind: Format, video: VideoTrack, audio: AudioTrack | None, expected: Plan
+    kind: ContainerFormat, video: VideoTrack, audio: AudioTrack | None, expected: PackagingPlan
 ) -> None:
     assert rules.plan(kind, video, audio, GAP_MS) == expected
 
 
-@pytest.mark.parametrize("kind", sorted(set(Format) - rules.COPYABLE))
-def test_pictures_of_a_container_without_their_times_are_encoded(kind: Format) -> None:
+@pytest.mark.parametrize("kind", sorted(set(ContainerFormat) - rules.COPYABLE))
+def test_pictures_of_a_container_without_their_times_are_encoded(kind: ContainerFormat) -> None:
     assert rules.plan(kind, VIDEO, AUDIO, GAP_MS).encode_video
 
 
 @pytest.mark.parametrize(
     ("kind", "plan", "verdict", "reason"),
     [
-        (Format.MP4, Plan(None, None), Verdict.PLAYS, "browsers play its streams and its container"),
-        (Format.WEBM, Plan(None, None), Verdict.REPACKAGE, "browsers play its streams, but not the container webm"),
-        (Format.MP4, Plan("pictures", None), Verdict.RE_ENCODE, "pictures"),
-        (Format.AVI, Plan("pictures", "sound"), Verdict.RE_ENCODE, "pictures; sound"),
+        (
+            ContainerFormat.MP4,
+            PackagingPlan(None, None),
+            PlayVerdict.PLAYS,
+            "browsers play its streams and its container",
+        ),
+        (
+            ContainerFormat.WEBM,
+            PackagingPlan(None, None),
+            PlayVerdict.REPACKAGE,
+            "browsers play its streams, but not the container webm",
+        ),
+        (ContainerFormat.MP4, PackagingPlan("pictures", None), PlayVerdict.RE_ENCODE, "pictures"),
+        (ContainerFormat.AVI, PackagingPlan("pictures", "sound"), PlayVerdict.RE_ENCODE, "pictures; sound"),
     ],
 )
-def test_the_verdict_has_a_reason(kind: Format, plan: Plan, verdict: Verdict, reason: str) -> None:
+def test_the_verdict_has_a_reason(
+    kind: ContainerFormat, plan: PackagingPlan, verdict: PlayVerdict, reason: str
+) -> None:
     assert rules.judge(kind, plan) == (verdict, reason)
 
 
 def test_a_broken_index_is_a_reason_to_repackage() -> None:
-    assert rules.judge(Format.MP4, Plan(None, None), Index.BROKEN)[0] is Verdict.REPACKAGE
-    assert rules.judge(Format.MP4, Plan(None, None), Index.MISSING)[0] is Verdict.PLAYS
-    assert rules.judge(Format.MP4, Plan("pictures", None), Index.BROKEN) == (Verdict.RE_ENCODE, "pictures")
+    assert rules.judge(ContainerFormat.MP4, PackagingPlan(None, None), Index.BROKEN)[0] is PlayVerdict.REPACKAGE
+    assert rules.judge(ContainerFormat.MP4, PackagingPlan(None, None), Index.MISSING)[0] is PlayVerdict.PLAYS
+    assert rules.judge(ContainerFormat.MP4, PackagingPlan("pictures", None), Index.BROKEN) == (
+        PlayVerdict.RE_ENCODE,
+        "pictures",
+    )
 
 
 MILLISECONDS_OF_29_97 = [round(number * 1001 / 30) for number in range(300)]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from touchline.media.vision.areas import Pixels
-from touchline.media.vision.memory import Memory, Words
+from touchline.media.vision.memory import ReadMemory, ReadWords
 from touchline.media.vision.sameness import same
 from touchline_world.scenes.canvas import text_size, write
 
@@ -41,8 +41,8 @@ def test_one_other_glyph_is_never_the_same(
     place = data.draw(st.sampled_from([number for number, glyph in enumerate(text) if glyph in GLYPHS]))
     glyph = data.draw(st.sampled_from([each for each in GLYPHS if each != text[place]]))
     other = text[:place] + glyph + text[place + 1 :]
-    memory = Memory()
-    memory.keep(drawn(text, size, levels, quality), Words(text, 1.0))
+    memory = ReadMemory()
+    memory.keep(drawn(text, size, levels, quality), ReadWords(text, 1.0))
     assert memory.recall(drawn(other, size, levels, quality)) is None
 
 
@@ -70,12 +70,12 @@ def test_crops_of_another_size_are_others() -> None:
 
 
 def test_the_memory_is_bounded() -> None:
-    memory = Memory(most_entries=3, most_bytes=10**6)
+    memory = ReadMemory(most_entries=3, most_bytes=10**6)
     crops = [drawn(f"{number:02d}:00", 20, (235, 30), 75) for number in range(5)]
     for number, crop in enumerate(crops):
-        memory.keep(crop, Words(str(number), 1.0))
+        memory.keep(crop, ReadWords(str(number), 1.0))
     assert [memory.recall(crop) is not None for crop in crops] == [False, False, True, True, True]
-    small = Memory(most_bytes=2 * crops[0].size)
+    small = ReadMemory(most_bytes=2 * crops[0].size)
     for number, crop in enumerate(crops):
-        small.keep(crop, Words(str(number), 1.0))
+        small.keep(crop, ReadWords(str(number), 1.0))
     assert [small.recall(crop) is not None for crop in crops] == [False, False, False, True, True]

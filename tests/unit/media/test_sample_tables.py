@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.support import videos
 from tests.support.hostile.elements import box
 from tests.support.videos import Recipe, Studio
-from touchline.media.child.sample_tables import Samples, read_samples
+from touchline.media.child.sample_tables import TrackSamples, read_samples
 
 
-def read(content: bytes, path: Path) -> dict[int, Samples]:
+def read(content: bytes, path: Path) -> dict[int, TrackSamples]:
     path.write_bytes(content)
     descriptor = os.open(path, os.O_RDONLY)
     try:

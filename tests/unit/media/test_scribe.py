@@ -5,7 +5,7 @@ from threading import get_ident
 
 import pytest
 
-from touchline.media.child.scribe import MOST_WAITING, Scribe
+from touchline.media.child.scribe import MOST_WAITING, WriterThread
 
 
 def appending(done: list[int], number: int) -> Callable[[], None]:
@@ -17,7 +17,7 @@ def failing() -> None:
 
 
 def test_one_after_the_other_in_another_thread() -> None:
-    scribe, done, threads = Scribe(), list[int](), set[int]()
+    scribe, done, threads = WriterThread(), list[int](), set[int]()
     for number in range(3 * MOST_WAITING):
         scribe.add(appending(done, number))
     scribe.add(lambda: threads.add(get_ident()))
@@ -27,7 +27,7 @@ def test_one_after_the_other_in_another_thread() -> None:
 
 
 def test_nothing_is_done_after_a_failure_and_everybody_is_told() -> None:
-    scribe, done = Scribe(), list[int]()
+    scribe, done = WriterThread(), list[int]()
     scribe.add(failing)
     with pytest.raises(OSError, match="no room"):
         for number in range(3 * MOST_WAITING):

@@ -4,7 +4,7 @@ import os
 from dataclasses import asdict
 from datetime import timedelta
 
-from touchline.media.child.order import Limits, Options, Order
+from touchline.media.child.order import ChildLimits, Options, TaskOrder
 from touchline.media.settings import MOST_THREADS, MediaSettings, child_limits, child_options, child_threads
 
 
@@ -27,6 +27,6 @@ def test_options_are_whole_numbers() -> None:
 
 
 def test_an_order_reads_back_as_it_was_written() -> None:
-    limits = Limits(wall_s=1.5, cpu_s=2, memory_bytes=3, file_bytes=4, output_bytes=5, processes=None)
-    order = Order("probe", {"a": [1, "b"]}, limits, user_id=7, namespaces=True)
-    assert Order.decode(order.encode()) == order
+    limits = ChildLimits(wall_s=1.5, cpu_s=2, memory_bytes=3, file_bytes=4, output_bytes=5, processes=None)
+    order = TaskOrder("probe", {"a": [1, "b"]}, limits, user_id=7, namespaces=True)
+    assert TaskOrder.decode(order.encode()) == order

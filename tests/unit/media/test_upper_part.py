@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.pictures import SIZE, broadcast_picture
 from touchline.media.vision.areas import Area, Pixels
-from touchline.media.vision.memory import Memory, Words
-from touchline.media.vision.tracking import Stream
+from touchline.media.vision.memory import ReadMemory, ReadWords
+from touchline.media.vision.tracking import TextStream
 
 WIDTH, HEIGHT = SIZE
 
@@ -28,14 +28,14 @@ class Finding:
         self.rows.append(len(picture))
         return [self.line]
 
-    def recognise(self, lines: Sequence[Pixels]) -> list[Words]:
-        return [Words("67:42", 0.99) for _ in lines]
+    def recognise(self, lines: Sequence[Pixels]) -> list[ReadWords]:
+        return [ReadWords("67:42", 0.99) for _ in lines]
 
 
 @pytest.mark.parametrize(("upper", "rows"), [(1.0, HEIGHT), (0.25, HEIGHT // 4), (0.001, 8)])
 def test_nothing_below_is_shown(upper: float, rows: int) -> None:
     reader = Finding(Area(200, 10, 60, 20))
-    Stream(reader, Memory(), is_single=True).read(broadcast_picture(), 0, upper)
+    TextStream(reader, ReadMemory(), is_single=True).read(broadcast_picture(), 0, upper)
     assert all(shown <= rows for shown in reader.rows)
     assert (max(reader.rows, default=0) == rows) is (upper > 0.1)
 
@@ -44,9 +44,9 @@ def test_nothing_below_is_shown(upper: float, rows: int) -> None:
 def test_a_line_that_is_cut_is_none(y: int, is_read: bool) -> None:
     """Half of a digit may look like another."""
     reader = Finding(Area(200, y, 60, 20))
-    assert bool(Stream(reader, Memory(), is_single=True).read(broadcast_picture(), 0, 0.25)) is is_read
+    assert bool(TextStream(reader, ReadMemory(), is_single=True).read(broadcast_picture(), 0, 0.25)) is is_read
 
 
 def test_all_of_a_picture_has_no_cut() -> None:
     reader = Finding(Area(200, HEIGHT - 20, 60, 20))
-    assert Stream(reader, Memory(), is_single=True).read(broadcast_picture(), 0)
+    assert TextStream(reader, ReadMemory(), is_single=True).read(broadcast_picture(), 0)

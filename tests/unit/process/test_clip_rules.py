@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from touchline.kernel.errors import Conflict
-from touchline.media.clip_model import Cut, Method
+from touchline.media.clip_model import Cut, CutMethod
 from touchline.process.clips.rules import ClipStage, cut_metadata, parse_cut
 
-CUT = Cut(40, 4000, 99, Method.EDGES, 320, 180, has_sound=True)
+CUT = Cut(40, 4000, 99, CutMethod.EDGES, 320, 180, has_sound=True)
 
 
 def test_what_is_written_beside_a_clip_comes_back() -> None:

@@ -9,7 +9,7 @@ TASKS = {
     "sample": "touchline.media.child.sampling:sample",
     "clip": "touchline.media.child.clip:cut",
     "pixels": "touchline.media.child.pixels:decode_pixels",
-    "walls": "touchline.media.child.walls:try_walls",
+    "walls": "touchline.media.child.walls:check_isolation",
 }
 
 if __name__ == "__main__":

@@ -12,12 +12,12 @@ from itertools import chain, islice
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from touchline.media.model import Failure
+from touchline.media.model import MediaFailure
 
-from .failures import Refused
+from .failures import InputRefused
 from .order import Options
 from .packets import AnyPacket, decode
-from .source import Source, ready_to_decode
+from .source import VideoSource, ready_to_decode
 
 MOST_PACKETS = 300  # of pictures: recordings may begin in the middle of a group of them
 PICTURES = 4  # some flag only every other one as interlaced
@@ -35,7 +35,7 @@ class Beginning:
     packets: Iterator[AnyPacket] | None  # of all streams, from the very first one on; none where they are too large
 
 
-def read_beginning(source: Source, options: Options) -> Beginning:
+def read_beginning(source: VideoSource, options: Options) -> Beginning:
     """Without an index that tells, the times of pictures are those that are read here."""
     ready_to_decode(source.video, options, threads=1)  # more would read ahead before the first one is out
     pictures: list[VideoFrame] = []
@@ -43,7 +43,7 @@ def read_beginning(source: Source, options: Options) -> Beginning:
     is_hidden = False
     wanted = 1 if source.video.codec_context.field_order == PROGRESSIVE else PICTURES
     enough = 0 if lists_every_picture(source.video) else MOST_PACKETS
-    packets = Kept(source.container.demux())
+    packets = ReplayablePackets(source.container.demux())
     for packet in islice((each for each in packets if each.stream_index == source.video.index), MOST_PACKETS):
         if packet.pts is not None:
             is_hidden = is_hidden or (not times and packet.is_discard)
@@ -53,11 +53,11 @@ def read_beginning(source: Source, options: Options) -> Beginning:
         elif len(times) >= enough:
             break
     if not pictures:
-        raise Refused(Failure.DAMAGED, "none of its first pictures can be decoded")
+        raise InputRefused(MediaFailure.DAMAGED, "none of its first pictures can be decoded")
     return Beginning(pictures, times, is_hidden, packets.again())
 
 
-class Kept:
+class ReplayablePackets:
     """Packets, and once more what was read of them."""
 
     def __init__(self, packets: Iterator[AnyPacket]) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 MOST_BOXES = 500_000
 
 
-class Box(NamedTuple):
+class Mp4Box(NamedTuple):
     kind: bytes
     content: int  # where what is in it begins
     end: int  # where it says that it ends
@@ -22,7 +22,7 @@ def walk_boxes(descriptor: int) -> Iterator[tuple[bytes, int]]:
         yield box.kind, box.end
 
 
-def boxes_between(descriptor: int, position: int, end: int) -> Iterator[Box]:
+def boxes_between(descriptor: int, position: int, end: int) -> Iterator[Mp4Box]:
     """What is no box ends the walk. Only headers are read."""
     for _ in range(MOST_BOXES):
         header = os.pread(descriptor, 16, position)
@@ -37,4 +37,4 @@ def boxes_between(descriptor: int, position: int, end: int) -> Iterator[Box]:
         if length < 8:
             return
         position += length
-        yield Box(kind, content, position)
+        yield Mp4Box(kind, content, position)

@@ -17,7 +17,7 @@ from touchline.media.playlists import whole_playlist
 
 from .channel import Channel, Output
 from .packets import AnyPacket
-from .source import Source
+from .source import VideoSource
 
 TEXT_CODECS = frozenset({"mov_text", "subrip", "ass", "ssa", "webvtt", "text"})
 MOST_STREAMS = 16
@@ -27,13 +27,13 @@ LONGEST_MS = 600_000
 FILE, PLAYLIST = "captions.vtt", "index.m3u8"
 
 
-def text_streams(source: Source) -> list[Any]:
+def text_streams(source: VideoSource) -> list[Any]:
     streams = [stream for stream in source.container.streams.subtitles if stream.codec_context]
     return [each for each in streams if each.codec_context.codec.canonical_name in TEXT_CODECS][:MOST_STREAMS]
 
 
 class CaptionTrack:
-    def __init__(self, stream: Any, source: Source, name: str, channel: Channel) -> None:
+    def __init__(self, stream: Any, source: VideoSource, name: str, channel: Channel) -> None:
         self._decoder: SubtitleCodecContext = stream.codec_context
         self._tick_ms = stream.time_base * 1000
         self._start_ms = source.start * 1000

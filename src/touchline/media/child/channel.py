@@ -11,9 +11,9 @@ import socket
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from touchline.media.model import Failure
+from touchline.media.model import MediaFailure
 
-from .failures import Refused
+from .failures import InputRefused
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -46,7 +46,7 @@ class Channel:
             self._say({"create": name})
             _, descriptors, *_ = socket.recv_fds(self._socket, 1, 1)
         if not descriptors:
-            raise Refused(Failure.DEFECT, f"no file {name} was given")
+            raise InputRefused(MediaFailure.DEFECT, f"no file {name} was given")
         return Output(descriptors[0], name, self)
 
     def complete(self, name: str) -> None:
@@ -55,7 +55,7 @@ class Channel:
     def result(self, document: dict[str, Any]) -> None:
         self._say({"result": document})
 
-    def failure(self, failure: Failure, why: str) -> None:
+    def failure(self, failure: MediaFailure, why: str) -> None:
         self._say({"failure": failure, "why": why})
 
     def _say(self, message: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import islice
 
-from .boxes import Box, boxes_between
+from .boxes import Mp4Box, boxes_between
 
 WAYS = {b"moov": (b"mvhd", b"trak"), b"trak": (b"mdia",), b"mdia": (b"mdhd",)}  # to the headers
 HEADERS = frozenset({b"mvhd", b"mdhd"})
@@ -24,7 +24,7 @@ def longest_claim_s(descriptor: int) -> Fraction:
     return max((_claim_s(descriptor, box) for box in _headers(descriptor, index)), default=Fraction(0))
 
 
-def _headers(descriptor: int, parent: Box | None) -> Iterator[Box]:
+def _headers(descriptor: int, parent: Mp4Box | None) -> Iterator[Mp4Box]:
     if parent is None:
         return
     for box in islice(boxes_between(descriptor, parent.content, parent.end), MOST_INSIDE):
@@ -32,7 +32,7 @@ def _headers(descriptor: int, parent: Box | None) -> Iterator[Box]:
             yield from [box] if box.kind in HEADERS else _headers(descriptor, box)
 
 
-def _claim_s(descriptor: int, box: Box) -> Fraction:
+def _claim_s(descriptor: int, box: Mp4Box) -> Fraction:
     """Version, flags, two dates, unit and duration: in the second version dates and duration have 64 bits."""
     data = os.pread(descriptor, 32, box.content)
     width = 8 if data[:1] == b"\x01" else 4

@@ -13,23 +13,23 @@ from av.audio.stream import AudioStream
 from av.container import OutputContainer
 
 from touchline.media import clip_rules, rules
-from touchline.media.clip_model import CLIP, ClipOptions, Cut, Method
-from touchline.media.model import Failure, Probe
+from touchline.media.clip_model import CLIP, ClipOptions, Cut, CutMethod
+from touchline.media.model import MediaFailure, Probe
 
 from .channel import Channel
-from .clip_encoder import Shape
+from .clip_encoder import ClipShape
 from .clip_pictures import EncodedClip, JoinedClip
-from .clip_sound import CopiedSound, EncodedCut, Stretch
+from .clip_sound import CopiedClipSound, EncodedClipSound, SoundRange
 from .facts import learn
-from .failures import Refused
-from .hls import Stream as Track
+from .failures import InputRefused
+from .hls import PacketStream as Track
 from .movie import open_movie
 from .order import Options
 from .packets import AnyPacket, mux
-from .pictures import Look
-from .reach import find_reach
-from .scanning import Scan, scan
-from .source import Source, identify
+from .pictures import DisplayTransform
+from .reach import find_read_range
+from .scanning import RangeScan, scan_range
+from .source import VideoSource, identify
 
 LONGEST_WAIT = Fraction(5)  # seconds of pictures behind the end, in which the last sound may still come
 
@@ -43,8 +43,8 @@ def cut(options: dict[str, Any], channel: Channel) -> Cut:
     wanted = ClipOptions(**options.pop("clip"))
     bounds, kind = Options(**options), identify()
     facts = learn(kind, bounds)
-    reach = find_reach(kind, bounds, wanted)
-    scanned = scan(reach, may_copy=clip_rules.is_copyable(kind, facts.video))
+    reach = find_read_range(kind, bounds, wanted)
+    scanned = scan_range(reach, may_copy=clip_rules.is_copyable(kind, facts.video))
     work = _Work(facts, scanned, channel)
     with reach.opened() as source, open_movie(CLIP, channel) as movie:
         work.do(source, movie)
@@ -52,17 +52,17 @@ def cut(options: dict[str, Any], channel: Channel) -> Cut:
 
 
 class _Work:
-    def __init__(self, facts: Probe, scanned: Scan, channel: Channel) -> None:
+    def __init__(self, facts: Probe, scanned: RangeScan, channel: Channel) -> None:
         self._facts, self._scanned, self._channel = facts, scanned, channel
         self._reach, self._found = scanned.reach, scanned.findings()
         may_copy = scanned.is_copyable and scanned.sets.free_id is not None
-        self._plan = clip_rules.plan(self._found, may_copy=may_copy)
+        self._plan = clip_rules.plan_clip(self._found, may_copy=may_copy)
         self._size = rules.display_size(facts.video)
-        if self._plan.method is Method.ENCODED:
+        if self._plan.method is CutMethod.ENCODED:
             self._size = rules.even_size(*self._size)
         self._frames = 0
 
-    def do(self, source: Source, movie: OutputContainer) -> None:
+    def do(self, source: VideoSource, movie: OutputContainer) -> None:
         pictures = self._pictures(source, movie)
         tracks: dict[int, Track] = {source.video.index: pictures}
         if source.audio:
@@ -73,7 +73,7 @@ class _Work:
             mux(movie, track.finish())
         self._frames = pictures.frames
         if not self._frames:
-            raise Refused(Failure.DAMAGED, "none of the pictures in this range can be decoded")
+            raise InputRefused(MediaFailure.DAMAGED, "none of the pictures in this range can be decoded")
         self._channel.progress(1.0)
 
     def result(self) -> Cut:
@@ -87,20 +87,20 @@ class _Work:
             has_sound=self._facts.audio is not None,
         )
 
-    def _pictures(self, source: Source, movie: OutputContainer) -> PictureTrack:
-        if self._plan.method is Method.ENCODED:
+    def _pictures(self, source: VideoSource, movie: OutputContainer) -> PictureTrack:
+        if self._plan.method is CutMethod.ENCODED:
             video = self._facts.video
-            shape = Shape(self._size, Look(video.rotation, video.light), video.is_interlaced)
+            shape = ClipShape(self._size, DisplayTransform(video.rotation, video.light), video.is_interlaced)
             return EncodedClip(source, movie, self._scanned, shape)
         return JoinedClip(source, movie, self._scanned, self._plan)
 
     def _sound(self, stream: AudioStream, movie: OutputContainer) -> Track:
         tick = self._reach.tick
-        stretch = Stretch(self._found.first * tick, self._found.end * tick)
+        stretch = SoundRange(self._found.first * tick, self._found.end * tick)
         copied = self._facts.audio and rules.is_copyable_sound(self._facts.audio)
-        return CopiedSound(stream, movie, stretch) if copied else EncodedCut(stream, movie, stretch)
+        return CopiedClipSound(stream, movie, stretch) if copied else EncodedClipSound(stream, movie, stretch)
 
-    def _needed(self, source: Source) -> Iterator[AnyPacket]:
+    def _needed(self, source: VideoSource) -> Iterator[AnyPacket]:
         """No picture that is decoded behind the end is shown before it."""
         end, tick = self._found.end * self._reach.tick, self._reach.tick
         waits_for_sound = source.audio is not None

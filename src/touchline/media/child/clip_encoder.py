@@ -21,9 +21,9 @@ from av.video.stream import VideoStream
 from .encoded_pictures import LIMITED_RANGE, USUAL_RATE, colours_of
 from .order import Options
 from .packets import AnyPacket, encode
-from .pictures import Chain, Look, upright
-from .source import Source, tick_of
-from .timeline import Timeline
+from .pictures import DisplayTransform, FilterChain, upright
+from .source import VideoSource, tick_of
+from .timeline import PacketTimeline
 from .units import EXTRA, MARKED, joined, kind_of
 
 PROFILES = {66: "baseline", 77: "main", 88: "main"}
@@ -33,24 +33,24 @@ MOST_GAP_S = 5
 SQUARE = Fraction(1)
 
 
-def _rate(source: Source) -> Fraction:
+def _rate(source: VideoSource) -> Fraction:
     rate = source.video.average_rate
     return rate.limit_denominator(1001) if rate and 1 <= rate <= FASTEST_RATE else USUAL_RATE
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ClipShape:
     """How a clip that is encoded as a whole will be seen, and how its source is stored."""
 
     size: tuple[int, int]
-    look: Look
+    look: DisplayTransform
     is_interlaced: bool
 
 
-class Edge:
+class EdgeEncoder:
     """One stretch of pictures that stands beside a copied one."""
 
-    def __init__(self, source: Source, set_id: int, profile: int, threads: int) -> None:
+    def __init__(self, source: VideoSource, set_id: int, profile: int, threads: int) -> None:
         self._encoder = _edge_encoder(source, set_id, profile, threads)
         self._source = source
 
@@ -80,7 +80,7 @@ def rebuilt(packet: AnyPacket, content: bytes) -> AnyPacket:
     return changed
 
 
-def _edge_encoder(source: Source, set_id: int, profile: int, threads: int) -> VideoCodecContext:
+def _edge_encoder(source: VideoSource, set_id: int, profile: int, threads: int) -> VideoCodecContext:
     stream, encoder = source.video, CodecContext.create("libx264", "w")
     original = stream.codec_context
     encoder.width, encoder.height = original.width, original.height
@@ -102,17 +102,17 @@ def _edge_encoder(source: Source, set_id: int, profile: int, threads: int) -> Vi
     return encoder
 
 
-class Whole:
+class WholeEncoder:
     """All of the pictures, upright and with square pixels, in their size."""
 
-    def __init__(self, source: Source, output: OutputContainer, target: Shape, options: Options) -> None:
+    def __init__(self, source: VideoSource, output: OutputContainer, target: ClipShape, options: Options) -> None:
         self._tick = tick_of(source.video)
-        self._chain = Chain(upright(target.size, target.look, "yuv420p"), options.threads)
+        self._chain = FilterChain(upright(target.size, target.look, "yuv420p"), options.threads)
         rate = _rate(source)
         settings = {"preset": "veryfast", "crf": QUALITY, "profile": "high", "g": str(max(1, round(rate * MOST_GAP_S)))}
         self._stream = output.add_stream("libx264", rate=rate, options=settings)  # pyright: ignore[reportUnknownMemberType]
         _describe(self._stream, source, target, options.threads)
-        self._timeline = Timeline(self._tick, rate)
+        self._timeline = PacketTimeline(self._tick, rate)
 
     def take(self, picture: VideoFrame, shown: int) -> Iterator[AnyPacket]:
         converted = self._chain.apply(picture)
@@ -130,7 +130,7 @@ class Whole:
             yield from self._timeline.take(packet)
 
 
-def _describe(stream: VideoStream, source: Source, target: Shape, threads: int) -> None:
+def _describe(stream: VideoStream, source: VideoSource, target: ClipShape, threads: int) -> None:
     context = stream.codec_context
     context.width, context.height = target.size
     context.pix_fmt = "yuv420p"

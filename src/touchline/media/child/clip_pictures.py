@@ -12,25 +12,25 @@ from av.container import OutputContainer
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from touchline.media.clip_rules import Plan
+from touchline.media.clip_rules import ClipPlan
 
-from .clip_encoder import Edge, Shape, Whole, rebuilt
+from .clip_encoder import ClipShape, EdgeEncoder, WholeEncoder, rebuilt
 from .packets import AnyPacket, decode
-from .pictures import Progressive
-from .scanning import Scan
-from .source import Source, ready_to_decode, tick_of
+from .pictures import Deinterlacer
+from .scanning import RangeScan
+from .source import VideoSource, ready_to_decode, tick_of
 from .units import Syntax, joined
 
 
-class Encoder(Protocol):
+class PictureEncoder(Protocol):
     def take(self, picture: VideoFrame, shown: int) -> Iterator[AnyPacket]: ...
     def finish(self) -> Iterator[AnyPacket]: ...
 
 
-class _Decoded:
+class _ReencodedStretch:
     """Hands the pictures of a stretch to an encoder, each at a time that none before it had."""
 
-    def __init__(self, source: Source, encoder: Encoder, zero: int, stretch: tuple[int, int]) -> None:
+    def __init__(self, source: VideoSource, encoder: PictureEncoder, zero: int, stretch: tuple[int, int]) -> None:
         self._source, self._encoder, self._zero = source, encoder, zero
         self._next, self._end = stretch
         self._last = -1
@@ -64,12 +64,12 @@ class _Decoded:
         return time
 
 
-class _MadeWhole(_Decoded):
+class _DeinterlacedStretch(_ReencodedStretch):
     """The same of interlaced pictures, which players would show as combs: lines of the later moment are guessed."""
 
-    def __init__(self, source: Source, encoder: Encoder, zero: int, stretch: tuple[int, int]) -> None:
+    def __init__(self, source: VideoSource, encoder: PictureEncoder, zero: int, stretch: tuple[int, int]) -> None:
         super().__init__(source, encoder, zero, stretch)
-        self._progressive = Progressive(tick_of(source.video))
+        self._progressive = Deinterlacer(tick_of(source.video))
 
     def _decoded(self, packet: AnyPacket | None) -> Iterator[tuple[VideoFrame, int]]:
         for picture, time in super()._decoded(packet):
@@ -79,11 +79,11 @@ class _MadeWhole(_Decoded):
 
 
 class EncodedClip:
-    def __init__(self, source: Source, output: OutputContainer, scanned: Scan, target: Shape) -> None:
+    def __init__(self, source: VideoSource, output: OutputContainer, scanned: RangeScan, target: ClipShape) -> None:
         found, reach = scanned.findings(), scanned.reach
         ready_to_decode(source.video, reach.bounds, reach.bounds.threads)
-        encoder, stretch = Whole(source, output, target, reach.bounds), (found.first, found.end)
-        kind = _MadeWhole if target.is_interlaced else _Decoded
+        encoder, stretch = WholeEncoder(source, output, target, reach.bounds), (found.first, found.end)
+        kind = _DeinterlacedStretch if target.is_interlaced else _ReencodedStretch
         self._work = kind(source, encoder, found.first, stretch)
 
     @property
@@ -100,7 +100,7 @@ class EncodedClip:
 class JoinedClip:
     """A head that is encoded, packets as they are, and a tail that is encoded; head and tail may be empty."""
 
-    def __init__(self, source: Source, output: OutputContainer, scanned: Scan, plan: Plan) -> None:
+    def __init__(self, source: VideoSource, output: OutputContainer, scanned: RangeScan, plan: ClipPlan) -> None:
         self._threads = scanned.reach.bounds.threads
         ready_to_decode(source.video, scanned.reach.bounds, self._threads)
         self._source, self._found, self._plan, self._keys = source, scanned.findings(), plan, scanned.keys
@@ -158,9 +158,9 @@ class JoinedClip:
             packet.stream = self._target
             yield packet
 
-    def _edge(self, first: int, end: int) -> _Decoded | None:
+    def _edge(self, first: int, end: int) -> _ReencodedStretch | None:
         if first == end:
             return None
-        edge = Edge(self._source, self._set_id, self._profile, self._threads)
+        edge = EdgeEncoder(self._source, self._set_id, self._profile, self._threads)
         self._sets.learn_header(edge.header)
-        return _Decoded(self._source, edge, self._found.first, (first, end))
+        return _ReencodedStretch(self._source, edge, self._found.first, (first, end))

@@ -25,15 +25,15 @@ from .source import tick_of
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SoundRange:
     """In seconds, as the source counts."""
 
     start: Fraction
     end: Fraction
 
 
-class CopiedSound:
-    def __init__(self, stream: AudioStream, output: OutputContainer, stretch: Stretch) -> None:
+class CopiedClipSound:
+    def __init__(self, stream: AudioStream, output: OutputContainer, stretch: SoundRange) -> None:
         self._target = output.add_stream_from_template(stream)  # pyright: ignore[reportUnknownMemberType]
         tick = tick_of(stream)
         self._start, self._end = round(stretch.start / tick), round(stretch.end / tick)
@@ -63,8 +63,8 @@ class CopiedSound:
         yield packet
 
 
-class EncodedCut(NewSound):
-    def __init__(self, stream: AudioStream, output: OutputContainer, stretch: Stretch) -> None:
+class EncodedClipSound(NewSound):
+    def __init__(self, stream: AudioStream, output: OutputContainer, stretch: SoundRange) -> None:
         super().__init__(stream, output)
         self._tick = tick_of(stream)
         self._start, self._end = round(stretch.start * self._rate), round(stretch.end * self._rate)

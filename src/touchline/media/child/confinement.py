@@ -9,14 +9,14 @@ import signal
 from touchline.platform.stack.parent_death_guard import die_with
 
 from . import system
-from .order import Limits, Order
+from .order import ChildLimits, TaskOrder
 
 OPEN_FILES = 64
 GRACE_S = 5
 OUT_OF_TIME = int(signal.SIGXCPU)  # also the code that a child exits with then
 
 
-def confine(order: Order, keeper_id: int) -> None:
+def isolate(order: TaskOrder, keeper_id: int) -> None:
     """The limits first: another user could not set them all. The death signal last: it does not survive the change."""
     _limit(order.limits)
     if order.user_id is not None:
@@ -27,7 +27,7 @@ def confine(order: Order, keeper_id: int) -> None:
     die_with(keeper_id, signal.SIGKILL)
 
 
-def _limit(limits: Limits) -> None:
+def _limit(limits: ChildLimits) -> None:
     # The first process of a namespace is deaf to signals that it has no handler for; the hard limit is for a child that
     # was taken over, and handles this one in another way.
     system.exit_on_signal(OUT_OF_TIME)

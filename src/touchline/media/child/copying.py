@@ -11,15 +11,15 @@ from av.container import OutputContainer
 from av.video.stream import VideoStream
 
 from .packets import AnyPacket, filtered
-from .source import Source, tick_of
-from .timeline import Timeline
+from .source import VideoSource, tick_of
+from .timeline import PacketTimeline
 
 
 class CopiedTrack:
-    def __init__(self, stream: VideoStream | AudioStream, source: Source, output: OutputContainer) -> None:
+    def __init__(self, stream: VideoStream | AudioStream, source: VideoSource, output: OutputContainer) -> None:
         self._target = output.add_stream_from_template(stream)  # pyright: ignore[reportUnknownMemberType]
         rate = stream.average_rate if stream.type == "video" else None
-        self._timeline = Timeline(tick_of(stream), rate, source.start)
+        self._timeline = PacketTimeline(tick_of(stream), rate, source.start)
         self._unwrap = _adts_remover(stream, self._target)
 
     @property

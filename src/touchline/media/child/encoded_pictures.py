@@ -18,10 +18,10 @@ from touchline.media.model import Light, Probe
 
 from .order import Options
 from .packets import AnyPacket, encode, mux
-from .pictures import Chain, Look, upright
-from .shown_pictures import Shown, ShownPictures
-from .source import Source
-from .timeline import Timeline
+from .pictures import DisplayTransform, FilterChain, upright
+from .shown_pictures import PictureDecoder, ShownPicture
+from .source import VideoSource
+from .timeline import PacketTimeline
 
 USUAL_RATE = Fraction(30)
 FASTEST_RATE = 240
@@ -31,7 +31,7 @@ STANDARD_COLOURS = (1, 1, 1)  # matrix, primaries and transfer of BT.709
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RungTarget:
     size: tuple[int, int]
     output: OutputContainer
 
@@ -39,11 +39,11 @@ class Target:
 class EncodedLadder:
     """A track: packets of the source's pictures in, packets of each rendition out."""
 
-    def __init__(self, source: Source, facts: Probe, targets: Sequence[Target], options: Options) -> None:
+    def __init__(self, source: VideoSource, facts: Probe, targets: Sequence[RungTarget], options: Options) -> None:
         """The largest first: the others are scaled from it, which is less work than from the source."""
-        self._pictures = ShownPictures(source, facts.video, options)
-        look = Look(facts.video.rotation, facts.video.light)
-        self._upright = Chain(upright(targets[0].size, look, "yuv420p"), options.threads)
+        self._pictures = PictureDecoder(source, facts.video, options)
+        look = DisplayTransform(facts.video.rotation, facts.video.light)
+        self._upright = FilterChain(upright(targets[0].size, look, "yuv420p"), options.threads)
         style = _Style(self._pictures.tick, _usable(source.video.average_rate), colours_of(source, look))
         threads = rules.encoder_threads([target.size for target in targets], options.threads)
         pairs = zip(targets, threads, strict=True)
@@ -57,7 +57,7 @@ class EncodedLadder:
         for rung in self._rungs:
             rung.finish()
 
-    def _show(self, pictures: Iterable[Shown]) -> None:
+    def _show(self, pictures: Iterable[ShownPicture]) -> None:
         for shown in pictures:
             if (picture := self._upright.apply(shown.picture)) is not None:
                 for rung in self._rungs:
@@ -74,19 +74,19 @@ class _Style:
 
 
 class _Rung:
-    def __init__(self, target: Target, largest: tuple[int, int], style: _Style, threads: int) -> None:
+    def __init__(self, target: RungTarget, largest: tuple[int, int], style: _Style, threads: int) -> None:
         self._output = target.output
         self._tick = style.tick
         width, height = target.size
         smaller = [("scale", f"{width}:{height}:flags=bicubic")]
-        self._scaled = Chain(smaller, threads) if target.size != largest else None
+        self._scaled = FilterChain(smaller, threads) if target.size != largest else None
         settings = _encoder_options(target.size, style.rate)
         self._encoder = target.output.add_stream("libx264", rate=style.rate, options=settings)  # pyright: ignore[reportUnknownMemberType]
         _describe(self._encoder.codec_context, target.size, style)
         self._encoder.codec_context.thread_count = threads
-        self._timeline = Timeline(style.tick, style.rate)
+        self._timeline = PacketTimeline(style.tick, style.rate)
 
-    def show(self, picture: VideoFrame, shown: Shown) -> None:
+    def show(self, picture: VideoFrame, shown: ShownPicture) -> None:
         scaled = self._scaled.apply(picture) if self._scaled else picture
         if scaled is not None:
             scaled.pts, scaled.time_base = shown.time, self._tick
@@ -113,7 +113,7 @@ def _describe(context: VideoCodecContext, size: tuple[int, int], style: _Style) 
         context.colorspace, context.color_primaries, context.color_trc = style.colours
 
 
-def colours_of(source: Source, look: Look) -> tuple[int, int, int] | None:
+def colours_of(source: VideoSource, look: DisplayTransform) -> tuple[int, int, int] | None:
     if look.light is not Light.STANDARD:
         return STANDARD_COLOURS
     decoder = source.video.codec_context

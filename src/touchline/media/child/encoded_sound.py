@@ -12,8 +12,8 @@ from av.audio.stream import AudioStream
 from av.container import OutputContainer
 
 from .packets import AnyPacket, decode, encode
-from .source import Source, tick_of
-from .timeline import Timeline
+from .source import VideoSource, tick_of
+from .timeline import PacketTimeline
 
 SAMPLE_RATES = (44_100, 48_000)
 SAMPLE_FORMAT = "fltp"
@@ -31,7 +31,7 @@ class NewSound(ABC):
         self._layout = "mono" if stream.channels == 1 else "stereo"
         self._encoder = output.add_stream("aac", rate=self._rate, layout=self._layout)  # pyright: ignore[reportUnknownMemberType]
         self._encoder.bit_rate = BITS_PER_CHANNEL * self._encoder.channels
-        self._timeline = Timeline(Fraction(1, self._rate), Fraction(self._rate, SAMPLES_PER_PACKET))
+        self._timeline = PacketTimeline(Fraction(1, self._rate), Fraction(self._rate, SAMPLES_PER_PACKET))
 
     @property
     def begins(self) -> Fraction:
@@ -64,7 +64,7 @@ class NewSound(ABC):
 
 
 class EncodedSound(NewSound):
-    def __init__(self, stream: AudioStream, source: Source, output: OutputContainer) -> None:
+    def __init__(self, stream: AudioStream, source: VideoSource, output: OutputContainer) -> None:
         super().__init__(stream, output)
         self._start = int(source.start / tick_of(stream))
         self._shape: tuple[str, str, int] | None = None

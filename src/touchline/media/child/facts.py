@@ -17,15 +17,24 @@ from av.stream import Stream as AvStream
 from av.video.stream import VideoStream
 
 from touchline.media import rules
-from touchline.media.model import AudioTrack, Failure, Format, Light, Probe, Ratio, Stream, VideoTrack
+from touchline.media.model import (
+    AudioTrack,
+    ContainerFormat,
+    Light,
+    MediaFailure,
+    MediaStream,
+    Probe,
+    Ratio,
+    VideoTrack,
+)
 
 from .beginning import Beginning, lists_every_picture, read_beginning
 from .claims import longest_claim_s
-from .failures import Refused
+from .failures import InputRefused
 from .indexes import index_of
 from .order import Options
 from .packets import AnyPacket
-from .source import INPUT, Source, open_source, tick_of
+from .source import INPUT, VideoSource, open_source, tick_of
 
 SQUARE = Ratio(1, 1)
 MOST_LANGUAGE_LETTERS = 16
@@ -38,23 +47,23 @@ MICROSECOND = Fraction(1, 1_000_000)
 class Examined:
     """The decoder of its pictures has begun already: this is for who copies them."""
 
-    source: Source
+    source: VideoSource
     facts: Probe
     packets: Iterator[AnyPacket] | None  # from the very first one on; none where they have to be read again
 
 
-def learn(kind: Format, options: Options) -> Probe:
+def learn(kind: ContainerFormat, options: Options) -> Probe:
     with examined(kind, options) as found:
         return found.facts
 
 
 @contextmanager
-def examined(kind: Format, options: Options) -> Generator[Examined]:
+def examined(kind: ContainerFormat, options: Options) -> Generator[Examined]:
     with open_source(kind, options) as source:
         yield _examine(source, options)
 
 
-def _examine(source: Source, options: Options) -> Examined:
+def _examine(source: VideoSource, options: Options) -> Examined:
     _check_size(source.video, options)
     duration_ms = _duration_ms(source)
     _check_duration(duration_ms, "lasts", options)
@@ -82,23 +91,23 @@ def _examine(source: Source, options: Options) -> Examined:
 def _check_size(video: VideoStream, options: Options) -> None:
     if video.width * video.height > options.most_pixels:
         why = f"its pictures have {video.width} x {video.height} pixels; {options.most_pixels} are allowed"
-        raise Refused(Failure.LIMIT, why)
+        raise InputRefused(MediaFailure.LIMIT, why)
 
 
 def _check_duration(duration_ms: int, verb: str, options: Options) -> None:
     if duration_ms > options.longest_ms:
         why = f"it {verb} {duration_ms // 1000} s; {options.longest_ms // 1000} s are allowed"
-        raise Refused(Failure.LIMIT, why)
+        raise InputRefused(MediaFailure.LIMIT, why)
 
 
-def _claimed_ms(source: Source) -> int:
+def _claimed_ms(source: VideoSource) -> int:
     """By any of its headers: one that lies about this is not worth the trust that the others need."""
     streams = ((stream.duration or 0) * (stream.time_base or 0) for stream in source.container.streams)
-    header = longest_claim_s(INPUT) if source.format in (Format.MP4, Format.QUICKTIME) else 0
+    header = longest_claim_s(INPUT) if source.format in (ContainerFormat.MP4, ContainerFormat.QUICKTIME) else 0
     return round(1000 * max((source.container.duration or 0) * MICROSECOND, header, *streams))
 
 
-def _duration_ms(source: Source) -> int:
+def _duration_ms(source: VideoSource) -> int:
     """From the start to the end of the last picture: by what the video stream says, else the container, else by what
     reading it to the end shows. Pictures may begin later than the sound."""
     video = source.video
@@ -111,30 +120,30 @@ def _duration_ms(source: Source) -> int:
     return max(1, round(seconds * 1000))
 
 
-def _late_by(source: Source) -> Fraction:
+def _late_by(source: VideoSource) -> Fraction:
     begins = (source.video.start_time or 0) * tick_of(source.video)
     return max(Fraction(0), begins - source.start) if source.keeps_times else Fraction(0)
 
 
-def _container_duration(source: Source) -> Fraction:
+def _container_duration(source: VideoSource) -> Fraction:
     """Matroska tells when the last picture ends, not how long it is from the first one on."""
     seconds = (source.container.duration or 0) * MICROSECOND
-    ends_late = source.format in (Format.MATROSKA, Format.WEBM) and 0 < source.start < seconds
+    ends_late = source.format in (ContainerFormat.MATROSKA, ContainerFormat.WEBM) and 0 < source.start < seconds
     return seconds - source.start if ends_late else seconds
 
 
-def _says_its_duration(source: Source) -> bool:
+def _says_its_duration(source: VideoSource) -> bool:
     return bool(source.video.duration or source.container.duration)
 
 
-def _measured_duration(source: Source) -> Fraction:
+def _measured_duration(source: VideoSource) -> Fraction:
     packets = source.container.demux(source.video)
     end = max((packet.pts + (packet.duration or 0) for packet in packets if packet.pts is not None), default=0)
     source.container.seek(0)
     return end * tick_of(source.video) - source.start
 
 
-def _video_track(source: Source, beginning: Beginning) -> VideoTrack:
+def _video_track(source: VideoSource, beginning: Beginning) -> VideoTrack:
     stream, picture = source.video, beginning.pictures[0]
     return VideoTrack(
         index=stream.index,
@@ -172,10 +181,10 @@ def _audio_track(stream: AudioStream) -> AudioTrack:
     )
 
 
-def _stream(stream: AvStream) -> Stream:
+def _stream(stream: AvStream) -> MediaStream:
     codec = stream.codec_context.codec.canonical_name if stream.codec_context else "unknown"
     language = stream.language[:MOST_LANGUAGE_LETTERS] if stream.language else None
-    return Stream(stream.index, stream.type, codec, language)
+    return MediaStream(stream.index, stream.type, codec, language)
 
 
 def _ratio(value: Fraction | None) -> Ratio | None:

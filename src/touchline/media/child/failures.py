@@ -10,48 +10,48 @@ import sys
 import traceback
 from typing import Any
 
-from touchline.media.model import Failure
+from touchline.media.model import MediaFailure
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 WHY_LENGTH = 500
 
 
-class Refused(Exception):
+class InputRefused(Exception):
     """The input cannot be worked on, for a reason that we know."""
 
-    def __init__(self, failure: Failure, why: str) -> None:
+    def __init__(self, failure: MediaFailure, why: str) -> None:
         super().__init__(why)
         self.failure = failure
         self.why = why
 
 
-def explain(error: Exception) -> tuple[Failure, str]:
+def explain(error: Exception) -> tuple[MediaFailure, str]:
     failure, why = _classified(error)
     return failure, why[:WHY_LENGTH]
 
 
-def _classified(error: Exception) -> tuple[Failure, str]:
+def _classified(error: Exception) -> tuple[MediaFailure, str]:
     number = getattr(error, "errno", None)
-    if isinstance(error, Refused):
+    if isinstance(error, InputRefused):
         return error.failure, error.why
     if isinstance(error, MemoryError) or number == errno.ENOMEM:
-        return Failure.LIMIT, "it needs more memory than it may have"
+        return MediaFailure.LIMIT, "it needs more memory than it may have"
     if number == errno.EFBIG:
-        return Failure.LIMIT, "a file that is made of it is larger than it may be"
+        return MediaFailure.LIMIT, "a file that is made of it is larger than it may be"
     if number in NO_ROOM:
-        return Failure.STORAGE, "the disk is full"
-    return _of_the_codecs(error) or (Failure.DEFECT, _place(error))
+        return MediaFailure.STORAGE, "the disk is full"
+    return _of_the_codecs(error) or (MediaFailure.DEFECT, _place(error))
 
 
-def _of_the_codecs(error: Exception) -> tuple[Failure, str] | None:
+def _of_the_codecs(error: Exception) -> tuple[MediaFailure, str] | None:
     codecs: Any = sys.modules.get("av.error")
     if codecs is None:  # a task that opens no video
         return None
     unknown = codecs.DecoderNotFoundError, codecs.PatchWelcomeError, codecs.NotImplementedError
     why: str = getattr(error, "strerror", None) or type(error).__name__
     if isinstance(error, unknown):
-        return Failure.UNSUPPORTED, why
-    return (Failure.DAMAGED, why) if isinstance(error, codecs.FFmpegError) else None
+        return MediaFailure.UNSUPPORTED, why
+    return (MediaFailure.DAMAGED, why) if isinstance(error, codecs.FFmpegError) else None
 
 
 def _place(error: Exception) -> str:

@@ -16,14 +16,14 @@ from PIL import Image
 
 from touchline.media.fingerprint.model import INTERVAL_MS, Fingerprint, Style
 from touchline.media.fingerprint.motion import foregrounds
-from touchline.media.fingerprint.pictures import look_at, small_of
+from touchline.media.fingerprint.pictures import hash_image, small_of
 from touchline.media.fingerprint.rules import picture_area, sample_count
 from touchline.media.fingerprint.waves import hash_and_detail
 from touchline.media.model import Probe
 
 from .channel import Channel
 from .luma import Pixels, grey_of
-from .source import Source
+from .source import VideoSource
 from .sparing import Grid
 
 Sample = tuple[Pixels, int]  # a picture, and for how many times it is the sample
@@ -44,7 +44,7 @@ def fingerprints_of(styles: Sequence[Style], samples: Iterator[Sample]) -> Itera
 
 def _dense(samples: Iterator[Sample], hashes: list[int]) -> Iterator[Sample]:
     for grey, times in samples:
-        hashes += repeat(look_at(Image.fromarray(grey)).sample, times)
+        hashes += repeat(hash_image(Image.fromarray(grey)).sample, times)
         yield grey, times
 
 
@@ -58,11 +58,11 @@ def _careful(samples: Iterator[Sample]) -> Fingerprint:
     return Fingerprint(hashes.copy(), Style.CAREFUL, details.copy())
 
 
-def sample_grid(source: Source) -> Grid:
+def sample_grid(source: VideoSource) -> Grid:
     return Grid.for_pictures(source, Fraction(INTERVAL_MS, 1000))
 
 
-def samples_of(pictures: Iterator[VideoFrame], source: Source, facts: Probe, channel: Channel) -> Iterator[Sample]:
+def samples_of(pictures: Iterator[VideoFrame], source: VideoSource, facts: Probe, channel: Channel) -> Iterator[Sample]:
     wanted, count = 0, sample_count(facts.duration_ms)
     grid = sample_grid(source)
     for picture in pictures:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from touchline.media.model import Failure
+from touchline.media.model import MediaFailure
 
-from .failures import Refused
-from .sample_tables import Numbers, Samples
+from .failures import InputRefused
+from .sample_tables import Numbers, TrackSamples
 
 TYPE = struct.pack(">I4s4sI4s4s", 24, b"styp", b"msdh", 0, b"msdh", b"msix")
 FROM_THE_FRAGMENT = 0x020000  # is where places are counted
@@ -23,11 +23,11 @@ MOST_BYTES = 0x7FFFFFFF
 HEAD = 8  # of a box
 
 
-def fragment(number: int, parts: Sequence[tuple[int, Samples]]) -> bytes:
+def fragment(number: int, parts: Sequence[tuple[int, TrackSamples]]) -> bytes:
     """All but the samples, which follow part by part; each part with the number of its track."""
     lengths = [int(samples.sizes.sum()) for _, samples in parts]
     if sum(lengths) > MOST_BYTES // 2:
-        raise Refused(Failure.LIMIT, "a piece of it between two keyframes is too large")
+        raise InputRefused(MediaFailure.LIMIT, "a piece of it between two keyframes is too large")
     content = _box(b"mfhd", struct.pack(">II", 0, number))
     before = 2 * HEAD + len(content) + sum(len(_part(*part, 0)) for part in parts)
     for index, part in enumerate(parts):
@@ -35,7 +35,7 @@ def fragment(number: int, parts: Sequence[tuple[int, Samples]]) -> bytes:
     return TYPE + _box(b"moof", content) + struct.pack(">I4s", HEAD + sum(lengths), b"mdat")
 
 
-def _part(track: int, samples: Samples, place: int) -> bytes:
+def _part(track: int, samples: TrackSamples, place: int) -> bytes:
     columns = samples.durations, samples.sizes, np.where(samples.is_key, KEY, OTHER)
     delays = samples.shown - samples.decoded
     header, table, same, own = FROM_THE_FRAGMENT, PLACE, b"", list[Numbers]()

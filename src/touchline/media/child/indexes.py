@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from av.video.stream import VideoStream
 
-from touchline.media.model import Format, Index
+from touchline.media.model import ContainerFormat, Index
 
 from .boxes import walk_boxes
-from .source import INPUT, Source
+from .source import INPUT, VideoSource
 from .wholeness import SEGMENT, variable_size
 
 MOST_STEPS = 100_000
@@ -23,14 +23,14 @@ LIST_HEADER = struct.Struct("<4sI")
 AVI_ENTRY = struct.Struct("<4sIII")
 
 
-def index_of(source: Source) -> Index:
+def index_of(source: VideoSource) -> Index:
     """The others have none by their nature: one reads them, or searches by halves."""
     match source.format:
-        case Format.MP4 | Format.QUICKTIME:
+        case ContainerFormat.MP4 | ContainerFormat.QUICKTIME:
             return _of_boxes(source.video)
-        case Format.MATROSKA | Format.WEBM:
+        case ContainerFormat.MATROSKA | ContainerFormat.WEBM:
             return Index.WHOLE if CUES in _elements() else Index.MISSING
-        case Format.AVI:
+        case ContainerFormat.AVI:
             return _of_chunks()
         case _:
             return Index.MISSING

@@ -10,7 +10,7 @@ from av.video.frame import VideoFrame
 
 from touchline.media import rules
 
-from .pictures import Chain, Filter
+from .pictures import Filter, FilterChain
 
 GREY: list[Filter] = [("scale", "480:-2"), ("format", "gray")]
 # The second derivative (Laplace), halved and lifted, so that edges of both signs fit into a byte.
@@ -18,27 +18,27 @@ EDGES: list[Filter] = [*GREY, ("convolution", "0m=0 1 0 1 -4 1 0 1 0:0rdiv=0.5:0
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PosterCandidate:
     picture: VideoFrame
     time: Fraction  # in seconds from the start
     score: float
 
 
-class Jury:
+class PosterSelector:
     """Sees one picture after the other and keeps only the best: each may take many megabytes."""
 
     def __init__(self) -> None:
-        self._grey = Chain(GREY)
-        self._edges = Chain(EDGES)
+        self._grey = FilterChain(GREY)
+        self._edges = FilterChain(EDGES)
         self.scores: list[float] = []
-        self.best: Candidate | None = None
+        self.best: PosterCandidate | None = None
 
     def see(self, picture: VideoFrame, time: Fraction) -> None:
         mean, variance = _statistics(self._grey.apply(picture))
         _, sharpness = _statistics(self._edges.apply(picture))
         score = rules.poster_score(mean, variance**0.5, sharpness)
         if self.best is None or score > self.best.score:
-            self.best = Candidate(picture, time, score)
+            self.best = PosterCandidate(picture, time, score)
         self.scores.append(score)
 
 

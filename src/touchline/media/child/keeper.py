@@ -16,8 +16,8 @@ from typing import Never
 
 from . import system
 from .confinement import OUT_OF_TIME
-from .life import live
-from .order import PAUSE, Order
+from .life import child_main
+from .order import PAUSE, TaskOrder
 from .task import Function
 
 NOT_STARTED = 125
@@ -25,7 +25,7 @@ LONGEST_WORDS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Belongings:
+class ChildDescriptors:
     """The descriptors of one child."""
 
     leash: int  # to the parent; the keeper's alone
@@ -38,7 +38,7 @@ class Belongings:
             os.close(descriptor)
 
 
-def keep(order: Order, belongings: Belongings, function: Function) -> Never:
+def supervise_child(order: TaskOrder, belongings: ChildDescriptors, function: Function) -> Never:
     code = NOT_STARTED
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -53,7 +53,7 @@ def keep(order: Order, belongings: Belongings, function: Function) -> Never:
     os._exit(0)
 
 
-def _kept(order: Order, belongings: Belongings, function: Function) -> int:
+def _kept(order: TaskOrder, belongings: ChildDescriptors, function: Function) -> int:
     if order.namespaces:
         system.leave_namespaces()
     keeper_id = 0 if order.namespaces else os.getpid()  # no parent is seen from inside of a namespace
@@ -61,7 +61,7 @@ def _kept(order: Order, belongings: Belongings, function: Function) -> int:
     if child_id == 0:
         os.close(belongings.leash)
         os.close(belongings.source)  # it is the standard input
-        live(order, belongings.channel, function, keeper_id)
+        child_main(order, belongings.channel, function, keeper_id)
     os.close(belongings.channel)
     _watch(child_id, belongings.leash)
     return _ended(child_id)

@@ -9,12 +9,12 @@ from av.error import FFmpegError
 from av.video.frame import VideoFrame
 
 from .packets import decode
-from .source import Source, tick_of
+from .source import VideoSource, tick_of
 
 MOST_BROKEN_PACKETS = 100
 
 
-def keyframe_before(source: Source, time: Fraction) -> VideoFrame | None:
+def keyframe_before(source: VideoSource, time: Fraction) -> VideoFrame | None:
     """The one at or before a time, in seconds from the start; none where the container cannot be searched."""
     try:
         source.container.seek(int((time + source.start) / tick_of(source.video)), stream=source.video)

@@ -12,22 +12,22 @@ from typing import Never
 
 from . import system
 from .channel import Channel
-from .confinement import confine
+from .confinement import isolate
 from .failures import explain
-from .order import Order
+from .order import TaskOrder
 from .task import Function
 
 FAILED = 1
 
 
-def live(order: Order, channel: int, function: Function, keeper_id: int) -> Never:
+def child_main(order: TaskOrder, channel: int, function: Function, keeper_id: int) -> Never:
     try:
         _stand_apart()
         os.dup2(2, 1)  # whatever a library prints
         system.name_process(f"media-{order.task}")
         if order.background:
             system.work_in_background()
-        confine(order, keeper_id)
+        isolate(order, keeper_id)
         _work(order, Channel(channel), function)
     except BaseException:
         traceback.print_exc()
@@ -44,7 +44,7 @@ def _stand_apart() -> None:
         os.setsid()
 
 
-def _work(order: Order, channel: Channel, function: Function) -> None:
+def _work(order: TaskOrder, channel: Channel, function: Function) -> None:
     channel.started()
     try:
         result = function(order.options, channel)

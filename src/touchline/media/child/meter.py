@@ -8,7 +8,7 @@ from touchline.media.model import Probe
 
 from .channel import Channel
 from .packets import AnyPacket
-from .source import Source, tick_of
+from .source import VideoSource, tick_of
 
 STEPS = 400  # at which it is looked how far a pass is; each percent is told once
 DECODING = 0.3  # of what encoding a picture of the same size takes
@@ -24,7 +24,7 @@ class Meter:
         self._video, self._start, self._share_of_a_tick = 0, 0, 0.0
         self._next, self._step = 0, 1
 
-    def begin(self, source: Source) -> None:
+    def begin(self, source: VideoSource) -> None:
         tick = tick_of(source.video)
         self._video = source.video.index
         self._start = int(source.start / tick)

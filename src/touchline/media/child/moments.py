@@ -9,13 +9,13 @@ from fractions import Fraction
 from av.video.frame import VideoFrame
 
 from touchline.media import rules
-from touchline.media.model import Failure, Probe
+from touchline.media.model import MediaFailure, Probe
 from touchline.media.survey_model import PICTURE
 
 from .channel import Channel
-from .failures import Refused
-from .pictures import Look
-from .source import Source
+from .failures import InputRefused
+from .pictures import DisplayTransform
+from .source import VideoSource
 from .sparing import Grid
 from .stills import Stills
 
@@ -25,12 +25,12 @@ MILLISECOND = Fraction(1, 1000)
 class Moments:
     """For each the first picture that is shown then or later. Where none follows, the last one stands for it."""
 
-    def __init__(self, wanted_ms: Sequence[int], source: Source, facts: Probe, channel: Channel) -> None:
+    def __init__(self, wanted_ms: Sequence[int], source: VideoSource, facts: Probe, channel: Channel) -> None:
         self._waiting = deque(sorted(wanted_ms))
         self._source = source
         self._milliseconds = Grid.for_pictures(source, MILLISECOND)
         size = rules.even_size(*rules.display_size(facts.video))
-        self._stills = Stills(size, Look(facts.video.rotation, facts.video.light))
+        self._stills = Stills(size, DisplayTransform(facts.video.rotation, facts.video.light))
         self._duration_ms = facts.duration_ms
         self._channel = channel
         self._last: tuple[VideoFrame, int] | None = None
@@ -52,7 +52,7 @@ class Moments:
             if self._last:
                 self._write(*self._last)
             if not self.taken_ms:
-                raise Refused(Failure.DAMAGED, "none of its pictures can be decoded")
+                raise InputRefused(MediaFailure.DAMAGED, "none of its pictures can be decoded")
 
     def _see(self, picture: VideoFrame, at_ms: int) -> None:
         self._last = picture, at_ms

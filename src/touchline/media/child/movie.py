@@ -12,11 +12,11 @@ from contextlib import contextmanager
 import av
 from av.container import OutputContainer
 
-from touchline.media.model import Failure
+from touchline.media.model import MediaFailure
 
 from .channel import Channel, Output
-from .failures import Refused
-from .wholeness import check_written, look_at
+from .failures import InputRefused
+from .wholeness import check_written, inspect_written
 
 FRONT = "+faststart"
 
@@ -30,10 +30,10 @@ def open_movie(name: str, channel: Channel) -> Generator[OutputContainer]:
 
         with av.open(_Hand(file), "w", format="mp4", container_options={"movflags": FRONT}, io_open=reopened) as movie:
             yield movie
-        written = look_at(file.fileno())
+        written = inspect_written(file.fileno())
         check_written(written, b"mdat")
         if written.boxes.get(b"moov", written.size_bytes) >= written.size_bytes:
-            raise Refused(Failure.STORAGE, "the index of the clip could not be moved to its front")
+            raise InputRefused(MediaFailure.STORAGE, "the index of the clip could not be moved to its front")
 
 
 class _Hand:

@@ -11,33 +11,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from touchline.media.model import Failure
-from touchline.media.playlists import Segment, media_playlist
+from touchline.media.model import MediaFailure
+from touchline.media.playlists import PlaylistSegment, media_playlist
 
 from .channel import Channel
-from .failures import Refused
-from .folder import Folder
+from .failures import InputRefused
+from .folder import OutputFolder
 from .fragments import fragment
 from .order import Options
 from .renditions import HEADER, PLAYLIST, SEGMENTS
-from .sample_tables import Numbers, Samples
+from .sample_tables import Numbers, TrackSamples
 from .source import INPUT
-from .straight import Straight, Track
+from .straight import FastPath, FastPathTrack
 
 AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class SegmentSamples:
     """What goes into one segment: of each track that has something then, with its number."""
 
     duration_s: float
-    parts: Sequence[tuple[int, Samples]]
+    parts: Sequence[tuple[int, TrackSamples]]
 
 
-def move(found: Straight, folder: Folder, channel: Channel, options: Options) -> None:
+def write_fast_path(found: FastPath, folder: OutputFolder, channel: Channel, options: Options) -> None:
     cuts = list(_cuts(found.tracks, options.segment_ms))
-    segments = [Segment(SEGMENTS % number, cut.duration_s) for number, cut in enumerate(cuts)]
+    segments = [PlaylistSegment(SEGMENTS % number, cut.duration_s) for number, cut in enumerate(cuts)]
     _write(folder, HEADER, [found.header])
     for number, (segment, cut) in enumerate(zip(segments, cuts, strict=True), 1):
         _write(folder, segment.name, _content(number, cut))
@@ -45,7 +45,7 @@ def move(found: Straight, folder: Folder, channel: Channel, options: Options) ->
     _write(folder, PLAYLIST, [media_playlist(HEADER, segments).encode()])
 
 
-def _cuts(tracks: Sequence[Track], segment_ms: int) -> Iterator[Cut]:
+def _cuts(tracks: Sequence[FastPathTrack], segment_ms: int) -> Iterator[SegmentSamples]:
     pictures, scale = tracks[0].samples, tracks[0].scale
     starts = _starts(pictures, segment_ms * scale)
     times = [int(pictures.shown[start]) / scale for start in starts]
@@ -54,10 +54,10 @@ def _cuts(tracks: Sequence[Track], segment_ms: int) -> Iterator[Cut]:
     for number, (begin, end) in enumerate(zip(times, ends, strict=True)):
         spans = [slice(each[number], each[number + 1]) for each in edges]
         parts = [track.samples.cut(span) for track, span in zip(tracks, spans, strict=True)]
-        yield Cut(end - begin, [(track, part) for track, part in enumerate(parts, 1) if len(part)])
+        yield SegmentSamples(end - begin, [(track, part) for track, part in enumerate(parts, 1) if len(part)])
 
 
-def _starts(pictures: Samples, step: int) -> list[int]:
+def _starts(pictures: TrackSamples, step: int) -> list[int]:
     """The first keyframe after each multiple of the wanted length."""
     starts = [0]
     for key in np.flatnonzero(pictures.is_key).tolist():
@@ -66,20 +66,20 @@ def _starts(pictures: Samples, step: int) -> list[int]:
     return starts
 
 
-def _edges(track: Track, times: Sequence[float]) -> list[int]:
+def _edges(track: FastPathTrack, times: Sequence[float]) -> list[int]:
     """Sound goes with the pictures during which it is heard; what comes before the first, with the first."""
     places = np.searchsorted(track.samples.decoded, [round(time * track.scale) for time in times[1:]])
     return [0, *places.tolist(), len(track.samples)]
 
 
-def _write(folder: Folder, name: str, content: Iterable[bytes]) -> None:
+def _write(folder: OutputFolder, name: str, content: Iterable[bytes]) -> None:
     part = folder.open(folder.path(name), 0, {})
     for data in content:
         part.write(data)
     part.close()
 
 
-def _content(number: int, cut: Cut) -> Iterator[bytes]:
+def _content(number: int, cut: SegmentSamples) -> Iterator[bytes]:
     gathered, size = [fragment(number, cut.parts)], 0
     for _, samples in cut.parts:
         for data in _runs(samples.offsets, samples.sizes):
@@ -104,5 +104,5 @@ def _runs(offsets: Numbers, sizes: Numbers) -> Iterator[bytes]:
 def _read(position: int, length: int) -> bytes:
     data = os.pread(INPUT, length, position)
     if len(data) < length:
-        raise Refused(Failure.TRUNCATED, "it became shorter while it was read")
+        raise InputRefused(MediaFailure.TRUNCATED, "it became shorter while it was read")
     return data

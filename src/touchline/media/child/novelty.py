@@ -13,18 +13,18 @@ from av.video.frame import VideoFrame
 
 from touchline.media import sampling_rules as rules
 
-from .pictures import TICK, Chain
+from .pictures import TICK, FilterChain
 
 HASH = [("scale", f"{rules.HASH_WIDTH + 1}:{rules.HASH_HEIGHT}:flags=area"), ("format", "gray")]
 
 
-class Novelty:
+class NoveltyFilter:
     """Keeps one small grey picture and one hash, those of the last that was kept."""
 
     def __init__(self, size: tuple[int, int], threshold: float) -> None:
         width, height = rules.examined_size(*size)
-        self._grey = Chain([("scale", f"{width}:{height}:flags=area"), ("format", "gray")])
-        self._hash = Chain(HASH)
+        self._grey = FilterChain([("scale", f"{width}:{height}:flags=area"), ("format", "gray")])
+        self._hash = FilterChain(HASH)
         self._tiles = _Tiles(width, height)
         self._threshold = threshold
         self._kept: tuple[int, VideoFrame] | None = None

@@ -11,7 +11,7 @@ PAUSE, RESUME = b"p", b"r"  # what the parent says to a keeper: its child is to 
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ChildLimits:
     wall_s: float  # the parent's clock
     cpu_s: int
     memory_bytes: int
@@ -34,10 +34,10 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class TaskOrder:
     task: str
     options: dict[str, Any]
-    limits: Limits
+    limits: ChildLimits
     user_id: int | None  # to become, where root started it
     namespaces: bool  # whether it gets its own, inside of the zygote's
     background: bool = False  # whether it stands back behind the other children
@@ -46,6 +46,6 @@ class Order:
         return json.dumps(asdict(self), separators=(",", ":")).encode()
 
     @classmethod
-    def decode(cls, message: bytes) -> Order:
+    def decode(cls, message: bytes) -> TaskOrder:
         fields = json.loads(message)
-        return cls(**fields | {"limits": Limits(**fields["limits"])})
+        return cls(**fields | {"limits": ChildLimits(**fields["limits"])})

@@ -12,9 +12,9 @@ from av.error import EOFError as Finished
 from av.filter import Graph
 from av.video.frame import VideoFrame
 
-from touchline.media.model import Failure, Light
+from touchline.media.model import Light, MediaFailure
 
-from .failures import Refused
+from .failures import InputRefused
 from .packets import encode
 
 TICK = Fraction(1, 90_000)  # times are the caller's business; the chain must only have some
@@ -29,14 +29,14 @@ TO_STANDARD = "out_transfer=bt709:out_primaries=bt709:out_color_matrix=bt709"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class DisplayTransform:
     """How pictures are stored, and what must be done to see them."""
 
     rotation: int = 0
     light: Light = Light.STANDARD
 
 
-class Chain:
+class FilterChain:
     """Applies the same filters to each picture, also when the pictures change their size half-way."""
 
     def __init__(self, filters: Sequence[Filter], threads: int = 1) -> None:
@@ -64,7 +64,7 @@ class Chain:
         return graph
 
 
-class Progressive:
+class Deinterlacer:
     """Whole pictures from interlaced ones: the lines of the later moment are guessed from their neighbours.
 
     Pictures that are whole already stay as they are. It looks one picture ahead: each comes out when the next is in.
@@ -110,7 +110,9 @@ class Progressive:
         return graph
 
 
-def upright(size: tuple[int, int], look: Look, pixel_format: str, *, full_range: bool = False) -> list[Filter]:
+def upright(
+    size: tuple[int, int], look: DisplayTransform, pixel_format: str, *, full_range: bool = False
+) -> list[Filter]:
     """Scaled first, while it lies as it is stored: `size` is as it will be seen."""
     width, height = reversed(size) if look.rotation % 180 else size
     levels = "full" if full_range else "limited"
@@ -120,10 +122,10 @@ def upright(size: tuple[int, int], look: Look, pixel_format: str, *, full_range:
     return [("scale", scale), ("format", pixel_format), *TURNS[look.rotation], ("setsar", "1")]
 
 
-def jpeg(picture: VideoFrame, size: tuple[int, int], look: Look) -> bytes:
-    shown = Chain(upright(size, look, "yuvj420p", full_range=True)).apply(picture)
+def jpeg(picture: VideoFrame, size: tuple[int, int], look: DisplayTransform) -> bytes:
+    shown = FilterChain(upright(size, look, "yuvj420p", full_range=True)).apply(picture)
     if shown is None:
-        raise Refused(Failure.DAMAGED, "its picture cannot be converted")
+        raise InputRefused(MediaFailure.DAMAGED, "its picture cannot be converted")
     return as_jpeg(shown)
 
 

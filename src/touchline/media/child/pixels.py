@@ -15,14 +15,14 @@ import av
 from av.container import InputContainer
 from av.video.frame import VideoFrame
 
-from touchline.media.model import Failure
+from touchline.media.model import MediaFailure
 from touchline.media.pixels_model import Decoded, DecodedPicture
 
 from .channel import Channel
-from .failures import Refused
+from .failures import InputRefused
 from .order import Options
 from .packets import decode
-from .pictures import Chain, Look, upright
+from .pictures import DisplayTransform, FilterChain, upright
 from .source import INPUT, ready_to_decode
 
 BYTES_A_PIXEL = 3
@@ -41,7 +41,7 @@ def decode_pixels(options: dict[str, Any], channel: Channel) -> Decoded:
     with _opened(bounds) as container:
         decoded = tuple(_written(picture, channel, number) for number, picture in _pictures(container, bounds, wanted))
     if len(decoded) < wanted:
-        raise Refused(Failure.DAMAGED, f"{len(decoded)} of its {wanted} pictures can be decoded")
+        raise InputRefused(MediaFailure.DAMAGED, f"{len(decoded)} of its {wanted} pictures can be decoded")
     return Decoded(decoded)
 
 
@@ -49,7 +49,7 @@ def _opened(bounds: Options) -> InputContainer:
     head = os.pread(INPUT, 12, 0)
     demuxer = next((name for signature, name in DEMUXERS if head.startswith(signature)), None)
     if demuxer is None or (demuxer == "webp_pipe" and head[8:12] != b"WEBP"):
-        raise Refused(Failure.NOT_A_VIDEO, "its first bytes are those of no picture that we know")
+        raise InputRefused(MediaFailure.NOT_A_VIDEO, "its first bytes are those of no picture that we know")
     os.lseek(INPUT, 0, os.SEEK_SET)
     safely = {"protocol_whitelist": "fd", "format_whitelist": demuxer, "max_pixels": str(bounds.most_pixels)}
     return av.open("fd:", format=demuxer, options=safely, metadata_errors="replace")
@@ -65,12 +65,12 @@ def _pictures(container: InputContainer, bounds: Options, wanted: int) -> Iterat
 
 
 def _written(picture: VideoFrame, channel: Channel, number: int) -> DecodedPicture:
-    look = Look(rotation=round(-picture.rotation / 90) * 90 % 360)
+    look = DisplayTransform(rotation=round(-picture.rotation / 90) * 90 % 360)
     width, height = picture.width, picture.height
     size = (height, width) if look.rotation % 180 else (width, height)
-    shown = Chain(upright(size, look, "bgr24")).apply(picture)
+    shown = FilterChain(upright(size, look, "bgr24")).apply(picture)
     if shown is None:
-        raise Refused(Failure.DAMAGED, "its picture cannot be converted")
+        raise InputRefused(MediaFailure.DAMAGED, "its picture cannot be converted")
     name = f"{number:06d}.bgr"
     with channel.create(name) as file:
         file.write(_plain(shown))

@@ -13,33 +13,47 @@ from typing import Any
 from av.video.frame import VideoFrame
 
 from touchline.media import rules
-from touchline.media.model import POSTER, POSTER_WIDTHS, Chosen, Failure, Format, Probe, smaller_poster
+from touchline.media.model import (
+    POSTER,
+    POSTER_WIDTHS,
+    Chosen,
+    ContainerFormat,
+    MediaFailure,
+    Probe,
+    smaller_poster,
+)
 
 from .channel import Channel
 from .facts import learn
-from .failures import Refused
-from .judging import Candidate, Jury
+from .failures import InputRefused
+from .judging import PosterCandidate, PosterSelector
 from .keyframes import keyframe_before
 from .order import Options
 from .packets import decode
-from .pictures import Look, jpeg
-from .source import Source, identify, open_source, ready_to_decode, tick_of
+from .pictures import DisplayTransform, jpeg
+from .source import (
+    VideoSource,
+    identify,
+    open_source,
+    ready_to_decode,
+    tick_of,
+)
 
 MOST_PACKETS, MOST_SEEN = 3000, 120  # in the closer look: about two minutes, and not hours of a sparse video
 
 
 def make_poster(options: dict[str, Any], channel: Channel) -> Chosen:
-    bounds, kind, jury = Options(**options), identify(), Jury()
+    bounds, kind, jury = Options(**options), identify(), PosterSelector()
     facts = learn(kind, bounds)
     _show_keyframes(jury, kind, facts, bounds)
     if not rules.is_good_choice(jury.scores):
         _show_beginning(jury, kind, facts, bounds)
     if jury.best is None:
-        raise Refused(Failure.DAMAGED, "none of its pictures can be decoded")
+        raise InputRefused(MediaFailure.DAMAGED, "none of its pictures can be decoded")
     return _written(jury.best, facts, bounds, channel)
 
 
-def _show_keyframes(jury: Jury, kind: Format, facts: Probe, options: Options) -> None:
+def _show_keyframes(jury: PosterSelector, kind: ContainerFormat, facts: Probe, options: Options) -> None:
     shown: set[Fraction] = set()
     with open_source(kind, options) as source:
         ready_to_decode(source.video, options, threads=1)  # one picture here and there: reading ahead is waste
@@ -50,7 +64,7 @@ def _show_keyframes(jury: Jury, kind: Format, facts: Probe, options: Options) ->
                 jury.see(found, time)
 
 
-def _show_beginning(jury: Jury, kind: Format, facts: Probe, options: Options) -> None:
+def _show_beginning(jury: PosterSelector, kind: ContainerFormat, facts: Probe, options: Options) -> None:
     step = min(Fraction(1), Fraction(facts.duration_ms, 1000 * rules.POSTER_CANDIDATES))
     wanted, seen = Fraction(0), 0
     with open_source(kind, options) as source:
@@ -63,16 +77,16 @@ def _show_beginning(jury: Jury, kind: Format, facts: Probe, options: Options) ->
                 return
 
 
-def _pictures(source: Source) -> Iterator[VideoFrame]:
+def _pictures(source: VideoSource) -> Iterator[VideoFrame]:
     for packet in islice(source.container.demux(source.video), MOST_PACKETS):
         yield from decode(source.video.codec_context, packet)
 
 
-def _time(source: Source, picture: VideoFrame) -> Fraction:
+def _time(source: VideoSource, picture: VideoFrame) -> Fraction:
     return (source.time_of(picture) or 0) * tick_of(source.video) - source.start
 
 
-def _written(best: Candidate, facts: Probe, options: Options, channel: Channel) -> Chosen:
+def _written(best: PosterCandidate, facts: Probe, options: Options, channel: Channel) -> Chosen:
     seen = rules.display_size(facts.video)
     width, height = rules.fitted_size(*seen, (options.poster_width, options.poster_width))
     sizes = {POSTER: (width, height)} | {
@@ -81,7 +95,7 @@ def _written(best: Candidate, facts: Probe, options: Options, channel: Channel) 
         if narrow < width  # nothing is enlarged
     }
     for name, size in sizes.items():
-        picture = jpeg(best.picture, size, Look(facts.video.rotation, facts.video.light))
+        picture = jpeg(best.picture, size, DisplayTransform(facts.video.rotation, facts.video.light))
         with channel.create(name) as file:
             file.write(picture)
     return Chosen(width, height, max(0, round(best.time * 1000)))

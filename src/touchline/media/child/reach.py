@@ -15,11 +15,11 @@ from av.error import FFmpegError
 
 from touchline.media import clip_rules
 from touchline.media.clip_model import ClipOptions
-from touchline.media.model import Format
+from touchline.media.model import ContainerFormat
 
 from .order import Options
 from .packets import AnyPacket
-from .source import Source, open_source, tick_of
+from .source import VideoSource, open_source, tick_of
 
 MARGINS_S = (1, 10, 60)  # before the start: sound may lie in front of its pictures
 MOST_PACKETS = 500
@@ -27,10 +27,10 @@ MICROSECOND = Fraction(1, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ReadRange:
     """In ticks of the pictures, as the source counts them."""
 
-    kind: Format
+    kind: ContainerFormat
     bounds: Options
     tick: Fraction
     zero: int  # media time zero
@@ -39,7 +39,7 @@ class Reach:
     entry: int | None  # where to begin; none is the very beginning
 
     @contextmanager
-    def opened(self) -> Generator[Source]:
+    def opened(self) -> Generator[VideoSource]:
         with open_source(self.kind, self.bounds) as source:
             if self.entry is not None:
                 source.container.seek(self.entry, stream=source.video)
@@ -49,20 +49,20 @@ class Reach:
         return round((time - self.zero) * self.tick * 1000)
 
 
-def find_reach(kind: Format, bounds: Options, wanted: ClipOptions) -> Reach:
+def find_read_range(kind: ContainerFormat, bounds: Options, wanted: ClipOptions) -> ReadRange:
     with open_source(kind, bounds) as source:
         tick = tick_of(source.video)
         zero = _zero(source, wanted.first_picture_us)
         start = zero + clip_rules.first_tick(wanted.start_ms, tick)
         end = zero + clip_rules.first_tick(wanted.end_ms, tick)
-        return Reach(kind, bounds, tick, zero, start, end, _entry(source, start) if source.keeps_times else None)
+        return ReadRange(kind, bounds, tick, zero, start, end, _entry(source, start) if source.keeps_times else None)
 
 
-def time_of(packet: AnyPacket, source: Source) -> int | None:
+def time_of(packet: AnyPacket, source: VideoSource) -> int | None:
     return packet.pts if source.keeps_times else packet.dts
 
 
-def _zero(source: Source, first_picture_us: int | None) -> int:
+def _zero(source: VideoSource, first_picture_us: int | None) -> int:
     tick = tick_of(source.video)
     if first_picture_us is None and source.keeps_times:
         return int(source.start / tick)
@@ -71,7 +71,7 @@ def _zero(source: Source, first_picture_us: int | None) -> int:
     return (shown or 0) - round((first_picture_us or 0) * MICROSECOND / tick)
 
 
-def _entry(source: Source, start: int) -> int | None:
+def _entry(source: VideoSource, start: int) -> int | None:
     """Not every container finds what it is asked for: what it finds is looked at."""
     for margin in MARGINS_S:
         place = start - int(margin / tick_of(source.video))
@@ -86,5 +86,5 @@ def _entry(source: Source, start: int) -> int | None:
     return None
 
 
-def _video_packets(source: Source) -> Iterator[AnyPacket]:
+def _video_packets(source: VideoSource) -> Iterator[AnyPacket]:
     return (packet for packet in source.container.demux(source.video) if packet.size)

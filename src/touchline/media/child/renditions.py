@@ -12,13 +12,19 @@ import av
 from av.container import OutputContainer
 
 from touchline.media import rules
-from touchline.media.model import Failure, Plan, Probe, Rendition, SoundRendition
-from touchline.media.playlists import Segment, read_segments
+from touchline.media.model import (
+    HlsRendition,
+    MediaFailure,
+    PackagingPlan,
+    Probe,
+    SoundRendition,
+)
+from touchline.media.playlists import PlaylistSegment, read_segments
 
 from .channel import Channel
 from .encoded_sound import MOST_CHANNELS
-from .failures import Refused
-from .folder import Folder
+from .failures import InputRefused
+from .folder import OutputFolder
 from .order import Options
 from .wholeness import check_written
 
@@ -30,30 +36,30 @@ END = "#EXT-X-ENDLIST\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RenditionFiles:
     """The files of a rendition."""
 
-    folder: Folder
+    folder: OutputFolder
     size: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Draft(Made):
+class RenditionDraft(RenditionFiles):
     """A rendition that a muxer makes."""
 
     output: OutputContainer
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class RenditionRates:
     peak: int  # bits per second
     average: int
     duration_ms: int
     segments: int
 
 
-def open_draft(name: str, channel: Channel, options: Options, size: tuple[int, int] = (0, 0)) -> Draft:
-    folder = Folder(name, channel, kept=(PLAYLIST, HEADER))
+def open_draft(name: str, channel: Channel, options: Options, size: tuple[int, int] = (0, 0)) -> RenditionDraft:
+    folder = OutputFolder(name, channel, kept=(PLAYLIST, HEADER))
     muxer = {
         "hls_time": f"{options.segment_ms / 1000:g}",
         "hls_playlist_type": "vod",
@@ -70,10 +76,12 @@ def open_draft(name: str, channel: Channel, options: Options, size: tuple[int, i
         buffer_size=BUFFER_BYTES,
         io_open=folder.open,
     )
-    return Draft(folder, size, output)
+    return RenditionDraft(folder, size, output)
 
 
-def describe(made: Made, facts: Probe, plan: Plan, sound: SoundRendition | None, *, has_sound: bool) -> Rendition:
+def describe(
+    made: RenditionFiles, facts: Probe, plan: PackagingPlan, sound: SoundRendition | None, *, has_sound: bool
+) -> HlsRendition:
     """`sound` goes with it, or it has its own."""
     folder, (width, height) = made.folder, made.size
     measured = _measured(folder)
@@ -82,7 +90,7 @@ def describe(made: Made, facts: Probe, plan: Plan, sound: SoundRendition | None,
         codecs.append(sound.codecs)
     elif has_sound:
         codecs.append(sound_codec(facts, plan))
-    return Rendition(
+    return HlsRendition(
         name=folder.name,
         playlist=folder.path(PLAYLIST),
         width=width,
@@ -97,7 +105,7 @@ def describe(made: Made, facts: Probe, plan: Plan, sound: SoundRendition | None,
     )
 
 
-def describe_sound(draft: Draft, facts: Probe, plan: Plan) -> SoundRendition | None:
+def describe_sound(draft: RenditionDraft, facts: Probe, plan: PackagingPlan) -> SoundRendition | None:
     """None where not one packet of it could be decoded: the pictures are still worth watching."""
     if not read_segments(draft.folder.content(PLAYLIST).decode()):
         return None
@@ -112,24 +120,24 @@ def describe_sound(draft: Draft, facts: Probe, plan: Plan) -> SoundRendition | N
     )
 
 
-def sound_codec(facts: Probe, plan: Plan) -> str:
+def sound_codec(facts: Probe, plan: PackagingPlan) -> str:
     profile = facts.audio.profile if facts.audio and not plan.encode_audio else None
     return f"mp4a.40.{rules.AAC_PROFILES[profile or 'LC']}"
 
 
-def _picture_codec(folder: Folder) -> str:
+def _picture_codec(folder: OutputFolder) -> str:
     """As RFC 6381 writes it: profile, compatibility and level of H.264 stand in the box that starts with avcC."""
     header = folder.content(HEADER)
     start = header.index(b"avcC") + len(b"avcC") + 1
     return f"avc1.{header[start : start + 3].hex().upper()}"
 
 
-def _measured(folder: Folder) -> Measured:
+def _measured(folder: OutputFolder) -> RenditionRates:
     segments = _written_segments(folder.content(PLAYLIST).decode() or END)
     check_written(folder.written(HEADER), b"moov")
     bits = [check_written(folder.written(segment.name), b"mdat") * 8 for segment in segments]
     seconds = sum(segment.duration_s for segment in segments)
-    return Measured(
+    return RenditionRates(
         peak=_peak(bits, segments),
         average=round(sum(bits) / max(seconds, 0.001)),
         duration_ms=round(seconds * 1000),
@@ -137,14 +145,14 @@ def _measured(folder: Folder) -> Measured:
     )
 
 
-def _peak(bits: Sequence[int], segments: Sequence[Segment]) -> int:
+def _peak(bits: Sequence[int], segments: Sequence[PlaylistSegment]) -> int:
     rates = (each / max(segment.duration_s, 0.001) for each, segment in zip(bits, segments, strict=True))
     return max(round(rate) for rate in rates)
 
 
-def _written_segments(playlist: str) -> list[Segment]:
+def _written_segments(playlist: str) -> list[PlaylistSegment]:
     if not playlist.endswith(END):
-        raise Refused(Failure.STORAGE, "the playlist could not be written as a whole")
+        raise InputRefused(MediaFailure.STORAGE, "the playlist could not be written as a whole")
     if segments := read_segments(playlist):
         return segments
-    raise Refused(Failure.DAMAGED, "none of its pictures can be decoded")
+    raise InputRefused(MediaFailure.DAMAGED, "none of its pictures can be decoded")

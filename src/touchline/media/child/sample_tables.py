@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .boxes import Box, boxes_between
+from .boxes import Mp4Box, boxes_between
 
 MOST_INSIDE = 1000  # boxes of one
 MOST_SAMPLES = 2_000_000  # nine hours of 60 pictures a second
@@ -24,7 +24,7 @@ Numbers: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class TrackSamples:
     """Of one track, in the order in which they are decoded; times in its own ticks."""
 
     offsets: Numbers
@@ -37,20 +37,20 @@ class Samples:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def cut(self, span: slice) -> Samples:
+    def cut(self, span: slice) -> TrackSamples:
         times = self.decoded[span], self.shown[span], self.durations[span]
-        return Samples(self.offsets[span], self.sizes[span], *times, self.is_key[span])
+        return TrackSamples(self.offsets[span], self.sizes[span], *times, self.is_key[span])
 
 
 class _Odd(Exception):
     """Tables that do not fit together, or that nothing here understands."""
 
 
-def read_samples(descriptor: int, wanted: Container[int]) -> dict[int, Samples]:
+def read_samples(descriptor: int, wanted: Container[int]) -> dict[int, TrackSamples]:
     """By the number of the track; only those whose tables are plain and true."""
-    found: dict[int, Samples] = {}
+    found: dict[int, TrackSamples] = {}
     size = os.fstat(descriptor).st_size
-    for index in _inside(descriptor, Box(b"", 0, size), b"moov"):
+    for index in _inside(descriptor, Mp4Box(b"", 0, size), b"moov"):
         for track in _inside(descriptor, index, b"trak"):
             with suppress(_Odd):
                 if (number := _number(descriptor, track)) in wanted:
@@ -58,12 +58,12 @@ def read_samples(descriptor: int, wanted: Container[int]) -> dict[int, Samples]:
     return found
 
 
-def _inside(descriptor: int, parent: Box, kind: bytes) -> Iterator[Box]:
+def _inside(descriptor: int, parent: Mp4Box, kind: bytes) -> Iterator[Mp4Box]:
     boxes = islice(boxes_between(descriptor, parent.content, parent.end), MOST_INSIDE)
     return (box for box in boxes if box.kind == kind)
 
 
-def _number(descriptor: int, track: Box) -> int:
+def _number(descriptor: int, track: Mp4Box) -> int:
     header = next(_inside(descriptor, track, b"tkhd"), None)
     data = os.pread(descriptor, 24, header.content) if header else b""
     if len(data) < 24:
@@ -74,9 +74,9 @@ def _number(descriptor: int, track: Box) -> int:
 class _Tables:
     """The content of a track's tables, without version and flags."""
 
-    def __init__(self, descriptor: int, track: Box) -> None:
+    def __init__(self, descriptor: int, track: Mp4Box) -> None:
         self._descriptor = descriptor
-        place: Box | None = track
+        place: Mp4Box | None = track
         for kind in (b"mdia", b"minf", b"stbl"):
             place = next(_inside(descriptor, place, kind), None)
             if place is None:
@@ -122,7 +122,7 @@ class _Tables:
         return numbers
 
 
-def _samples(tables: _Tables, file_size: int) -> Samples:
+def _samples(tables: _Tables, file_size: int) -> TrackSamples:
     if tables.head(b"stsd") != 1:  # a change in the middle of what has to be known to decode it
         raise _Odd
     sizes = tables.sizes()
@@ -134,7 +134,7 @@ def _samples(tables: _Tables, file_size: int) -> Samples:
     is_inside = offsets.min() >= 0 and int((offsets + sizes).max()) <= file_size
     if not is_inside or sizes.min() <= 0 or int(sizes.sum()) > file_size:  # or the same bytes would be many samples
         raise _Odd
-    return Samples(offsets, sizes, decoded, shown, durations, _keys(tables, count))
+    return TrackSamples(offsets, sizes, decoded, shown, durations, _keys(tables, count))
 
 
 def _repeated(rows: Numbers, count: int) -> Numbers:

@@ -14,17 +14,23 @@ from typing import Any
 from av.video.frame import VideoFrame
 
 from touchline.media import rules, sampling_rules
-from touchline.media.model import Failure, Format, Probe
+from touchline.media.model import ContainerFormat, MediaFailure, Probe
 from touchline.media.sampling_model import MANIFEST, Sampled, SampleOptions
 
 from .channel import Channel, Output
 from .facts import learn
-from .failures import Refused
-from .novelty import Novelty
+from .failures import InputRefused
+from .novelty import NoveltyFilter
 from .order import Options
 from .packets import decode
-from .pictures import Look
-from .source import Source, identify, open_source, ready_to_decode, tick_of
+from .pictures import DisplayTransform
+from .source import (
+    VideoSource,
+    identify,
+    open_source,
+    ready_to_decode,
+    tick_of,
+)
 from .stills import Stills
 
 
@@ -34,16 +40,18 @@ def sample(options: dict[str, Any], channel: Channel) -> Sampled:
     facts = learn(kind, bounds)
     size = rules.even_size(*rules.display_size(facts.video))
     with channel.create(MANIFEST) as manifest:
-        writer = _Writer(channel, manifest, Stills(size, Look(facts.video.rotation, facts.video.light)))
+        writer = _Writer(channel, manifest, Stills(size, DisplayTransform(facts.video.rotation, facts.video.light)))
         examined = _kept(kind, facts, bounds, wanted, writer, channel)
     if not examined:
-        raise Refused(Failure.DAMAGED, "none of its pictures can be decoded")
+        raise InputRefused(MediaFailure.DAMAGED, "none of its pictures can be decoded")
     channel.progress(1.0)
     return Sampled(facts, size[0], size[1], examined, writer.written)
 
 
-def _kept(kind: Format, facts: Probe, bounds: Options, wanted: SampleOptions, writer: _Writer, channel: Channel) -> int:
-    novelty = Novelty((facts.video.width, facts.video.height), wanted.threshold)
+def _kept(
+    kind: ContainerFormat, facts: Probe, bounds: Options, wanted: SampleOptions, writer: _Writer, channel: Channel
+) -> int:
+    novelty = NoveltyFilter((facts.video.width, facts.video.height), wanted.threshold)
     examined = 0
     with open_source(kind, bounds) as source:
         ready_to_decode(source.video, bounds, bounds.threads)
@@ -61,7 +69,7 @@ class _Moment:
     time: Fraction  # in seconds from the start
 
 
-def _on_the_grid(source: Source, every: Fraction) -> Iterator[_Moment]:
+def _on_the_grid(source: VideoSource, every: Fraction) -> Iterator[_Moment]:
     """For each point of the grid the first picture that is not before it; none of them twice."""
     next_time = Fraction(0)
     for moment in _moments(source):
@@ -70,7 +78,7 @@ def _on_the_grid(source: Source, every: Fraction) -> Iterator[_Moment]:
             yield moment
 
 
-def _moments(source: Source) -> Iterator[_Moment]:
+def _moments(source: VideoSource) -> Iterator[_Moment]:
     """In the order of their times; a picture without one comes a tick behind the one before."""
     tick, start, last = tick_of(source.video), None, -1
     for picture in _pictures(source):
@@ -83,7 +91,7 @@ def _moments(source: Source) -> Iterator[_Moment]:
             yield _Moment(picture, shown * tick)
 
 
-def _pictures(source: Source) -> Iterator[VideoFrame]:
+def _pictures(source: VideoSource) -> Iterator[VideoFrame]:
     for packet in source.container.demux(source.video):
         yield from decode(source.video.codec_context, packet if packet.size else None)
 
@@ -100,7 +108,9 @@ class _Writer:
         if not picture:
             return
         if self.written >= sampling_rules.MOST_PICTURES:
-            raise Refused(Failure.LIMIT, f"it has more than {sampling_rules.MOST_PICTURES} different pictures")
+            raise InputRefused(
+                MediaFailure.LIMIT, f"it has more than {sampling_rules.MOST_PICTURES} different pictures"
+            )
         self.written += 1
         with self._channel.create(f"{time_ms}.jpg") as file:
             file.write(picture)

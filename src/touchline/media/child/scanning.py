@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from touchline.media.clip_rules import Findings
-from touchline.media.model import Failure
+from touchline.media.clip_rules import RangeFindings
+from touchline.media.model import MediaFailure
 
-from .failures import Refused
+from .failures import InputRefused
 from .packets import AnyPacket
-from .reach import Reach, time_of
-from .source import Source
+from .reach import ReadRange, time_of
+from .source import VideoSource
 from .units import ChangedSets, ParameterSets, Syntax, is_idr
 
 PROGRESSIVE = (0, 1)  # as the library numbers them: unknown, and so
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class Keyframe:
     """A picture from which decoding can begin, and how long before it is shown it is decoded."""
 
     time: int
@@ -29,22 +29,22 @@ class Key:
 
 
 @dataclass(slots=True)
-class Scan:
-    reach: Reach
+class RangeScan:
+    reach: ReadRange
     first: int | None = None
     last_end: int = 0
     following: int | None = None  # the first picture behind the range
     following_key: int | None = None
     frames: int = 0
-    keys: list[Key] = field(default_factory=list["Key"])  # the first and the last
+    keys: list[Keyframe] = field(default_factory=list["Keyframe"])  # the first and the last
     is_copyable: bool = True
     sets: ParameterSets = field(default_factory=ParameterSets)
 
-    def findings(self) -> Findings:
+    def findings(self) -> RangeFindings:
         if self.first is None:
-            raise Refused(Failure.RANGE, "no picture begins in this range")
+            raise InputRefused(MediaFailure.RANGE, "no picture begins in this range")
         end = self.last_end if self.following is None else self.following
-        return Findings(
+        return RangeFindings(
             first=self.first,
             end=end,
             frames=self.frames,
@@ -61,7 +61,7 @@ class Scan:
             self.first = time if self.first is None else min(self.first, time)
             self.last_end = max(self.last_end, time + max(1, packet.duration or 0))
             if is_key:
-                self.keys = [*self.keys[:1], Key(time, time - (packet.dts or 0))]
+                self.keys = [*self.keys[:1], Keyframe(time, time - (packet.dts or 0))]
 
     def _note_following(self, time: int, *, is_key: bool) -> None:
         self.following = time if self.following is None else min(self.following, time)
@@ -69,8 +69,8 @@ class Scan:
             self.following_key = time
 
 
-def scan(reach: Reach, *, may_copy: bool) -> Scan:
-    found = Scan(reach, is_copyable=may_copy)
+def scan_range(reach: ReadRange, *, may_copy: bool) -> RangeScan:
+    found = RangeScan(reach, is_copyable=may_copy)
     with reach.opened() as source:
         syntax = _prepared(found, source)
         for packet in _until(source, found):
@@ -82,7 +82,7 @@ def scan(reach: Reach, *, may_copy: bool) -> Scan:
     return found
 
 
-def _prepared(found: Scan, source: Source) -> Syntax:
+def _prepared(found: RangeScan, source: VideoSource) -> Syntax:
     extradata = source.video.codec_context.extradata
     found.is_copyable = found.is_copyable and source.video.codec_context.field_order in PROGRESSIVE
     if found.is_copyable and extradata:
@@ -93,7 +93,7 @@ def _prepared(found: Scan, source: Source) -> Syntax:
     return Syntax.of(extradata)
 
 
-def _until(source: Source, found: Scan) -> Iterator[AnyPacket]:
+def _until(source: VideoSource, found: RangeScan) -> Iterator[AnyPacket]:
     """No picture that is decoded later is shown before its decoding."""
     for packet in source.container.demux(source.video):
         if packet.size:
@@ -102,7 +102,7 @@ def _until(source: Source, found: Scan) -> Iterator[AnyPacket]:
                 return
 
 
-def _look_into(packet: AnyPacket, found: Scan, syntax: Syntax) -> bool:
+def _look_into(packet: AnyPacket, found: RangeScan, syntax: Syntax) -> bool:
     if not found.is_copyable:
         return packet.is_keyframe
     units = syntax.split(bytes(packet))

@@ -13,7 +13,7 @@ from threading import Thread
 MOST_WAITING = 32  # of at most so many bytes each as a muxer writes at once
 
 
-class Scribe:
+class WriterThread:
     def __init__(self) -> None:
         self._waiting: Queue[Callable[[], None]] = Queue(MOST_WAITING)
         self._error: BaseException | None = None

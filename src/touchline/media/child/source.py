@@ -18,9 +18,9 @@ from av.stream import Disposition
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from touchline.media.model import Failure, Format
+from touchline.media.model import ContainerFormat, MediaFailure
 
-from .failures import Refused
+from .failures import InputRefused
 from .order import Options
 from .sniffing import DEMUXERS, HEAD_BYTES, sniff
 from .wholeness import check_whole
@@ -29,8 +29,8 @@ INPUT = 0  # its standard input
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    format: Format
+class VideoSource:
+    format: ContainerFormat
     container: InputContainer
     video: VideoStream
     audio: AudioStream | None
@@ -50,25 +50,25 @@ class Source:
     @property
     def keeps_times(self) -> bool:
         """AVI has no times of its pictures but their order."""
-        return self.format is not Format.AVI
+        return self.format is not ContainerFormat.AVI
 
     def time_of(self, picture: VideoFrame) -> int | None:
         return picture.pts if self.keeps_times else picture.dts
 
 
-def identify() -> Format:
+def identify() -> ContainerFormat:
     kind = sniff(os.pread(INPUT, HEAD_BYTES, 0))
     check_whole(INPUT, kind)
     return kind
 
 
 @contextmanager
-def open_source(kind: Format, options: Options) -> Generator[Source]:
+def open_source(kind: ContainerFormat, options: Options) -> Generator[VideoSource]:
     os.lseek(INPUT, 0, os.SEEK_SET)
     with _opened(DEMUXERS[kind], options) as container:
         if len(container.streams) > options.most_streams:
-            raise Refused(Failure.LIMIT, f"it has more than {options.most_streams} streams")
-        yield Source(kind, container, _choose_video(container), _choose_audio(container))
+            raise InputRefused(MediaFailure.LIMIT, f"it has more than {options.most_streams} streams")
+        yield VideoSource(kind, container, _choose_video(container), _choose_audio(container))
 
 
 def _opened(demuxer: str, options: Options) -> InputContainer:
@@ -79,13 +79,13 @@ def _opened(demuxer: str, options: Options) -> InputContainer:
         return av.open("fd:", format=demuxer, options=safely, metadata_errors="replace")
     except MemoryError as error:  # which is also how the library says that there are too many streams
         why = f"it has more than {options.most_streams} streams, or needs more memory than it may have"
-        raise Refused(Failure.LIMIT, why) from error
+        raise InputRefused(MediaFailure.LIMIT, why) from error
 
 
 def tick_of(stream: VideoStream | AudioStream) -> Fraction:
     """The unit of its times, in seconds."""
     if not stream.time_base:
-        raise Refused(Failure.DAMAGED, "a stream has no unit of time")
+        raise InputRefused(MediaFailure.DAMAGED, "a stream has no unit of time")
     return stream.time_base
 
 
@@ -99,10 +99,10 @@ def _choose_video(container: InputContainer) -> VideoStream:
     """The largest one with moving pictures: a cover of an album is none."""
     moving = [stream for stream in container.streams.video if not stream.disposition & Disposition.attached_pic]
     if not moving:
-        raise Refused(Failure.NO_PICTURES, "there is no video stream in it")
+        raise InputRefused(MediaFailure.NO_PICTURES, "there is no video stream in it")
     known = [stream for stream in moving if stream.codec_context]
     if not known:
-        raise Refused(Failure.UNSUPPORTED, "there is no decoder for its pictures")
+        raise InputRefused(MediaFailure.UNSUPPORTED, "there is no decoder for its pictures")
     return max(known, key=lambda stream: stream.width * stream.height)
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from av.video.frame import VideoFrame
 
 from .packets import AnyPacket, decode
-from .source import Source, tick_of
+from .source import VideoSource, tick_of
 
 CODECS = frozenset({"h264"})
 AHEAD = 16  # packets: a picture is decoded at most so many before another that is shown earlier
@@ -38,14 +38,14 @@ class Grid:
         return cls(int(tick * divisor), int(start * divisor), divisor)
 
     @classmethod
-    def for_pictures(cls, source: Source, interval: Fraction) -> Grid:
+    def for_pictures(cls, source: VideoSource, interval: Fraction) -> Grid:
         return cls.of(tick_of(source.video), source.start, interval)
 
     def number(self, time: int) -> int:
         return max(0, (time * self.ticks - self.zero) // self.divisor)
 
 
-def spared_pictures(source: Source, grid: Grid) -> Iterator[VideoFrame]:
+def needed_pictures(source: VideoSource, grid: Grid) -> Iterator[VideoFrame]:
     """All pictures but some that are not the first at or behind a point of the grid."""
     context = source.video.codec_context
     if context.codec.canonical_name not in CODECS or not source.keeps_times or context.skip_frame != ALL:
@@ -57,7 +57,7 @@ def spared_pictures(source: Source, grid: Grid) -> Iterator[VideoFrame]:
         yield from decode(context, packet)
 
 
-def _judged(source: Source, grid: Grid) -> Iterator[tuple[AnyPacket, bool]]:
+def _judged(source: VideoSource, grid: Grid) -> Iterator[tuple[AnyPacket, bool]]:
     """Whether it may be a sample: it is none if another comes before it that counts as many points."""
     first: dict[int, int] = {}
     waiting: deque[AnyPacket] = deque()

@@ -7,12 +7,19 @@ from av.video.codeccontext import VideoCodecContext
 from av.video.frame import PictureType, VideoFrame
 
 from .packets import encode
-from .pictures import FULL_RANGE, JPEG_QUALITY, TICK, Chain, Look, upright
+from .pictures import (
+    FULL_RANGE,
+    JPEG_QUALITY,
+    TICK,
+    DisplayTransform,
+    FilterChain,
+    upright,
+)
 
 
 class Stills:
-    def __init__(self, size: tuple[int, int], look: Look) -> None:
-        self._chain = Chain(upright(size, look, "yuvj420p", full_range=True))
+    def __init__(self, size: tuple[int, int], look: DisplayTransform) -> None:
+        self._chain = FilterChain(upright(size, look, "yuvj420p", full_range=True))
         self._encoder = _new_encoder(size)
         self._number = 0
 

@@ -18,17 +18,17 @@ from av.filter import Graph
 from av.video.frame import VideoFrame
 
 from touchline.media import rules, storyboards
-from touchline.media.model import STORYBOARD, Failure, Format, Probe, Tiled
+from touchline.media.model import STORYBOARD, ContainerFormat, MediaFailure, Probe, Tiled
 from touchline.media.storyboards import COLUMNS, ROWS
 
 from .channel import Channel
 from .facts import learn
-from .failures import Refused
+from .failures import InputRefused
 from .keyframes import keyframe_before
 from .order import Options
-from .pictures import TICK, Chain, Look, as_jpeg, upright
-from .shown_pictures import ShownPictures
-from .source import Source, identify, open_source, ready_to_decode
+from .pictures import TICK, DisplayTransform, FilterChain, as_jpeg, upright
+from .shown_pictures import PictureDecoder
+from .source import VideoSource, identify, open_source, ready_to_decode
 
 SHORT_MS = 600_000
 TRIED = 12  # places, to see whether keyframes are dense enough
@@ -38,8 +38,8 @@ def make_storyboard(options: dict[str, Any], channel: Channel) -> Tiled:
     bounds, kind = Options(**options), identify()
     facts = learn(kind, bounds)
     tiled = storyboards.layout(facts.duration_ms, rules.display_size(facts.video))
-    look = Look(facts.video.rotation, facts.video.light)
-    small = Chain(upright((tiled.width, tiled.height), look, "yuvj420p", full_range=True))
+    look = DisplayTransform(facts.video.rotation, facts.video.light)
+    small = FilterChain(upright((tiled.width, tiled.height), look, "yuvj420p", full_range=True))
     read = _keyframes if _can_be_searched(kind, tiled, bounds) else _each_picture
     with open_source(kind, bounds) as source:
         pictures = read(source, facts, tiled, bounds)
@@ -49,7 +49,7 @@ def make_storyboard(options: dict[str, Any], channel: Channel) -> Tiled:
     return tiled
 
 
-def _can_be_searched(kind: Format, tiled: Tiled, options: Options) -> bool:
+def _can_be_searched(kind: ContainerFormat, tiled: Tiled, options: Options) -> bool:
     """Whether a keyframe is found at a few places; and another one for the next tile, unless reading all takes long."""
     numbers = [*range(min(TRIED // 2, tiled.tiles)), *range(max(1, tiled.tiles - TRIED // 2), tiled.tiles)]
     with open_source(kind, options) as source:
@@ -60,7 +60,7 @@ def _can_be_searched(kind: Format, tiled: Tiled, options: Options) -> bool:
     return None not in times and (are_dense or tiled.duration_ms > SHORT_MS)
 
 
-def _keyframes(source: Source, facts: Probe, tiled: Tiled, options: Options) -> Iterator[VideoFrame]:
+def _keyframes(source: VideoSource, facts: Probe, tiled: Tiled, options: Options) -> Iterator[VideoFrame]:
     """Where one cannot be decoded, the one before stays; before the first there is the first."""
     ready_to_decode(source.video, options, threads=1)
     last, missing = None, 0
@@ -76,9 +76,9 @@ def _time_of(number: int, tiled: Tiled) -> Fraction:
     return Fraction(number * tiled.interval_ms, 1000)
 
 
-def _each_picture(source: Source, facts: Probe, tiled: Tiled, options: Options) -> Iterator[VideoFrame]:
+def _each_picture(source: VideoSource, facts: Probe, tiled: Tiled, options: Options) -> Iterator[VideoFrame]:
     """The first picture at or after each time; at the end the last one stays."""
-    pictures = ShownPictures(source, facts.video, options)
+    pictures = PictureDecoder(source, facts.video, options)
     step = Fraction(tiled.interval_ms, 1000) / pictures.tick
     number, last = 0, None
     for packet in source.container.demux(source.video):
@@ -103,7 +103,7 @@ def _write_sheets(pictures: Iterator[VideoFrame], tiled: Tiled, channel: Channel
             count += 1
             channel.progress((sheet * COLUMNS * ROWS + count) / tiled.tiles)
         if not count:
-            raise Refused(Failure.DAMAGED, "none of its pictures can be decoded")
+            raise InputRefused(MediaFailure.DAMAGED, "none of its pictures can be decoded")
         with channel.create(name) as file:
             file.write(as_jpeg(_pulled(graph)))
 

@@ -17,11 +17,11 @@ from av.audio.stream import AudioStream
 from av.container import OutputContainer
 from av.video.stream import VideoStream
 
-from touchline.media.model import Format
+from touchline.media.model import ContainerFormat
 
 from .packets import AnyPacket
-from .sample_tables import Numbers, Samples, read_samples
-from .source import INPUT, Source, tick_of
+from .sample_tables import Numbers, TrackSamples, read_samples
+from .source import INPUT, VideoSource, tick_of
 
 IN_PIECES = "empty_moov+default_base_moof+skip_trailer"  # a header that promises fragments and lists no sample
 LARGEST = 1 << 60  # a time on the clock of the output, before it is divided: no machine's number runs over
@@ -29,23 +29,23 @@ AnyStream = VideoStream | AudioStream
 
 
 @dataclass(frozen=True, slots=True)
-class Track:
+class FastPathTrack:
     """The samples of one stream, on the clock of the output."""
 
-    samples: Samples
+    samples: TrackSamples
     scale: int  # ticks of a second
 
 
 @dataclass(frozen=True, slots=True)
-class Straight:
+class FastPath:
     header: bytes
-    tracks: Sequence[Track]  # the pictures first
+    tracks: Sequence[FastPathTrack]  # the pictures first
     lead_s: float  # before the first moment of the source
 
 
-def straight(source: Source, first: Sequence[AnyPacket]) -> Straight | None:
+def find_fast_path(source: VideoSource, first: Sequence[AnyPacket]) -> FastPath | None:
     """`first`: packets as the libraries read them."""
-    if source.format not in (Format.MP4, Format.QUICKTIME):
+    if source.format not in (ContainerFormat.MP4, ContainerFormat.QUICKTIME):
         return None
     tables = read_samples(INPUT, {stream.id for stream in source.tracks})
     checked = [_checked(stream, tables.get(stream.id), first) for stream in source.tracks]
@@ -57,14 +57,14 @@ def straight(source: Source, first: Sequence[AnyPacket]) -> Straight | None:
     if any(scale * int(samples.decoded[-1]) >= LARGEST for samples, scale in zip(known, scales, strict=True)):
         return None
     tracks = [
-        Track(_timed(samples, tick_of(stream), begins, scale), scale)
+        FastPathTrack(_timed(samples, tick_of(stream), begins, scale), scale)
         for samples, stream, scale in zip(known, source.tracks, scales, strict=True)
     ]
     is_plain = _begins_with_keys(known[0]) and all(_is_in_order(each.samples) for each in tracks)
-    return Straight(header, tracks, float(max(source.start - begins, 0))) if is_plain else None
+    return FastPath(header, tracks, float(max(source.start - begins, 0))) if is_plain else None
 
 
-def _checked(stream: AnyStream, samples: Samples | None, first: Sequence[AnyPacket]) -> Samples | None:
+def _checked(stream: AnyStream, samples: TrackSamples | None, first: Sequence[AnyPacket]) -> TrackSamples | None:
     """On the libraries' clock, if theirs and the tables' differ by one shift. They drop what an edit list drops."""
     seen = [packet for packet in first if packet.stream_index == stream.index and packet.size]
     entries = stream.index_entries
@@ -94,7 +94,7 @@ def _like(output: OutputContainer, stream: AnyStream) -> AnyStream:
     return output.add_stream_from_template(stream)  # pyright: ignore[reportUnknownMemberType]
 
 
-def _timed(samples: Samples, tick: Fraction, begins: Fraction, scale: int) -> Samples:
+def _timed(samples: TrackSamples, tick: Fraction, begins: Fraction, scale: int) -> TrackSamples:
     """From zero on, in the ticks of the output."""
     factor, zero = tick * scale, round(begins * scale)
 
@@ -107,12 +107,12 @@ def _timed(samples: Samples, tick: Fraction, begins: Fraction, scale: int) -> Sa
     return replace(samples, decoded=decoded, shown=ticks(samples.shown), durations=durations)
 
 
-def _begins_with_keys(pictures: Samples) -> bool:
+def _begins_with_keys(pictures: TrackSamples) -> bool:
     """Segments do: the first picture is one, and each is shown after those before it."""
     shown = pictures.shown[pictures.is_key]
     return bool(pictures.is_key[0]) and bool((np.diff(shown) > 0).all())
 
 
-def _is_in_order(samples: Samples) -> bool:
+def _is_in_order(samples: TrackSamples) -> bool:
     """A last one without a duration is left to those who count it."""
     return bool((samples.durations > 0).all() and (samples.shown >= samples.decoded).all())

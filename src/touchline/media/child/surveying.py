@@ -16,8 +16,8 @@ from .facts import learn
 from .fingerprinting import fingerprints_of, sample_grid, samples_of
 from .moments import Moments
 from .order import Options
-from .source import Source, identify, open_source, ready_to_decode
-from .sparing import spared_pictures
+from .source import VideoSource, identify, open_source, ready_to_decode
+from .sparing import needed_pictures
 
 
 def survey(options: dict[str, Any], channel: Channel) -> Surveyed:
@@ -28,7 +28,7 @@ def survey(options: dict[str, Any], channel: Channel) -> Surveyed:
         if wanted.fast:
             _hurry(source)
         moments = Moments(wanted.moments_ms, source, facts, channel)
-        pictures = moments.seen(spared_pictures(source, sample_grid(source)))
+        pictures = moments.seen(needed_pictures(source, sample_grid(source)))
         fingerprints = list(fingerprints_of(styles, samples_of(pictures, source, facts, channel))) if styles else []
         moments.finish(pictures)
     for fingerprint in fingerprints:
@@ -37,7 +37,7 @@ def survey(options: dict[str, Any], channel: Channel) -> Surveyed:
     return Surveyed(facts.duration_ms, len(fingerprints[0]) if fingerprints else 0, tuple(moments.taken_ms))
 
 
-def _hurry(source: Source) -> None:
+def _hurry(source: VideoSource) -> None:
     """Leave out what no other picture needs, and the smoothing that only eyes need."""
     context = source.video.codec_context
     context.skip_frame = "NONREF"

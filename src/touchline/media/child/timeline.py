@@ -12,7 +12,7 @@ from fractions import Fraction
 from .packets import AnyPacket
 
 
-class Timeline:
+class PacketTimeline:
     """Holds back what it cannot know yet: packets without a decoding time, and how long the last one lasts."""
 
     def __init__(self, tick: Fraction, rate: Fraction | None, start: Fraction = Fraction(0)) -> None:

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from touchline.media.model import Walls
+from touchline.media.model import SandboxIsolation
 
 from .channel import Channel
 
@@ -18,9 +18,9 @@ PATIENCE_S = 2.0
 import_module("encodings.idna")  # sockets want it, and by then it may be out of reach
 
 
-def try_walls(options: dict[str, Any], channel: Channel) -> Walls:
+def check_isolation(options: dict[str, Any], channel: Channel) -> SandboxIsolation:
     """`file` is one that everybody may read, `port` a server on this machine, `user_id` who asks."""
-    return Walls(
+    return SandboxIsolation(
         network=not _reaches(options["port"]),
         files=not _reads(Path(options["file"])),
         processes=os.getpid() == 1,  # the first of its own, which all others end with

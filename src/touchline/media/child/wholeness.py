@@ -10,45 +10,45 @@ import os
 import struct
 from dataclasses import dataclass
 
-from touchline.media.model import Failure, Format
+from touchline.media.model import ContainerFormat, MediaFailure
 
 from .boxes import walk_boxes
-from .failures import Refused
+from .failures import InputRefused
 
 ESSENTIAL_BOXES = frozenset({b"moov", b"mdat", b"moof"})
 SEGMENT = 0x18538067
 
 
-def check_whole(descriptor: int, kind: Format) -> None:
+def check_whole(descriptor: int, kind: ContainerFormat) -> None:
     size = os.fstat(descriptor).st_size
-    if kind in (Format.MP4, Format.QUICKTIME):
+    if kind in (ContainerFormat.MP4, ContainerFormat.QUICKTIME):
         _check_boxes(descriptor, size)
-    elif kind in (Format.MATROSKA, Format.WEBM):
+    elif kind in (ContainerFormat.MATROSKA, ContainerFormat.WEBM):
         _check_segment(descriptor, size)
-    elif kind is Format.AVI:
+    elif kind is ContainerFormat.AVI:
         _check_end(struct.unpack("<I", os.pread(descriptor, 8, 0)[4:].ljust(4, b"\0"))[0] + 8, size)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFile:
     """A file of ours, as it was when it was closed."""
 
     size_bytes: int
     boxes: dict[bytes, int]  # the kinds, and where the last of each ends
 
 
-NOTHING = Written(0, {})
+NOT_WRITTEN = WrittenFile(0, {})
 
 
-def look_at(descriptor: int) -> Written:
-    return Written(os.fstat(descriptor).st_size, dict(walk_boxes(descriptor)))
+def inspect_written(descriptor: int) -> WrittenFile:
+    return WrittenFile(os.fstat(descriptor).st_size, dict(walk_boxes(descriptor)))
 
 
-def check_written(written: Written, essential: bytes) -> int:
+def check_written(written: WrittenFile, essential: bytes) -> int:
     """Its size, if it ends where its last box does."""
     if essential in written.boxes and max(written.boxes.values()) == written.size_bytes:
         return written.size_bytes
-    raise Refused(Failure.STORAGE, "a segment could not be written as a whole")
+    raise InputRefused(MediaFailure.STORAGE, "a segment could not be written as a whole")
 
 
 def _check_boxes(descriptor: int, size: int) -> None:
@@ -58,7 +58,7 @@ def _check_boxes(descriptor: int, size: int) -> None:
         if kind in ESSENTIAL_BOXES:
             _check_end(end, size)
     if b"moov" not in kinds:
-        raise Refused(Failure.TRUNCATED, "its index (moov) is missing")
+        raise InputRefused(MediaFailure.TRUNCATED, "its index (moov) is missing")
 
 
 def _check_segment(descriptor: int, size: int) -> None:
@@ -68,7 +68,7 @@ def _check_segment(descriptor: int, size: int) -> None:
     start = 4 + used + (length or 0)
     segment = os.pread(descriptor, 12, start)
     if len(segment) < 5:
-        raise Refused(Failure.TRUNCATED, "it ends before its first picture")
+        raise InputRefused(MediaFailure.TRUNCATED, "it ends before its first picture")
     length, used = variable_size(segment[4:])
     if length is not None and int.from_bytes(segment[:4]) == SEGMENT:
         _check_end(start + 4 + used + length, size)
@@ -83,4 +83,4 @@ def variable_size(data: bytes) -> tuple[int | None, int]:
 
 def _check_end(promised: int, size: int) -> None:
     if promised > size:
-        raise Refused(Failure.TRUNCATED, f"{promised - size} bytes of it are missing at the end")
+        raise InputRefused(MediaFailure.TRUNCATED, f"{promised - size} bytes of it are missing at the end")

@@ -13,9 +13,9 @@ import signal
 import socket
 from collections.abc import Mapping
 
-from .keeper import Belongings, keep
+from .keeper import ChildDescriptors, supervise_child
 from .memory import share_memory
-from .order import LONGEST_ORDER, Order
+from .order import LONGEST_ORDER, TaskOrder
 from .task import Function
 
 LINE = 0  # its standard input
@@ -37,7 +37,7 @@ def serve(tasks: Mapping[str, str]) -> None:
             message, descriptors, *_ = request
             if not message:
                 return
-            order, belongings = Order.decode(message), Belongings(*descriptors)
+            order, belongings = TaskOrder.decode(message), ChildDescriptors(*descriptors)
             if os.fork() == 0:
-                keep(order, belongings, functions[order.task])
+                supervise_child(order, belongings, functions[order.task])
             belongings.close()

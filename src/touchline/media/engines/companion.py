@@ -8,19 +8,19 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from touchline.media.sandbox import Enclosed
+from touchline.media.sandbox import IsolatedProgram
 
 from .messages import LENGTHS, BrokenMessage, Message, document_in, head_of, lengths_in
 
 PART = 65536
 
 
-class CompanionGone(Exception):
+class EngineProcessEnded(Exception):
     """It ended instead of answering; with its exit code and its last words."""
 
 
-class Companion:
-    def __init__(self, program: Enclosed) -> None:
+class EngineProcess:
+    def __init__(self, program: IsolatedProgram) -> None:
         self._program = program
         self._loop = asyncio.get_running_loop()
         self.process_id = program.process_id
@@ -39,7 +39,7 @@ class Companion:
         except (OSError, EOFError, BrokenMessage) as error:
             exit_code = await self.close()
             words = self._program.last_words or type(error).__name__
-            raise CompanionGone(f"it ended with {exit_code}: {words}") from error
+            raise EngineProcessEnded(f"it ended with {exit_code}: {words}") from error
 
     def kill(self) -> None:
         self._program.kill()

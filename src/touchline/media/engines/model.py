@@ -103,7 +103,7 @@ class SeenText:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextReading:
     """All text of a file."""
 
     pictures: int

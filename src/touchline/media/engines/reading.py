@@ -20,7 +20,7 @@ from touchline.media.sampling_model import SampleOptions
 from touchline.media.sandbox import Progress, Sandbox
 
 from .following import begun, ended, follow
-from .model import Reading, SeenText
+from .model import SeenText, TextReading
 from .port import TextReader
 
 EVERY_PICTURE = 1.0  # nothing is more alike than that
@@ -29,17 +29,17 @@ MOST_TEXTS = 200_000
 
 async def read_file(
     sandbox: Sandbox, reader: TextReader, file: Path, interval_ms: int, progress: Progress | None = None
-) -> Reading:
+) -> TextReading:
     try:
         picture = await decode_picture(sandbox, file)
     except NotAVideo:
         return await _read_video(sandbox, reader, file, interval_ms, progress or _quietly)
-    return Reading(1, _in_order(begun(region) for region in await reader.read(picture)))
+    return TextReading(1, _in_order(begun(region) for region in await reader.read(picture)))
 
 
 async def _read_video(
     sandbox: Sandbox, reader: TextReader, file: Path, interval_ms: int, progress: Progress
-) -> Reading:
+) -> TextReading:
     """Half of the progress is told while the pictures are taken, half while they are read."""
     done, standing = list[SeenText](), list[SeenText]()
     with TemporaryDirectory(prefix="touchline-samples-") as name:
@@ -56,7 +56,7 @@ async def _read_video(
                 progress(min(99, 50 + 50 * picture.at_ms // max(1, made.source.duration_ms)))
     done += ended(standing, made.source.duration_ms)
     progress(100)
-    return Reading(len(samples), _in_order(done))
+    return TextReading(len(samples), _in_order(done))
 
 
 def _in_order(texts: Iterable[SeenText]) -> tuple[SeenText, ...]:

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from touchline.kernel.errors import Defect
 from touchline.media.sandbox import Sandbox
 
-from .companion import Companion, CompanionGone
+from .companion import EngineProcess, EngineProcessEnded
 from .errors import BadPicture, EngineCrashed, EngineTimedOut, LanguageMissing, PictureTooLarge
 from .messages import Message
 from .model import CHANNELS, EngineOrder, FrameVerdict, Picture, ReaderName, TextRegion, reader_for
@@ -44,7 +44,7 @@ class Engine:
             user_id=self._settings.sandbox_user_id,
         )
         self._one_at_a_time = asyncio.Lock()
-        self._companion: Companion | None = None
+        self._companion: EngineProcess | None = None
         self._idle: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Self:
@@ -64,7 +64,7 @@ class Engine:
             try:
                 async with self._in_time():
                     await self._started()
-            except CompanionGone as error:
+            except EngineProcessEnded as error:
                 raise EngineCrashed("the engine cannot be started", why=str(error)) from error
             self._leave_when_idle()
 
@@ -88,7 +88,7 @@ class Engine:
             self._stay()
             try:
                 return await self._answered(message)
-            except CompanionGone:
+            except EngineProcessEnded:
                 return await self._answered_at_last(message)
             finally:
                 self._leave_when_idle()
@@ -106,7 +106,7 @@ class Engine:
     async def _answered_at_last(self, message: Message) -> dict[str, Any]:
         try:
             return await self._answered(message)
-        except CompanionGone as error:
+        except EngineProcessEnded as error:
             raise EngineCrashed("the engine ended in the middle of a picture", why=str(error)) from error
 
     async def _answered(self, message: Message) -> dict[str, Any]:
@@ -129,10 +129,10 @@ class Engine:
                 raise EngineTimedOut("the engine does not answer in time", why=why) from error
             raise
 
-    async def _started(self) -> Companion:
+    async def _started(self) -> EngineProcess:
         if self._companion is None or not self._companion.lives:
             await self._end()
-            self._companion = Companion(await self._sandbox.enclose(MODULE))
+            self._companion = EngineProcess(await self._sandbox.enclose(MODULE))
             _believed(await self._companion.ask(Message(asdict(self._order))))
         return self._companion
 

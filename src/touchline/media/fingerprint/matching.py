@@ -29,7 +29,7 @@ Alignment: TypeAlias = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
-class Rule:
+class MatchRule:
     near: int = NEAR  # bits that may differ
     least_run: int = LEAST_RUN
     undecided: int = 0  # bits of a detail that differ when a pair of pictures speaks neither for nor against a match
@@ -40,16 +40,16 @@ class Rule:
         object.__setattr__(self, "limit", np.array(self.near, np.uint8))
 
 
-SEED_RULE = Rule()
+SEED_RULE = MatchRule()
 # Half of the 64 bits differ between pictures that have nothing in common. One stretch: a copy may have been cut.
-CAREFUL_RULE = Rule(undecided=27, least_evidence=80)
+CAREFUL_RULE = MatchRule(undecided=27, least_evidence=80)
 
 
-def rule_of(style: Style) -> Rule:
+def rule_of(style: Style) -> MatchRule:
     return CAREFUL_RULE if style is Style.CAREFUL else SEED_RULE
 
 
-def compare(first: Fingerprint, second: Fingerprint, rule: Rule | None = None) -> Comparison:
+def compare(first: Fingerprint, second: Fingerprint, rule: MatchRule | None = None) -> Comparison:
     """By the rule of their style, if no other is given."""
     rule = rule or rule_of(first.style)
     if first.style is not second.style:
@@ -62,7 +62,7 @@ def compare(first: Fingerprint, second: Fingerprint, rule: Rule | None = None) -
     return better(found, _compared(first, mirrored(second), rule)) if first.style is Style.CAREFUL else found
 
 
-def _compared(first: Fingerprint, second: Fingerprint, rule: Rule) -> Comparison:
+def _compared(first: Fingerprint, second: Fingerprint, rule: MatchRule) -> Comparison:
     has_gaps = first.informative < len(first.hashes) or second.informative < len(second.hashes)
     found = _alignments(first.hashes, second.hashes, rule, has_gaps=has_gaps)
     if rule.least_evidence:
@@ -78,7 +78,7 @@ def better(straight: Comparison, turned: Comparison) -> Comparison:
     return straight
 
 
-def is_convincing(found: Alignment, first: Fingerprint, second: Fingerprint, rule: Rule) -> bool:
+def is_convincing(found: Alignment, first: Fingerprint, second: Fingerprint, rule: MatchRule) -> bool:
     return not rule.least_evidence or evidence(first, second, found[-1], rule.undecided) >= rule.least_evidence
 
 
@@ -99,7 +99,7 @@ def comparison(best: Alignment, informative_first: int, informative_second: int)
     )
 
 
-def _alignments(first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) -> list[Alignment]:
+def _alignments(first: Hashes, second: Hashes, rule: MatchRule, *, has_gaps: bool) -> list[Alignment]:
     if len(first) * len(second) > MOST_CELLS:
         rows = _one_by_one(first, second, rule)
     elif len(offsets := _likely_offsets(first, second, rule, has_gaps=has_gaps)) > MANY_OFFSETS:
@@ -109,7 +109,7 @@ def _alignments(first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) ->
     return [found for offset, states in rows if (found := aligned(offset, states, rule))]
 
 
-def aligned(offset: int, states: bytes, rule: Rule) -> Alignment | None:
+def aligned(offset: int, states: bytes, rule: MatchRule) -> Alignment | None:
     """Bytes know how to leave out and split, quicker than any loop."""
     if NEUTRAL in states:
         states = states.replace(NEUTRAL, b"")
@@ -117,7 +117,7 @@ def aligned(offset: int, states: bytes, rule: Rule) -> Alignment | None:
     return (max(runs), sum(runs), -abs(offset), offset) if runs else None
 
 
-def _likely_offsets(first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) -> set[int]:
+def _likely_offsets(first: Hashes, second: Hashes, rule: MatchRule, *, has_gaps: bool) -> set[int]:
     """Where a picture is near. Of three in a row one is every third, so that two thirds need not be looked at, unless
     there may be neutral ones in between."""
     step = 1 if has_gaps else rule.least_run
@@ -139,7 +139,7 @@ def _made_offsets(rows: int, columns: int, step: int) -> NDArray[np.int64]:
 _kept_offsets = lru_cache(maxsize=256)(_made_offsets)
 
 
-def _states_at(offset: int, first: Hashes, second: Hashes, rule: Rule, *, has_gaps: bool) -> bytes:
+def _states_at(offset: int, first: Hashes, second: Hashes, rule: MatchRule, *, has_gaps: bool) -> bytes:
     first, second = _overlap(offset, first, second)
     if has_gaps:
         return states_of(first, second, rule).tobytes()
@@ -152,7 +152,7 @@ def _overlap(offset: int, first: Hashes, second: Hashes) -> tuple[Hashes, Hashes
     return first[: len(second) + offset], second[-offset : len(first) - offset]
 
 
-def _of_matrix(first: Hashes, second: Hashes, rule: Rule) -> Iterable[tuple[int, bytes]]:
+def _of_matrix(first: Hashes, second: Hashes, rule: MatchRule) -> Iterable[tuple[int, bytes]]:
     """For videos that stand still: every offset is a diagonal of the matrix of all pairs."""
     states = states_of(first[:, None], second, rule)
     rows, columns = np.nonzero(states == 1)
@@ -161,14 +161,14 @@ def _of_matrix(first: Hashes, second: Hashes, rule: Rule) -> Iterable[tuple[int,
         yield shifted - len(second), states.diagonal(len(second) - shifted).tobytes()
 
 
-def _one_by_one(first: Hashes, second: Hashes, rule: Rule) -> Iterable[tuple[int, bytes]]:
+def _one_by_one(first: Hashes, second: Hashes, rule: MatchRule) -> Iterable[tuple[int, bytes]]:
     for offset in range(rule.least_run - len(second), len(first) - rule.least_run + 1):
         states = _states_at(offset, first, second, rule, has_gaps=True)
         if states.count(SAME) >= rule.least_run:
             yield offset, states
 
 
-def states_of(first: Hashes, second: Hashes, rule: Rule) -> NDArray[np.uint8]:
+def states_of(first: Hashes, second: Hashes, rule: MatchRule) -> NDArray[np.uint8]:
     """Of each pair; arrays of any shapes that fit together."""
     states = (np.bitwise_count(first ^ second) <= rule.limit).view(np.uint8)
     states[(first == 0) | (second == 0)] = ord(NEUTRAL)

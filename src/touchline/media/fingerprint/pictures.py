@@ -16,7 +16,7 @@ from .rules import COLUMNS, ROWS, has_information, hash_of_cells
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PictureHash:
     hash: int
     informative: bool
 
@@ -26,11 +26,11 @@ class Look:
         return self.hash if self.informative else 0
 
 
-def look_at(picture: Image.Image) -> Look:
+def hash_image(picture: Image.Image) -> PictureHash:
     grey = picture if picture.mode == "L" else picture.convert("L")
     histogram = grey.histogram()
     cells = cells_of(grey, histogram)
-    return Look(hash_of_cells(cells), has_information(ImageStat.Stat(histogram).stddev[0], cells))
+    return PictureHash(hash_of_cells(cells), has_information(ImageStat.Stat(histogram).stddev[0], cells))
 
 
 def cells_of(grey: Image.Image, histogram: list[int] | None = None) -> NDArray[np.uint8]:

@@ -1,8 +1,26 @@
 """Work on what strangers wrote, in a child process behind walls. Nothing else in `media` starts a process."""
 
-from .enclosed import Enclosed
-from .model import Completed, Enclosure, Outcome, Program, Progress, Task
+from .enclosed import IsolatedProgram
+from .model import (
+    Completed,
+    IsolationLevel,
+    Program,
+    Progress,
+    Task,
+    TaskOutcome,
+)
 from .pause import Pause
 from .service import HINT, Sandbox
 
-__all__ = ["HINT", "Completed", "Enclosed", "Enclosure", "Outcome", "Pause", "Program", "Progress", "Sandbox", "Task"]
+__all__ = [
+    "HINT",
+    "Completed",
+    "IsolatedProgram",
+    "IsolationLevel",
+    "Pause",
+    "Program",
+    "Progress",
+    "Sandbox",
+    "Task",
+    "TaskOutcome",
+]

@@ -18,7 +18,7 @@ from .process import ChildProcess
 MOST_WORDS = 100_000  # a day of samples; files are counted where they are made
 
 
-class Conversation:
+class ChildMessages:
     def __init__(self, outputs: Outputs, progress: Progress | None, completed: Completed | None) -> None:
         self.outputs = outputs
         self._progress = progress

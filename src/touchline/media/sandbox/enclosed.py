@@ -15,14 +15,14 @@ from contextlib import suppress
 from touchline.platform.stack.process import guarded_command
 
 from .enclosure import launch
-from .model import Cell
-from .pipes import Tail
+from .model import IsolatedLaunch
+from .pipes import StderrTail
 
 
-class Enclosed:
+class IsolatedProgram:
     """Start it from a thread that lives as long as the process: the tether is tied to it."""
 
-    def __init__(self, cell: Cell, kind: socket.SocketKind) -> None:
+    def __init__(self, cell: IsolatedLaunch, kind: socket.SocketKind) -> None:
         self.line, theirs = socket.socketpair(socket.AF_UNIX, kind)
         self.line.setblocking(False)
         starting = launch(cell)
@@ -37,7 +37,7 @@ class Enclosed:
                 start_new_session=True,
             )
         assert self._process.stderr is not None  # noqa: S101 - a pipe was asked for
-        self._words = Tail(self._process.stderr)
+        self._words = StderrTail(self._process.stderr)
         self._loop = asyncio.get_running_loop()
         self._exited: asyncio.Future[int] = self._loop.create_future()
         self._watch = os.pidfd_open(self._process.pid)

@@ -16,7 +16,7 @@ from touchline.kernel.errors import SetupError
 from touchline.platform.stack.process import Launch
 from touchline.platform.stack.programs import program
 
-from .model import Cell, Enclosure, Program
+from .model import IsolatedLaunch, IsolationLevel, Program
 
 SYSTEM = (Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib32"), Path("/lib64"), Path("/etc/ld.so.cache"))
 ROOT = Path("/")
@@ -32,10 +32,10 @@ def bubblewrap() -> Path | None:
         return Path(found) if found else None
 
 
-def launch(cell: Cell) -> Launch:
+def launch(cell: IsolatedLaunch) -> Launch:
     # -P: the folder it stands in is not to be imported from.
     zygote = [sys.executable, "-s", "-P", "-B", "-m", cell.program.module]
-    if cell.bubblewrap is None or cell.enclosure is Enclosure.BARE:
+    if cell.bubblewrap is None or cell.enclosure is IsolationLevel.BARE:
         return Launch(zygote, ROOT, _environment(cell.program), niceness=cell.program.niceness)
     walled = [str(cell.bubblewrap), *_walls(cell), "--", *zygote]
     return Launch(walled, ROOT, _environment(cell.program), niceness=cell.program.niceness)
@@ -49,10 +49,10 @@ def _environment(runs: Program) -> dict[str, str]:
     return {"PYTHONPATH": ":".join(paths), "LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "2", **threads}
 
 
-def _walls(cell: Cell) -> Iterator[str]:
+def _walls(cell: IsolatedLaunch) -> Iterator[str]:
     """The capabilities are for the keepers, who give each child its own namespaces; the child has none."""
     yield from (*NAMESPACES, "--die-with-parent", "--hostname", "sandbox")
-    if cell.enclosure is Enclosure.NAMESPACE:
+    if cell.enclosure is IsolationLevel.NAMESPACE:
         identity = str(cell.user_id)
         yield from ("--unshare-user", "--disable-userns", "--uid", identity, "--gid", identity)
     else:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from touchline.media.child.order import Limits
+from touchline.media.child.order import ChildLimits
 from touchline.media.model import OutputFile
 
 from .pause import Pause
@@ -18,7 +18,7 @@ Progress = Callable[[int], None]  # takes the percentage that is done
 Completed = Callable[[OutputFile], None]  # takes each file that is whole, while the child goes on
 
 
-class Enclosure(StrEnum):
+class IsolationLevel(StrEnum):
     """How a child is walled in, the strongest first."""
 
     ROOT = "root"  # bubblewrap, started by root; the child becomes another user of the machine
@@ -37,10 +37,10 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class IsolatedLaunch:
     """One way to start a zygote on this machine."""
 
-    enclosure: Enclosure
+    enclosure: IsolationLevel
     bubblewrap: Path | None
     user_id: int
     program: Program
@@ -49,7 +49,7 @@ class Cell:
 @dataclass(frozen=True, slots=True)
 class Task:
     name: str
-    limits: Limits
+    limits: ChildLimits
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     source: Path | int | None = None  # a path or an open descriptor
     output: Path | None = None  # an empty folder of the caller
@@ -59,7 +59,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ChildExit:
     """How a child ended: its answer if it gave one, and what the system says."""
 
     started: bool
@@ -69,6 +69,6 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[Result]):
+class TaskOutcome(Generic[Result]):
     result: Result
     files: tuple[OutputFile, ...]

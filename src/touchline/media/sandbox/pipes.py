@@ -9,7 +9,7 @@ MOST_LAST_WORDS = 4096
 PART = 65536
 
 
-class Tail:
+class StderrTail:
     def __init__(self, pipe: IO[bytes]) -> None:
         self._kept = b""
         self._reading = asyncio.create_task(self._read(pipe))

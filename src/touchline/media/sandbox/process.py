@@ -13,7 +13,7 @@ from typing import Self
 
 from touchline.media.child.order import PAUSE, RESUME
 
-from .pipes import Tail
+from .pipes import StderrTail
 
 LONGEST_LINE = 1024**2
 LONGEST_EXIT_CODE = 16
@@ -23,7 +23,7 @@ class ChildProcess:
     def __init__(self, leash: socket.socket, channel: socket.socket, errors: int) -> None:
         self._leash = leash
         self._channel = channel
-        self._errors = Tail(os.fdopen(errors, "rb", buffering=0))
+        self._errors = StderrTail(os.fdopen(errors, "rb", buffering=0))
         self._exit = asyncio.create_task(self._awaited())
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None

@@ -14,14 +14,21 @@ from dataclasses import replace
 from typing import Self
 
 from touchline.kernel.errors import SetupError
-from touchline.media.model import Walls
+from touchline.media.model import SandboxIsolation
 from touchline.media.settings import MediaSettings
 
-from .enclosed import Enclosed
-from .errand import run_errand
-from .model import Enclosure, Outcome, Program, Progress, Result, Task
+from .enclosed import IsolatedProgram
+from .errand import run_task
+from .model import (
+    IsolationLevel,
+    Program,
+    Progress,
+    Result,
+    Task,
+    TaskOutcome,
+)
 from .pause import Pause
-from .trial import Settled, possible_enclosures, settle
+from .trial import StartedSandbox, possible_levels, start_isolated
 from .zygote import ZygoteGone
 
 CHILD = Program()
@@ -41,13 +48,13 @@ class Sandbox:
     """
 
     def __init__(
-        self, settings: MediaSettings, program: Program = CHILD, enclosures: Sequence[Enclosure] | None = None
+        self, settings: MediaSettings, program: Program = CHILD, enclosures: Sequence[IsolationLevel] | None = None
     ) -> None:
         self.settings = settings
         self._program = program
-        self._enclosures = list(enclosures or possible_enclosures())
+        self._enclosures = list(enclosures or possible_levels())
         self._settling = asyncio.Lock()
-        self._settled: Settled | None = None
+        self._settled: StartedSandbox | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -61,25 +68,25 @@ class Sandbox:
                 await self._settled.zygote.close()
                 self._settled = None
 
-    async def walls(self) -> Walls:
+    async def walls(self) -> SandboxIsolation:
         """Those that stand on this machine, required or not."""
         return (await self._settle()).walls
 
-    async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> Outcome[Result]:
+    async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> TaskOutcome[Result]:
         """The result of one task, or the error that says whose fault it is. Cancelling it ends the child."""
         settled = await self._standing()
         try:
-            return await run_errand(settled.zygote, task, kind, progress)
+            return await run_task(settled.zygote, task, kind, progress)
         except ZygoteGone:  # it died a moment ago, and nobody has seen it yet
             await self._bury(settled)
-        return await run_errand((await self._standing()).zygote, task, kind, progress)
+        return await run_task((await self._standing()).zygote, task, kind, progress)
 
-    async def enclose(self, module: str, niceness: int = 0) -> Enclosed:
+    async def enclose(self, module: str, niceness: int = 0) -> IsolatedProgram:
         """Another program, behind the same walls and at least as nice, for work that must stay warm. The caller closes
         it."""
         cell = (await self._standing()).zygote.cell
         program = Program(module, niceness=max(niceness, cell.program.niceness))
-        return Enclosed(replace(cell, program=program), socket.SOCK_STREAM)
+        return IsolatedProgram(replace(cell, program=program), socket.SOCK_STREAM)
 
     def pausing(self, pause: Pause) -> PausingSandbox:
         """The same, for work that rests while the pause is on. It ends with this one."""
@@ -93,30 +100,30 @@ class Sandbox:
         """Inside of a time-out for what an enclosed program does: it is not to count the pauses of that one."""
         return nullcontext()
 
-    async def _standing(self) -> Settled:
+    async def _standing(self) -> StartedSandbox:
         settled = await self._settle()
         if settled.walls.missing and self.settings.require_walls:
             why = f"missing: {', '.join(settled.walls.missing)}; {settled.why_not_more}"
             raise SetupError("the sandbox for videos could not start", why=why, hint=HINT)
         return settled
 
-    async def _settle(self) -> Settled:
+    async def _settle(self) -> StartedSandbox:
         async with self._settling:
             if self._settled and not self._settled.zygote.lives:
                 await self._settled.zygote.close()
                 self._settled = None
             if self._settled is None:
-                self._settled = await settle(self.settings.sandbox_user_id, self._program, self._enclosures)
+                self._settled = await start_isolated(self.settings.sandbox_user_id, self._program, self._enclosures)
                 self._tell(self._settled)
             return self._settled
 
-    async def _bury(self, settled: Settled) -> None:
+    async def _bury(self, settled: StartedSandbox) -> None:
         async with self._settling:
             if self._settled is settled:
                 await settled.zygote.close()
                 self._settled = None
 
-    def _tell(self, settled: Settled) -> None:
+    def _tell(self, settled: StartedSandbox) -> None:
         if settled.walls.missing:
             extra = {"missing": settled.walls.missing, "reason": settled.why_not_more}
             logger.warning("the sandbox for videos is incomplete", extra=extra)
@@ -133,13 +140,13 @@ class PausingSandbox(Sandbox):
     async def close(self) -> None:
         """It is the other's to close."""
 
-    async def walls(self) -> Walls:
+    async def walls(self) -> SandboxIsolation:
         return await self._whole.walls()
 
-    async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> Outcome[Result]:
+    async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> TaskOutcome[Result]:
         return await self._whole.run(replace(task, pause=self._pause), kind, progress)
 
-    async def enclose(self, module: str, niceness: int = 0) -> Enclosed:
+    async def enclose(self, module: str, niceness: int = 0) -> IsolatedProgram:
         enclosed = await self._whole.enclose(module, niceness)
         self._pause.add(enclosed)
         return enclosed
@@ -149,8 +156,8 @@ class PausingSandbox(Sandbox):
 
 
 class BackgroundSandbox(PausingSandbox):
-    async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> Outcome[Result]:
+    async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> TaskOutcome[Result]:
         return await super().run(replace(task, background=True), kind, progress)
 
-    async def enclose(self, module: str, niceness: int = NICEST) -> Enclosed:
+    async def enclose(self, module: str, niceness: int = NICEST) -> IsolatedProgram:
         return await super().enclose(module, niceness)

@@ -9,13 +9,13 @@ import asyncio
 from contextlib import nullcontext
 
 from touchline.kernel.errors import DeadlineExceeded
-from touchline.media.child.order import Limits, Order
+from touchline.media.child.order import ChildLimits, TaskOrder
 from touchline.media.errors import media_error
-from touchline.media.model import Failure
+from touchline.media.model import MediaFailure
 
-from .conversation import Conversation
+from .conversation import ChildMessages
 from .files import Outputs
-from .model import Ending
+from .model import ChildExit
 from .pause import Pause
 from .process import ChildProcess
 from .zygote import Zygote
@@ -25,8 +25,8 @@ LEAVING_S = 60.0  # a busy machine takes its time; who gives up ends the work on
 
 
 async def supervise(
-    zygote: Zygote, order: Order, source: int, conversation: Conversation, pause: Pause | None
-) -> Ending:
+    zygote: Zygote, order: TaskOrder, source: int, conversation: ChildMessages, pause: Pause | None
+) -> ChildExit:
     if pause:
         await pause.wait_until_ended()
     process = zygote.fork(order, source)
@@ -41,7 +41,7 @@ async def supervise(
                 exit_code = await process.ended()
         if eye.done():
             eye.result()
-        return Ending(conversation.started, conversation.answer, exit_code, process.last_words)
+        return ChildExit(conversation.started, conversation.answer, exit_code, process.last_words)
     except TimeoutError as error:
         if not patience.expired():
             raise
@@ -52,7 +52,7 @@ async def supervise(
         await _see_off(process, zygote)
 
 
-def _late(order: Order) -> DeadlineExceeded:
+def _late(order: TaskOrder) -> DeadlineExceeded:
     """No verdict on the video: what it needs is counted in processor time, by the system."""
     hint = "Try again when the machine is less busy, or let it do less at once (`worker.concurrency`)."
     why = f"`{order.task}` was not done after {order.limits.wall_s:g} s by the clock"
@@ -69,13 +69,13 @@ async def _see_off(process: ChildProcess, zygote: Zygote) -> None:
         process.close()
 
 
-async def _keep_an_eye(process: ChildProcess, outputs: Outputs, limits: Limits) -> None:
+async def _keep_an_eye(process: ChildProcess, outputs: Outputs, limits: ChildLimits) -> None:
     """The system limits one file, not all of them together."""
     try:
         while True:
             await asyncio.sleep(LOOK_AGAIN_S)
             if await asyncio.to_thread(outputs.size_bytes) > limits.output_bytes:
-                raise media_error(Failure.LIMIT, f"more than {limits.output_bytes} bytes are made of it")
+                raise media_error(MediaFailure.LIMIT, f"more than {limits.output_bytes} bytes are made of it")
     except Exception:
         process.kill()  # it does not go on unseen
         raise

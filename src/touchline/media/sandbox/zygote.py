@@ -10,12 +10,12 @@ import os
 import socket
 
 from touchline.kernel.errors import Defect, SetupError, Unavailable
-from touchline.media.child.order import LONGEST_ORDER, Order
+from touchline.media.child.order import LONGEST_ORDER, TaskOrder
 from touchline.media.child.zygote import READY
 
-from .enclosed import Enclosed
+from .enclosed import IsolatedProgram
 from .endings import NOT_STARTED
-from .model import Cell
+from .model import IsolatedLaunch
 from .process import ChildProcess
 
 STARTING_S = 60.0
@@ -26,9 +26,9 @@ class ZygoteGone(Unavailable):
 
 
 class Zygote:
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: IsolatedLaunch) -> None:
         self.cell = cell
-        self._program = Enclosed(cell, socket.SOCK_SEQPACKET)
+        self._program = IsolatedProgram(cell, socket.SOCK_SEQPACKET)
 
     @property
     def lives(self) -> bool:
@@ -45,7 +45,7 @@ class Zygote:
             exit_code = await self.close()
             raise SetupError(NOT_STARTED, why=self._program.last_words or f"it ended with {exit_code}")
 
-    def fork(self, order: Order, source: int) -> ChildProcess:
+    def fork(self, order: TaskOrder, source: int) -> ChildProcess:
         message = order.encode()
         if len(message) > LONGEST_ORDER:
             raise Defect("an order to a child is too long", why=f"{order.task}: {len(message)} bytes")

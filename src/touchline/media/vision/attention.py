@@ -18,7 +18,15 @@ import cv2
 import numpy as np
 
 from .areas import Area, Pixels
-from .gate import FALLING, RISING, Candidate, Edges, find_candidates, find_edges, over
+from .gate import (
+    FALLING,
+    RISING,
+    Edges,
+    TextCandidate,
+    find_candidates,
+    find_edges,
+    over,
+)
 
 STOOD_MS = 200  # that strokes must have stood
 COARSE_STEP_MS = 500  # between pictures: what is clear is looked at at once, for it may be gone in the next one
@@ -43,7 +51,7 @@ class Rank(IntEnum):
     BRIEF = 2  # it has stood for a moment only
 
 
-class Allowance:
+class DetectorBudget:
     """What looks may still cost that find nothing, in pixels. Only one that costs more than there ever is overdraws."""
 
     def __init__(self) -> None:
@@ -127,14 +135,14 @@ class Attention:
         is_cut, *_ = [layer.see(edges) for layer, edges in zip(self._layers, self.edges, strict=True)]
         self._scene = 1 if is_cut else self._scene + 1
 
-    def choose(self, known: Sequence[Area]) -> list[Candidate]:
+    def choose(self, known: Sequence[Area]) -> list[TextCandidate]:
         """`known`: lines that are followed already."""
         at_ms, is_first = self._times[-1], len(self._times) == 1
         looks_at_moving = at_ms - self._moving_looked_at_ms >= MOVING_EVERY_MS
         if not (is_first or looks_at_moving or self._step_ms >= COARSE_STEP_MS):
             self._moving = []
             return find_candidates(self.edges, known, [layer.stood(self._needed) for layer in self._layers])
-        chosen, moving = list[Candidate](), list[Area]()
+        chosen, moving = list[TextCandidate](), list[Area]()
         for candidate in find_candidates(self.edges, known, [layer.stood(1) for layer in self._layers]):
             if self._rests(candidate.area) or (candidate.is_clear and not self._moves(candidate.area)):
                 chosen.append(candidate)

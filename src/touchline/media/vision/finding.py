@@ -21,7 +21,7 @@ WIDER = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SearchArea:
     """Where letters may be. Large ones are found from afar, for a quarter of the pixels."""
 
     area: Area
@@ -37,7 +37,7 @@ class Place:
         return self.area.within(picture).pixels * self.scale(reader, picture) ** 2
 
 
-def find_lines(reader: Reader, picture: Pixels, grey: Pixels, place: Place, known: Sequence[Area]) -> list[Area]:
+def find_lines(reader: Reader, picture: Pixels, grey: Pixels, place: SearchArea, known: Sequence[Area]) -> list[Area]:
     """`known`: lines that need not be found; their ends may reach into the place."""
     boxes: list[Area] = []
     scale, area = place.scale(reader, picture), place.area.within(grey)

@@ -36,7 +36,7 @@ LEAST_EDGES = int(STROKES * WINDOW[0] * WINDOW[1]) // 4  # fewer pixels fill no 
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class TextCandidate:
     area: Area
     is_clear: bool  # several letters in a row; otherwise it could be one, or a player
     is_large: bool = False  # seen from afar only
@@ -83,15 +83,15 @@ def share_of_strokes(edges: Edges, area: Area) -> float:
 
 def find_candidates(
     seen: Sequence[Edges], known: Sequence[Area] = (), masks: Sequence[Pixels] | None = None
-) -> list[Candidate]:
+) -> list[TextCandidate]:
     """What is left beside the regions that are known. Each mask says which edges of its picture count."""
-    found: list[Candidate] = []
+    found: list[TextCandidate] = []
     for number, edges in enumerate(seen):
         counted = edges.strong if masks is None else cv2.bitwise_and(edges.strong, masks[number])
         near = [area.scaled(1 / edges.scale).grown(*SMEAR) for area in known]
         new = _candidates(edges, counted, near) if cv2.countNonZero(counted) >= LEAST_EDGES else []
         if edges.scale > 1:
-            large = (Candidate(each.area.scaled(edges.scale), True, True) for each in new if each.is_clear)
+            large = (TextCandidate(each.area.scaled(edges.scale), True, True) for each in new if each.is_clear)
             new = [each for each in large if covered(each.area, [other.area for other in found]) < 0.5]
         found += new
     return found
@@ -102,7 +102,7 @@ def over(levels: Pixels, limit: int, value: int = 255) -> Pixels:
     return cv2.threshold(levels, limit, value, cv2.THRESH_BINARY)[1]
 
 
-def _candidates(edges: Edges, counted: Pixels, known: Sequence[Area]) -> list[Candidate]:
+def _candidates(edges: Edges, counted: Pixels, known: Sequence[Area]) -> list[TextCandidate]:
     left = _dense(edges, counted)
     for area in known:
         area.of(left)[:] = 0
@@ -116,7 +116,10 @@ def _candidates(edges: Edges, counted: Pixels, known: Sequence[Area]) -> list[Ca
         clear = cv2.morphologyEx(clear, operation, np.ones((CLEAR_ROWS, 1), np.uint8))
     found = [area for area, _ in _boxes(clear) if area.width >= NARROWEST]
     faint = _faint(starts, _boxes(left), found)
-    return [*(Candidate(area, is_clear=True) for area in found), *(Candidate(area, is_clear=False) for area in faint)]
+    return [
+        *(TextCandidate(area, is_clear=True) for area in found),
+        *(TextCandidate(area, is_clear=False) for area in faint),
+    ]
 
 
 def _faint(starts: Pixels, boxes: Iterable[tuple[Area, float]], clear: Sequence[Area]) -> Iterator[Area]:

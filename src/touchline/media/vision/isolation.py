@@ -17,7 +17,7 @@ from touchline.platform.stack.parent_death_guard import die_with
 OPEN_FILES = 64
 
 
-def confine(order: EngineOrder) -> None:
+def isolate_engine(order: EngineOrder) -> None:
     """After everything that must be read has been read."""
     resource.setrlimit(resource.RLIMIT_AS, (order.memory_bytes, order.memory_bytes))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

@@ -27,7 +27,7 @@ def cues_of(picture: Pixels) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Trees:
+class DecisionTrees:
     """Small trees that vote, for one question. Each asks three times; a row for each tree, in the order of a heap."""
 
     cues: Pixels  # the number of the cue that is asked about
@@ -51,20 +51,20 @@ class Trees:
         return {"cues": self.cues.tolist(), "limits": limits, "votes": votes, "start": round(self.start, 5)}
 
     @classmethod
-    def of(cls, document: dict[str, Any]) -> Trees:
+    def of(cls, document: dict[str, Any]) -> DecisionTrees:
         cues, limits, votes = (np.array(document[name]) for name in ("cues", "limits", "votes"))
         return cls(cues, limits, votes, float(document["start"]))
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class FrameClassifier:
     cues: tuple[str, ...]
-    trees: dict[str, Trees]
+    trees: dict[str, DecisionTrees]
 
     @classmethod
-    def load(cls) -> Judge:
+    def load(cls) -> FrameClassifier:
         document = json.loads(files(__package__ or "").joinpath(WEIGHTS).read_text("utf-8"))
-        trees = {question: Trees.of(document[question]) for question in QUESTIONS}
+        trees = {question: DecisionTrees.of(document[question]) for question in QUESTIONS}
         return cls(tuple(document["cues"]), trees)
 
     def verdict(self, picture: Pixels) -> tuple[float, float]:

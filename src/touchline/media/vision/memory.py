@@ -16,22 +16,22 @@ MOST_BYTES = 16 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ReadWords:
     text: str
     confidence: float
 
 
-class Memory:
+class ReadMemory:
     def __init__(self, most_entries: int = MOST_ENTRIES, most_bytes: int = MOST_BYTES) -> None:
-        self._entries: deque[tuple[Pixels, Words]] = deque(maxlen=most_entries)
+        self._entries: deque[tuple[Pixels, ReadWords]] = deque(maxlen=most_entries)
         self._most_bytes = most_bytes
         self._bytes = 0
 
-    def recall(self, crop: Pixels) -> Words | None:
+    def recall(self, crop: Pixels) -> ReadWords | None:
         """The newest first: what was just there is the most likely to come back."""
         return next((words for seen, words in self._entries if same(seen, crop)), None)
 
-    def keep(self, crop: Pixels, words: Words) -> None:
+    def keep(self, crop: Pixels, words: ReadWords) -> None:
         if len(self._entries) == self._entries.maxlen:
             self._forget()
         self._entries.appendleft((crop.copy(), words))

@@ -15,13 +15,13 @@ import rapidocr
 from rapidocr import RapidOCR
 
 from .areas import Area, Pixels
-from .memory import Words
+from .memory import ReadWords
 
 MODELS = Path(rapidocr.__file__).parent / "models"
 NARROWEST_LINE = 96  # of 48 pixels height; its own 320 would make a clock cost as much as a sentence
 
 
-class Rapid:
+class RapidReader:
     language: str | None = None  # its one model reads many
     short_side = 736  # what its detector is made for
 
@@ -37,9 +37,9 @@ class Rapid:
         boxes: Any = getattr(found, "boxes", None)
         return [] if boxes is None else [_upright(box) for box in boxes]
 
-    def recognise(self, lines: Sequence[Pixels]) -> list[Words]:
+    def recognise(self, lines: Sequence[Pixels]) -> list[ReadWords]:
         read: Any = self._engine.recognize_txt([np.ascontiguousarray(line) for line in lines])
-        return [Words(str(text).strip(), float(score)) for text, score in zip(read.txts, read.scores, strict=True)]
+        return [ReadWords(str(text).strip(), float(score)) for text, score in zip(read.txts, read.scores, strict=True)]
 
 
 def _upright(box: Pixels) -> Area:

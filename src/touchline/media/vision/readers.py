@@ -8,7 +8,7 @@ from typing import Protocol
 from touchline.media.engines.model import ReaderName
 
 from .areas import Area, Pixels
-from .memory import Words
+from .memory import ReadWords
 
 
 class Reader(Protocol):
@@ -17,7 +17,7 @@ class Reader(Protocol):
 
     def detect(self, picture: Pixels) -> list[Area]: ...
 
-    def recognise(self, lines: Sequence[Pixels]) -> list[Words]: ...
+    def recognise(self, lines: Sequence[Pixels]) -> list[ReadWords]: ...
 
 
 def open_reader(name: ReaderName, languages: Sequence[str], threads: int) -> Reader:
@@ -26,9 +26,9 @@ def open_reader(name: ReaderName, languages: Sequence[str], threads: int) -> Rea
         from .languages import data_of, installed_folders
 
         data = data_of(languages, installed_folders())
-        from .tesseract import Tesseract
+        from .tesseract import TesseractReader
 
-        return Tesseract(data, threads)
-    from .rapid import Rapid
+        return TesseractReader(data, threads)
+    from .rapid import RapidReader
 
-    return Rapid(threads)
+    return RapidReader(threads)

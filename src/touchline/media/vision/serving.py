@@ -14,10 +14,10 @@ import numpy as np
 from touchline.media.engines.messages import LENGTHS, Message, document_in, head_of, lengths_in
 from touchline.media.engines.model import CHANNELS, EngineOrder, ReaderName
 
-from .isolation import confine
+from .isolation import isolate_engine
 from .languages import NoData
 from .readers import Reader, open_reader
-from .work import Work
+from .work import EngineTasks
 
 
 def serve(line: socket.socket) -> None:
@@ -30,8 +30,8 @@ def serve(line: socket.socket) -> None:
     except NoData as error:
         _say(line, {"error": "language", "language": str(error)})
         return
-    work = Work(reader)
-    confine(order)
+    work = EngineTasks(reader)
+    isolate_engine(order)
     _say(line, {"ready": True})
     while (question := _receive(line, order.most_bytes)) is not None:
         _say(line, _answer(work, question))
@@ -42,7 +42,7 @@ def _opened(order: EngineOrder) -> Reader | None:
     return open_reader(ReaderName(order.reader), order.languages, order.threads) if order.reader else None
 
 
-def _answer(work: Work, question: Message) -> dict[str, Any]:
+def _answer(work: EngineTasks, question: Message) -> dict[str, Any]:
     asked = question.document
     try:
         picture = np.frombuffer(question.payload, np.uint8).reshape(asked["height"], asked["width"], CHANNELS)

@@ -15,8 +15,8 @@ import tesserocr
 from PIL import Image
 
 from .areas import Area, Pixels
-from .memory import Words
-from .rapid import Rapid
+from .memory import ReadWords
+from .rapid import RapidReader
 
 LINE_HEIGHT = 48  # pixels that it likes a line with its air to have
 TALLEST = 2 * LINE_HEIGHT
@@ -25,13 +25,13 @@ LOWEST = 4  # fewer rows have no letters
 AIR = 12
 
 
-class Tesseract:
+class TesseractReader:
     """One engine for each folder of data: they cannot share. The surest of them is believed."""
 
-    short_side = Rapid.short_side
+    short_side = RapidReader.short_side
 
     def __init__(self, data: Mapping[Path, Sequence[str]], threads: int) -> None:
-        self._detector = Rapid(threads)
+        self._detector = RapidReader(threads)
         languages = [language for found in data.values() for language in found]
         self.language = languages[0] if len(languages) == 1 else None
         line = tesserocr.PSM.SINGLE_LINE
@@ -42,21 +42,21 @@ class Tesseract:
     def detect(self, picture: Pixels) -> list[Area]:
         return self._detector.detect(picture)
 
-    def recognise(self, lines: Sequence[Pixels]) -> list[Words]:
+    def recognise(self, lines: Sequence[Pixels]) -> list[ReadWords]:
         return [self._words(line) for line in lines]
 
-    def _words(self, line: Pixels) -> Words:
+    def _words(self, line: Pixels) -> ReadWords:
         prepared = prepare(line)
         if prepared is None:
-            return Words("", 0.0)
+            return ReadWords("", 0.0)
         image = Image.fromarray(prepared)
         return max((_read(engine, image) for engine in self._engines), key=lambda words: words.confidence)
 
 
-def _read(engine: tesserocr.PyTessBaseAPI, image: Image.Image) -> Words:
+def _read(engine: tesserocr.PyTessBaseAPI, image: Image.Image) -> ReadWords:
     engine.SetImage(image)  # pyright: ignore[reportUnknownMemberType]
     text = str(engine.GetUTF8Text()).strip()
-    return Words(text, max(0, engine.MeanTextConf()) / 100)
+    return ReadWords(text, max(0, engine.MeanTextConf()) / 100)
 
 
 def prepare(line: Pixels) -> Pixels | None:

@@ -14,10 +14,10 @@ from math import ceil
 import cv2
 
 from .areas import Area, Pixels, covered, merged
-from .attention import SAME_PLACE, Allowance, Attention, overlap
-from .finding import SIDE, Place, find_lines
-from .gate import Candidate, share_of_strokes
-from .memory import Memory, Words
+from .attention import SAME_PLACE, Attention, DetectorBudget, overlap
+from .finding import SIDE, SearchArea, find_lines
+from .gate import TextCandidate, share_of_strokes
+from .memory import ReadMemory, ReadWords
 from .readers import Reader
 from .sameness import differences, same
 
@@ -34,7 +34,7 @@ AT_ONCE = 150_000  # pixels for the detector in one place, unless letters need m
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class StreamFrame:
     """One picture of a stream."""
 
     picture: Pixels
@@ -43,9 +43,9 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class TrackedRegion:
     area: Area
-    words: Words
+    words: ReadWords
     since_ms: int  # when it was first seen like this
     seen: Pixels  # the grey pixels that were read, and a little beside them
     rested: bool = False  # it was the same in two pictures
@@ -55,21 +55,21 @@ class Region:
         return _beside(self.area)
 
 
-class Stream:
+class TextStream:
     """`is_single`: no other pictures follow, so that this one is looked at as a whole, and at each place: the detector
     overlooks a small line that is alone on a large picture."""
 
-    def __init__(self, reader: Reader, memory: Memory, *, is_single: bool = False) -> None:
+    def __init__(self, reader: Reader, memory: ReadMemory, *, is_single: bool = False) -> None:
         self._reader = reader
         self._memory = memory
         self._is_single = is_single
-        self._regions: list[Region] = []
+        self._regions: list[TrackedRegion] = []
         self._attention = Attention()
-        self._allowance = Allowance()
+        self._allowance = DetectorBudget()
         self._resumes_ms = 0
-        self._last: Look | None = None
+        self._last: StreamFrame | None = None
 
-    def read(self, picture: Pixels, at_ms: int, upper: float = 1.0) -> list[Region]:
+    def read(self, picture: Pixels, at_ms: int, upper: float = 1.0) -> list[TrackedRegion]:
         """`upper`: the share of the picture, from its top, that is looked at. A line that is cut there is none."""
         scale = min(1.0, LONGEST_SIDE / max(picture.shape[:2]))
         shown = cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else picture
@@ -78,13 +78,13 @@ class Stream:
             self._regions, self._attention, self._last = [], Attention(), None
         self._attention.see(grey, at_ms)
         self._allowance.grow(at_ms)
-        self._regions = self._followed(Look(shown, grey, at_ms))
+        self._regions = self._followed(StreamFrame(shown, grey, at_ms))
         return [replace(region, area=region.area.scaled(1 / scale)) for region in self._regions]
 
-    def _followed(self, look: Look) -> list[Region]:
+    def _followed(self, look: StreamFrame) -> list[TrackedRegion]:
         kept, changed, shifted = self._compared(look.grey)
         fresh = self._read(look, [region.area for region in changed])
-        looked_at = [Place(_around(region.area)) for region in shifted]  # at any price: there are letters
+        looked_at = [SearchArea(_around(region.area)) for region in shifted]  # at any price: there are letters
         waiting = self._places(look, [region.area for region in (*kept, *changed, *shifted)])
         while looked_at := looked_at or self._affordable(look, waiting):
             waiting = [place for place in waiting if place not in looked_at]
@@ -96,9 +96,9 @@ class Stream:
         self._last = look
         return [*kept, *fresh]
 
-    def _compared(self, grey: Pixels) -> tuple[list[Region], list[Region], list[Region]]:
+    def _compared(self, grey: Pixels) -> tuple[list[TrackedRegion], list[TrackedRegion], list[TrackedRegion]]:
         """The regions that are the same, those whose letters changed, and those whose edge did."""
-        kept, changed, shifted = list[Region](), list[Region](), list[Region]()
+        kept, changed, shifted = list[TrackedRegion](), list[TrackedRegion](), list[TrackedRegion]()
         for region in self._regions:
             now = region.surroundings.of(grey)
             where = differences(region.seen, now)
@@ -110,7 +110,7 @@ class Stream:
                 self._attention.moved(region.area)
         return kept, changed, shifted
 
-    def _places(self, look: Look, known: Sequence[Area]) -> list[Place]:
+    def _places(self, look: StreamFrame, known: Sequence[Area]) -> list[SearchArea]:
         """In the order in which they get their look: the likeliest first, of those clear letters, then the youngest: a
         caption that just came is soon gone, and what has stood for long is mostly scenery."""
         if look.at_ms < self._resumes_ms:
@@ -119,29 +119,29 @@ class Stream:
         candidates = sorted(candidates, key=lambda each: (not each.is_clear, each.area.pixels))[:MOST_CANDIDATES]
         clear = [each.area for each in candidates if each.is_clear]
 
-        def turn(place: Place) -> tuple[int, bool, int, float]:
+        def turn(place: SearchArea) -> tuple[int, bool, int, float]:
             is_clear = any(place.area.shared(each) for each in clear)
             rank, age = self._attention.rank(place.area), self._attention.age(place.area)
             return rank, not is_clear, age, self._cost(look, place)
 
         places = [place for is_far in (False, True) for place in self._merged(look, candidates, is_far)]
         if self._is_single and places:
-            return [Place(Area(0, 0, look.grey.shape[1], look.grey.shape[0])), *places]
+            return [SearchArea(Area(0, 0, look.grey.shape[1], look.grey.shape[0])), *places]
         return sorted(places, key=turn)
 
-    def _merged(self, look: Look, candidates: Sequence[Candidate], is_far: bool) -> list[Place]:
+    def _merged(self, look: StreamFrame, candidates: Sequence[TextCandidate], is_far: bool) -> list[SearchArea]:
         areas = [_around(each.area) for each in candidates if each.is_large is is_far]
-        most_pixels = AT_ONCE / Place(Area(0, 0, 1, 1), is_far).scale(self._reader, look.picture) ** 2
-        return [Place(area.within(look.grey), is_far) for area in merged(areas, most_pixels)]
+        most_pixels = AT_ONCE / SearchArea(Area(0, 0, 1, 1), is_far).scale(self._reader, look.picture) ** 2
+        return [SearchArea(area.within(look.grey), is_far) for area in merged(areas, most_pixels)]
 
-    def _cost(self, look: Look, place: Place) -> float:
+    def _cost(self, look: StreamFrame, place: SearchArea) -> float:
         return place.cost(self._reader, look.picture)
 
-    def _affordable(self, look: Look, places: Sequence[Place]) -> list[Place]:
+    def _affordable(self, look: StreamFrame, places: Sequence[SearchArea]) -> list[SearchArea]:
         """Those whose turn it is. Nobody goes before one that waits for a larger allowance: small ones never end."""
         if self._is_single:
             return list(places)
-        chosen, left = list[Place](), self._allowance.pixels
+        chosen, left = list[SearchArea](), self._allowance.pixels
         for place in places:
             cost = self._cost(look, place)
             if not self._allowance.allows(cost, left, self._attention.rank(place.area)):
@@ -151,13 +151,13 @@ class Stream:
             left -= cost
         return chosen
 
-    def _found(self, look: Look, places: Sequence[Place], sure: Sequence[Area]) -> list[Area]:
+    def _found(self, look: StreamFrame, places: Sequence[SearchArea], sure: Sequence[Area]) -> list[Area]:
         found = [line for place in places for line in find_lines(self._reader, look.picture, look.grey, place, sure)]
         rows, cut = len(look.grey), len(look.grey) < len(look.picture)
         found = [line for line in found if not cut or line.y + line.height < rows - SIDE]
         return _distinct([line for line in found if covered(line, sure) < KNOWN])
 
-    def _learn(self, look: Look, places: Sequence[Place], found: Sequence[Region]) -> None:
+    def _learn(self, look: StreamFrame, places: Sequence[SearchArea], found: Sequence[TrackedRegion]) -> None:
         """Looks that found letters cost nothing, and what stands beside letters gets another one."""
         letters = [region.area.grown(4 * region.area.height, region.area.height) for region in found]
         for place in places:
@@ -165,7 +165,7 @@ class Stream:
                 self._allowance.take(self._cost(look, place))
             self._attention.forget(place.area.grown(-SIDE_AIR, -AIR), letters)
 
-    def _read(self, look: Look, lines: Sequence[Area]) -> list[Region]:
+    def _read(self, look: StreamFrame, lines: Sequence[Area]) -> list[TrackedRegion]:
         greys = [_beside(line).of(look.grey) for line in lines]
         words = [self._memory.recall(grey) for grey in greys]
         unread = [number for number, known in enumerate(words) if known is None]
@@ -177,19 +177,19 @@ class Stream:
         found = zip(lines, greys, words, strict=True)
         return [self._region(look, line, grey, one) for line, grey, one in found if one and _is_text(one)]
 
-    def _region(self, look: Look, area: Area, grey: Pixels, words: Words) -> Region:
+    def _region(self, look: StreamFrame, area: Area, grey: Pixels, words: ReadWords) -> TrackedRegion:
         """Since when: what says the same in the same place as before did not begin now; what says something else began
         with the first picture that shows exactly that."""
         there = [old for old in self._regions if overlap(old.area, area) >= SAME_PLACE]
         for old in there:
             if old.words.text == words.text:
-                return Region(area, words, old.since_ms, grey.copy(), rested=old.rested)
+                return TrackedRegion(area, words, old.since_ms, grey.copy(), rested=old.rested)
         if there:
             stood = self._last is not None and same(_beside(area).of(self._last.grey), grey)
             since_ms = self._last.at_ms if stood and self._last else look.at_ms
         else:
             since_ms = self._attention.since_ms(area)
-        return Region(area, words, since_ms, grey.copy(), rested=since_ms < look.at_ms)
+        return TrackedRegion(area, words, since_ms, grey.copy(), rested=since_ms < look.at_ms)
 
 
 def _beside(area: Area) -> Area:
@@ -202,7 +202,7 @@ def _around(area: Area) -> Area:
     return area.grown(air, min(24, max(AIR, area.height // 2)))
 
 
-def _at_edge(where: Pixels, region: Region) -> bool:
+def _at_edge(where: Pixels, region: TrackedRegion) -> bool:
     """Whether something changed beside the letters, where a line has only air: they may have become more, or moved."""
     outer, inner = region.area.height // 8, max(1, region.area.height // 6)
     left, right = min(outer, region.area.x) + inner, where.shape[1] - outer - inner
@@ -222,6 +222,6 @@ def _distinct(lines: Sequence[Area]) -> list[Area]:
     return chosen
 
 
-def _is_text(words: Words) -> bool:
+def _is_text(words: ReadWords) -> bool:
     text = words.text.strip()
     return bool(text) and words.confidence >= (LEAST_CONFIDENCE if len(text) > 1 else ALONE)

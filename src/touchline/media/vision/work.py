@@ -10,20 +10,20 @@ from typing import Any
 from touchline.media.engines.model import Box, FrameVerdict, TextRegion
 
 from .areas import Pixels
-from .judge import Judge
-from .memory import Memory
+from .judge import FrameClassifier
+from .memory import ReadMemory
 from .readers import Reader
-from .tracking import Region, Stream
+from .tracking import TextStream, TrackedRegion
 
 MOST_STREAMS = 16
 Document = dict[str, Any]
 
 
-class Work:
+class EngineTasks:
     def __init__(self, reader: Reader | None) -> None:
         self._reader = reader
-        self._judge = Judge.load()
-        self._streams: OrderedDict[str, Stream] = OrderedDict()
+        self._judge = FrameClassifier.load()
+        self._streams: OrderedDict[str, TextStream] = OrderedDict()
         self.tasks: dict[str, Callable[[Document, Pixels], Document]] = {"read": self.read, "judge": self.judge}
 
     def read(self, asked: Document, picture: Pixels) -> Document:
@@ -36,9 +36,9 @@ class Work:
         football, filmed = self._judge.verdict(picture)
         return asdict(FrameVerdict(football, filmed))
 
-    def _stream(self, name: str, reader: Reader) -> Stream:
+    def _stream(self, name: str, reader: Reader) -> TextStream:
         """Without a name, the picture stands for itself."""
-        stream = self._streams.pop(name, None) or Stream(reader, Memory(), is_single=not name)
+        stream = self._streams.pop(name, None) or TextStream(reader, ReadMemory(), is_single=not name)
         if name:
             self._streams[name] = stream
         while len(self._streams) > MOST_STREAMS:
@@ -46,7 +46,7 @@ class Work:
         return stream
 
 
-def _told(region: Region, language: str | None) -> TextRegion:
+def _told(region: TrackedRegion, language: str | None) -> TextRegion:
     area = region.area
     box = Box(area.x, area.y, area.width, area.height)
     return TextRegion(region.words.text, box, round(region.words.confidence, 4), language, region.since_ms)

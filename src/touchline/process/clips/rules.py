@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from touchline.kernel.errors import Conflict
-from touchline.media.clip_model import Cut, Method
+from touchline.media.clip_model import Cut, CutMethod
 from touchline.platform.objects.rules import ObjectKey, join_key
 from touchline.process.originals import OriginalMissing
 from touchline.process.queue.rules import ProgressStage
@@ -53,7 +53,7 @@ def parse_cut(metadata: Mapping[str, str]) -> Cut:
     """From the metadata that was stored with the object."""
     try:
         known = json.loads(metadata[CUT])
-        return Cut(**known | {"method": Method(known["method"])})
+        return Cut(**known | {"method": CutMethod(known["method"])})
     except (KeyError, TypeError, ValueError) as error:
         raise Conflict(
             "another object has the key of this clip", why="its metadata does not describe a clip"

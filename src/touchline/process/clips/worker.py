@@ -13,7 +13,7 @@ from touchline.contracts.events.videos import ClipMade
 from touchline.kernel.errors import AlreadyExists, NotFound
 from touchline.kernel.ids import artifact_hash
 from touchline.media.clip import make_clip
-from touchline.media.clip_model import Clip, Range
+from touchline.media.clip_model import ClipFile, ClipRange
 from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch
 from touchline.platform.objects.store import ObjectStore
@@ -74,7 +74,7 @@ class ClipCutter:
 
     async def _cut(
         self, payload: ClipGeneratePayload, folder: Path, made_from: str | None, report: ReportProgress
-    ) -> tuple[Clip, Path]:
+    ) -> tuple[ClipFile, Path]:
         original, output = folder / "original", folder / "clip"
         output.mkdir()
         key, largest = payload.s3_original_path, self.settings.largest_original
@@ -82,7 +82,7 @@ class ClipCutter:
             self.objects, key, original, largest, lambda share: report(ClipStage.FETCH.percent(share))
         )
         require_same_original(made_from, digest)
-        wanted = Range(payload.t_start, payload.t_end, payload.padding_ms)
+        wanted = ClipRange(payload.t_start, payload.t_end, payload.padding_ms)
         clip = await make_clip(
             self.sandbox, original, output, wanted, lambda percent: report(ClipStage.CUT.percent(percent / 100))
         )

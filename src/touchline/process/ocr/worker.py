@@ -21,7 +21,7 @@ from touchline.media.engines.model import ReaderName, reader_for
 from touchline.media.engines.port import TextReader
 from touchline.media.engines.service import SMALLEST_SIDE, Engine
 from touchline.media.pixels import decode_samples
-from touchline.media.sampling_model import Sample
+from touchline.media.sampling_model import SampledPicture
 from touchline.media.sandbox import Sandbox
 from touchline.platform.concurrency import gather_or_cancel
 from touchline.platform.files import Scratch
@@ -171,13 +171,13 @@ class OcrWorker:
                     frames = append_frame(frames, picture.at_ms, rules.confident_texts(regions, task.payload))
         return frames
 
-    async def _fetch(self, task: OcrTask, numbers: range, folder: Path) -> list[Sample]:
+    async def _fetch(self, task: OcrTask, numbers: range, folder: Path) -> list[SampledPicture]:
         times = [task.times[number] for number in numbers]
         downloads = self.settings.uploads_at_once
         await gather_or_cancel(
             *(self._fetch_some(task, times[number::downloads], folder) for number in range(downloads))
         )
-        return [Sample(_frame_file(time_ms), time_ms, 0) for time_ms in times]
+        return [SampledPicture(_frame_file(time_ms), time_ms, 0) for time_ms in times]
 
     async def _fetch_some(self, task: OcrTask, times: Sequence[int], folder: Path) -> None:
         for time_ms in times:

@@ -15,7 +15,7 @@ from uuid import UUID
 from touchline.media.model import OutputFile
 from touchline.media.probe import probe
 from touchline.media.sampling import read_manifest, sample
-from touchline.media.sampling_model import SampleOptions, Samples
+from touchline.media.sampling_model import SampleOptions, SampleSet
 from touchline.media.sandbox import Sandbox
 from touchline.platform.concurrency import gather_or_cancel
 from touchline.platform.files import Scratch
@@ -72,7 +72,7 @@ class Sampler:
 
     async def _sample(
         self, original: Path, options: SampleOptions, uploader: OutputUploader, report: ReportProgress
-    ) -> Samples:
+    ) -> SampleSet:
         report_share = _stage_progress(SampleStage.SAMPLE, report)
 
         def add(file: OutputFile) -> None:

@@ -18,8 +18,16 @@ from tests.support import fingerprint_writer
 from tests.support.fingerprint_writer import video
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.media.fingerprint.errors import DamagedIndex, IndexBusy
-from touchline.media.fingerprint.index import Found, IndexReader, IndexWriter, bands, building, lookup, rows
-from touchline.media.fingerprint.matching import Rule, compare
+from touchline.media.fingerprint.index import (
+    IndexMatch,
+    IndexReader,
+    IndexWriter,
+    bands,
+    building,
+    lookup,
+    rows,
+)
+from touchline.media.fingerprint.matching import MatchRule, compare
 from touchline.media.fingerprint.model import Fingerprint, Style
 
 from .hashes import POOL, careful_fingerprints, fingerprints
@@ -38,8 +46,8 @@ def steps_with(videos: st.SearchStrategy[Fingerprint]) -> st.SearchStrategy[tupl
 STEPS = steps_with(fingerprints(16))
 
 
-def by_brute_force(videos: dict[str, Fingerprint], query: Fingerprint) -> list[Found]:
-    found = [Found(name, compare(query, each)) for name, each in videos.items()]
+def by_brute_force(videos: dict[str, Fingerprint], query: Fingerprint) -> list[IndexMatch]:
+    found = [IndexMatch(name, compare(query, each)) for name, each in videos.items()]
     matching = [each for each in found if each.comparison.match]
     return sorted(matching, key=lambda each: (-each.comparison.run, -each.comparison.matched, each.video_id))
 
@@ -161,9 +169,9 @@ def test_a_stricter_rule_is_exact_and_a_looser_one_refused(tmp_path: Path) -> No
     with IndexWriter.open(tmp_path) as writer:
         writer.add([video(1)])
     reader, query = IndexReader(tmp_path), Fingerprint(video(1)[1].hashes[:4])
-    assert reader.find(query, Rule(least_run=4))
-    assert not reader.find(query, Rule(least_run=5))
-    for rule in (Rule(near=11), Rule(least_run=2)):
+    assert reader.find(query, MatchRule(least_run=4))
+    assert not reader.find(query, MatchRule(least_run=5))
+    for rule in (MatchRule(near=11), MatchRule(least_run=2)):
         with pytest.raises(InvalidInput):
             reader.find(query, rule)
 

@@ -11,7 +11,7 @@ from av.video.reformatter import Colorspace
 from PIL import Image
 
 from touchline.media.child.luma import grey_of
-from touchline.media.fingerprint.pictures import look_at
+from touchline.media.fingerprint.pictures import hash_image
 
 PICTURES = Path(__file__).parent / "pictures"
 BT601, BT709, BT2020 = 5, 1, 9
@@ -36,7 +36,7 @@ def decoded(picture: Image.Image, colour_space: int, pixel_format: str) -> Video
 @pytest.mark.parametrize("colour_space", [BT601, BT709, BT2020])
 def test_within_half_a_bit_of_the_coloured_picture(colour_space: int, pixel_format: str) -> None:
     differences = [
-        (look_at(picture).hash ^ look_at(Image.fromarray(grey_of(frame, 0))).hash).bit_count()
+        (hash_image(picture).hash ^ hash_image(Image.fromarray(grey_of(frame, 0))).hash).bit_count()
         for picture in map(coloured, range(8))
         for frame in [decoded(picture, colour_space, pixel_format)]
     ]
@@ -48,7 +48,7 @@ def test_luma_by_other_weights_would_not_do() -> None:
     for frame in frames:
         frame.colorspace = BT601
     differences = [
-        (look_at(coloured(number)).hash ^ look_at(Image.fromarray(grey_of(frame, 0))).hash).bit_count()
+        (hash_image(coloured(number)).hash ^ hash_image(Image.fromarray(grey_of(frame, 0))).hash).bit_count()
         for number, frame in enumerate(frames)
     ]
     assert sum(differences) / len(differences) > 0.5
@@ -58,7 +58,7 @@ def test_luma_by_other_weights_would_not_do() -> None:
 def test_other_formats(pixel_format: str) -> None:
     picture = coloured(1)
     frame = VideoFrame.from_image(picture).reformat(format=pixel_format)
-    assert (look_at(picture).hash ^ look_at(Image.fromarray(grey_of(frame, 0))).hash).bit_count() <= 2
+    assert (hash_image(picture).hash ^ hash_image(Image.fromarray(grey_of(frame, 0))).hash).bit_count() <= 2
 
 
 @pytest.mark.parametrize(

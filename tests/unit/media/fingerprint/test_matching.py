@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from touchline.kernel.errors import InvalidInput
 from touchline.media.fingerprint import matching
-from touchline.media.fingerprint.matching import CAREFUL_RULE, SEED_RULE, Rule, compare, evidence
+from touchline.media.fingerprint.matching import CAREFUL_RULE, SEED_RULE, MatchRule, compare, evidence
 from touchline.media.fingerprint.model import NO_MATCH, Comparison, Fingerprint, Style
 from touchline.media.fingerprint.waves import mirrored
 
@@ -25,7 +25,7 @@ A, B, C, D, E = (
 FAR = 0x3333CCCC33333333
 
 
-def by_loops(first: Fingerprint, second: Fingerprint, rule: Rule) -> Comparison:
+def by_loops(first: Fingerprint, second: Fingerprint, rule: MatchRule) -> Comparison:
     """One offset after the other, one pair after the other."""
     best = None
     ones, others = first.hashes.tolist(), second.hashes.tolist()
@@ -51,8 +51,8 @@ def by_loops(first: Fingerprint, second: Fingerprint, rule: Rule) -> Comparison:
     return Comparison(True, best[3] * 250, best[0], best[1], share, share_of_other)
 
 
-@given(fingerprints(), fingerprints(), st.sampled_from([SEED_RULE, Rule(6, 2), Rule(10, 5)]))
-def test_same_as_plain_loops(first: Fingerprint, second: Fingerprint, rule: Rule) -> None:
+@given(fingerprints(), fingerprints(), st.sampled_from([SEED_RULE, MatchRule(6, 2), MatchRule(10, 5)]))
+def test_same_as_plain_loops(first: Fingerprint, second: Fingerprint, rule: MatchRule) -> None:
     assert compare(first, second, rule) == by_loops(first, second, rule)
 
 
@@ -60,9 +60,9 @@ def test_same_as_plain_loops(first: Fingerprint, second: Fingerprint, rule: Rule
 @given(
     careful_fingerprints(),
     careful_fingerprints(),
-    st.sampled_from([CAREFUL_RULE, Rule(undecided=20, least_evidence=30), Rule(8, 4, 30, 200)]),
+    st.sampled_from([CAREFUL_RULE, MatchRule(undecided=20, least_evidence=30), MatchRule(8, 4, 30, 200)]),
 )
-def test_careful_ones_as_plain_loops(first: Fingerprint, second: Fingerprint, rule: Rule) -> None:
+def test_careful_ones_as_plain_loops(first: Fingerprint, second: Fingerprint, rule: MatchRule) -> None:
     straight, turned = by_loops(first, second, rule), by_loops(first, mirrored(second), rule)
     expected = straight if straight[2:4] >= turned[2:4] else turned._replace(mirrored=True)
     assert compare(first, second, rule) == expected

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
-from touchline.media.fingerprint.pictures import cells_of, look_at
+from touchline.media.fingerprint.pictures import cells_of, hash_image
 
 PICTURES = Path(__file__).parent / "pictures"
 EXPECTED: dict[str, Any] = json.loads((PICTURES / "expected.json").read_text())["pictures"]
@@ -19,7 +19,7 @@ EXPECTED: dict[str, Any] = json.loads((PICTURES / "expected.json").read_text())[
 @pytest.mark.parametrize("name", EXPECTED)
 def test_reference_pictures(name: str) -> None:
     with Image.open(PICTURES / name) as picture:
-        look = look_at(picture)
+        look = hash_image(picture)
         assert f"{look.hash:016x}" == EXPECTED[name]["hash"]
         assert look.informative is EXPECTED[name]["informative"]
         assert cells_of(picture.convert("L")).tolist() == EXPECTED[name]["rows_9x8"]
@@ -53,12 +53,12 @@ def pitch(scale: float = 1.0, lift: float = 0.0) -> Image.Image:
     ids=["white", "one colour", "faded to black", "faded to white", "noise in the dark", "noise"],
 )
 def test_nothing_to_see(picture: Image.Image) -> None:
-    look = look_at(picture)
+    look = hash_image(picture)
     assert not look.informative
     assert look.sample == 0
 
 
 def test_brightness_does_not_matter() -> None:
-    plain, darker = look_at(pitch()), look_at(pitch(scale=0.6, lift=10))
+    plain, darker = hash_image(pitch()), hash_image(pitch(scale=0.6, lift=10))
     assert darker.informative
     assert (plain.hash ^ darker.hash).bit_count() <= 3

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from touchline.media.fingerprint.pictures import look_at
+from touchline.media.fingerprint.pictures import hash_image
 from touchline_world.days.model import Delivery, Post
 from touchline_world.frames import Pixels, pictures, shrunk
 from touchline_world.videos.drawing.football import WIPE_S, cuts_of
@@ -125,7 +125,7 @@ def hash_file(path: Path) -> HashedVideo:
 
 def hash_picture(picture: Pixels) -> PictureHash:
     grey = shrunk(picture, SEEN)
-    return PictureHash(look_at(Image.fromarray(grey)).hash, shrunk(grey, SMALL).reshape(-1))
+    return PictureHash(hash_image(Image.fromarray(grey)).hash, shrunk(grey, SMALL).reshape(-1))
 
 
 def pixels_of(picture: Image.Image) -> Pixels:

@@ -15,7 +15,7 @@ from .outputs import new_file, percentages
 from .times import milliseconds
 
 if TYPE_CHECKING:
-    from touchline.media.clip_model import Clip, Range
+    from touchline.media.clip_model import ClipFile, ClipRange
 
 Source = Annotated[
     Path, typer.Argument(help="The video file, or an HLS playlist (.m3u8) beside its segments.", show_default=False)
@@ -35,9 +35,9 @@ def clip(source: Source, target: Target, start: Start, end: End, padding: Paddin
 
     A playlist may still grow: what the clip needs is waited for.
     """
-    from touchline.media.clip_model import Range
+    from touchline.media.clip_model import ClipRange
 
-    made = asyncio.run(_made(source, target, Range(start, end, padding)))
+    made = asyncio.run(_made(source, target, ClipRange(start, end, padding)))
     cut = made.cut
     if as_json:
         show_json({"path": str(target), "size_bytes": made.size_bytes, **asdict(cut)})
@@ -45,7 +45,7 @@ def clip(source: Source, target: Target, start: Start, end: End, padding: Paddin
     show(f"{target}: {cut.start_ms / 1000:.3f} s to {cut.end_ms / 1000:.3f} s, {cut.frames} pictures, {cut.method}")
 
 
-async def _made(source: Path, target: Path, wanted: Range) -> Clip:
+async def _made(source: Path, target: Path, wanted: ClipRange) -> ClipFile:
     from touchline.apps.settings import load
     from touchline.media.clip import make_clip
     from touchline.media.recordings import segments_of

@@ -18,7 +18,7 @@ from .outputs import percentages
 from .times import milliseconds
 
 if TYPE_CHECKING:
-    from touchline.media.engines.model import Reading, SeenText
+    from touchline.media.engines.model import SeenText, TextReading
 
 Source = Annotated[Path, typer.Argument(help="A video, or a picture: JPEG, PNG, WebP or BMP.", show_default=False)]
 Reader = Annotated[ReaderName, typer.Option("--engine", help="Who reads.")]
@@ -54,7 +54,7 @@ def _row(text: SeenText) -> tuple[str, ...]:
     return *times, f"{text.confidence:.2f}", f"{box.x},{box.y},{box.width},{box.height}", text.text
 
 
-async def _read(file: Path, engine: ReaderName, every_ms: int, languages: list[str]) -> Reading:
+async def _read(file: Path, engine: ReaderName, every_ms: int, languages: list[str]) -> TextReading:
     from touchline.apps.settings import load
     from touchline.media.engines.reading import read_file
     from touchline.media.engines.service import Engine

@@ -15,7 +15,7 @@ from .outputs import new_folder, percentages
 from .times import milliseconds
 
 if TYPE_CHECKING:
-    from touchline.media.sampling_model import SampleOptions, Samples
+    from touchline.media.sampling_model import SampleOptions, SampleSet
 
 Every = Annotated[int, typer.Option("--every", help="The step: seconds or mm:ss.", parser=milliseconds, metavar="TIME")]
 Similarity = Annotated[
@@ -37,7 +37,7 @@ def sample(
     show(f"{folder}: {made.kept} of {made.examined} pictures kept, {made.width} x {made.height}")
 
 
-async def _made(file: Path, folder: Path, wanted: SampleOptions) -> Samples:
+async def _made(file: Path, folder: Path, wanted: SampleOptions) -> SampleSet:
     from touchline.apps.settings import load
     from touchline.media.sampling import sample
     from touchline.media.sandbox import Sandbox

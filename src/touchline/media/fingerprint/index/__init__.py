@@ -3,8 +3,8 @@
 Invariant: a reader sees the state of one commit, whole; what was committed survives a crash at any moment.
 """
 
-from .model import Found, IndexInfo
+from .model import IndexInfo, IndexMatch
 from .reader import IndexReader
 from .writer import IndexWriter
 
-__all__ = ["Found", "IndexInfo", "IndexReader", "IndexWriter"]
+__all__ = ["IndexInfo", "IndexMatch", "IndexReader", "IndexWriter"]

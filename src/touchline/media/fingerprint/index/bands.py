@@ -48,7 +48,7 @@ def band_values(hashes: Hashes, band: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BandPlan:
     """Where to look for one hash, and how many candidates are there. Arrays: a row for each band."""
 
     starts: NDArray[np.int64]
@@ -69,7 +69,7 @@ class Plan:
         return np.frombuffer(joined, np.uint64)
 
 
-def plans(hashes: Hashes, buckets: NDArray[np.uint32], too_much: int) -> list[Plan]:
+def plans(hashes: Hashes, buckets: NDArray[np.uint32], too_much: int) -> list[BandPlan]:
     """For each hash. Larger radii are tried only for those that cost too much: they help where a band is worn out."""
     found = _plans(hashes, buckets, USUAL_RADIUS)
     costly = [number for number, plan in enumerate(found) if plan.cost > too_much]
@@ -78,7 +78,7 @@ def plans(hashes: Hashes, buckets: NDArray[np.uint32], too_much: int) -> list[Pl
     return found
 
 
-def _plans(hashes: Hashes, buckets: NDArray[np.uint32], largest: int) -> list[Plan]:
+def _plans(hashes: Hashes, buckets: NDArray[np.uint32], largest: int) -> list[BandPlan]:
     own = np.stack([band_values(hashes, band) for band in range(BANDS)], axis=1)
     places = (own[:, :, None] ^ MASKS[: MASK_ENDS[largest]]) + TABLES
     starts = buckets[places].astype(np.int64)
@@ -90,7 +90,7 @@ def _plans(hashes: Hashes, buckets: NDArray[np.uint32], largest: int) -> list[Pl
     totals = costs[:, np.arange(BANDS), choices + 1].sum(axis=2)
     best = totals.argmin(axis=1)
     return [
-        Plan(starts[number], lengths[number], choices[choice].tolist(), int(totals[number, choice]))
+        BandPlan(starts[number], lengths[number], choices[choice].tolist(), int(totals[number, choice]))
         for number, choice in enumerate(best.tolist())
     ]
 

@@ -19,14 +19,14 @@ from pydantic import TypeAdapter, ValidationError
 from touchline.kernel.errors import NotFound
 from touchline.media.fingerprint.errors import DamagedIndex, IndexBusy
 
-from .model import Manifest
+from .model import IndexManifest
 
 MANIFEST, LOCK, DRAFT, SEGMENT = "manifest.json", "lock", ".draft", ".segment"
 VERSION = 1
-_MANIFESTS = TypeAdapter(Manifest)
+_MANIFESTS = TypeAdapter(IndexManifest)
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> IndexManifest:
     try:
         return _decoded((folder / MANIFEST).read_bytes())
     except FileNotFoundError as error:
@@ -36,13 +36,13 @@ def read_manifest(folder: Path) -> Manifest:
         raise DamagedIndex(f"the index in {folder} is damaged", why=f"its manifest cannot be read: {error}") from error
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
+def write_manifest(folder: Path, manifest: IndexManifest) -> None:
     body: dict[str, Any] = _MANIFESTS.dump_python(manifest, mode="json")
     document = {"version": VERSION, "manifest": body, "checksum": _checksum(body)}
     write(folder / MANIFEST, [json.dumps(document).encode()])
 
 
-def _decoded(content: bytes) -> Manifest:
+def _decoded(content: bytes) -> IndexManifest:
     document = json.loads(content)
     if document["version"] != VERSION:
         raise ValueError(f"its version is {document['version']}, not {VERSION}")
@@ -75,7 +75,7 @@ def _force_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def sweep(folder: Path, manifest: Manifest) -> None:
+def sweep(folder: Path, manifest: IndexManifest) -> None:
     """Remove what no manifest needs: drafts of writers that died, and segments that were replaced."""
     needed = {entry.name for entry in manifest.segments}
     for path in folder.iterdir():

@@ -7,18 +7,18 @@ from numpy.typing import NDArray
 
 from touchline.media.fingerprint.model import NEAR, Hashes
 
-from .bands import Plan, ranges
-from .segment import Segment
+from .bands import BandPlan, ranges
+from .segment import IndexSegment
 
 BLOCK = 1 << 16  # hashes that are looked at together: they stay in the processor's cache
 LIMIT = np.array(NEAR, np.uint8)
 Places = NDArray[np.uint32]
 
 
-class Found:
+class NearHashes:
     """Hashes that are near, each once, and where the videos have them."""
 
-    def __init__(self, near: Hashes, segment: Segment) -> None:
+    def __init__(self, near: Hashes, segment: IndexSegment) -> None:
         self.numbers = np.searchsorted(segment.unique, near)
         self._starts = segment.posting_starts[self.numbers]
         self._lengths = segment.posting_starts[self.numbers + 1] - self._starts
@@ -35,21 +35,21 @@ class Found:
         return self._segment.postings.take(postings[likely.take(self._segment.nexts.take(postings))])
 
 
-class Inquiry:
+class HashQuery:
     """One hash that may be looked up: what that costs is known before, in how many places it is only afterwards."""
 
-    def __init__(self, value: np.uint64, segment: Segment, plan: Plan | None) -> None:
+    def __init__(self, value: np.uint64, segment: IndexSegment, plan: BandPlan | None) -> None:
         self.value = value
         self.cost = plan.cost if plan else len(segment.unique)
         self._segment = segment
         self._plan = plan
-        self._found: Found | None = None
+        self._found: NearHashes | None = None
 
     @property
-    def found(self) -> Found:
+    def found(self) -> NearHashes:
         """Kept: several parts of a search ask for it."""
         if self._found is None:
-            self._found = Found(self._near(), self._segment)
+            self._found = NearHashes(self._near(), self._segment)
         return self._found
 
     def _near(self) -> Hashes:

@@ -15,9 +15,9 @@ import numpy as np
 from touchline.media.fingerprint.model import LEAST_RUN, Hashes
 
 from .bands import plans
-from .inquiry import Found, Inquiry, Places, flat
-from .rows import Rows, is_everywhere
-from .segment import Segment
+from .inquiry import HashQuery, NearHashes, Places, flat
+from .rows import RunFilter, is_everywhere
+from .segment import IndexSegment
 
 TOGETHER = 256  # hashes of the query that are looked up together
 MANY_PLACES = 20_000  # that look alike: then it is worth to look for pictures that have fewer
@@ -27,27 +27,27 @@ COSTLY = 16  # a plan costs too much when it looks at this part of all hashes
 Hits = tuple[int, Places]  # a place in the query, and places in the segment
 
 
-def hits(query: Hashes, segment: Segment) -> Iterator[Hits]:
+def hits(query: Hashes, segment: IndexSegment) -> Iterator[Hits]:
     """Part by part, so that long queries take no more memory; parts overlap so that no row is cut."""
     informative: list[int] = np.flatnonzero(query).tolist()
     for begin in range(0, max(1, len(informative) - LEAST_RUN + 1), TOGETHER - LEAST_RUN + 1):
         yield from _hits(query, informative[begin : begin + TOGETHER], segment)
 
 
-def _hits(query: Hashes, informative: list[int], segment: Segment) -> Iterator[Hits]:
+def _hits(query: Hashes, informative: list[int], segment: IndexSegment) -> Iterator[Hits]:
     inquiries = _inquiries(query[informative], segment)
     chosen = _chosen(inquiries, _before_gaps(informative))
-    rows = Rows(query, segment, dict(zip(informative, inquiries, strict=True)))
+    rows = RunFilter(query, segment, dict(zip(informative, inquiries, strict=True)))
     left_out = set(range(len(inquiries))) - chosen
     if len(left_out) * len(segment.edges) > sum(inquiries[number].cost for number in left_out):
         left_out.clear()  # so many edges that it is cheaper to look up all
     for number in range(len(inquiries)) if len(segment.edges) else sorted(chosen):
         inquiry, place = inquiries[number], informative[number]
-        found = Found(flat(inquiry.value, segment.edges), segment) if number in left_out else inquiry.found
+        found = NearHashes(flat(inquiry.value, segment.edges), segment) if number in left_out else inquiry.found
         yield place, rows.thinned_out(place, found)
 
 
-def _chosen(inquiries: Sequence[Inquiry], needed: set[int]) -> set[int]:
+def _chosen(inquiries: Sequence[HashQuery], needed: set[int]) -> set[int]:
     """A cover that has few places, with all that are needed. In how many places a picture is shows when it is looked
     up; before, it is judged by what that costs: where it is more than for others, many hashes are near."""
     least = min((inquiry.cost for inquiry in inquiries), default=0)
@@ -74,14 +74,15 @@ def _completed(cover: set[int], everywhere: set[int]) -> set[int]:
     return cover | {number - 1 for number in open_ones}
 
 
-def _inquiries(hashes: Hashes, segment: Segment) -> list[Inquiry]:
+def _inquiries(hashes: Hashes, segment: IndexSegment) -> list[HashQuery]:
     """Without a plan where it is cheaper to look at all hashes."""
     size = len(segment.unique)
     if not len(segment.buckets):
-        return [Inquiry(value, segment, None) for value in hashes]
+        return [HashQuery(value, segment, None) for value in hashes]
     planned = plans(hashes, segment.buckets, size // COSTLY)
     return [
-        Inquiry(value, segment, plan if plan.cost < size else None) for value, plan in zip(hashes, planned, strict=True)
+        HashQuery(value, segment, plan if plan.cost < size else None)
+        for value, plan in zip(hashes, planned, strict=True)
     ]
 
 

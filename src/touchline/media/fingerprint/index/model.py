@@ -9,7 +9,7 @@ from touchline.media.fingerprint.model import Comparison, Style
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class IndexMatch:
     """A video of the index that shows what the query shows, which is the first of the comparison."""
 
     video_id: str
@@ -35,7 +35,7 @@ class SegmentEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class IndexManifest:
     """All of an index at one moment."""
 
     generation: int = 0

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.media.fingerprint.errors import DamagedIndex
-from touchline.media.fingerprint.matching import Rule, better, rule_of
+from touchline.media.fingerprint.matching import MatchRule, better, rule_of
 from touchline.media.fingerprint.model import NO_MATCH, Comparison, Fingerprint, Style
 from touchline.media.fingerprint.waves import mirrored
 
 from .files import read_manifest
-from .model import Found, IndexInfo, Manifest, SegmentEntry
+from .model import IndexInfo, IndexManifest, IndexMatch, SegmentEntry
 from .searching import search
-from .segment import Segment
+from .segment import IndexSegment
 
 MOST_ATTEMPTS = 100
 
@@ -22,8 +22,8 @@ MOST_ATTEMPTS = 100
 class IndexReader:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._open: dict[str, Segment] = {}
-        self._manifest = Manifest()
+        self._open: dict[str, IndexSegment] = {}
+        self._manifest = IndexManifest()
         self.refresh()
 
     def refresh(self) -> None:
@@ -40,26 +40,26 @@ class IndexReader:
             return
         raise DamagedIndex(f"the index in {self.folder} cannot be read", why="its files change all the time")
 
-    def _segment(self, entry: SegmentEntry, manifest: Manifest) -> Segment:
-        segment = self._open.get(entry.name) or Segment(self.folder / entry.name, manifest.style or Style.DENSE)
+    def _segment(self, entry: SegmentEntry, manifest: IndexManifest) -> IndexSegment:
+        segment = self._open.get(entry.name) or IndexSegment(self.folder / entry.name, manifest.style or Style.DENSE)
         if (len(segment), len(segment.frames)) != (entry.videos, entry.samples):
             raise DamagedIndex(f"{entry.name} of the index is damaged", why="its manifest has other numbers")
         return segment
 
-    def _segments(self) -> Iterator[tuple[SegmentEntry, Segment]]:
+    def _segments(self) -> Iterator[tuple[SegmentEntry, IndexSegment]]:
         return ((entry, self._open[entry.name]) for entry in self._manifest.segments)
 
-    def find(self, query: Fingerprint, rule: Rule | None = None) -> list[Found]:
+    def find(self, query: Fingerprint, rule: MatchRule | None = None) -> list[IndexMatch]:
         """Every video that matches, those with the longest rows first."""
         check_style(self._manifest, query)
         found = [
-            Found(segment.video_id(number), comparison)
+            IndexMatch(segment.video_id(number), comparison)
             for entry, segment in self._segments()
             for number, comparison in _found(query, segment, entry, rule or rule_of(query.style)).items()
         ]
         return sorted(found, key=lambda each: (-each.comparison.run, -each.comparison.matched, each.video_id))
 
-    def segment(self, name: str) -> Segment:
+    def segment(self, name: str) -> IndexSegment:
         return self._open[name]
 
     def videos(self) -> Iterator[tuple[str, Fingerprint]]:
@@ -85,7 +85,7 @@ class IndexReader:
             segment.check()
 
     @property
-    def manifest(self) -> Manifest:
+    def manifest(self) -> IndexManifest:
         return self._manifest
 
     def info(self) -> IndexInfo:
@@ -100,7 +100,7 @@ class IndexReader:
         )
 
 
-def _found(query: Fingerprint, segment: Segment, entry: SegmentEntry, rule: Rule) -> dict[int, Comparison]:
+def _found(query: Fingerprint, segment: IndexSegment, entry: SegmentEntry, rule: MatchRule) -> dict[int, Comparison]:
     found = dict(search(query, segment, entry, rule))
     if query.style is Style.CAREFUL:
         for number, turned in search(mirrored(query), segment, entry, rule):
@@ -108,7 +108,7 @@ def _found(query: Fingerprint, segment: Segment, entry: SegmentEntry, rule: Rule
     return found
 
 
-def check_style(manifest: Manifest, fingerprint: Fingerprint) -> None:
+def check_style(manifest: IndexManifest, fingerprint: Fingerprint) -> None:
     if manifest.style not in (None, fingerprint.style):
         why = f"the index has {manifest.style} ones, and this is {fingerprint.style}"
         raise InvalidInput("an index holds fingerprints of one style", why=why)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from touchline.media.fingerprint.model import Hashes
 
 from .building import DIGESTS, digests
-from .inquiry import LIMIT, Found, Inquiry, Places
-from .segment import Segment
+from .inquiry import LIMIT, HashQuery, NearHashes, Places
+from .segment import IndexSegment
 
 FEW_PLACES = 64
 MANY_PLACES = 4096  # from here on it is worth to look up the picture behind
@@ -23,19 +23,19 @@ ONE, TWO = np.uint32(1), np.uint32(2)
 Flags = NDArray[np.bool_]
 
 
-def is_everywhere(found: Found) -> bool:
+def is_everywhere(found: NearHashes) -> bool:
     """Of such a picture only the places are kept from which a row goes on."""
     return found.count > MANY_PLACES
 
 
-class Rows:
-    def __init__(self, query: Hashes, segment: Segment, inquiries: Mapping[int, Inquiry]) -> None:
+class RunFilter:
+    def __init__(self, query: Hashes, segment: IndexSegment, inquiries: Mapping[int, HashQuery]) -> None:
         """The inquiries by their places in the query."""
         self._query = query
         self._segment = segment
         self._inquiries = inquiries
 
-    def thinned_out(self, place: int, found: Found) -> Places:
+    def thinned_out(self, place: int, found: NearHashes) -> Places:
         """Those with two neighbours that are near too, or have no information, in the query or in the video."""
         if is_everywhere(found):
             return self._going_on(place, found)
@@ -49,7 +49,7 @@ class Rows:
             kept[open_ones] = self._fits(further, them[open_ones])
         return places[kept]
 
-    def _going_on(self, place: int, found: Found) -> Places:
+    def _going_on(self, place: int, found: NearHashes) -> Places:
         """Most are seen not to by the digest of the next picture, which lies beside them."""
         places = found.places_before(self._likely(place + 1))
         places = places[self._fits(place + 1, places + ONE)]

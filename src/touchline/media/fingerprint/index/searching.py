@@ -12,7 +12,7 @@ from touchline.media.fingerprint.errors import DamagedIndex
 from touchline.media.fingerprint.matching import (
     NEUTRAL,
     Alignment,
-    Rule,
+    MatchRule,
     aligned,
     comparison,
     is_convincing,
@@ -22,13 +22,15 @@ from touchline.media.fingerprint.model import LEAST_RUN, NEAR, Comparison, Finge
 
 from .lookup import hits
 from .model import SegmentEntry
-from .segment import Segment
+from .segment import IndexSegment
 
 MOST_CELLS = 1 << 21  # pairs of pictures that are compared together
 Offsets = NDArray[np.int64]  # in samples, as `Comparison.offset_ms`
 
 
-def search(query: Fingerprint, segment: Segment, entry: SegmentEntry, rule: Rule) -> Iterator[tuple[int, Comparison]]:
+def search(
+    query: Fingerprint, segment: IndexSegment, entry: SegmentEntry, rule: MatchRule
+) -> Iterator[tuple[int, Comparison]]:
     """The numbers of the videos that match, each with what comparing it with the query says."""
     if rule.near > NEAR or rule.least_run < LEAST_RUN:
         raise InvalidInput("an index cannot be searched by a rule that is looser than its own", field="rule")
@@ -38,7 +40,9 @@ def search(query: Fingerprint, segment: Segment, entry: SegmentEntry, rule: Rule
         raise DamagedIndex(f"{segment.path.name} of the index is damaged", why=str(error)) from error
 
 
-def _found(query: Fingerprint, segment: Segment, entry: SegmentEntry, rule: Rule) -> Iterator[tuple[int, Comparison]]:
+def _found(
+    query: Fingerprint, segment: IndexSegment, entry: SegmentEntry, rule: MatchRule
+) -> Iterator[tuple[int, Comparison]]:
     best: dict[int, Alignment] = {}
     numbers, offsets = _pairs(query, segment, entry)
     block = max(1, MOST_CELLS // max(1, len(query)))
@@ -51,7 +55,7 @@ def _found(query: Fingerprint, segment: Segment, entry: SegmentEntry, rule: Rule
         yield number, comparison(found, query.informative, segment.fingerprint(number).informative)
 
 
-def _pairs(query: Fingerprint, segment: Segment, entry: SegmentEntry) -> tuple[NDArray[np.int64], Offsets]:
+def _pairs(query: Fingerprint, segment: IndexSegment, entry: SegmentEntry) -> tuple[NDArray[np.int64], Offsets]:
     """Each video and offset once, at which some sample is near."""
     width = len(query) + len(segment.frames) + 1
     keys: list[NDArray[np.int64]] = []
@@ -68,7 +72,7 @@ def _pairs(query: Fingerprint, segment: Segment, entry: SegmentEntry) -> tuple[N
 
 
 def _aligned(
-    query: Fingerprint, segment: Segment, numbers: NDArray[np.int64], offsets: Offsets, rule: Rule
+    query: Fingerprint, segment: IndexSegment, numbers: NDArray[np.int64], offsets: Offsets, rule: MatchRule
 ) -> Iterator[tuple[int, Alignment]]:
     states = _states(query, segment, numbers, offsets, rule)
     enough = np.flatnonzero(np.count_nonzero(states == 1, axis=1) >= rule.least_run)
@@ -79,7 +83,7 @@ def _aligned(
 
 
 def _states(
-    query: Fingerprint, segment: Segment, numbers: NDArray[np.int64], offsets: Offsets, rule: Rule
+    query: Fingerprint, segment: IndexSegment, numbers: NDArray[np.int64], offsets: Offsets, rule: MatchRule
 ) -> NDArray[np.uint8]:
     """A row for each pair of video and offset, a column for each sample of the query."""
     places = np.arange(len(query)) + (segment.starts[numbers] - offsets)[:, None]

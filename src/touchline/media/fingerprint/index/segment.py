@@ -50,7 +50,7 @@ KINDS = {
 }
 
 
-class Segment:
+class IndexSegment:
     def __init__(self, path: Path, style: Style) -> None:
         self.path = path
         self._style = style

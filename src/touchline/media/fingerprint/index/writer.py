@@ -15,9 +15,9 @@ from touchline.kernel.errors import InvalidInput, NotFound
 from touchline.media.fingerprint.model import Fingerprint, Style
 
 from .files import MANIFEST, SEGMENT, locked, sweep, write_manifest
-from .model import Manifest, SegmentEntry
+from .model import IndexManifest, SegmentEntry
 from .reader import IndexReader, check_style
-from .segment import Segment, write_segment
+from .segment import IndexSegment, write_segment
 
 LONGEST_ID = 255  # bytes
 LEAST_LIVE = 0.75  # of a segment's videos; with fewer it is written again
@@ -36,7 +36,7 @@ class IndexWriter:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder):
             if not (folder / MANIFEST).exists():
-                write_manifest(folder, Manifest())
+                write_manifest(folder, IndexManifest())
             reader = IndexReader(folder)
             sweep(folder, reader.manifest)
             yield cls(folder, reader)
@@ -93,7 +93,7 @@ class IndexWriter:
             samples = write_segment(self._folder / name, merged)
             kept = [*kept, SegmentEntry(name, len(merged), samples)]
         style = self._style(dict(merged)) if kept else None
-        manifest = Manifest(generation, style, tuple(sorted(kept, key=lambda entry: -entry.samples)))
+        manifest = IndexManifest(generation, style, tuple(sorted(kept, key=lambda entry: -entry.samples)))
         write_manifest(self._folder, manifest)
         self._reader.refresh()
         sweep(self._folder, manifest)
@@ -103,7 +103,7 @@ class IndexWriter:
         numbers = (number for number in range(len(segment)) if number not in entry.is_removed)
         return [(segment.video_id(number), segment.fingerprint(number)) for number in numbers]
 
-    def _segment(self, entry: SegmentEntry) -> Segment:
+    def _segment(self, entry: SegmentEntry) -> IndexSegment:
         return self._reader.segment(entry.name)
 
 
