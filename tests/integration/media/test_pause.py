@@ -27,11 +27,11 @@ import asyncio, sys
 from tests.support.sandboxes import Deed, misbehaving
 from touchline.media.engines.model import Picture
 from touchline.media.engines.service import Engine
-from touchline.media.sandbox import Enclosure, Pause
+from touchline.media.sandbox import IsolationLevel, Pause
 
 async def main(mark, enclosure):
     pause = Pause()
-    async with misbehaving(Enclosure(enclosure)) as sandbox, Engine(sandbox.in_background(pause)) as engine:
+    async with misbehaving(IsolationLevel(enclosure)) as sandbox, Engine(sandbox.in_background(pause)) as engine:
         await engine.judge(Picture(16, 16, bytes(768)))
 
         def rest(percent):

@@ -25,10 +25,10 @@ ROOT = Path(__file__).parents[3]
 CALLER = """
 import asyncio, sys
 from tests.support.sandboxes import Deed, misbehaving
-from touchline.media.sandbox import Enclosure
+from touchline.media.sandbox import IsolationLevel
 
 async def main(mark, enclosure):
-    async with misbehaving(Enclosure(enclosure)) as sandbox:
+    async with misbehaving(IsolationLevel(enclosure)) as sandbox:
         await Deed("hang", mark=mark).done(sandbox, lambda percent: print(percent, flush=True))
 
 asyncio.run(main(*sys.argv[1:]))
