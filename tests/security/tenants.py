@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 
 from psycopg import AsyncConnection, sql
 from psycopg.conninfo import conninfo_to_dict
-from touchline.contracts.registry import NewClip, Upload
 
 from tests.integration.gateway.conftest import SECRET
 from tests.integration.gateway.graphql.listening import listening
@@ -24,6 +23,7 @@ from tests.support.sessions import NOON, trace
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
 from touchline.contracts.events.videos import JobChanged
 from touchline.contracts.events.watch import GoalVideoDropped
+from touchline.contracts.registry import NewClip, Upload
 from touchline.gateway.graphql.clips import CLIP
 from touchline.gateway.graphql.lifecycle import LIVE_CURSOR
 from touchline.gateway.graphql.pages import Cursors, global_id

@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from tests.integration.gateway.graphql.site import Plan, gateway_parts, no_analytics, nobody, nowhere
 from touchline.apps.control import gateway_server
 from touchline.gateway.auth.rules import COMMAND_LINE, NewToken, User
-from touchline.gateway.composition import Check, GatewayComposition, Page
+from touchline.gateway.composition import Check, GatewayComposition, WebPage
 from touchline.gateway.graphql.sources import build_sources
 from touchline.gateway.rest.app import build_app
 from touchline.gateway.rest.callers import CurrentPrincipal
@@ -348,7 +348,7 @@ async def test_a_visitor_of_an_unknown_address_gets_the_page_and_a_program_a_pro
     world: World, tmp_path: Path
 ) -> None:
     (tmp_path / "index.html").write_text("<title>Touchline</title>")
-    plan = Plan(gateway=PLAIN, page=Page(tmp_path, "http://127.0.0.1:8333"))
+    plan = Plan(gateway=PLAIN, page=WebPage(tmp_path, "http://127.0.0.1:8333"))
     async with serving(world, plan=plan) as site:
         visited = await site.client.get("/nowhere", headers={"Accept": "text/html,*/*;q=0.8"})
         assert (visited.status_code, visited.text) == (404, "<title>Touchline</title>")

@@ -9,9 +9,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from touchline.contracts.artifacts import ArtifactStatus
 
 from tests.integration.platform.objects.relay import relayed
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.tenants import Owner
 from touchline.gateway.auth.rules import COMMAND_LINE
 from touchline.gateway.auth.service import TenantOwners, Tenants

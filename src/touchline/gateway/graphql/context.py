@@ -29,7 +29,7 @@ from touchline.kernel.errors import Defect, Unauthenticated
 from touchline.measure.analytics.rules import Change, SessionTimeline
 from touchline.process.queue.queries import Transition
 from touchline.process.videos.queries import FrameName, VideoMoment
-from touchline.watch.showing.model import Goal, Match
+from touchline.watch.views.rules import Goal, Match
 
 from .pages import LARGEST_PAGE, Cursor
 from .sources import DataSources

@@ -177,7 +177,7 @@ def feed_of(check: FeedCheck | None, *, is_enabled: bool) -> FootballFeed:
     )
 
 
-def match_of(match: model.Match) -> Match:
+def match_of(match: rules.Match) -> Match:
     return Match(
         id=strawberry.ID(str(match.id)),
         stage=match.stage,
@@ -194,7 +194,7 @@ def match_of(match: model.Match) -> Match:
     )
 
 
-def goal_of(goal: model.Goal, limits: model.Limits) -> Goal:
+def goal_of(goal: rules.Goal, limits: rules.ViewLimits) -> Goal:
     shown = rules.show(goal, limits)
     return Goal(
         event_id=goal.event_id,
@@ -222,7 +222,7 @@ def goal_of(goal: model.Goal, limits: model.Limits) -> Goal:
     )
 
 
-def telemetry_of(goals: Sequence[model.Goal]) -> MatchTelemetry:
+def telemetry_of(goals: Sequence[rules.Goal]) -> MatchTelemetry:
     said = rules.summary(goals)
     return MatchTelemetry(
         goals=said.goals,
@@ -234,7 +234,7 @@ def telemetry_of(goals: Sequence[model.Goal]) -> MatchTelemetry:
     )
 
 
-def _goal_telemetry(goal: model.Goal) -> GoalTelemetry:
+def _goal_telemetry(goal: rules.Goal) -> GoalTelemetry:
     said = rules.telemetry(goal)
     failures = sorted(said.failures.items(), key=lambda one: (-one[1], one[0]))
     return GoalTelemetry(

@@ -26,7 +26,7 @@ from touchline.gateway.graphql.watch import GOAL_EVENT_TYPES, is_event_id, what
 from touchline.kernel import Principal, Scope
 from touchline.kernel.errors import InvalidInput, NotFound, RateLimited, Unauthenticated
 from touchline.kernel.ids import parse_artifact_hash
-from touchline.watch.showing.model import Goal, GoalKey
+from touchline.watch.views.rules import Goal, GoalKey
 
 from .callers import Bearer, CurrentPrincipal
 from .problems import RESPONSES

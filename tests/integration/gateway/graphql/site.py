@@ -16,14 +16,12 @@ from uuid import uuid4
 
 import httpx
 from fastapi import FastAPI
-from touchline.contracts.artifacts import ArtifactStatus
-from touchline.contracts.registry import NewUpload, Upload
-from touchline.serve.composition import ServeParts, add_services, serve_parts
-from touchline.serve.context import ServeContext
 
 from tests.integration.gateway.conftest import SECRET, World
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.videos import VideoTranscoded
 from touchline.contracts.events.watch import GoalVideoLabeled
+from touchline.contracts.registry import NewUpload, Upload
 from touchline.gateway.auth.rules import COMMAND_LINE, NewToken, Tenant
 from touchline.gateway.auth.service import TenantOwners
 from touchline.gateway.composition import (
@@ -62,6 +60,8 @@ from touchline.platform.rpc.client import RpcClient
 from touchline.platform.rpc.server import RpcServer
 from touchline.platform.rpc.settings import RpcSettings
 from touchline.serve.artifacts import transitions
+from touchline.serve.composition import ServeParts, add_services, serve_parts
+from touchline.serve.context import ServeContext
 from touchline.serve.registry.rpc import GrpcRegistryClient
 from touchline.serve.settings import ServeSettings
 from touchline.serve.watched.consumer import WatchedVideos

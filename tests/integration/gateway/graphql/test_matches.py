@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from touchline.contracts.registry import Upload
 
 from tests.support import matches
 from tests.support.matches import COMPLETE, SEARCHING, Statement, event_id, fixture_changed, goal_changed
 from touchline.contracts.events.watch import GoalVideoDropped
+from touchline.contracts.registry import Upload
 from touchline.kernel import Role
 from touchline.kernel.errors import Unavailable
 from touchline.watch.fixtures.store import FeedCheckStore

@@ -11,11 +11,11 @@ from datetime import timedelta
 
 import httpx
 import pytest
-from touchline.contracts.registry import Upload
 
 from tests.integration.platform.objects.relay import relayed
 from tests.support.waiting import LOOK_AGAIN_S
 from touchline.apps.redaction import redact
+from touchline.contracts.registry import Upload
 from touchline.gateway.media.links import Grant
 from touchline.gateway.settings import MediaLinkSettings
 from touchline.kernel.errors import NotFound, Unavailable
