@@ -49,16 +49,19 @@ ALLOWED = {
     "process/transcode/worker.py": {"find fixed keys that nobody wrote"},
     "serve/clips/service.py": {"find clips that are over their time"},
     "serve/registry/service.py": {"find registered uploads without an artifact"},
-    "serve/retention/originals.py": {"find originals to purge"},
-    "serve/retention/service.py": {"find artifacts to purge", "find uploads that are over their time"},
-    "serve/scanner/absence.py": {
+    "serve/retention/service.py": {
+        "find artifacts to purge",
+        "find originals to purge",
+        "find uploads that are over their time",
+    },
+    "serve/scanner/service.py": {
         "count missing originals",
+        "find artifacts of objects",
         "find artifacts whose original should be there",
         "sample artifacts whose files should be there",
     },
-    "serve/scanner/service.py": {"count missing originals", "find artifacts of objects"},
     "serve/uploads/worker.py": {"find the owners of open uploads", "find uploads that are due"},
-    "watch/showing/observing.py": {"observe watched goals"},
+    "watch/views/service.py": {"observe watched goals"},
 }
 
 

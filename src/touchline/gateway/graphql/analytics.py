@@ -35,7 +35,7 @@ class SessionFilter:
     workflow_type: str | None = None
     gateway: str | None = None
     orchestrator: str | None = strawberry.field(default=None, description="The canonical address.")
-    rules: str | None = None
+    model: str | None = None
     gpu: str | None = None
     outcome: Progress | None = None
     swapped: bool | None = None
