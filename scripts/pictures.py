@@ -33,11 +33,12 @@ async def take(page: Page, url: str, folder: Path, suffix: str) -> None:
     await page.locator("mark").first.wait_for(timeout=WAIT_MS)
     await _save(page, folder / f"search{suffix}.png")
     await page.goto(f"{url}/sessions")
-    await page.locator("[role=img]").first.wait_for(timeout=WAIT_MS)
+    await page.locator("main h2").first.wait_for(timeout=WAIT_MS)
     await _save(page, folder / f"sessions{suffix}.png")
 
 
 async def _save(page: Page, file: Path) -> None:
+    await page.wait_for_function("!document.querySelector('[aria-label^=Loading]')", timeout=WAIT_MS)
     await page.wait_for_load_state("networkidle")
     await page.screenshot(path=file, animations="disabled")
     sys.stderr.write(f"{file.relative_to(ROOT) if file.is_relative_to(ROOT) else file}\n")
