@@ -27,19 +27,9 @@ from support.report import percentile, report
 from support.session_facts import DAYS, fill
 
 from touchline.contracts.settings import ByteSize
-from touchline.kernel import TenantId
-from touchline.kernel.clock import ManualClock
-from touchline.kernel.errors import TouchlineError
+from touchline.kernel import ManualClock, TenantId, TouchlineError
 from touchline.measure.analytics.rollups.service import RollupService
-from touchline.measure.analytics.rules import (
-    Board,
-    Dimension,
-    Filter,
-    Leaders,
-    Metric,
-    Order,
-    SessionWindow,
-)
+from touchline.measure.analytics.rules import Board, Dimension, Filter, Leaders, Metric, Order, SessionWindow
 from touchline.measure.analytics.service import SessionAnalytics
 from touchline.measure.analytics.settings import AnalyticsSettings
 from touchline.measure.tables import ensure_tables

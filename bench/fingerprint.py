@@ -27,8 +27,8 @@ import numpy as np
 from imageio_ffmpeg import get_ffmpeg_exe
 from support.report import percentile, report
 
+from touchline.media.fingerprint.comparison import compare
 from touchline.media.fingerprint.index import IndexReader, IndexWriter
-from touchline.media.fingerprint.matching import compare
 from touchline.media.fingerprint.model import Fingerprint
 from touchline.media.fingerprint.service import take_fingerprint
 from touchline.media.sandbox import Sandbox

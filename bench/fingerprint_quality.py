@@ -19,7 +19,7 @@ from support.copies import COPIES, GOALS, Copy, make_copy
 from support.report import report
 from support.scenes import LIKE, STILL, Goal, draw
 
-from touchline.media.fingerprint.matching import CAREFUL_RULE, compare
+from touchline.media.fingerprint.comparison import CAREFUL_RULE, compare
 from touchline.media.fingerprint.model import Fingerprint, Style, Way
 from touchline.media.fingerprint.service import take_fingerprint
 from touchline.media.sandbox import Sandbox

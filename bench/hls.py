@@ -22,8 +22,8 @@ from support.decoding.work import Decoded
 from support.report import percentile, report
 
 from touchline.media import rules
-from touchline.media.hls import make_hls
 from touchline.media.model import FIRST_MASTER, OutputFile
+from touchline.media.outputs import make_hls
 from touchline.media.sandbox import Program, Sandbox, Task
 from touchline.media.settings import MediaSettings, child_limits, child_options
 
@@ -94,7 +94,7 @@ async def measure_sandbox(folder: Path) -> Figures:
     options = asdict(child_options(settings))
     task = Task("decode", child_limits(settings, settings.packaging_time), options, video)
     async with Sandbox(settings, DECODING) as sandbox:
-        await sandbox.walls()
+        await sandbox.isolation()
         for _ in range(ROUNDS):
             plain.append(await asyncio.to_thread(decode_plainly, video, options))
             begun = time.perf_counter()
@@ -168,7 +168,7 @@ async def measure() -> Figures:
         folder = Path(name)
         figures |= await measure_sandbox(folder)
         async with Sandbox(MediaSettings()) as sandbox:
-            await sandbox.walls()
+            await sandbox.isolation()
             figures |= await measure_copying(sandbox, folder)
             figures |= await measure_ladder(sandbox, folder)
     return figures

@@ -19,7 +19,7 @@ from support.clickhouse import embedded_clickhouse
 from support.journal import DAYS, fill
 from support.report import report
 
-from touchline.kernel.clock import ManualClock
+from touchline.kernel import ManualClock
 from touchline.measure.analytics.rules import Filter, QuarantineWindow
 from touchline.measure.analytics.service import SessionAnalytics
 from touchline.measure.analytics.settings import AnalyticsSettings

@@ -25,7 +25,7 @@ from touchline.media.engines.model import ReaderName
 from touchline.media.engines.service import Engine
 from touchline.media.pixels import decode_samples
 from touchline.media.sampling import read_manifest, sample
-from touchline.media.sampling_model import SampleOptions
+from touchline.media.sampling_rules import SampleOptions
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 

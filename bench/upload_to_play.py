@@ -26,7 +26,9 @@ from support.stack import product
 from websockets import Subprotocol
 from websockets.asyncio.client import ClientConnection, connect
 
-from touchline.apps.uploading.transfer import Transfer, Upload, UploadApi
+from touchline.apps.gateway_client import GatewayClient
+from touchline.apps.upload_file import Upload
+from touchline.apps.upload_transfer import Transfer, UploadApi
 
 ROUNDS = 7
 LIMIT_S = 1.5  # on top, while the videos of the rounds before are still being read
@@ -41,9 +43,9 @@ class Complete(UploadApi):
 
     at = 0.0
 
-    async def complete(self, artifact_hash: str) -> None:
+    async def complete(self, artifact_hash: str, checksums: list[str]) -> None:
         self.at = time.monotonic()
-        await super().complete(artifact_hash)
+        await super().complete(artifact_hash, checksums)
 
 
 def ffmpeg(*arguments: str) -> float:
@@ -99,7 +101,7 @@ async def _first_line(gateway: httpx.AsyncClient, url: str) -> str:
 
 
 async def send_and_play(gateway: httpx.AsyncClient, token: str, path: Path, title: str) -> float:
-    api = Complete(gateway)
+    api = Complete(GatewayClient(gateway, str(gateway.base_url)))
     async with live(str(gateway.base_url).rstrip("/"), token) as socket, httpx.AsyncClient(timeout=60) as store:
         ticket = await Transfer(api, store, Upload(path, title), lambda text: None).run("bench")
         await until_ready(socket, ticket.artifact_hash)

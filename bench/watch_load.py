@@ -25,7 +25,7 @@ from support.report import percentile, report
 from support.stack import Product, product
 from temporalio.client import Client, WorkflowExecution
 
-from touchline.kernel.values import parse_duration
+from touchline.kernel import parse_duration
 from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.installation import read_ports, read_secrets
 from touchline.platform.stack.postgres import superuser_url

@@ -22,12 +22,12 @@ from support.report import report
 
 from touchline.media.engines.model import Picture, ReaderName
 from touchline.media.engines.service import Engine
-from touchline.media.fingerprint.matching import compare
+from touchline.media.fingerprint.comparison import compare
 from touchline.media.fingerprint.model import Fingerprint, Style, Way
 from touchline.media.fingerprint.service import take_fingerprint
 from touchline.media.pixels import decode_samples
 from touchline.media.sampling import read_manifest, sample
-from touchline.media.sampling_model import SampleOptions
+from touchline.media.sampling_rules import SampleOptions
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 from touchline.watch.validation.clock import clock_among

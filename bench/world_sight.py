@@ -19,7 +19,7 @@ from pathlib import Path
 from PIL import Image
 from support.report import report
 
-from touchline.kernel.clock import ManualClock
+from touchline.kernel import ManualClock
 from touchline_world.days.builder import build
 from touchline_world.days.generator import GeneratorOptions, generate
 from touchline_world.frames import Pixels, pictures

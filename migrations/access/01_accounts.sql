@@ -9,8 +9,10 @@ CREATE TABLE access.tenants (
   name         text NOT NULL,
   created_at   timestamptz NOT NULL,
   suspended_at timestamptz,
+  embed_origins text[] NOT NULL DEFAULT '{}', -- sites that may show its videos in frames of theirs
   revision     bigint NOT NULL DEFAULT 1
 );
+CREATE INDEX tenants_suspended ON access.tenants (tenant_id) WHERE suspended_at IS NOT NULL;
 CREATE UNIQUE INDEX tenants_slug ON access.tenants (slug);
 SELECT platform.raise_wall('access.tenants');
 GRANT SELECT ON access.tenants TO touchline_app, touchline_readonly;

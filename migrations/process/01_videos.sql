@@ -46,7 +46,8 @@ GRANT SELECT, DELETE, UPDATE (deleted_at) ON process.videos TO touchline_system;
 GRANT SELECT, UPDATE ON process.videos TO touchline_definer;
 
 -- Clips as they are cut: which part of which video, and where the clip is stored. `s3_clip_path` is the pointer that the
--- completion of its job stores; before that nobody reads the object.
+-- completion of its job stores; before that nobody reads the object. A clip outlives the video that it was cut from: when
+-- the video is purged, only those go that nobody registered. `registered`: it is an artifact, with a purge of its own.
 CREATE TABLE process.clips (
   tenant_id    uuid NOT NULL,
   clip_id      uuid NOT NULL,
@@ -58,10 +59,10 @@ CREATE TABLE process.clips (
   cut_end_ms   bigint,
   frames       integer CHECK (frames > 0),
   method       text,
+  registered   boolean NOT NULL DEFAULT false,
   created_at   timestamptz NOT NULL DEFAULT now(),
   revision     bigint NOT NULL DEFAULT 1,
   PRIMARY KEY (tenant_id, clip_id),
-  FOREIGN KEY (tenant_id, video_id) REFERENCES process.videos (tenant_id, video_id) ON DELETE CASCADE,
   CHECK (num_nonnulls(s3_clip_path, size_bytes, cut_start_ms, cut_end_ms, frames, method) IN (0, 6)),
   CONSTRAINT clips_times_are_dates CHECK (created_at BETWEEN '1970-01-01T00:00:00Z' AND '9999-12-31T00:00:00Z')
 );

@@ -12,6 +12,7 @@ CREATE TABLE serve.multiparts (
   part_bytes    bigint NOT NULL CHECK (part_bytes > 0),
   attempt       bigint NOT NULL DEFAULT 0,
   due_at        timestamptz NOT NULL,
+  checksums     bytea CHECK (octet_length(checksums) % 16 = 0), -- MD5 of each part, as its sender said when completing it
   PRIMARY KEY (tenant_id, artifact_hash),
   FOREIGN KEY (tenant_id, artifact_hash) REFERENCES serve.artifacts (tenant_id, artifact_hash) ON DELETE CASCADE,
   CHECK ((upload_id IS NULL) = (writer IS NULL))
@@ -21,4 +22,4 @@ CREATE INDEX multiparts_due ON serve.multiparts (due_at);
 CREATE UNIQUE INDEX multiparts_upload ON serve.multiparts (upload_id) WHERE upload_id IS NOT NULL;
 SELECT platform.raise_wall('serve.multiparts');
 GRANT SELECT, INSERT, UPDATE, DELETE ON serve.multiparts TO touchline_app;
-GRANT SELECT (tenant_id, artifact_hash, due_at, upload_id) ON serve.multiparts TO touchline_system; -- which ones are due
+GRANT SELECT (tenant_id, artifact_hash, due_at, upload_id, object_key) ON serve.multiparts TO touchline_system; -- which ones are due

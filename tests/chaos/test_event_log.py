@@ -17,11 +17,11 @@ import pytest
 
 from tests.support.events import EFFECTS_TABLE
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
-from tests.support.waiting import eventually
+from tests.support.wait import eventually
 from touchline.platform.postgres.migrations import migrate
 
-from .actors import ADDRESS, STATE_TABLE
 from .conftest import Chaos
+from .event_log_processes import ADDRESS, STATE_TABLE
 
 ROOT = Path(__file__).parents[2]
 WRITERS = [f"writer-{number}" for number in range(4)]
@@ -50,7 +50,7 @@ class Cast:
             process.wait()
 
     def _start(self, role: tuple[str, str]) -> None:
-        command = [sys.executable, "-m", "tests.chaos.actors", *role, str(self._each)]
+        command = [sys.executable, "-m", "tests.chaos.event_log_processes", *role, str(self._each)]
         environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", ADDRESS: self._address}
         self._running[role] = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL)
 

@@ -16,10 +16,10 @@ from random import Random
 import psycopg
 import pytest
 
-from tests.support.measuring import Measuring, as_lines, expected
+from tests.support.measure import Measuring, as_lines, expected
 from tests.support.sessions import made_up_log
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
-from tests.support.waiting import eventually
+from tests.support.wait import eventually
 from touchline.measure.ingest.rules import count_records, read_records
 from touchline.measure.tables import ensure_tables
 from touchline.measure.validation.service import FactValidation
@@ -30,7 +30,7 @@ from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.migrations import migrate
 
 from .conftest import Chaos
-from .measure_actors import CLICKHOUSE, POSTGRES, TENANT
+from .measure_processes import CLICKHOUSE, POSTGRES, TENANT
 
 ROOT = Path(__file__).parents[2]
 VICTIMS = ["importer", "folder-1", "folder-2", "clickhouse", "postgres"]
@@ -63,7 +63,7 @@ class Cast:
             process.wait()
 
     def _started(self, name: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "tests.chaos.measure_actors", *self._commands[name]]
+        command = [sys.executable, "-m", "tests.chaos.measure_processes", *self._commands[name]]
         return subprocess.Popen(command, cwd=ROOT, env=self._environment, stdin=subprocess.DEVNULL)
 
 

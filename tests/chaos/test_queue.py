@@ -19,7 +19,7 @@ from tests.integration.process.conftest import QueueHarness, until
 from tests.integration.process.test_claims import flood
 from tests.support.events import new_tenant
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
-from touchline.kernel.errors import Unavailable
+from touchline.kernel import Unavailable
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.migrations import migrate

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.doors import STACK_DOORS, WATCH_DOORS, check_listeners, let_in, open_sockets, watch_knocks
 from tests.support.examples import search_examples
 from tests.support.installation import Installation, temporary_installation
-from tests.support.waiting import eventually
+from tests.support.listeners import STACK_DOORS, WATCH_DOORS, check_listeners, let_in, open_sockets, watch_knocks
+from tests.support.wait import eventually
 from touchline.apps.demonstration import profile
 from touchline.platform.stack.installation import read_ports
 from touchline.platform.stack.lock import find_orphans
@@ -128,7 +128,7 @@ def document(lines: Iterable[str]) -> Any:
 
 
 def check_doors(fresh: Installation) -> None:
-    """With the demo's own world beside them, and after deaths; tests/e2e/test_doors.py tries them all in more ways."""
+    """With the demo's world running too, and after kills; tests/e2e/test_listeners.py tries them in more ways."""
     eventually(lambda: {part.state for part in fresh.state.parts} == {"ready"})  # whoever died is back
     ports, world = read_ports(fresh.folder.ports), profile.read_state(fresh.folder.root / "demo")
     names = {*STACK_DOORS, *WATCH_DOORS}

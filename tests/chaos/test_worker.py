@@ -23,12 +23,12 @@ import pytest
 
 from tests.integration.process.conftest import QueueHarness, original_path, until
 from tests.integration.process.videos import RE_ENCODED, make_clip
+from tests.support.clickhouse_owner import free_port
 from tests.support.events import announce, new_tenant
-from tests.support.owner import free_port
 from tests.support.postgres import PostgresServer
 from tests.support.stack import RunningStack
 from touchline.contracts.events.artifacts import OriginalStored
-from touchline.kernel.errors import LeaseLost, Unavailable
+from touchline.kernel import LeaseLost, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint, PostgresEndpoint
 from touchline.platform.events.log import Sequencer
 from touchline.platform.events.settings import EventSettings

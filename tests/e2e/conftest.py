@@ -9,7 +9,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from tests.support.videos import Studio
 
-from .browsing import FLAGS, Visit, find_chromium
+from .browser import FLAGS, Visit, find_chromium
 from .product import Product, running_product, unpack_wheel
 
 PATIENCE_MS = 60_000  # a busy machine is no finding

@@ -15,9 +15,9 @@ from playwright.async_api import Page, expect
 
 from tests.integration.process.videos import make_clip
 from tests.support.videos import MP4, SOUND_ONLY, Studio
-from tests.support.waiting import eventually
+from tests.support.wait import eventually
 
-from .browsing import open_library
+from .browser import open_library
 from .product import Product
 
 REGISTERED = "SELECT artifact_hash FROM serve.uploads WHERE file_name = ANY (%s)"
@@ -56,10 +56,10 @@ class Bad:
 BAD = [
     Bad("empty.mp4", "invalid_input", "the file is empty"),
     Bad("text.mp4", "invalid_input", "this is not a video"),
-    Bad("half.mp4", "invalid_input", "this video is not whole"),
-    Bad("sound.mp4", "invalid_input", "this video has no pictures"),
-    Bad("match.exe", "invalid_input", "this file name cannot be used: its ending is none of"),
-    Bad("two\nlines.mp4", "invalid_input", "this file name cannot be used: it has characters"),
+    Bad("half.mp4", "invalid_input", "this video is incomplete"),
+    Bad("sound.mp4", "invalid_input", "this file has no video stream"),
+    Bad("match.exe", "invalid_input", "this file name cannot be used: its extension is not one of"),
+    Bad("two\nlines.mp4", "invalid_input", "this file name cannot be used: it has unprintable characters"),
     Bad("huge.mp4", "limit_exceeded", "the file is too large"),
 ]
 

@@ -11,7 +11,7 @@ from playwright.async_api import Page, expect
 
 from tests.support.videos import MP4, Studio
 
-from .browsing import open_library, row, wait_until_ready, watch
+from .browser import open_library, row, wait_until_ready, watch
 from .product import Product
 
 ORIGINAL = "SELECT original_key FROM serve.artifacts WHERE artifact_hash = %s"
@@ -79,5 +79,5 @@ async def test_whoever_waits_for_a_clip_sees_it_begin(product: Product, page: Pa
     with product.locked("process.clips"):
         clip = await requested(product, source, "The penalty", 0.0, 2.0)
         await page.goto(clip["url"])
-        await page.get_by_text("It starts here by itself as soon as it can be played.").wait_for()
+        await page.get_by_text("It starts automatically as soon as it is playable.").wait_for()
     assert await watch(page, seconds=1, frames=12) > 100

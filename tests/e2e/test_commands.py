@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import signal
+from typing import Any
+from uuid import UUID
 
 import pytest
 
 from tests.support.installation import PARTS
+from tests.support.videos import MP4, Studio
+from tests.support.wait import eventually
 
 from .product import Product
 
@@ -30,6 +34,56 @@ def test_status_shows_every_part_with_its_memory(product: Product) -> None:
     assert [part["name"] for part in document["parts"]] == PARTS
     assert {part["state"] for part in document["parts"]} == {"ready"}
     assert all(part["memory_bytes"] > 1_000_000 for part in document["parts"])
+
+
+def test_acts_are_on_record_with_who_did_them(product: Product) -> None:
+    run = product.installation.run
+    assert run("tenants", "create", "audited", "--name", "Audited")[0] == 0
+    code, user = run("users", "create", "auditor@example.org", "--role", "viewer", "--tenant", "audited")
+    assert code == 0, user
+
+    def acts(*arguments: str) -> list[tuple[str, str | None]]:
+        code, found = run("audit", "--tenant", "audited", *arguments)
+        assert code == 0, found
+        return [(event["type"], event["actor"]) for event in found["events"]]
+
+    eventually(lambda: acts() == [("user.created", "cli"), ("tenant.created", "cli")])
+    assert acts("--type", "tenant.created", "--within", "1h") == [("tenant.created", "cli")]
+    assert acts("--actor", "touchline") == []
+    code, refused = run("audit", "--tenant", "audited", "--type", "nonsense")
+    assert (code, refused["error"]["code"]) == (2, "invalid_input")
+
+
+def test_retention_says_what_it_would_delete_and_deletes_nothing_that_is_young(product: Product) -> None:
+    for arguments in (["--dry-run"], []):
+        code, report = product.installation.run("retention", "run", *arguments)
+        assert (code, report["dry_run"], report["limited"], report["failed"]) == (0, bool(arguments), False, [])
+        assert [step["step"] for step in report["steps"]] == [
+            "fail", "expire", "expire", "purge due", "purge", "forget due", "forget"
+        ]  # fmt: skip
+        assert report["totals"] == []
+
+
+async def test_fsck_finds_what_was_lost_and_says_so_by_its_exit_code(product: Product, studio: Studio) -> None:
+    code, done = product.upload(str(studio.write("checked.mp4", studio.make(MP4).read_bytes())))
+    assert code == 0, done
+    run, lost = product.installation.run, done["artifact_hash"]
+
+    def about(report: Any) -> list[str]:
+        return [damage["kind"] for damage in report["damages"] if damage["what"] == lost]
+
+    code, report = run("fsck", "--thorough")
+    assert (code, report["clean"], about(report)) == (0, True, []), report
+    await product.lose(f"videos/original/{UUID(lost)}")
+    code, report = run("fsck")
+    assert (code, report["clean"], about(report)) == (1, False, ["file_missing"])
+    code, report = run("fsck", "--repair")
+    assert (code, report["repaired"]["mark_missing"]) == (0, 1)
+    assert [each["type"] for each in run("audit", "--artifact", lost)[1]["events"]].count(
+        "artifact.original_vanished"
+    ) <= 1
+    assert run("fsck")[0] == 1, "it is known to be missing, and still is"
+    await product.delete(lost)
 
 
 def test_doctor_finds_nothing(product: Product) -> None:

@@ -10,9 +10,9 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.support.videos import MP4, Studio
-from tests.support.waiting import eventually
+from tests.support.wait import eventually
 
-from .browsing import open_library, row, watch
+from .browser import open_library, row, watch
 from .product import OPERATOR, Product
 
 # Of a video that nobody uploaded. It waits for its time, so that no worker decides how this goes, however busy it is.
@@ -80,7 +80,7 @@ async def test_failures_are_grouped_retried_and_jobs_cancelled(product: Product,
 
     await page.goto(f"/jobs/{failing}")
     again = page.get_by_role("region", name="History").get_by_role("listitem").filter(has_text="Failed → Waiting").last
-    await expect(again).to_contain_text("retried by hand")
+    await expect(again).to_contain_text("retried by a user")
     await expect(again).to_contain_text(OPERATOR)
 
 

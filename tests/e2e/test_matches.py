@@ -12,7 +12,7 @@ from tests.support import matches
 from tests.support.matches import SEARCHING, Statement, announced, event_id, fixture_changed, goal_changed
 from tests.support.videos import MP4, Studio
 
-from .browsing import watch
+from .browser import watch
 from .product import OPERATOR, Product
 
 FIXTURE = 4200

@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.support.sessions import REAL_LOG, happened, metrics, status, trace
-from tests.support.waiting import eventually
+from tests.support.wait import eventually
 from touchline.measure.sessions import edges
 
 from .product import PATIENCE_S, Product

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphql import GraphQLSchema
 
-from tests.integration.gateway.graphql.listening import LIVE, Socket, opened
+from tests.integration.gateway.graphql.subscriber import LIVE, Socket, opened
 
 from .graphql_cases import argument_leaves, operation
 from .leaves import Leaf, built, variations

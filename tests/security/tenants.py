@@ -12,32 +12,40 @@ from psycopg import AsyncConnection, sql
 from psycopg.conninfo import conninfo_to_dict
 
 from tests.integration.gateway.conftest import SECRET
-from tests.integration.gateway.graphql.listening import listening
 from tests.integration.gateway.graphql.processed import processed
 from tests.integration.gateway.graphql.site import Needs, Person, Plan, Site, running_site
+from tests.integration.gateway.graphql.subscriber import listening
 from tests.support import matches
 from tests.support.matches import event_id
-from tests.support.measuring import Measuring
+from tests.support.measure import Measuring
 from tests.support.postgres import PostgresServer
 from tests.support.sessions import NOON, trace
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
 from touchline.contracts.events.videos import JobChanged
 from touchline.contracts.events.watch import GoalVideoDropped
-from touchline.contracts.registry import NewClip, Upload
+from touchline.contracts.registry import NewClip, NewRecording, NewStream, Upload
 from touchline.gateway.graphql.clips import CLIP
 from touchline.gateway.graphql.lifecycle import LIVE_CURSOR
 from touchline.gateway.graphql.pages import Cursors, global_id
 from touchline.gateway.graphql.serve import VOD, VOD_LIST, place_of
+from touchline.gateway.graphql.sources import DataSources
 from touchline.gateway.settings import GraphqlSettings
-from touchline.kernel import Role, Scope
-from touchline.kernel.ids import ArtifactHash, new_artifact_hash, new_internal_name, new_playback_id, video_id
+from touchline.kernel import (
+    ArtifactHash,
+    NotFound,
+    Role,
+    Scope,
+    new_artifact_hash,
+    new_internal_name,
+    new_playback_id,
+    video_id,
+)
 from touchline.process.queue.alerts import QueueMonitor as QueueWatch
 from touchline.process.queue.jobs import ClipGeneratePayload
 from touchline.process.queue.service import JobAdministration, enqueue
 from touchline.process.search.store import FIRST_PAGE as PLACE
 from touchline.process.settings import AlertSettings
 from touchline.serve.artifacts import transitions
-from touchline.serve.registry.rpc import GrpcRegistryClient
 
 from .matrix import Ids, Sides
 from .subscription_cases import Stage
@@ -52,6 +60,8 @@ SHOWN = f"typename {WORD}: {MARK}"
 STIRRED = {("platform", "events"), ("platform", "event_inbox")}
 # Whatever becomes of a request, it is noted when its token was last used.
 NOTED = {("access", "api_tokens")}
+
+ASKING = "{ vodsConnection { totalCount } }"
 
 WALLED = """
 SELECT n.nspname, c.relname
@@ -75,10 +85,23 @@ class Tenants:
     stage: Stage
     rows: Callable[[], Awaitable[Any]]  # all that the one who asks has in the database
 
+    @property
+    def sources(self) -> DataSources:
+        """What the gateway asks."""
+        return self.site.parts.graphql.sources
+
+
+@asynccontextmanager
+async def looking(site: Site, server: PostgresServer) -> AsyncGenerator[AsyncConnection]:
+    """Past all walls. One for all looks: a new one would have to learn of every table first."""
+    database = conninfo_to_dict(site.world.postgres.app_url)["dbname"]
+    async with await AsyncConnection.connect(server.superuser(str(database)), autocommit=True) as connection:
+        yield connection
+
 
 @asynccontextmanager
 async def two_tenants(needs: Needs, server: PostgresServer) -> AsyncGenerator[Tenants]:
-    async with running_site(needs, PLAN) as site, listening(site.app) as address:
+    async with running_site(needs, PLAN) as site, listening(site.app) as address, looking(site, server) as connection:
         scopes = (Scope.READ, Scope.WRITE, Scope.ADMIN)
         ada = await site.person(Role.ADMIN, site.world.ours, *scopes)
         eve = await site.person(Role.ADMIN, site.world.theirs, *scopes)
@@ -92,11 +115,14 @@ async def two_tenants(needs: Needs, server: PostgresServer) -> AsyncGenerator[Te
             WORD,
         }
         unknown = _ids(site, eve, _nothing_like(mine), uuid4().hex, f"{uuid4().hex}@example.org", "another secret")
+        unknown |= {"stream_id": str(uuid4()), "dvr_hash": uuid4().hex}
         unknown |= {"job_id": str(uuid4()), "match_id": "999", "event_id": event_id(999), "session_id": "no|session"}
-        watch = Watch(site, server, eve, [ids["artifact_hash"] for ids in theirs])
+        unknown |= {"share_link_id": str(uuid4()), "tenant_id": str(uuid4())}
+        watch = Watch(site, connection, eve, [ids["artifact_hash"] for ids in theirs])
         sides = Sides(theirs, unknown | {"own_media_token": theirs[0]["own_media_token"]}, secrets, watch.look)
         stage = Stage(address, ada.token, _stirring(site, ada, eve))
-        yield Tenants(site, ada, eve, sides, stage, lambda: Watch(site, server, ada, []).rows(NOTED))
+        yield Tenants(site, ada, eve, sides, stage, lambda: Watch(site, connection, ada, []).rows(NOTED))
+        assert (await site.data(ada, ASKING))["vodsConnection"], "all the time she could ask"
 
 
 async def _owned(site: Site, eve: Person, mine: Upload, state: str) -> Ids:
@@ -111,7 +137,9 @@ async def _owned(site: Site, eve: Person, mine: Upload, state: str) -> Ids:
             await transitions.delete(transaction, upload.artifact_hash, site.world.clock.now())
     token = site.media.links.manifest(site.world.ours.id, mine.playback_id, mine.artifact_hash).url.split("/")[2]
     football, measured = await _watched(site, eve, upload), await _measured(site, eve)
-    return _ids(site, eve, upload, key, email) | {"own_media_token": token, "job_id": job_id} | football | measured
+    shared = await _shared(site, eve, upload)
+    owned = {"own_media_token": token, "job_id": job_id} | football | measured | shared
+    return _ids(site, eve, upload, key, email) | owned
 
 
 async def _watched(site: Site, eve: Person, upload: Upload) -> dict[str, str]:
@@ -127,6 +155,16 @@ async def _watched(site: Site, eve: Person, upload: Upload) -> dict[str, str]:
             matches.video(tenant, named, upload.artifact_hash),
         )
     return {"match_id": str(number), "event_id": named}
+
+
+async def _shared(site: Site, eve: Person, upload: Upload) -> dict[str, str]:
+    """A share link of it, which is no id of anything."""
+    playback = site.serve.playback_client
+    try:
+        link = (await playback.create_share_link(eve.principal, upload.artifact_hash)).link
+    except NotFound:  # deleted
+        return {"share_link_id": str(uuid4()), "tenant_id": str(eve.principal.tenant_id)}
+    return {"share_link_id": str(link.id), "tenant_id": str(eve.principal.tenant_id)}
 
 
 async def _measured(site: Site, eve: Person) -> dict[str, str]:
@@ -151,14 +189,22 @@ async def _dead_job(site: Site, eve: Person, upload: Upload) -> str:
 
 async def _with_clips(site: Site, eve: Person, theirs: Sequence[Ids]) -> list[Ids]:
     """A clip beside each upload, all of the one that plays; the last is deleted again."""
-    source, registry = ArtifactHash(theirs[1]["artifact_hash"]), GrpcRegistryClient(site.rpc)
+    source, registry = ArtifactHash(theirs[1]["artifact_hash"]), site.serve.registry_client
     hashes: list[ArtifactHash] = []
     for number in range(len(theirs)):
         new = NewClip(source, number, number + 1000, title=f"{MARK}: clip {number}", requested_params={"secret": MARK})
         hashes.append((await registry.create_clip(eve.principal, new)).clip.artifact_hash)
     await registry.delete_clip(eve.principal, hashes[-1])
-    named = [{**ids, "clip_hash": clip} for ids, clip in zip(theirs, hashes, strict=True)]
+    named = [{**ids, "clip_hash": clip, **await _streamed(site, eve)} for ids, clip in zip(theirs, hashes, strict=True)]
     return [named[0] | {"global_id": global_id(CLIP, hashes[0])}, *named[1:]]
+
+
+async def _streamed(site: Site, eve: Person) -> dict[str, str]:
+    """A stream, and a recording of it."""
+    registry = site.serve.registry_client
+    stream = (await registry.create_stream(eve.principal, NewStream(uuid4().hex, MARK, MARK))).stream
+    recording = await registry.register_dvr(eve.principal, NewRecording(stream.id, MARK, MARK))
+    return {"stream_id": str(stream.id), "dvr_hash": recording.artifact_hash}
 
 
 def _ids(site: Site, eve: Person, upload: Upload, key: str, email: str, secret: str = SECRET) -> dict[str, str]:
@@ -230,7 +276,7 @@ class Watch:
     """Looks at everything that a tenant has, past all walls."""
 
     site: Site
-    server: PostgresServer
+    connection: AsyncConnection
     person: Person
     hashes: list[str]
 
@@ -239,19 +285,17 @@ class Watch:
 
     async def rows(self, left_out: Collection[tuple[str, str]]) -> list[Any]:
         """One line for each table."""
-        database = conninfo_to_dict(self.site.world.postgres.app_url)["dbname"]
-        async with await AsyncConnection.connect(self.server.superuser(str(database))) as connection:
-            tables = await (await connection.execute(WALLED)).fetchall()
-            parts = [
-                sql.SQL(CONTENT).format(
-                    name=sql.Literal(f"{schema}.{table}"),
-                    table=sql.Identifier(schema, table),
-                    tenant=sql.Literal(self.person.principal.tenant_id),
-                )
-                for schema, table in tables
-                if (schema, table) not in left_out
-            ]
-            return await (await connection.execute(sql.SQL(" UNION ALL ").join(parts))).fetchall()
+        tables = await (await self.connection.execute(WALLED)).fetchall()
+        parts = [
+            sql.SQL(CONTENT).format(
+                name=sql.Literal(f"{schema}.{table}"),
+                table=sql.Identifier(schema, table),
+                tenant=sql.Literal(self.person.principal.tenant_id),
+            )
+            for schema, table in tables
+            if (schema, table) not in left_out
+        ]
+        return await (await self.connection.execute(sql.SQL(" UNION ALL ").join(parts))).fetchall()
 
     async def _objects(self) -> list[Any]:
         objects = self.site.needs.objects

@@ -5,7 +5,6 @@ A new field, route or call is in the matrix as soon as it exists. What the matri
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
@@ -15,31 +14,33 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from tests.integration.gateway.conftest import SECRET
-from tests.integration.gateway.graphql.site import RPC, Needs
-from tests.support.postgres import PostgresServer
+from tests.integration.gateway.graphql.site import RPC
+from tests.integration.gateway.graphql.test_calls import answered_calls
 from touchline.contracts.rpc.v1 import registry_pb2 as pb
 from touchline.gateway.graphql.schema import build_schema
 from touchline.platform.rpc.client import RpcClient
 from touchline.platform.rpc.credentials import RpcCall
 from touchline.platform.rpc.server import RpcServer
-from touchline.serve.registry import rpc
+from touchline.serve.registry import messages
 from touchline.serve.registry.rpc import SERVICE, RegistryServicer
 
 from .arguments import ACROSS_TENANTS, WITHOUT_TENANT, Undescribed
+from .client_cases import ACROSS_TENANTS as UNWALLED, client_cases, every_call
 from .graphql_cases import graphql_cases
 from .matrix import Case, Sides, comparable, differences
 from .rest_cases import rest_cases
 from .rpc_cases import rpc_cases, services
 from .subscription_cases import subscription_cases
-from .tenants import Tenants, two_tenants
+from .tenants import Tenants
 
 SCHEMA = build_schema()._schema
-
-
-@pytest.fixture
-async def tenants(needs: Needs, postgres_server: PostgresServer) -> AsyncGenerator[Tenants]:
-    async with two_tenants(needs, postgres_server) as tenants:
-        yield tenants
+READS = {
+    *("registry.uploads", "registry.clips", "registry.listed_clips(source_hash)", "registry.resolve_playback_id"),
+    *("registry.resolve_internal_name", "artifacts.list_parts", "artifacts.resolve_viewer_endpoint"),
+    *("registry.streams", "registry.recordings", "registry.listed_dvr_requests"),
+    *("registry.resolve_clip_hash", "registry.resolve_dvr_hash"),
+    *("lifecycle.states", "lifecycle.events", "lifecycle.storage_events", "playback.share_links"),
+}
 
 
 def report(found: list[str]) -> str:
@@ -70,6 +71,11 @@ async def test_subscriptions(tenants: Tenants) -> None:
         "Subscription.liveClipLifecycle",
         "Subscription.liveClipLifecycle(streamId)",
         "Subscription.liveClipLifecycle(after)",
+        "Subscription.liveDvrLifecycle",
+        "Subscription.liveDvrLifecycle(after)",
+        "Subscription.liveStorageEvents",
+        "Subscription.liveStorageEvents(artifactHash)",
+        "Subscription.liveStorageEvents(after)",
         "Subscription.liveJobs",
         "Subscription.liveJobs(after)",
         "Subscription.liveMatches",
@@ -97,6 +103,28 @@ async def test_rpc(tenants: Tenants) -> None:
     assert not found, report(found)
 
 
+async def test_calls_in_one_process(tenants: Tenants) -> None:
+    cases = list(client_cases(tenants.sources, tenants.ada.principal))
+    assert {case.name.partition("(")[0] for case in cases} == every_call()
+    before = answered_calls()
+    found = await differences(cases, tenants.sides, UNWALLED)
+    assert not found, report(found)
+    assert answered_calls() == before, "these go over no socket"
+
+
+async def test_the_same_calls_find_what_is_ones_own(tenants: Tenants) -> None:
+    uploading, ready, _ = tenants.sides.theirs
+    unknown = tenants.sides.unknown
+    found = {
+        case.name
+        for case in client_cases(tenants.sources, tenants.eve.principal)
+        if case.name in READS
+        for own in (uploading, ready)
+        if comparable(await case.run(own), own) != comparable(await case.run(unknown), unknown)
+    }
+    assert found == READS
+
+
 async def test_the_same_questions_find_what_is_ones_own(tenants: Tenants) -> None:
     """Otherwise the matrix would compare one emptiness with another."""
 
@@ -113,13 +141,16 @@ async def test_the_same_questions_find_what_is_ones_own(tenants: Tenants) -> Non
         if comparable(await case.run(own), own) != comparable(await case.run(unknown), unknown)
     }
     found_by_id = {"node", "vod", "clip", "artifact", "playback", "arrivedParts", "video", "job", "match", "goal"}
-    found_by_id |= {"workflowSession", "artifactStates", "artifactEventsConnection"}
+    found_by_id |= {"workflowSession", "artifactStates", "artifactEventsConnection", "shareLinks"}
+    found_by_id |= {"resolveViewerEndpoint", "stream", "dvrRecording"}
     pages = {"vodsConnection(page.after)", "vodsConnection(page.before)", "search(after)"}
     filters = {
         "storageEventsConnection(artifactHash)",
         "search(filters.videos)",
         "jobsConnection(filter.videoId)",
         "clipsConnection(artifactHash)",
+        "dvrRecordingsConnection(streamId)",
+        "serviceEventsConnection(filter.artifactHash)",
     }
     assert found == {f"Query.{name}" for name in found_by_id | pages | filters}
 
@@ -192,12 +223,13 @@ class LeakyRegistry(RegistryServicer):
     """Whoever asks, it looks into the other tenant."""
 
     def __init__(self, tenants: Tenants) -> None:
-        super().__init__(tenants.site.serve.registry, tenants.site.serve.clips)
+        super().__init__(tenants.site.serve.registry_client)
         self._tenants = tenants
 
     async def get_uploads(self, request: pb.GetUploadsRequest, call: RpcCall) -> pb.GetUploadsResponse:
-        found = await self._tenants.site.serve.registry.uploads(self._tenants.eve.principal, request.artifact_hashes)
-        return pb.GetUploadsResponse(uploads=map(rpc.to_upload, found))
+        uploads = self._tenants.site.serve.registry.uploads
+        found = await uploads.uploads(self._tenants.eve.principal, request.artifact_hashes)
+        return pb.GetUploadsResponse(uploads=map(messages.to_upload, found))
 
 
 async def test_a_leaky_call_is_noticed(tenants: Tenants) -> None:

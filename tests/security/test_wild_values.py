@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
@@ -16,15 +15,13 @@ import pytest
 from graphql import GraphQLField, get_named_type, is_leaf_type
 from websockets.exceptions import ConnectionClosed
 
-from tests.integration.gateway.graphql.listening import Socket, opened
-from tests.integration.gateway.graphql.site import Needs
-from tests.support.postgres import PostgresServer
+from tests.integration.gateway.graphql.subscriber import Socket, opened
 from touchline.gateway.graphql.schema import build_schema
 
 from .graphql_cases import argument_leaves
 from .leaves import built
 from .rest_cases import PLACES, leaves_of
-from .tenants import Tenants, two_tenants
+from .tenants import Tenants
 from .wild_values import LITERALS, TEXTS, WILD, Wild, escaped, wild_places
 
 SCHEMA = build_schema()._schema
@@ -37,12 +34,6 @@ HEADERS = (
     "Cookie", "Idempotency-Key", "Last-Event-ID", "Range", "If-Range", "If-None-Match",
     "Content-Encoding", "X-Request-Id", "Accept-Encoding", "Origin", "Content-Length",
 )  # fmt: skip
-
-
-@pytest.fixture
-async def tenants(needs: Needs, postgres_server: PostgresServer) -> AsyncGenerator[Tenants]:
-    async with two_tenants(needs, postgres_server) as tenants:
-        yield tenants
 
 
 class Complaints(logging.Handler):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Self
 
-from touchline.kernel.errors import TouchlineError
+from touchline.kernel import TouchlineError
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore

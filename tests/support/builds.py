@@ -1,4 +1,4 @@
-"""Builds of session facts from lines, by either engine and in pieces of any size; lines that strangers write."""
+"""Builds of session facts from lines, in pieces of any size, with a state or without; lines that strangers write."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from touchline.measure.engines import batch, incremental
-from touchline.measure.engines.facts import line_of
-from touchline.measure.engines.incremental import Pace, Stored
-from touchline.measure.engines.model import ANY_TIME, Built, Received, Source, report_of
-from touchline.measure.engines.records import AT_ONCE
+from touchline.measure.engines.model import ANY_TIME, Built, InputFile, Received, line_of, report_of
+from touchline.measure.engines.service import BuildPace, BuildPlan, built
+from touchline.measure.engines.store import CHUNK_ROWS
 from touchline.measure.sessions.parser import Accepted, Ignored, Quarantined, believed, read_text
 
 from .sessions import NOON, RULES, facts_of
@@ -63,12 +61,10 @@ def broken_line(random: Random, line: bytes) -> bytes:
     return bytes(content)
 
 
-def built_by_batch(files: Sequence[Path], piece_bytes: int, members: int = 1, received: Received = ANY_TIME) -> Result:
-    sources = [Source(str(file), file) for file in files]
-    with TemporaryDirectory() as work:
-        split = batch.Split(members, piece_bytes)
-        built = batch.build(sources, Path(work), RULES, lambda _: None, received=received, split=split)
-        return _result(built)
+def built_by_batch(
+    files: Sequence[Path], piece_bytes: int, processes: int = 1, received: Received = ANY_TIME
+) -> Result:
+    return _built(files, processes=processes, pace=BuildPace(piece_bytes), received=received)
 
 
 def built_by_increments(
@@ -76,23 +72,32 @@ def built_by_increments(
     state: Path,
     piece_bytes: int,
     commit_bytes: int,
-    at_once: int = AT_ONCE,
+    chunk_rows: int = CHUNK_ROWS,
     received: Received = ANY_TIME,
 ) -> Result:
-    sources = [Source(str(file), file) for file in files]
-    stored = Stored(state, pace=Pace(piece_bytes, commit_bytes, at_once=at_once))
-    with incremental.build(sources, stored, RULES, lambda _: None, received=received) as built:
-        return _result(built)
+    return _built(
+        files, state=state, pace=BuildPace(piece_bytes, commit_bytes, chunk_rows=chunk_rows), received=received
+    )
 
 
-def _result(built: Built) -> Result:
-    sessions = list(built.sessions)
+def _built(
+    files: Sequence[Path], *, pace: BuildPace, received: Received, state: Path | None = None, processes: int = 1
+) -> Result:
+    sources = [InputFile(str(file), file) for file in files]
+    with TemporaryDirectory() as work:
+        plan = BuildPlan(Path(work), state, processes, pace, received)
+        with built(sources, plan, RULES, lambda _: None) as made:
+            return _result(made)
+
+
+def _result(made: Built) -> Result:
+    sessions = list(made.sessions)
     return {
         "sessions": b"".join(lines.session for lines in sessions),
         "segments": b"".join(lines.segments for lines in sessions),
         "parameters": b"".join(lines.parameters for lines in sessions),
-        "quarantine": b"".join(built.quarantine),
-        "report": report_of(built, {"sessions": len(sessions)}),
+        "quarantine": b"".join(made.quarantine),
+        "report": report_of(made, {"sessions": len(sessions)}),
     }
 
 

@@ -20,7 +20,7 @@ from touchline.platform.stack.process import Launch, guarded_command, run_to_com
 
 from .postgres import PostgresServer
 from .stack import temporary_root
-from .waiting import eventually
+from .wait import eventually
 
 PROGRAMS = Path("/usr/lib/postgresql/15/bin")
 PASSWORD = "only for this run"  # the superuser's, and everybody's

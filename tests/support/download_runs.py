@@ -42,13 +42,13 @@ class LongDownload:
 
 @dataclass
 class Registering:
-    ground: WatchContext
+    context: WatchContext
     attempts: int
     away: int = 0  # so many calls find nobody
 
     @activity.defn(name="reject_all")
     async def reject_all(self, run_id: str) -> None:
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             await transaction.connection.execute(REJECT, {"run_id": run_id})
 
     @activity.defn(name="register_download")
@@ -57,7 +57,7 @@ class Registering:
             self.away -= 1
             raise ApplicationError("the database went away", type="unavailable")
         values = {"event_id": goal.event_id, "generation": goal.generation, "run_id": run_id, "attempts": self.attempts}
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             await transaction.connection.execute(REGISTER, values)
             row = await (await transaction.connection.execute(COMPLETE, values)).fetchone()
         return Registered(complete=bool(row and row[0]))

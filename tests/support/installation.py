@@ -21,7 +21,7 @@ from touchline.platform.stack.status import StackState, read_state
 
 from .stack import ROOT, temporary_root
 
-PARTS = ["postgres", "temporal", "objects", "clickhouse", "control", "worker"]
+PARTS = ["postgres", "temporal", "objects", "clickhouse", "control", "worker", "node"]
 
 
 class Installation:

@@ -25,7 +25,7 @@ from touchline.platform.stack.process import Launch, guarded_command
 from touchline.platform.stack.stack import NOTHING_OUTSIDE, SERVERS, OutsideEndpoints, read_endpoints
 from touchline.platform.stack.status import PartStatus, StackPhase, StackState, read_state
 
-from .waiting import eventually
+from .wait import eventually
 
 ROOT = Path(__file__).parents[2]
 START_S = 60.0

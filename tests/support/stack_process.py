@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from touchline.kernel import TouchlineError
-from touchline.platform.endpoints import (
-    ClickHouseEndpoint,
-    ObjectsEndpoint,
-    PostgresEndpoint,
-    TemporalEndpoint,
-)
+from touchline.platform.endpoints import ClickHouseEndpoint, ObjectsEndpoint, PostgresEndpoint, TemporalEndpoint
 from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.part import StackRole
 from touchline.platform.stack.settings import StackSettings

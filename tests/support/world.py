@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from touchline.kernel.clock import ManualClock
+from touchline.kernel import ManualClock
 from touchline_world.days.model import (
     Author,
     Clip,

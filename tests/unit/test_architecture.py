@@ -18,7 +18,7 @@ import pytest
 import touchline
 
 SOURCES = Path(touchline.__file__).parent
-STARTERS = ("platform/", "media/sandbox/", "media/child/zygote.py", "media/child/keeper.py")
+STARTERS = ("platform/", "media/sandbox/", "media/child/zygote.py")
 SQL_FILES = ("store.py", "queries.py")
 SQL_FOLDERS = ("platform/postgres/", "platform/stack/postgres.py")  # the latter asks whether the server answers
 
@@ -143,8 +143,8 @@ def test_the_rules_leave_the_rest_alone(find: Callable[[ast.AST], Iterator[Findi
 
 def test_no_role_has_the_codecs_or_the_readers_loaded() -> None:
     """Strangers' videos are parsed in the sandbox alone; also not by what was imported by way of something else."""
-    apps = ("control", "worker", "watch", "browser", "demonstration.showing")
-    roles = ", ".join([*(f"touchline.apps.{name}" for name in apps), "touchline.media.engines.reading"])
+    apps = ("control", "node", "worker", "watch", "browser", "demonstration.report")
+    roles = ", ".join([*(f"touchline.apps.{name}" for name in apps), "touchline.media.engines.file_reader"])
     load = f"import sys, {roles}; print({{'av', 'cv2', 'onnxruntime', 'rapidocr', 'tesserocr'}} & {{*sys.modules}})"
     result = subprocess.run([sys.executable, "-c", load], check=True, capture_output=True, text=True)
     assert result.stdout == "set()\n"

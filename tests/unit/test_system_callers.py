@@ -9,7 +9,12 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "touchline"
 
 ALLOWED = {
-    "gateway/auth/service.py": {"administer tenants", "find the owner of an object", "make the first operator"},
+    "gateway/auth/service.py": {
+        "administer tenants",
+        "find suspended tenants",
+        "find the owner of an object",
+        "make the first operator",
+    },
     "gateway/auth/sessions/service.py": {"remove ended sessions"},
     "measure/facts/service.py": {"find deliveries to fold"},
     "measure/ingest/service.py": {"find deliveries that were interrupted"},
@@ -33,12 +38,14 @@ ALLOWED = {
         "finish a periodic pass",
         "record a failed periodic pass",
         "register periodic tasks",
+        "take from the quota of a periodic task",
     },
     "platform/periodic/store.py": {"show periodic tasks"},
+    "process/holdings/service.py": {"compare videos with the object store"},
     "process/purge/service.py": {"find videos to purge", "forget the history of finished jobs", "purge a video"},
     "process/queue/alerts.py": {
-        "find alerts that the webhook has not heard of",
-        "record what the webhook has heard",
+        "find alerts that were not sent to the webhook",
+        "record which alerts were sent to the webhook",
         "watch the job queue",
     },
     "process/queue/queries.py": {
@@ -47,19 +54,30 @@ ALLOWED = {
         "show the job queue's state",
     },
     "process/transcode/worker.py": {"find fixed keys that nobody wrote"},
-    "serve/clips/service.py": {"find clips that are over their time"},
-    "serve/registry/service.py": {"find registered uploads without an artifact"},
+    "serve/fsck/service.py": {"compare artifacts with the object store", "find the owners of open uploads"},
+    "serve/nodes/service.py": {"count the copies of a node", "find commands for a node"},
+    "serve/registry/role.py": {"find registered artifacts that do not exist"},
     "serve/retention/service.py": {
+        "count purges that an error holds up",
+        "find artifacts of whose processing nobody reports",
+        "find artifacts that are over their time",
         "find artifacts to purge",
-        "find originals to purge",
-        "find uploads that are over their time",
+        "find records that are to be forgotten",
     },
+    "serve/storage/queries.py": {"show the storage of all tenants"},
     "serve/scanner/service.py": {
         "count missing originals",
         "find artifacts of objects",
         "find artifacts whose original should be there",
         "sample artifacts whose files should be there",
     },
+    "serve/tiers/passes.py": {
+        "find commands that are overdue",
+        "find copies of deleted artifacts",
+        "find copies to evict",
+        "find the copies of a node that is gone",
+    },
+    "serve/tiers/reports.py": {"compare the inventory of a node", "find the command that a node acknowledges"},
     "serve/uploads/worker.py": {"find the owners of open uploads", "find uploads that are due"},
     "watch/views/service.py": {"observe watched goals"},
 }

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.world import MINUTE, PAPER, SHOP, clip, day_of, post, promoted, quoting, served, world_of
-from touchline.kernel.clock import ManualClock
+from touchline.kernel import ManualClock
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 from touchline_world.application import Credentials, build_app

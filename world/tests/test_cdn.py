@@ -8,8 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from PIL import Image
 
 from touchline_world.social.cdn import ByteRange, Unsatisfiable, Version, is_unchanged, requested_range, still_applies

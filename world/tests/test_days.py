@@ -9,8 +9,7 @@ import sys
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.support.days import a_day
 from touchline_world.days.builder import build

@@ -16,7 +16,7 @@ import pytest
 from av.video.frame import VideoFrame
 from imageio_ffmpeg import get_ffmpeg_exe
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline_world.encoder.model import EncoderOptions, Protocol, StreamProgress, StreamTarget
 from touchline_world.encoder.publisher import GOAL_EVERY, TAKE_MS, EndlessMatch
 from touchline_world.encoder.service import StreamReports, stream

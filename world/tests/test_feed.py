@@ -15,7 +15,7 @@ from starlette.routing import Mount
 
 from tests.support.days import KICK_OFF, a_day, goal, reported_ms
 from tests.support.world import served
-from touchline.kernel.clock import ManualClock
+from touchline.kernel import ManualClock
 from touchline_world.days.builder import build
 from touchline_world.days.generator import GeneratorOptions, generate
 from touchline_world.days.model import Day, Fault, Service, Trouble

@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from PIL import Image
 from starlette.applications import Starlette
 from starlette.requests import Request

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pydantic import BaseModel
 
-from touchline.kernel.errors import InvalidInput, NotFound
+from touchline.kernel import InvalidInput, NotFound
 from touchline_world.days import script as scripts
 from touchline_world.days.builder import build
 from touchline_world.days.generator import GeneratorOptions, generate

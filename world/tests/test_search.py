@@ -9,11 +9,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.support.world import STARTS, TinyVideos, day_of, post, promoted
-from touchline.kernel.clock import ManualClock
+from touchline.kernel import ManualClock
 from touchline_world.days.builder import build
 from touchline_world.days.generator import GeneratorOptions, generate
 from touchline_world.days.model import Day

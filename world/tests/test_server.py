@@ -13,8 +13,7 @@ import httpx
 import pytest
 
 from tests.support.world import FIXTURE, TinyVideos, day_of, served, world_of
-from touchline.kernel.clock import ManualClock
-from touchline.kernel.errors import SetupError
+from touchline.kernel import ManualClock, SetupError
 from touchline_world.application import Credentials, build_app
 from touchline_world.days.builder import build
 from touchline_world.days.generator import GeneratorOptions, generate

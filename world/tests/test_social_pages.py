@@ -11,7 +11,7 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Page, async_playwright
 
-from tests.e2e.browsing import FLAGS, Visit, find_chromium
+from tests.e2e.browser import FLAGS, Visit, find_chromium
 from tests.support.world import day_of, post, served, world_of
 from touchline_world.application import build_app
 from touchline_world.days.model import Fault, Service, Trouble

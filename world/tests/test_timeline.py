@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.days import KICK_OFF, a_day, after, goal, names, score
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline_world.days.model import Outcome
 from touchline_world.days.timeline import feed_state
 from touchline_world.days.values import HOUR, MINUTE, SECOND

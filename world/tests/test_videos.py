@@ -13,13 +13,12 @@ import av
 import numpy as np
 import psutil
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.support.world_videos import GOAL, LOOK, PLAIN, another_goal, small
 from touchline.media.engines.model import Picture, ReaderName
 from touchline.media.engines.service import Engine
-from touchline.media.fingerprint.matching import compare
+from touchline.media.fingerprint.comparison import compare
 from touchline.media.fingerprint.model import Fingerprint
 from touchline.media.fingerprint.service import take_fingerprint
 from touchline.media.sandbox import Sandbox

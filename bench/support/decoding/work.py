@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from touchline.media.child.channel import Channel
-from touchline.media.child.facts import learn
 from touchline.media.child.order import Options
+from touchline.media.child.probe import learn
 from touchline.media.child.source import identify, open_source, ready_to_decode
 
 

@@ -1,12 +1,15 @@
-"""Everything that `touchline doctor` looks at: the stack, the files of videos, and the walls around them."""
+"""Everything that `touchline doctor` looks at: the stack, the files of videos, and the isolation of their sandbox."""
 
 from __future__ import annotations
 
-from touchline.kernel.errors import TouchlineError
+from collections.abc import Sequence
+
+from touchline.kernel import TouchlineError
 from touchline.media.model import SandboxIsolation
 from touchline.media.sandbox import HINT, Sandbox
 from touchline.media.settings import MediaSettings
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.periodic.store import PeriodicTaskStatus, limited, list_tasks
 from touchline.platform.postgres.database import Database
 from touchline.platform.stack import doctor
 from touchline.platform.stack.doctor import DoctorFinding, FindingLevel
@@ -14,17 +17,20 @@ from touchline.serve.scanner.rules import ReadSample
 from touchline.serve.scanner.service import missing_originals, sample
 
 from . import up, wiring
+from .role_addresses import ask_addresses, finding_of
 from .settings import Loaded
 
 CHECK = "sandbox"
 FILES = "files"
+TASKS = "tasks"
 
 
 async def examine(loaded: Loaded) -> list[DoctorFinding]:
     stack = up.stack(loaded, tell=lambda line: None, greet=lambda line: None)
     found = await doctor.run_checks(stack)
-    files = [await examine_files(loaded)] if _has_servers(found) else []
-    return [*found, *files, await examine_walls(loaded.settings.media)]
+    files = [await examine_files(loaded), await examine_tasks(loaded)] if _has_servers(found) else []
+    roles = [finding_of(each) for each in await ask_addresses(loaded)]
+    return [*found, *files, *roles, await examine_isolation(loaded.settings.media)]
 
 
 def _has_servers(found: list[DoctorFinding]) -> bool:
@@ -59,21 +65,41 @@ def _files(missing: int, tried: ReadSample) -> DoctorFinding:
     return DoctorFinding(FILES, FindingLevel.FAIL, "video files are missing", " and ".join(told), fix)
 
 
-async def examine_walls(settings: MediaSettings) -> DoctorFinding:
+async def examine_tasks(loaded: Loaded) -> DoctorFinding:
+    """Periodic work that fails, and work that its limit holds back: so much at once may be a clock that jumped."""
+    try:
+        async with wiring.open_database(loaded) as database:
+            return tasks_finding(await list_tasks(database))
+    except TouchlineError as error:
+        return DoctorFinding(TASKS, FindingLevel.FAIL, error.what, error.why, error.hint)
+
+
+def tasks_finding(tasks: Sequence[PeriodicTaskStatus]) -> DoctorFinding:
+    told = [f"{task.name!r} failed {task.failures} times: {task.last_error}" for task in tasks if task.failures]
+    told += [
+        f"{task.name!r} has had more to do than it may since {task.limited_since:%F %T}" for task in limited(tasks)
+    ]
+    if not told:
+        return DoctorFinding(TASKS, FindingLevel.OK, f"{len(tasks)} periodic tasks run as planned")
+    fix = "`touchline tasks` lists them, `touchline retention run --dry-run` what would be deleted. Check the clock."
+    return DoctorFinding(TASKS, FindingLevel.WARN, "periodic tasks need attention", "; ".join(told), fix)
+
+
+async def examine_isolation(settings: MediaSettings) -> DoctorFinding:
     """A child is sent against them."""
     try:
         async with Sandbox(settings) as sandbox:
-            return _finding(await sandbox.walls(), settings)
+            return _finding(await sandbox.isolation(), settings)
     except TouchlineError as error:
         return DoctorFinding(CHECK, FindingLevel.FAIL, error.what, error.why, error.hint)
 
 
-def _finding(walls: SandboxIsolation, settings: MediaSettings) -> DoctorFinding:
-    if not walls.missing:
+def _finding(isolation: SandboxIsolation, settings: MediaSettings) -> DoctorFinding:
+    if not isolation.missing:
         return DoctorFinding(
-            CHECK, FindingLevel.OK, "videos are opened in a sandbox that isolates: " + ", ".join(walls.standing)
+            CHECK, FindingLevel.OK, "videos are opened in a sandbox that isolates: " + ", ".join(isolation.standing)
         )
     level = FindingLevel.FAIL if settings.require_walls else FindingLevel.WARN
     what = "the sandbox for videos is incomplete"
-    why = f"not isolated: {', '.join(walls.missing)}; isolated: {', '.join(walls.standing) or 'none'}"
+    why = f"not isolated: {', '.join(isolation.missing)}; isolated: {', '.join(isolation.standing) or 'none'}"
     return DoctorFinding(CHECK, level, what, why, HINT)

@@ -54,9 +54,9 @@ class Handover:
 
     def _answer(self, request: bytes, writer: StreamWriter) -> bytes:
         if not request.startswith(f"GET {self._path} ".encode()) or self._given.is_set():
-            return _response("404 Not Found", "There is nothing here.")
+            return _response("404 Not Found", "Not found.")
         if owner_of(writer.get_extra_info("peername"), writer.get_extra_info("sockname")) != self._user_id:
-            return _response("403 Forbidden", "Use the link that the terminal shows.")
+            return _response("403 Forbidden", "Use the link that is printed in the terminal.")
         self._given.set()
         return _response("303 See Other", "", f"Location: {self._link}")
 

@@ -35,7 +35,7 @@ class Format(StrEnum):
 
 class LogSettings(Section):
     level: Level = Level.INFO
-    """The least important level that is written."""
+    """Messages below this level are not written."""
 
     format: Format = Format.AUTO
     """`json` writes one object a line, `human` one short line; `auto` is human on a terminal only."""

@@ -1,62 +1,69 @@
-"""The planes as one control process holds them: registry, artifacts and events by RPC, the gateway in front.
+"""The planes as a process holds them that runs some of the roles registry, artifacts, events and gateway.
 
-Invariant: the gateway and the registry speak to the other roles by RPC even here, so that any role can move to
-another machine without a line of code.
+Invariant: a role of this process is asked directly, by the same client protocol and with the same checks as by RPC. A
+role without an address is asked directly as well: its services need nothing but the database and the object store.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 
-from touchline.gateway.auth.authentication import Auth, build_auth
-from touchline.gateway.auth.service import TenantOwners
-from touchline.gateway.composition import (
-    GatewayComposition,
-    MediaAccess,
-    WebPage,
-    build_feeds,
-    build_graphql,
-    build_media,
-)
-from touchline.gateway.graphql.sources import build_sources
-from touchline.gateway.web_page import find_page
-from touchline.kernel import SystemClock
-from touchline.measure.analytics.service import SessionAnalytics
-from touchline.measure.facts.service import FoldService
-from touchline.measure.facts.worker import FoldWorker
-from touchline.measure.ingest.self_metrics import SelfMetrics
+from touchline.contracts.artifacts import ArtifactClient
+from touchline.contracts.roles import RoleClients
+from touchline.kernel import Misconfigured, SystemClock, TenantId
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.ingest.store import CHANNEL as MEASURE_CHANNEL
-from touchline.measure.lifecycle.consumer import LifecycleFeed
-from touchline.measure.lifecycle.rpc import SERVICE as LIFECYCLE
-from touchline.measure.lifecycle.rpc import LifecycleServicer
-from touchline.measure.lifecycle.service import LifecycleService
-from touchline.measure.sessions.rules import Rules
+from touchline.measure.lifecycle.rpc import SERVICE as LIFECYCLE, GrpcLifecycleClient, LifecycleServicer
+from touchline.measure.lifecycle.service import LifecycleRole, LifecycleService
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.endpoints import Endpoints
-from touchline.platform.events import queries
-from touchline.platform.events.log import EVENTS_CHANNEL, INBOX_CHANNEL, EventHandler
+from touchline.platform.events.log import EVENTS_CHANNEL, INBOX_CHANNEL
 from touchline.platform.foreground import Foreground, open_foreground
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.rpc import peers
+from touchline.platform.rpc.calls import CALLERS_DEADLINE
 from touchline.platform.rpc.client import RpcClient
+from touchline.platform.rpc.peers import Peer, ProcessServicer
 from touchline.platform.rpc.server import RpcServer
 from touchline.serve.artifacts.rpc import GrpcArtifactClient
-from touchline.serve.composition import ServeParts, add_services, serve_parts
+from touchline.serve.composition import ServeParts, add_artifacts, add_registry, serve_parts
 from touchline.serve.context import ServeContext
-from touchline.serve.watched.consumer import WatchedVideos
+from touchline.serve.nodes.store import CHANNEL as NODES_CHANNEL
+from touchline.serve.playback.rpc import GrpcPlaybackClient
+from touchline.serve.registry.rpc import GrpcRegistryClient
+from touchline.serve.tiers.rpc import GrpcStorageClient
 
 from . import wiring
-from .settings import Loaded
+from .settings import Loaded, Settings
+
+
+class ControlRole(StrEnum):
+    """What `control` runs in one loop, and what may run as processes of their own."""
+
+    REGISTRY = "registry"
+    ARTIFACTS = "artifacts"
+    EVENTS = "events"
+    GATEWAY = "gateway"
+
+
+ALL_ROLES = frozenset(ControlRole)
+ANSWERING = frozenset({ControlRole.REGISTRY, ControlRole.ARTIFACTS, ControlRole.EVENTS})  # by RPC
+ASKED = {
+    ControlRole.REGISTRY: frozenset({ControlRole.ARTIFACTS}),
+    ControlRole.ARTIFACTS: frozenset[ControlRole](),
+    ControlRole.EVENTS: frozenset[ControlRole](),
+    ControlRole.GATEWAY: ANSWERING,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """What every plane stands on."""
+class PlanesContext:
+    """What every plane works with."""
 
     database: Database
     objects: ObjectStore
@@ -67,41 +74,75 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Planes:
-    ground: Ground
+    roles: frozenset[ControlRole]
+    context: PlanesContext
     sandbox: Sandbox
     serve: ServeParts
-    gateway: GatewayComposition
-    media: MediaAccess
-    handlers: tuple[EventHandler, ...]
-    feeds: tuple[EventHandler, ...]  # these write to ClickHouse, which would rather have many rows at once
-    folds: FoldWorker
+    ingest: IngestService
+    clients: RoleClients
 
 
 @asynccontextmanager
-async def open_planes(loaded: Loaded) -> AsyncGenerator[Planes]:
-    settings, secret = loaded.settings, wiring.cluster_secret(loaded)
+async def open_planes(loaded: Loaded, roles: frozenset[ControlRole] = ALL_ROLES) -> AsyncGenerator[Planes]:
+    settings = loaded.settings
     async with (
-        _open_ground(loaded) as ground,
+        _remote(loaded, roles) as remote,
+        _open_context(loaded) as context,
         Sandbox(settings.media) as sandbox,
-        RpcServer(secret, settings.rpc) as server,
-        RpcClient(server.address, secret, settings.rpc) as client,
-        serve_parts(_environment(loaded, ground, sandbox), client) as serve,
+        serve_parts(_serve_context(loaded, context, sandbox), settings.rpc.deadline, _artifacts(remote)) as serve,
+        _answering(loaded, roles, context, serve),
     ):
-        add_services(server, serve)
-        server.add(LIFECYCLE, LifecycleServicer(LifecycleService(ground.analytics)))
-        await server.start()
-        media = build_media(GrpcArtifactClient(client), ground.objects, secret, settings.media_links, SystemClock())
-        ingest = IngestService(ground.database, ground.analytics, settings.ingest)
-        gateway = _gateway(loaded, ground, client, media, ingest)
-        watched = WatchedVideos(ground.objects, TenantOwners(ground.database), SystemClock())
-        handlers, feeds = (*serve.handlers, watched), (LifecycleFeed(ground.analytics), SelfMetrics(ingest))
-        yield Planes(ground, sandbox, serve, gateway, media, handlers, feeds, _folds(loaded, ground, ingest))
+        clients = _clients(remote, serve, context, settings)
+        ingest = IngestService(context.database, context.analytics, settings.ingest)
+        yield Planes(roles, context, sandbox, serve, ingest, clients)
+
+
+def peers_of(settings: Settings, roles: frozenset[ControlRole] = frozenset({ControlRole.GATEWAY})) -> list[Peer]:
+    """The roles at addresses that a process with these roles asks there and not itself."""
+    addresses = {
+        ControlRole.REGISTRY: ("registry.address", settings.registry.address),
+        ControlRole.ARTIFACTS: ("artifacts.address", settings.artifacts.address),
+        ControlRole.EVENTS: ("lifecycle.address", settings.lifecycle.address),
+    }
+    asked = frozenset[ControlRole]().union(*(ASKED[role] for role in roles)) - roles
+    return [Peer(role, *addresses[role]) for role in sorted(asked) if addresses[role][1]]
+
+
+Remote = dict[str, RpcClient]  # by role
 
 
 @asynccontextmanager
-async def _open_ground(loaded: Loaded) -> AsyncGenerator[Ground]:
+async def _remote(loaded: Loaded, roles: frozenset[ControlRole]) -> AsyncGenerator[Remote]:
+    secret, settings = wiring.cluster_secret(loaded), loaded.settings
+    async with AsyncExitStack() as stack:
+        found: Remote = {}
+        for peer in peers_of(settings, roles):
+            found[peer.role] = await stack.enter_async_context(peers.connect(peer, secret, settings.rpc))
+        yield found
+
+
+def _artifacts(remote: Remote) -> ArtifactClient | None:
+    client = remote.get(ControlRole.ARTIFACTS)
+    return GrpcArtifactClient(client) if client else None
+
+
+def _clients(remote: Remote, serve: ServeParts, context: PlanesContext, settings: Settings) -> RoleClients:
+    registry, events = remote.get(ControlRole.REGISTRY), remote.get(ControlRole.EVENTS)
+    artifacts = remote.get(ControlRole.ARTIFACTS)
+    local_lifecycle = LifecycleRole(LifecycleService(context.analytics), settings.rpc.deadline)
+    return RoleClients(
+        registry=GrpcRegistryClient(registry) if registry else serve.registry_client,
+        artifacts=serve.artifact_client,
+        lifecycle=GrpcLifecycleClient(events) if events else local_lifecycle,
+        playback=GrpcPlaybackClient(artifacts) if artifacts else serve.playback_client,
+        storage=GrpcStorageClient(artifacts) if artifacts else serve.storage_client,
+    )
+
+
+@asynccontextmanager
+async def _open_context(loaded: Loaded) -> AsyncGenerator[PlanesContext]:
     settings, where = loaded.settings, wiring.endpoints(loaded)
-    wakeups = Wakeups(where.postgres.app_url, [INBOX_CHANNEL, EVENTS_CHANNEL, MEASURE_CHANNEL])
+    wakeups = Wakeups(where.postgres.app_url, [INBOX_CHANNEL, EVENTS_CHANNEL, MEASURE_CHANNEL, NODES_CHANNEL])
     async with (
         Database(where.postgres.app_url, settings.postgres) as database,
         ObjectStore(where.objects, settings.objects) as objects,
@@ -109,50 +150,49 @@ async def _open_ground(loaded: Loaded) -> AsyncGenerator[Ground]:
         wakeups.listening(),
     ):
         with open_foreground(wiring.scratch_folder(loaded)) as foreground:
-            yield Ground(database, objects, analytics, wakeups, foreground)
+            yield PlanesContext(database, objects, analytics, wakeups, foreground)
 
 
-def _environment(loaded: Loaded, ground: Ground, sandbox: Sandbox) -> ServeContext:
+def _serve_context(loaded: Loaded, context: PlanesContext, sandbox: Sandbox) -> ServeContext:
     return ServeContext(
-        database=ground.database,
-        objects=ground.objects,
+        database=context.database,
+        objects=context.objects,
         sandbox=sandbox,
         scratch=wiring.scratch_folder(loaded),
         settings=loaded.settings.serve,
         clock=SystemClock(),
-        foreground=ground.foreground,
+        foreground=context.foreground,
+        wakeups=context.wakeups,
+        find_suspended=lambda: _suspended(context.database),
     )
 
 
-def _folds(loaded: Loaded, ground: Ground, ingest: IngestService) -> FoldWorker:
-    rules = Rules.of(loaded.settings.sessions)
-    folds = FoldService(ground.database, ground.analytics, rules, loaded.settings.ingest)
-    return FoldWorker(folds, ingest, ground.wakeups)
+async def _suspended(database: Database) -> frozenset[TenantId]:
+    from touchline.gateway.auth.service import suspended_tenants  # the accounts are the gateway's
+
+    return await suspended_tenants(database)
 
 
-def _gateway(
-    loaded: Loaded, ground: Ground, client: RpcClient, media: MediaAccess, ingest: IngestService
-) -> GatewayComposition:
-    settings, secret = loaded.settings, wiring.cluster_secret(loaded)
-    auth: Auth = build_auth(ground.database, secret, settings.auth, SystemClock())
-    sessions = SessionAnalytics(ground.analytics, settings.answers, settings.sessions)
-    sources = build_sources(client, client, client, ground.database, sessions, settings.watch)
-    feeds = build_feeds(ground.database, ground.wakeups, settings.graphql)
-    return GatewayComposition(
-        database=ground.database,
-        auth=auth,
-        settings=wiring.gateway_settings(loaded),
-        checks={
-            "postgres": lambda: queries.log_status(ground.database),
-            "objects": lambda: ground.objects.exists("health"),
-            "clickhouse": ground.analytics.ping,
-        },
-        graphql=build_graphql(sources, auth, media, feeds, secret, settings.graphql),
-        ingest=ingest,
-        page=WebPage(find_page(), _upload_origin(loaded, wiring.endpoints(loaded))),
-    )
-
-
-def _upload_origin(loaded: Loaded, where: Endpoints) -> str:
-    """The object store as browsers reach it: the page sends its uploads straight there."""
-    return loaded.settings.objects.public_url or where.objects.url
+@asynccontextmanager
+async def _answering(
+    loaded: Loaded, roles: frozenset[ControlRole], context: PlanesContext, serve: ServeParts
+) -> AsyncGenerator[None]:
+    """The RPC of the roles that are asked by others; a gateway alone has none."""
+    if not roles & ANSWERING:
+        yield
+        return
+    settings = wiring.rpc_settings(loaded) if roles == ALL_ROLES else loaded.settings.rpc
+    if not settings.port and roles != ALL_ROLES:
+        hint = "Set it to the port that the others find in their settings, like registry.address."
+        raise Misconfigured("rpc.port is not set", why=f"nobody would find {' and '.join(sorted(roles))}", hint=hint)
+    async with RpcServer(wiring.cluster_secret(loaded), settings) as server:
+        server.add(peers.SERVICE, ProcessServicer(sorted(roles)))
+        if ControlRole.REGISTRY in roles:
+            add_registry(server, serve)
+        if ControlRole.ARTIFACTS in roles:
+            add_artifacts(server, serve)
+        if ControlRole.EVENTS in roles:
+            lifecycle = LifecycleRole(LifecycleService(context.analytics), CALLERS_DEADLINE)
+            server.add(LIFECYCLE, LifecycleServicer(lifecycle))
+        await server.start()
+        yield

@@ -11,7 +11,7 @@ MASK = "********"
 SHORTEST_SECRET = 6  # shorter values would mask parts of ordinary words
 
 _PATTERNS = (
-    re.compile(r"(\btl[ls]?_)[\w-]{16,}"),  # tokens, sign-in links and sessions of our own
+    re.compile(r"(\btl[klsv]?_)[\w-]{16,}"),  # tokens, stream keys, sign-in and share links, and sessions of our own
     re.compile(r"(?i)(\bbearer\s+)[\w.~+/=-]+"),
     re.compile(r"(/media/)[\w.~%=-]{16,}"),  # shorter ones are folders of that name
     re.compile(r"(://[^\s/:@]*:)[^\s/]+(?=@)"),

@@ -22,7 +22,7 @@ from typing import Any
 import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from touchline.kernel.errors import Misconfigured
+from touchline.kernel import Misconfigured
 from touchline.platform import http_server
 from touchline.platform.http_server import HostCheck, HttpLimits
 
@@ -45,8 +45,8 @@ def on_stop_signal(stop: Callable[[], None]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop)
 
 
-async def beside(main: Loop, loops: Sequence[Loop]) -> None:
-    """The main thing to its end, the loops as long as it runs. A loop that fails ends all: it is started again."""
+async def run_with_background(main: Loop, loops: Sequence[Loop]) -> None:
+    """The main loop to its end, the others as long as it runs. One that fails ends the process, to be started again."""
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(loop) for loop in loops]
         await main
@@ -78,9 +78,12 @@ logger = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def answering(host: str, port: int, check: Callable[[], Awaitable[object]]) -> AsyncGenerator[None]:
-    """`/health/live`, `/health/ready` and `/metrics`, as long as the block runs. Ready means that the check passes."""
-    with _listening(host, port) as listener:
+async def health_server(
+    host: str, port: int, setting: str, check: Callable[[], Awaitable[object]]
+) -> AsyncGenerator[None]:
+    """`/health/live`, `/health/ready` and `/metrics`, as long as the block runs. Ready means that the check passes.
+    `setting` is where the port comes from."""
+    with listening(host, port, setting) as listener:
         app = HostCheck(HealthApp(check), [host])
         config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False)
         server = Server(config, HttpLimits(connections=FEW_CONNECTIONS))
@@ -92,12 +95,12 @@ async def answering(host: str, port: int, check: Callable[[], Awaitable[object]]
             await running
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def listening(host: str, port: int, setting: str) -> socket.socket:
     """Bound here and not by the server, which would end the process without a word of ours."""
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        hint = "Give each worker on one machine a `worker.port` of its own."
+        hint = f"Give each process on one machine a `{setting}` of its own."
         raise Misconfigured(f"{host}:{port} cannot be listened on", why=error.strerror or "", hint=hint) from error
 
 

@@ -23,8 +23,7 @@ from pydantic.fields import FieldInfo
 from touchline.contracts.settings import Field, SecretStr, Section
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.gateway.settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
-from touchline.kernel.errors import Misconfigured
-from touchline.kernel.values import format_duration
+from touchline.kernel import Misconfigured, format_duration
 from touchline.measure.analytics.settings import AnalyticsSettings
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.sessions.settings import SessionSettings
@@ -34,10 +33,11 @@ from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.periodic.settings import PeriodicSettings
 from touchline.platform.postgres.settings import PostgresSettings
-from touchline.platform.rpc.settings import RpcSettings
+from touchline.platform.rpc.settings import ArtifactsSettings, LifecycleSettings, RegistrySettings, RpcSettings
 from touchline.platform.stack.settings import StackSettings
 from touchline.platform.temporal.settings import TemporalSettings
 from touchline.process.settings import AlertSettings, ProcessSettings, WorkerSettings
+from touchline.serve.agent.settings import NodeSettings
 from touchline.serve.settings import ServeSettings
 from touchline.watch.aliases.settings import AliasSettings, ModelSettings
 from touchline.watch.browser.settings import BrowserSettings
@@ -132,7 +132,7 @@ def _read(path: Path, optional: bool) -> dict[str, Any]:
             return {}
         raise Misconfigured(f"cannot read {path}", why=error.strerror or str(error)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        hint = "Correct the file at the named place."
+        hint = "Correct the file at the line and column above."
         raise Misconfigured(f"{path} is not TOML", why=str(error), hint=hint) from error
 
 
@@ -170,10 +170,10 @@ def _absolute(path: Path) -> Path:
 class Settings(Section):
     data: Annotated[Path, AfterValidator(_absolute)] = Field(
         default_factory=lambda: default_data_folder(os.environ),
-        description="The data folder. Without it: /var/lib/touchline for root, else touchline in the XDG data home.",
+        description="The data folder. Default: /var/lib/touchline for root, else touchline in the XDG data home.",
     )
     cluster_secret: SecretStr = SecretStr("")
-    """What all processes of one installation share. Without it: made by the first start and kept in the data folder."""
+    """The secret that all processes of one installation share. Default: created in the data folder."""
 
     log: LogSettings = LogSettings()
     stack: StackSettings = StackSettings()
@@ -190,6 +190,7 @@ class Settings(Section):
     worker: WorkerSettings = WorkerSettings()
     alerts: AlertSettings = AlertSettings()
     serve: ServeSettings = ServeSettings()
+    node: NodeSettings = NodeSettings()
     watch: WatchSettings = WatchSettings()
     feed: FeedSettings = FeedSettings()
     fixtures: FixtureSettings = FixtureSettings()
@@ -203,6 +204,9 @@ class Settings(Section):
     answers: AnalyticsSettings = AnalyticsSettings()
     ingest: IngestSettings = IngestSettings()
     rpc: RpcSettings = RpcSettings()
+    registry: RegistrySettings = RegistrySettings()
+    artifacts: ArtifactsSettings = ArtifactsSettings()
+    lifecycle: LifecycleSettings = LifecycleSettings()
     graphql: GraphqlSettings = GraphqlSettings()
     media_links: MediaLinkSettings = MediaLinkSettings()
 
@@ -254,7 +258,7 @@ def _file(environment: Mapping[str, str], outside: Found, names: Iterable[str]) 
     path = _absolute(Path(data.value) if data else default_data_folder(environment)) / FILE_NAME
     found = from_file(path, names, optional=True)
     if "data" in found.given:
-        problem = f"data ({found.given['data'].source}): a file inside the data folder cannot say where that is"
+        problem = f"data ({found.given['data'].source}): a file inside the data folder cannot set the data folder"
         return path, Found(found.given, (*found.problems, problem))
     return path, found
 
@@ -290,7 +294,8 @@ def _exposed(path: Path, inside: Found, fields: Mapping[str, FieldInfo]) -> list
     secrets = [name for name in inside.given if is_secret(fields[name])]
     if not secrets or not path.stat().st_mode & OPEN_TO_ALL:
         return []
-    return [f"{', '.join(secrets)} ({inside.given[secrets[0]].source}): everybody can open this file; chmod 600 it"]
+    source = inside.given[secrets[0]].source
+    return [f"{', '.join(secrets)} ({source}): this file is readable by other users; run chmod 600 on it"]
 
 
 def _refused(problems: list[str]) -> Misconfigured:

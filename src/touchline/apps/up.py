@@ -38,9 +38,11 @@ def stack(loaded: Loaded, tell: Tell, greet: Tell) -> Stack:
 
 def roles(loaded: Loaded) -> list[StackRole]:
     gateway, worker = wiring.gateway_settings(loaded), wiring.worker_settings(loaded)
+    node = wiring.node_settings(loaded)
     found = [
         _role("control", f"{gateway.host}:{gateway.port}"),
         _role("worker", f"{worker.host}:{worker.port}", needs=("control",)),
+        _role("node", f"{node.host}:{node.port}", needs=("control",)),
     ]
     if loaded.settings.watch.enabled:
         watch, browser = wiring.watch_settings(loaded), wiring.browser_settings(loaded)

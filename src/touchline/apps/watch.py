@@ -15,8 +15,7 @@ from datetime import timedelta
 import httpx
 
 from touchline.contracts.tenants import Owner
-from touchline.kernel import SystemClock
-from touchline.kernel.errors import Misconfigured
+from touchline.kernel import Misconfigured, SystemClock
 from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch, open_scratch
 from touchline.platform.objects.store import ObjectStore
@@ -44,9 +43,9 @@ from touchline.watch.validation.service import Validator
 from touchline.watch.worker import activities_of, hands, work
 
 from . import wiring
-from .runtime import answering, beside, keep_what_is_loaded, on_stop_signal, process_name
+from .runtime import health_server, keep_what_is_loaded, on_stop_signal, process_name, run_with_background
 from .settings import Loaded, Settings
-from .watching import watch_owner
+from .watch_operations import watch_owner
 
 MINUTE = timedelta(minutes=1)
 OWNER_AFTER_S = 0.5
@@ -56,7 +55,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    ground: WatchContext
+    context: WatchContext
     http: httpx.AsyncClient
     feed: FeedClient
     sandbox: Sandbox
@@ -73,7 +72,9 @@ async def run_watch(loaded: Loaded) -> None:
     client = await connect(where.temporal, settings.temporal)
     await ensure_namespace(client, settings.temporal)
     health = wiring.watch_settings(loaded)
-    told = answering(health.host, health.port, client.count_workflows) if health.port else nullcontext()
+    told = (
+        health_server(health.host, health.port, "watch.port", client.count_workflows) if health.port else nullcontext()
+    )
     async with told, _open(loaded, stop) as parts:
         if parts is not None:
             await _watch(loaded, parts, client, stop)
@@ -81,24 +82,24 @@ async def run_watch(loaded: Loaded) -> None:
 
 async def _watch(loaded: Loaded, parts: Parts, client: Client, stop: asyncio.Event) -> None:
     settings, discovery = loaded.settings, wiring.discovery_settings(loaded)
-    archive = ArchiveActivities(parts.ground, settings.watch, client)
+    archive = ArchiveActivities(parts.context, settings.watch, client)
     search = SearchClient(discovery, parts.http)
     activities = activities_of(
         archive,
         _downloads(parts, settings, client),
         *_matches(parts, settings, has_attributes=await schedules.register_attributes(client)),
-        AliasActivities(parts.ground, _aliases(parts, settings)),
-        DiscoveryActivities(Discovery(parts.ground, discovery), search, parts.validator.prepare),
+        AliasActivities(parts.context, _aliases(parts, settings)),
+        DiscoveryActivities(Discovery(parts.context, discovery), search, parts.validator.prepare),
     )
     await schedules.reconcile(client, settings.watch, settings.fixtures)
-    await asyncio.gather(parts.sandbox.walls(), parts.ground.objects.prepare())  # so that no video waits for it
+    await asyncio.gather(parts.sandbox.isolation(), parts.context.objects.prepare())  # so that no video waits for it
     tasks = [
-        Canary(parts.ground, search, discovery).task,
-        PeriodicTask("resume the archive of goals", MINUTE, _resuming(archive)),
+        Canary(parts.context, search, discovery).task,
+        PeriodicTask("resume the archive of goals", MINUTE, _resuming(archive), catches_up=True),
     ]
-    periodic = PeriodicRunner(parts.ground.database, tasks, settings.periodic, process_name())
+    periodic = PeriodicRunner(parts.context.database, tasks, settings.periodic, process_name())
     keep_what_is_loaded()
-    await beside(work(client, hands(activities, settings.watch.heavy_at_once), stop), [periodic.run()])
+    await run_with_background(work(client, hands(activities, settings.watch.heavy_at_once), stop), [periodic.run()])
 
 
 @asynccontextmanager
@@ -116,12 +117,12 @@ async def _open(loaded: Loaded, stop: asyncio.Event) -> AsyncGenerator[Parts | N
             if owner is None:
                 yield None
                 return
-            model, ground = ModelClient(settings.model, http), WatchContext(database, objects, owner, clock)
+            model, context = ModelClient(settings.model, http), WatchContext(database, objects, owner, clock)
             async with (
-                FeedClient(settings.feed, Budget(ground, settings.feed)) as feed,
+                FeedClient(settings.feed, Budget(context, settings.feed)) as feed,
                 Validator(sandbox, settings.validation, model if model.is_set else None) as validator,
             ):
-                yield Parts(ground, http, feed, sandbox, scratch, validator, model)
+                yield Parts(context, http, feed, sandbox, scratch, validator, model)
 
 
 async def _owner(database: Database, tenant: str, stop: asyncio.Event) -> Owner | None:
@@ -140,20 +141,20 @@ async def _owner(database: Database, tenant: str, stop: asyncio.Event) -> Owner 
 
 
 def _matches(parts: Parts, settings: Settings, *, has_attributes: bool) -> tuple[IngestActivities, MonitorActivities]:
-    teams = TrackedTeams(parts.ground, parts.feed, settings.feed)
-    ingest = IngestActivities(parts.ground, parts.feed, teams, settings.fixtures, settings.watch.retention)
-    known = parts.ground, parts.feed, settings.fixtures, settings.watch, has_attributes
+    teams = TrackedTeams(parts.context, parts.feed, settings.feed)
+    ingest = IngestActivities(parts.context, parts.feed, teams, settings.fixtures, settings.watch.retention)
+    known = parts.context, parts.feed, settings.fixtures, settings.watch, has_attributes
     return ingest, MonitorActivities(*known, get_ready=parts.validator.prepare)
 
 
 def _aliases(parts: Parts, settings: Settings) -> AliasMaker:
     wikidata = WikidataClient(settings.aliases, parts.http)
-    return AliasMaker(parts.feed, wikidata, parts.model, settings.aliases, parts.ground.clock)
+    return AliasMaker(parts.feed, wikidata, parts.model, settings.aliases, parts.context.clock)
 
 
 def _downloads(parts: Parts, settings: Settings, client: Client) -> DownloadActivities:
     means = DownloadTools(parts.sandbox, parts.scratch, open_sources(settings.downloads), parts.validator, client)
-    return DownloadActivities(parts.ground, means, settings.downloads, settings.watch)
+    return DownloadActivities(parts.context, means, settings.downloads, settings.watch)
 
 
 def _resuming(archive: ArchiveActivities) -> Callable[[], Awaitable[bool]]:

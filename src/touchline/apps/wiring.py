@@ -6,6 +6,8 @@ Invariant: an address that is set is used from outside; everything else is found
 from __future__ import annotations
 
 import hmac
+import re
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +15,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from touchline.gateway.settings import GatewaySettings
-from touchline.kernel.errors import Misconfigured, SetupError
+from touchline.kernel import Misconfigured, SetupError
 from touchline.platform.endpoints import (
     ClickHouseEndpoint,
     Endpoints,
@@ -22,6 +24,7 @@ from touchline.platform.endpoints import (
     TemporalEndpoint,
 )
 from touchline.platform.postgres.database import Database
+from touchline.platform.rpc.settings import RpcSettings
 from touchline.platform.stack import temporal
 from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.installation import read_ports, read_secrets
@@ -29,12 +32,15 @@ from touchline.platform.stack.stack import (
     BROWSER_PORT,
     CLUSTER_SECRET,
     GATEWAY_PORT,
+    NODE_PORT,
+    RPC_PORT,
     WATCH_PORT,
     WORKER_PORT,
     OutsideEndpoints,
     read_endpoints,
 )
 from touchline.process.settings import WorkerSettings
+from touchline.serve.agent.settings import NodeSettings
 from touchline.watch.browser.settings import BrowserSettings
 from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.settings import WatchSettings
@@ -76,6 +82,40 @@ def gateway_settings(loaded: Loaded) -> GatewaySettings:
         return given.model_copy(update={"port": read_ports(data_folder(loaded).ports)[GATEWAY_PORT]})
     except KeyError as error:
         raise Misconfigured("gateway.port is not set", why="no start of the stack has chosen one yet") from error
+
+
+def rpc_settings(loaded: Loaded) -> RpcSettings:
+    """With the port that was chosen for the control process of this data folder; roles of their own need one."""
+    given = loaded.settings.rpc
+    return given.model_copy(update={"port": given.port or _chosen_port(loaded, RPC_PORT)})
+
+
+def artifacts_address(loaded: Loaded) -> str:
+    """Where nodes connect to: elsewhere if that is set, else the control process of this machine."""
+    rpc = rpc_settings(loaded)
+    host = f"[{rpc.host}]" if ":" in rpc.host else rpc.host
+    return loaded.settings.artifacts.address or f"{host}:{rpc.port}"
+
+
+def node_settings(loaded: Loaded) -> NodeSettings:
+    """With a name, and the port that was chosen for the node of this data folder."""
+    given = loaded.settings.node
+    chosen = {"id": given.id or host_name(), "port": given.port or _chosen_port(loaded, NODE_PORT)}
+    return given.model_copy(update=chosen)
+
+
+def node_folder(loaded: Loaded) -> Path:
+    return loaded.settings.node.folder or data_folder(loaded).root / "node"
+
+
+def host_name() -> str:
+    """This machine's, as a node may be called."""
+    return re.sub("[^a-z0-9]+", "-", socket.gethostname().lower())[:63].strip("-") or "node"
+
+
+def objects_endpoint(loaded: Loaded) -> ObjectsEndpoint:
+    """For a role that needs no other part."""
+    return _outside_objects(loaded.settings) or endpoints(loaded).objects
 
 
 def worker_settings(loaded: Loaded) -> WorkerSettings:

@@ -12,8 +12,7 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 
-from touchline.kernel import SystemClock
-from touchline.kernel.errors import Misconfigured
+from touchline.kernel import Misconfigured, SystemClock
 from touchline.media.sandbox import Pause, Program, Sandbox
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import EVENTS_CHANNEL, Archive, PostgresLog
@@ -43,14 +42,7 @@ from touchline.process.transcode.worker import PointerWriter, Publisher, Transco
 
 from . import wiring
 from .redaction import redact
-from .runtime import (
-    Loop,
-    answering,
-    beside,
-    keep_what_is_loaded,
-    on_stop_signal,
-    process_name,
-)
+from .runtime import Loop, health_server, keep_what_is_loaded, on_stop_signal, process_name, run_with_background
 from .settings import Loaded, Settings
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -80,10 +72,10 @@ async def run_worker(loaded: Loaded) -> None:
         worker = _worker(parts, settings)
         on_stop_signal(worker.stop)
         where = wiring.worker_settings(loaded)
-        health = answering(where.host, where.port, lambda: queries.queue_state(parts.database))
+        health = health_server(where.host, where.port, "worker.port", lambda: queries.queue_state(parts.database))
         async with health if where.port else nullcontext():
             keep_what_is_loaded()
-            await beside(worker.run(), _loops(parts, settings))
+            await run_with_background(worker.run(), _loops(parts, settings))
 
 
 @asynccontextmanager
@@ -104,7 +96,7 @@ async def _open(loaded: Loaded) -> AsyncGenerator[Parts]:
             OcrEngines(sandbox.in_background(pause), settings.process.ocr_engine) as readers,
             wakeups.listening(),
         ):
-            await sandbox.walls()  # now, so that the first video does not wait for it
+            await sandbox.isolation()  # now, so that the first video does not wait for it
             yield Parts(database, objects, wakeups, presence, scratch, foreground, pause, sandbox, readers)
 
 
@@ -131,8 +123,8 @@ def _handlers(parts: Parts, settings: Settings) -> JobHandlers:
 
 def _chosen(handlers: JobHandlers, wanted: Sequence[JobType]) -> JobHandlers:
     if unknown := set(wanted) - set(handlers):
-        why = f"this version has no worker for {', '.join(sorted(unknown))}"
-        raise Misconfigured("worker.job_types is wrong", why=why, hint=f"It does: {', '.join(sorted(handlers))}.")
+        why = f"no worker for {', '.join(sorted(unknown))}"
+        raise Misconfigured("worker.job_types is wrong", why=why, hint=f"Choose from: {', '.join(sorted(handlers))}.")
     return {job_type: handlers[job_type] for job_type in wanted or handlers}
 
 
@@ -142,11 +134,13 @@ def _loops(parts: Parts, settings: Settings) -> list[Loop]:
     log = PostgresLog(database, parts.wakeups, archive)
     intake = Consumer(database, log, IntakeConsumer(), settings.events)
     labels = Consumer(database, log, VideoLabelConsumer(), settings.events)
-    pointers = PeriodicTask("write fixed keys", MINUTE, PointerWriter(database, parts.objects).run_pass)
+    pointers = PeriodicTask(
+        "write fixed keys", MINUTE, PointerWriter(database, parts.objects).run_pass, catches_up=True
+    )
     watch = PeriodicTask("watch jobs", MINUTE, QueueMonitor(database, settings.alerts, clock).run_pass)
     purger = Purger(database, parts.objects, settings.process)
-    purge = PeriodicTask("purge videos", MINUTE, purger.run_pass)
-    history = PeriodicTask("forget the history of jobs", HOUR, purger.delete_history)
+    purge = PeriodicTask("purge videos", MINUTE, purger.run_pass, catches_up=True)
+    history = PeriodicTask("forget the history of jobs", HOUR, purger.delete_history, catches_up=True)
     periodic = PeriodicRunner(database, [pointers, watch, purge, history], settings.periodic, process_name())
     yielding = yield_to_foreground(parts.pause, parts.foreground, settings.worker.longest_pause)
     loops: list[Loop] = [intake.run(), labels.run(), periodic.run(), yielding, _observe(database)]

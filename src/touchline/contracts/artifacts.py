@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from touchline.kernel import Principal, TenantId
-from touchline.kernel.ids import ArtifactHash, PlaybackId
+from touchline.kernel import ArtifactHash, PlaybackId, Principal, TenantId
+
+from .events.artifacts import ArtifactType
 
 # To read and inspect a large file; a caller who leaves earlier can ask again.
 COMPLETION_DEADLINE = timedelta(minutes=2)
@@ -25,6 +26,11 @@ class ArtifactStatus(StrEnum):
     UPLOADING = "uploading"
     COMPLETING = "completing"
     ABORTING = "aborting"
+    STARTING = "starting"
+    RECORDING = "recording"
+    STOPPING = "stopping"
+    COMPLETED = "completed"
+    COMPLETED_PARTIAL = "completed_partial"
     PROCESSING = "processing"
     READY = "ready"
     FAILED = "failed"
@@ -67,6 +73,22 @@ class UploadState:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewerNode:
+    """A node that sends media, by the same signed paths as the gateway."""
+
+    node_id: str
+    base_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingState:
+    """The result of a call that changes a recording."""
+
+    status: ArtifactStatus
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
 class ViewerEndpoint:
     """What a viewer needs to play an artifact. Keys, not addresses: the gateway decides who may fetch them."""
 
@@ -77,7 +99,14 @@ class ViewerEndpoint:
     poster_key: str
     title: str
     duration_ms: int | None
-    clip_key: str = ""  # the file of a clip, to download as a whole
+    clip_key: str  # the file of a clip, to download as a whole; empty for everything else
+    artifact_type: ArtifactType
+    status: ArtifactStatus
+    width: int | None
+    height: int | None
+    size_bytes: int | None
+    created_at: datetime
+    nodes: tuple[ViewerNode, ...] = ()  # that have a copy of it and are healthy, the best one first
 
 
 class ArtifactClient(Protocol):
@@ -102,10 +131,21 @@ class ArtifactClient(Protocol):
         etags: Mapping[int, str] | None = None,
         deadline: timedelta = COMPLETION_DEADLINE,
     ) -> UploadState:
-        """When the deadline passes the work goes on: asking again waits for the same end."""
+        """The sender's checksums: of each part, by number, the MD5 in hex, which is its ETag in the object store.
+
+        When the deadline passes the work goes on: asking again waits for the same end.
+        """
         ...
 
     async def abort_upload(self, caller: Principal, artifact_hash: str) -> UploadState: ...
+
+    async def start_dvr(self, caller: Principal, dvr_hash: str) -> RecordingState:
+        """For the registry: the artifact of a registered recording. Again is the same as once."""
+        ...
+
+    async def stop_dvr(self, caller: Principal, dvr_hash: str) -> RecordingState:
+        """For the registry. What has ended stays as it is."""
+        ...
 
     async def delete_artifact(self, caller: Principal, artifact_hash: str) -> int:
         """For the registry as well. Returns the revision."""

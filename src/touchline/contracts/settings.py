@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, PlainSerializer, SecretStr
 
-from touchline.kernel.errors import InvalidInput
-from touchline.kernel.values import format_duration, parse_duration
+from touchline.kernel import InvalidInput, format_duration, parse_duration
 
 
 def _read_duration(value: Any) -> Any:

@@ -9,18 +9,20 @@ from typing import Annotated, cast
 
 from fastapi import Depends, FastAPI, Request
 
-from touchline.contracts.artifacts import ArtifactClient
 from touchline.gateway.auth.authentication import Auth
+from touchline.gateway.auth.service import suspended_tenants
 from touchline.gateway.graphql.feeds import ARTIFACT_TYPES, Feeds
 from touchline.gateway.graphql.pages import Cursors
 from touchline.gateway.graphql.sources import DataSources
+from touchline.gateway.media.access import PlaybackAccess
 from touchline.gateway.media.endpoints import EndpointCache
-from touchline.gateway.media.links import MediaLinks, MediaTokens
+from touchline.gateway.media.links import MediaLinks
 from touchline.kernel import Clock
 from touchline.measure.ingest.service import IngestService
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
+from touchline.serve.playback.tokens import MediaTokens
 
 from .settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
 
@@ -30,16 +32,28 @@ class MediaAccess:
     tokens: MediaTokens
     links: MediaLinks
     places: EndpointCache
+    access: PlaybackAccess
     objects: ObjectStore
     clock: Clock
 
 
 def build_media(
-    artifacts: ArtifactClient, objects: ObjectStore, cluster_secret: str, settings: MediaLinkSettings, clock: Clock
+    sources: DataSources,
+    database: Database,
+    objects: ObjectStore,
+    cluster_secret: str,
+    settings: MediaLinkSettings,
+    clock: Clock,
 ) -> MediaAccess:
     tokens = MediaTokens(cluster_secret)
-    links = MediaLinks(tokens, settings.link_lifetime, clock)
-    return MediaAccess(tokens, links, EndpointCache(artifacts, settings, clock), objects, clock)
+    return MediaAccess(
+        tokens=tokens,
+        links=MediaLinks(tokens, settings.link_lifetime, clock),
+        places=EndpointCache(sources.artifacts, settings, clock),
+        access=PlaybackAccess(lambda: suspended_tenants(database), sources.playback, clock),
+        objects=objects,
+        clock=clock,
+    )
 
 
 # --- GraphQL.
@@ -53,17 +67,12 @@ class GraphqlComposition:
     feeds: Feeds
     cursors: Cursors
     settings: GraphqlSettings
+    gateway_url: str  # how people reach it
 
 
 def build_feeds(database: Database, wakeups: Wakeups, settings: GraphqlSettings) -> Feeds:
     """The wake-ups must listen on `platform.events.log.EVENTS_CHANNEL`."""
     return Feeds(database, wakeups, settings, ARTIFACT_TYPES)
-
-
-def build_graphql(
-    sources: DataSources, auth: Auth, media: MediaAccess, feeds: Feeds, cluster_secret: str, settings: GraphqlSettings
-) -> GraphqlComposition:
-    return GraphqlComposition(sources, auth, media, feeds, Cursors(cluster_secret), settings)
 
 
 # --- HTTP.

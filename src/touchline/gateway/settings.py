@@ -24,42 +24,43 @@ class GatewaySettings(Section):
     """The port to listen on; 0 chooses a free one and remembers it."""
 
     public_url: str = ""
-    """How people reach the gateway, like `https://video.example.org`. Without it: the host and port, by http."""
+    """The public address of the gateway, like `https://video.example.org`. Default: http with the host and port."""
 
     hosts: tuple[str, ...] = ()
-    """Other names under which requests may come, like the one that a proxy asks for. Addresses, `localhost` and the
-    name in `public_url` are known; what comes under another name is refused, since any web page can lead one here."""
+    """Other host names that requests may use, like the one a proxy sends. IP addresses, `localhost` and the name in
+    `public_url` are always allowed. Other names are refused: any web page could resolve them to this machine."""
 
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses and networks of proxies in front of the gateway, like `10.0.0.5` or `10.0.0.0/8`. Only what these say
-    in X-Forwarded-For and X-Forwarded-Proto is believed; without any, nobody is."""
+    """Addresses and networks of proxies in front of the gateway, like `10.0.0.5` or `10.0.0.0/8`. Only their
+    X-Forwarded-For and X-Forwarded-Proto headers are trusted."""
 
     max_body: ByteSize = ByteSize(1024 * 1024)
-    """The largest request body that is read. Uploads do not pass here: they go to the object store."""
+    """The largest request body. Uploads do not count: they go directly to the object store."""
 
     max_connections: int = Field(default=4000, ge=20)
-    """How many connections are open at once; fewer where the system allows fewer files. Idle ones make room."""
+    """The maximum number of open connections; fewer if the system allows fewer open files. Idle ones are closed
+    first."""
 
     connections_per_address: int = Field(default=500, ge=1)
-    """How many of them one address may have. This machine has no such limit; a proxy elsewhere needs a higher one."""
+    """The maximum number of connections from one address. Does not apply to this machine. A remote proxy needs more."""
 
     header_timeout: Duration = timedelta(seconds=15)
-    """How long a client may take to send the head of a request."""
+    """How long a client may take to send the headers of a request."""
 
     body_timeout: Duration = timedelta(seconds=30)
-    """How long a client may take to send a body, and longer for a large one: a second for every 2 KiB that came."""
+    """How long a client may take to send a body, plus one second for every 2 KiB received."""
 
     idle_timeout: Duration = timedelta(minutes=1)
-    """How long a connection without a request is kept."""
+    """How long an idle connection is kept open."""
 
     send_timeout: Duration = timedelta(minutes=2)
-    """How long a client may leave its answer untaken before it is dropped."""
+    """How long a client may stop reading a response before it is disconnected."""
 
     check_timeout: Duration = timedelta(seconds=3)
     """How long a readiness check may take before its part counts as down."""
 
     heartbeat: Duration = timedelta(seconds=15)
-    """How long a stream of events may be silent before it says that it is alive."""
+    """How long a stream of events may be silent before a keep-alive is sent."""
 
     @field_validator("public_url")
     @classmethod
@@ -68,7 +69,7 @@ class GatewaySettings(Section):
         value = value.lower().rstrip("/")
         scheme, _, host = value.partition("://")
         if value and (scheme not in DEFAULT_PORTS or not re.fullmatch(r"[a-z0-9.:\[\]-]+", host)):
-            raise ValueError("write the scheme and the host, like https://video.example.org, and no path")
+            raise ValueError("write only scheme and host, like https://video.example.org")
         return value.removesuffix(DEFAULT_PORTS.get(scheme, ""))
 
     @field_validator("trusted_proxies")
@@ -112,46 +113,46 @@ def _bracketed(host: str) -> str:
 
 class GraphqlSettings(Section):
     max_depth: int = Field(default=10, ge=1)
-    """How many levels of fields one operation may nest, fragments included."""
+    """The maximum depth of fields in one operation, fragments included."""
 
     max_cost: int = Field(default=30_000, ge=1)
-    """How many fields one operation may ask for, those of a page counted for each of its rows."""
+    """The maximum number of fields in one operation; fields of a page count once for each row."""
 
     max_aliases: int = Field(default=30, ge=0)
-    """How many aliases one operation may use, those in fragments counted wherever they are spread."""
+    """The maximum number of aliases in one operation; those in fragments count each time they are spread."""
 
     max_tokens: int = Field(default=2_000, ge=1)
-    """How many words and signs one document may have."""
+    """The maximum number of tokens in one document."""
 
     max_document: ByteSize = Field(default=ByteSize(64 * 1024), ge=1024)
-    """How long one document may be, in characters. What it works on belongs into variables."""
+    """The maximum length of one document, in characters. Put data into variables."""
 
     request_timeout: Duration = timedelta(seconds=20)
     """How long one request may take."""
 
     lifecycle_timeout: Duration = timedelta(seconds=2)
-    """How long a page waits for the lifecycle of its rows before they come without it."""
+    """How long a page waits for the lifecycle fields of its rows before it is sent without them."""
 
     connections_per_tenant: int = Field(default=200, ge=1)
-    """How many live connections the users and programs of one tenant may hold at one gateway."""
+    """The maximum number of live connections of one tenant at one gateway."""
 
     subscriptions_per_connection: int = Field(default=20, ge=1)
-    """How many subscriptions one live connection may carry."""
+    """The maximum number of subscriptions on one live connection."""
 
     hello_timeout: Duration = timedelta(seconds=10)
-    """How long a new live connection may stay silent before it says who it is."""
+    """How long a new live connection may take to authenticate."""
 
     recheck_every: Duration = timedelta(seconds=30)
     """How often the token of a live connection is checked again."""
 
     queue_events: int = Field(default=500, ge=1)
-    """How many events wait for one live client at most."""
+    """The maximum number of events that wait for one live client."""
 
     queue_patience: Duration = timedelta(seconds=5)
     """How long a full queue waits for its client before the connection is closed."""
 
     poll_interval: Duration = timedelta(seconds=1)
-    """How long live connections wait for a wake-up before the log is looked at anyway."""
+    """How often live connections poll the log when no notification wakes them."""
 
 
 # --- Signed media addresses.
@@ -173,13 +174,13 @@ def _short_enough(value: timedelta) -> timedelta:
 
 class MediaLinkSettings(Section):
     link_lifetime: Annotated[Duration, AfterValidator(_long_enough)] = timedelta(hours=6)
-    """How long a signed media address is valid, at least. A player that is paused longer asks for a new one."""
+    """How long a signed media URL is valid, at least. A player that is paused longer requests a new one."""
 
     remember: int = Field(default=1_000, ge=1)
-    """How many artifacts' places one gateway remembers."""
+    """The number of artifacts whose locations one gateway caches."""
 
     remember_for: Annotated[Duration, AfterValidator(_short_enough)] = LONGEST_CACHE
-    """How long a place is remembered, also while the service that knows it is away. Deletion ends it at once."""
+    """How long a location is cached, also while the lifecycle service is unavailable. Deletion takes effect at once."""
 
     trust_for: Duration = timedelta(seconds=5)
-    """How long after the last look at the event log remembered places are used without asking."""
+    """How long cached locations are used after the last poll of the event log."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from mimetypes import guess_type
 from pathlib import Path
@@ -19,11 +19,12 @@ from fastapi.responses import PlainTextResponse, Response
 
 import touchline
 from touchline.gateway.settings import GatewaySettings
-from touchline.kernel.errors import NotFound
+from touchline.kernel import NotFound
 
 # --- Files.
 
 INDEX = "index.html"
+PLAYER = "player.html"  # alone, for share links and frames of other sites
 ASSETS = "assets/"  # the names in here carry a hash of what is in them
 LARGEST_PAGE_BYTES = 50 * 1024**2
 COMPRESSED = ("text/", "application/json", "image/svg+xml")
@@ -74,19 +75,41 @@ VIEWS = (
     "/jobs/{rest:path}",
     "/sessions",
     "/sessions/{rest:path}",
+    "/storage",
+    "/storage/{rest:path}",
 )
+# A worker has the policy of its own file: this one computes checksums of uploads, in WebAssembly.
+WORKER = "md5.worker-"
+WORKER_POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'"
 IMMUTABLE = "public, max-age=31536000, immutable"
 ASK_AGAIN = "no-cache"
 NOT_BUILT = """The web page is not part of this installation.
 
-In a checkout `make web` builds it; then start again. The released package carries it.
-The API is there all the same: /api/openapi.json describes it.
+In a checkout, run `make web` and start again. The released package includes the page.
+The API works without it: /api/openapi.json describes it.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerPage:
+    """The page that only plays. It may be framed by the sites that are named, and by nobody else."""
+
+    file: PageFile | None  # None: the page was not built
+
+    def answer(self, origins: Sequence[str] = (), status: int = 200) -> Response:
+        if self.file is None:
+            return PlainTextResponse(NOT_BUILT, 404)
+        policy = _policy([*PLAYER_SOURCES, f"frame-ancestors {' '.join(origins) or NOBODY}"])
+        headers = {"Cache-Control": ASK_AGAIN, "Content-Security-Policy": policy}
+        if origins:
+            headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+        return Response(self.file.content, status, {"Content-Type": self.file.content_type, **headers})
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltPage:
     router: APIRouter
+    player: PlayerPage
     missing: Callable[[Request], Response] | None  # for people at an address that there is not: the page says so
 
 
@@ -96,7 +119,7 @@ def build_page(folder: Path | None, upload_url: str, settings: GatewaySettings) 
     if folder is None:
         for view in VIEWS:
             router.add_api_route(view, _not_built, methods=["GET", "HEAD"])
-        return BuiltPage(router, None)
+        return BuiltPage(router, PlayerPage(None), None)
     files = read_page(folder)
     policy = content_policy(upload_url, settings)
 
@@ -114,31 +137,36 @@ def build_page(folder: Path | None, upload_url: str, settings: GatewaySettings) 
         router.add_api_route(view, document, methods=["GET", "HEAD"])
     router.add_api_route("/assets/{name:path}", file, methods=["GET", "HEAD"])
     for name in files:
-        if "/" not in name and name != INDEX:
+        if "/" not in name and name not in {INDEX, PLAYER}:
             router.add_api_route(f"/{name}", file, methods=["GET", "HEAD"])
-    return BuiltPage(router, missing)
+    return BuiltPage(router, PlayerPage(files.get(PLAYER)), missing)
+
+
+NOBODY = "'none'"
+# The player hands video to the browser as blobs, and caption tracks that are empty at first as data.
+SOURCES = (
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "font-src 'self'",
+    "media-src 'self' blob: data:",
+    "worker-src 'self'",
+    "base-uri 'none'",
+)
+PLAYER_SOURCES = (*SOURCES, "connect-src 'self'", "form-action 'none'")
 
 
 def content_policy(upload_url: str, settings: GatewaySettings) -> str:
-    """The player hands video to the browser as blobs, and caption tracks that are empty at first as data."""
     store = urlsplit(upload_url)
     named = (origin for origin in settings.origins if "[" not in origin)  # a policy has no words for IPv6
     live = sorted(origin.replace("http", "ws", 1) for origin in named)
-    return "; ".join(
-        (
-            "default-src 'none'",
-            "script-src 'self'",
-            "style-src 'self'",
-            "img-src 'self'",
-            "font-src 'self'",
-            "media-src 'self' blob: data:",
-            "worker-src 'self'",
-            f"connect-src 'self' {' '.join([f'{store.scheme}://{store.netloc}', *live])}",
-            "form-action 'self'",
-            "base-uri 'none'",
-            "frame-ancestors 'none'",
-        )
-    )
+    connect = " ".join(["connect-src 'self'", f"{store.scheme}://{store.netloc}", *live])
+    return _policy([*SOURCES, connect, "form-action 'self'", f"frame-ancestors {NOBODY}"])
+
+
+def _policy(directives: Sequence[str]) -> str:
+    return "; ".join(directives)
 
 
 async def _not_built() -> Response:
@@ -148,8 +176,11 @@ async def _not_built() -> Response:
 def _file(request: Request, files: Mapping[str, PageFile]) -> Response:
     name = request.url.path.removeprefix("/")
     if name not in files:
-        raise NotFound("there is no such file", hint="Load the page again: it may be newer than what you have.")
-    return _answer(request, files[name], {"Cache-Control": IMMUTABLE if name.startswith(ASSETS) else ASK_AGAIN})
+        raise NotFound("there is no such file", hint="Reload the page: it may have been updated.")
+    headers = {"Cache-Control": IMMUTABLE if name.startswith(ASSETS) else ASK_AGAIN}
+    if WORKER in name:
+        headers["Content-Security-Policy"] = WORKER_POLICY
+    return _answer(request, files[name], headers)
 
 
 def _answer(request: Request, file: PageFile, headers: dict[str, str]) -> Response:

@@ -14,7 +14,8 @@
     │   └── QuotaExceeded
     ├── Unavailable             a part did not answer: this says nothing about the data
     │   ├── DeadlineExceeded
-    │   └── StorageFull         a disk has no space left; nothing was acknowledged
+    │   ├── StorageFull         a disk has no space left; nothing was acknowledged
+    │   └── Warming             it is being fetched from cold storage
     ├── SetupError              the installation must be fixed
     │   ├── Misconfigured
     │   └── HistoryDiffers      another version created the database
@@ -37,7 +38,7 @@ class TouchlineError(Exception):
 
     code: ClassVar[str] = "error"
     retryable: ClassVar[bool] = False
-    next_step: ClassVar[str] = "Run `touchline doctor`, and report what it says."
+    next_step: ClassVar[str] = "Run `touchline doctor`, and report its output."
 
     def __init__(self, what: str, *, why: str = "", hint: str = "") -> None:
         super().__init__(what)
@@ -75,7 +76,7 @@ class Forbidden(TouchlineError):
 
 class NotFound(TouchlineError):
     code = "not_found"
-    next_step = "Check the address or the id. It may have been deleted."
+    next_step = "Check the URL or the id. It may have been deleted."
 
 
 class Conflict(TouchlineError):
@@ -90,7 +91,7 @@ class AlreadyExists(Conflict):
 
 class LeaseLost(Conflict):
     code = "lease_lost"
-    next_step = "Nothing to do: the current holder of the lease does the work."
+    next_step = "Nothing to do: the current holder of the lease continues the work."
 
 
 class LimitExceeded(TouchlineError):
@@ -128,6 +129,17 @@ class StorageFull(Unavailable):
 
     code = "storage_full"
     next_step = "Free disk space, then try again; `touchline status` shows which disk is full."
+
+
+class Warming(Unavailable):
+    """Retryable: the same request succeeds once a node has its copy from cold storage."""
+
+    code = "warming"
+    next_step = "Try again in a few seconds."
+
+    def __init__(self, what: str, *, retry_after: timedelta | None = None, why: str = "", hint: str = "") -> None:
+        super().__init__(what, why=why, hint=hint)
+        self.retry_after = retry_after
 
 
 class SetupError(TouchlineError):
@@ -176,6 +188,7 @@ SURFACES: dict[str, ErrorSurface] = {
     "quota_exceeded": ErrorSurface("RESOURCE_EXHAUSTED", 403, "RateLimitError", 6),
     "unavailable": ErrorSurface("UNAVAILABLE", 503, "UnavailableError", 7),
     "deadline_exceeded": ErrorSurface("DEADLINE_EXCEEDED", 504, "UnavailableError", 7),
+    "warming": ErrorSurface("UNAVAILABLE", 503, "WarmingError", 7),
     "storage_full": ErrorSurface("RESOURCE_EXHAUSTED", 507, "UnavailableError", 7),
     "setup": ErrorSurface("FAILED_PRECONDITION", 500, "InternalError", 8),
     "misconfigured": ErrorSurface("FAILED_PRECONDITION", 500, "InternalError", 8),

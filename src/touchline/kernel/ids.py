@@ -78,5 +78,5 @@ def _random_name(length: int) -> str:
 
 def _matched(shape: re.Pattern[str], text: str, name: str, description: str) -> str:
     if not shape.fullmatch(text):
-        raise InvalidInput(f"not a valid {name}", field=name.replace(" ", "_"), why=f"it has {description}")
+        raise InvalidInput(f"not a valid {name}", field=name.replace(" ", "_"), why=f"use {description}")
     return text

@@ -50,9 +50,14 @@ class Principal:
     role: Role
     scopes: frozenset[Scope] | None = None  # None: a person's session, limited by the role alone
 
+    @property
+    def actor(self) -> str:
+        """How records and events name whoever acts: the person, or a token of that person."""
+        return f"{'user' if self.scopes is None else 'token'}:{self.user_id}"
+
     def may(self, scope: Scope) -> bool:
         return self.role.includes(ROLE_FOR_SCOPE[scope]) and (self.scopes is None or scope in self.scopes)
 
     def require(self, scope: Scope) -> None:
         if not self.may(scope):
-            raise Forbidden(f"this needs the permission to {scope}", why=f"your role is {self.role}")
+            raise Forbidden(f"you do not have the permission to {scope}", why=f"your role is {self.role}")

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from touchline.kernel.errors import Defect, InvalidInput
+from touchline.kernel import Defect, InvalidInput
 
-from .clip_model import CLIP, ClipFile, ClipOptions, ClipRange, Cut
+from .clip_rules import CLIP, ClipFile, ClipOptions, ClipRange, Cut
 from .sandbox import Progress, Sandbox, Task
 from .segments import SegmentSource, gathered
 from .settings import child_limits, child_options
@@ -40,7 +40,7 @@ async def _cut(
     outcome = await sandbox.run(Task("clip", limits, options, source, folder), Cut, progress)
     written = next((file for file in outcome.files if file.path == CLIP), None)
     if written is None:
-        raise Defect("a child made a clip that is not there")
+        raise Defect("the clip is missing from the output")
     return ClipFile(CLIP, written.size_bytes, outcome.result)
 
 
@@ -50,8 +50,8 @@ def _options(wanted: ClipRange, first_us: int | None) -> ClipOptions:
 
 def _check(wanted: ClipRange) -> None:
     if wanted.end_ms <= wanted.start_ms:
-        raise InvalidInput("a clip ends behind its start", field="end_ms")
+        raise InvalidInput("a clip must end after its start", field="end_ms")
     if wanted.end_ms <= 0 or wanted.padding_ms < 0:
         raise InvalidInput(
-            "the times of a clip are not negative", field="end_ms" if wanted.end_ms <= 0 else "padding_ms"
+            "the times of a clip must not be negative", field="end_ms" if wanted.end_ms <= 0 else "padding_ms"
         )

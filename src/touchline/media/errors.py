@@ -17,25 +17,25 @@ Invariant: what is our own mistake or this machine's trouble is none of these.
 
 from __future__ import annotations
 
-from touchline.kernel.errors import Defect, InvalidInput, LimitExceeded, TouchlineError, Unavailable
+from touchline.kernel import Defect, InvalidInput, LimitExceeded, TouchlineError, Unavailable
 
 from .model import MediaFailure
 
 
 class InvalidMedia(InvalidInput):
-    next_step = "Send another file, or export this one again."
+    next_step = "Upload another file, or export this one again."
 
 
 class NotAVideo(InvalidMedia):
-    next_step = "Send a video file: MP4, MOV, MKV, WebM, AVI, MPEG, FLV, OGG or WMV."
+    next_step = "Upload a video file: MP4, MOV, MKV, WebM, AVI, MPEG, FLV, OGG or WMV."
 
 
 class NoPictures(InvalidMedia):
-    next_step = "Send a file that has pictures, not only sound."
+    next_step = "Upload a file with video, not only audio."
 
 
 class TruncatedVideo(InvalidMedia):
-    next_step = "Send the whole file; the copy or the recording ended too early."
+    next_step = "Upload the complete file: the copy or the recording ended early."
 
 
 class DamagedVideo(InvalidMedia):
@@ -43,7 +43,7 @@ class DamagedVideo(InvalidMedia):
 
 
 class UnsupportedVideo(InvalidMedia):
-    next_step = "Convert it to H.264 and AAC in an MP4 file, and send that."
+    next_step = "Convert it to an MP4 file with H.264 and AAC, and upload that."
 
 
 class CrashingVideo(InvalidMedia):
@@ -51,24 +51,24 @@ class CrashingVideo(InvalidMedia):
 
 
 class EmptyRange(InvalidInput):
-    next_step = "Ask for a range in which the video has pictures."
+    next_step = "Choose a range in which the video has frames."
 
 
 class MediaLimitExceeded(LimitExceeded):
-    next_step = "Send a smaller or shorter video, or raise the limit in the section `media` of the settings."
+    next_step = "Upload a smaller or shorter video, or raise the limit in the section `media` of the settings."
 
 
 _WORDS: dict[MediaFailure, tuple[type[TouchlineError], str]] = {
     MediaFailure.NOT_A_VIDEO: (NotAVideo, "this is not a video"),
-    MediaFailure.NO_PICTURES: (NoPictures, "this video has no pictures"),
-    MediaFailure.TRUNCATED: (TruncatedVideo, "this video is not whole"),
+    MediaFailure.NO_PICTURES: (NoPictures, "this file has no video stream"),
+    MediaFailure.TRUNCATED: (TruncatedVideo, "this video is incomplete"),
     MediaFailure.DAMAGED: (DamagedVideo, "this video is damaged"),
-    MediaFailure.UNSUPPORTED: (UnsupportedVideo, "this video cannot be read here"),
-    MediaFailure.LIMIT: (MediaLimitExceeded, "this video is too much"),
-    MediaFailure.CRASHED: (CrashingVideo, "this video broke the program that read it"),
-    MediaFailure.RANGE: (EmptyRange, "this video has nothing there"),
-    MediaFailure.STORAGE: (Unavailable, "there is no room for what is made of the video"),
-    MediaFailure.DEFECT: (Defect, "the work on a video failed"),
+    MediaFailure.UNSUPPORTED: (UnsupportedVideo, "this video cannot be decoded"),
+    MediaFailure.LIMIT: (MediaLimitExceeded, "this video exceeds a limit"),
+    MediaFailure.CRASHED: (CrashingVideo, "the program that read this video crashed"),
+    MediaFailure.RANGE: (EmptyRange, "this video has no frames in this range"),
+    MediaFailure.STORAGE: (Unavailable, "not enough disk space for the outputs of the video"),
+    MediaFailure.DEFECT: (Defect, "processing a video failed"),
 }
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
+from touchline.media.fingerprint.style import Style
+
 MASTER = "index.m3u8"
 FIRST_MASTER = "first.m3u8"  # of the rendition that is complete before the others
 POSTER = "poster.jpg"
@@ -260,3 +262,43 @@ class SandboxIsolation:
     @property
     def standing(self) -> tuple[str, ...]:
         return tuple(field.name for field in fields(self) if getattr(self, field.name))
+
+
+# What decoding picture files is asked for, and what it says. Shared with the child: it imports nothing heavy.
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedPicture:
+    """A file with plain pixels: rows from the top, three bytes each: blue, green, red."""
+
+    name: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a child says about the pictures that it decoded, in their order."""
+
+    pictures: tuple[DecodedPicture, ...]
+
+
+# What a survey of a video is asked for, and what it says. Shared with the child: it imports nothing heavy.
+
+PICTURE = "{}.jpg"  # the file of each picture, by its time in milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyOptions:
+    styles: tuple[Style, ...] = ()  # of the fingerprints
+    moments_ms: tuple[int, ...] = ()  # of the pictures
+    fast: bool = False  # skip pictures that no others are made of; where a video has such, a few bits differ
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """What a child says about the files that it wrote: one for each style, and one for each picture."""
+
+    duration_ms: int
+    samples: int  # in each fingerprint
+    pictures_ms: tuple[int, ...]  # the media times of the pictures

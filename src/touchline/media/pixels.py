@@ -12,11 +12,11 @@ from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from touchline.kernel.errors import Defect
+from touchline.kernel import Defect
 from touchline.media.engines.model import CHANNELS, Picture
 
-from .pixels_model import Decoded, DecodedPicture
-from .sampling_model import SampledPicture
+from .model import Decoded, DecodedPicture
+from .sampling_rules import SampledPicture
 from .sandbox import Sandbox, Task
 from .settings import child_limits, child_options
 
@@ -64,5 +64,5 @@ def _taken(path: Path, made: DecodedPicture, at_ms: int) -> Picture:
     pixels = path.read_bytes()
     path.unlink()
     if len(pixels) != made.width * made.height * CHANNELS:
-        raise Defect("a child's picture is not what it says", why=f"{len(pixels)} bytes")
+        raise Defect("the image data does not match its size", why=f"{len(pixels)} bytes")
     return Picture(made.width, made.height, pixels, at_ms)

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .model import (
-    AudioTrack,
-    ContainerFormat,
-    Index,
-    Light,
-    PackagingPlan,
-    PlayVerdict,
-    VideoTrack,
-)
+from .model import AudioTrack, ContainerFormat, Index, Light, PackagingPlan, PlayVerdict, VideoTrack
 
 LADDER = (1080, 720, 480, 360)  # the qualities of encoded pictures, by the shorter side
 FIRST_RUNG = 480  # good enough to begin with, and quickly made
@@ -21,7 +13,7 @@ LARGEST_SIZE = (1920, 1080)  # of encoded pictures, lying or standing
 SMALLER_BY = 0.8  # a rung that is hardly smaller than the one above helps nobody
 MOST_ASPECT = 8  # of a pixel
 EIGHT_BIT_420 = frozenset({"yuv420p", "yuvj420p"})
-CUT_OFF = "its beginning was cut off, and a copy would show it again"
+CUT_OFF = "the start is trimmed by an edit list that a copy would ignore"
 AAC_PROFILES = {"LC": 2, "HE-AAC": 5, "HE-AACv2": 29}  # with their numbers in the names of codecs
 # The other containers keep no times at which pictures are shown, or not in a way that survives copying.
 COPYABLE = frozenset(
@@ -60,7 +52,7 @@ def judge(kind: ContainerFormat, decided: PackagingPlan, index: Index = Index.WH
     if reasons:
         return PlayVerdict.RE_ENCODE, "; ".join(reasons)
     if index is Index.BROKEN:
-        return PlayVerdict.REPACKAGE, "browsers play its streams, but its index names places that are not in the file"
+        return PlayVerdict.REPACKAGE, "browsers play its streams, but its index points outside of the file"
     if kind is ContainerFormat.MP4:
         return PlayVerdict.PLAYS, "browsers play its streams and its container"
     return PlayVerdict.REPACKAGE, f"browsers play its streams, but not the container {kind}"
@@ -71,10 +63,10 @@ def _against_copying(kind: ContainerFormat, video: VideoTrack, longest_gap_ms: i
     gap_ms = video.keyframe_gap_ms or 0
     against = {
         f"the video codec is {video.codec}": video.codec != "h264",
-        f"the pictures are HDR ({video.light})": video.light is not Light.STANDARD,
+        f"the video is HDR ({video.light})": video.light is not Light.STANDARD,
         f"the pixel format is {video.pixel_format}": video.pixel_format not in EIGHT_BIT_420,
-        "the pictures are interlaced": video.is_interlaced,
-        f"the container {kind} does not keep the times of H.264 pictures": kind not in COPYABLE,
+        "the video is interlaced": video.is_interlaced,
+        f"the container {kind} does not store the timestamps of H.264 frames": kind not in COPYABLE,
         f"there are {gap_ms / 1000:g} s between keyframes": gap_ms > longest_gap_ms,
         CUT_OFF: video.has_hidden_start,
     }

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 
-from .sampling_model import MANIFEST, Sampled, SampledPicture, SampleOptions, SampleSet
+from .sampling_rules import MANIFEST, Sampled, SampledPicture, SampleOptions, SampleSet
 from .sandbox import Completed, Progress, Sandbox, Task
 from .settings import child_limits, child_options
 
@@ -47,6 +47,6 @@ def read_manifest(path: Path) -> Iterator[SampledPicture]:
 
 def _check(wanted: SampleOptions) -> None:
     if wanted.every_ms < SHORTEST_STEP_MS:
-        raise InvalidInput(f"samples are at least {SHORTEST_STEP_MS} ms apart", field="every_ms")
+        raise InvalidInput(f"the interval between samples must be at least {SHORTEST_STEP_MS} ms", field="every_ms")
     if not 0 <= wanted.threshold <= 1:
-        raise InvalidInput("the threshold of similarity lies between 0 and 1", field="threshold")
+        raise InvalidInput("the similarity threshold must be between 0 and 1", field="threshold")

@@ -18,80 +18,81 @@ WALL_FACTOR, SHORTEST_WALL = 10, timedelta(minutes=10)  # by the clock: so many 
 
 class MediaSettings(Section):
     require_walls: bool = False
-    """Refuse to open any video unless all walls of the sandbox stand; without it, those that this machine allows do."""
+    """Refuse to open any video unless the sandbox isolates completely. If false, it isolates as far as this machine
+    allows."""
 
     sandbox_user_id: int = Field(default=65533, ge=1, le=2**31 - 1)
-    """The user id of the processes that open videos. Nothing else should run under it, and it needs no name."""
+    """The user id of the processes that open videos. Nothing else should run under it. It needs no user name."""
 
     threads: int = Field(default=0, ge=0, le=MOST_THREADS)
-    """How many threads decode and encode one video; 0 takes one for each core."""
+    """The number of threads that decode and encode one video; 0: one per core."""
 
     memory: ByteSize = Field(default=ByteSize(2 * GIB), ge=512 * MIB)
-    """The address space of a process that opens a video, its libraries included."""
+    """The memory limit (address space) of a process that opens a video."""
 
     processes: int = Field(default=256, ge=32, le=32768)
-    """How many threads all processes with the sandbox's user id may have together."""
+    """The maximum number of threads of all processes with the user id of the sandbox."""
 
     largest_file: ByteSize = Field(default=ByteSize(2 * GIB), ge=MIB)
-    """The largest single file, like a segment, that may be made of a video."""
+    """The largest output file of a video, like a segment."""
 
     largest_output: ByteSize = Field(default=ByteSize(64 * GIB), ge=MIB)
-    """The most that may be made of one video, all files together."""
+    """The largest total size of all output files of one video."""
 
     largest_picture: int = Field(default=36_000_000, ge=1_000_000, le=2**30)
-    """The most pixels that a picture of a video may have; the default takes 8K."""
+    """The most pixels that a frame may have. The default allows 8K."""
 
     longest_video: Duration = Field(default=timedelta(hours=24), ge=SECOND)
     """The longest video that is accepted."""
 
     most_streams: int = Field(default=32, ge=1, le=1000)
-    """The most streams that a file may have: pictures, sound, subtitles and the rest."""
+    """The most streams that a file may have: video, audio, subtitles and others."""
 
     segment_duration: Duration = Field(default=4 * SECOND, ge=SECOND, le=20 * SECOND)
-    """The length of a segment, where the pictures are encoded or have a keyframe there."""
+    """The target length of an HLS segment. Segments of copied video end at a keyframe."""
 
     longest_keyframe_gap: Duration = Field(default=20 * SECOND, ge=SECOND)
-    """Videos whose keyframes are further apart are encoded again: a segment must start at one."""
+    """Videos whose keyframes are further apart are encoded again, because a segment starts with a keyframe."""
 
     poster_width: int = Field(default=1280, ge=64, le=4096)
     """The greatest width of a poster."""
 
     probe_time: Duration = Field(default=30 * SECOND, ge=SECOND)
-    """The processor time of each thread that it may take to look at a video. How busy the machine is does not count."""
+    """The limit of CPU time per thread to probe a video. A busy machine does not shorten it."""
 
     poster_time: Duration = Field(default=timedelta(minutes=2), ge=SECOND)
-    """The processor time of each thread that it may take to make a poster."""
+    """The limit of CPU time per thread to make a poster."""
 
     storyboard_time: Duration = Field(default=timedelta(minutes=30), ge=SECOND)
-    """The processor time of each thread that it may take to make the small pictures for the seek bar."""
+    """The limit of CPU time per thread to make the storyboard (the thumbnails of the seek bar)."""
 
     fingerprint_style: Style = Style.DENSE
-    """How fingerprints are taken: `dense` like others do, `careful` of what moves, to tell goals of one match apart."""
+    """The style of fingerprints: `dense` for all frames, or `careful` for motion, which tells goals of one match
+    apart."""
 
     fingerprint_time: Duration = Field(default=timedelta(hours=2), ge=SECOND)
-    """The processor time of each thread that it may take to fingerprint a video, or to take pictures of some moments of
-    it."""
+    """The limit of CPU time per thread to fingerprint a video, or to take single frames of it."""
 
     packaging_time: Duration = Field(default=timedelta(hours=6), ge=SECOND)
-    """The processor time of each thread that it may take to make HLS of a video."""
+    """The limit of CPU time per thread to make HLS of a video."""
 
     sampling_time: Duration = Field(default=timedelta(hours=6), ge=SECOND)
-    """The processor time of each thread that it may take to sample the pictures of a video."""
+    """The limit of CPU time per thread to sample the frames of a video."""
 
     clip_time: Duration = Field(default=timedelta(hours=1), ge=SECOND)
-    """The processor time of each thread that it may take to cut a clip, once all of it is there."""
+    """The limit of CPU time per thread to cut a clip that is recorded completely."""
 
     engine_threads: int = Field(default=1, ge=1, le=MOST_THREADS)
-    """How many threads the engine process reads a picture with; more pay only on a machine with idle cores."""
+    """The number of threads of the OCR engine. More only help on a machine with idle cores."""
 
     engine_memory: ByteSize = Field(default=ByteSize(4 * GIB), ge=GIB)
-    """The address space of the engine process, its libraries and models included."""
+    """The memory limit (address space) of the engine process."""
 
     engine_idle: Duration = Field(default=timedelta(minutes=1), ge=timedelta(milliseconds=100))
-    """How long the engine process waits for another picture before it ends."""
+    """How long the engine process stays idle before it ends."""
 
     picture_time: Duration = Field(default=timedelta(minutes=1), ge=timedelta(milliseconds=100))
-    """How long an engine may take for one picture, its own start included."""
+    """How long an engine may take for one image, including its start."""
 
 
 def child_threads(settings: MediaSettings) -> int:

@@ -8,16 +8,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from touchline.kernel.errors import Defect
+from touchline.kernel import Defect
 from touchline.media.fingerprint.errors import InvalidFingerprint
 from touchline.media.fingerprint.formats import LONGEST_BINARY, from_bytes
 from touchline.media.fingerprint.model import FINGERPRINT, Fingerprint
 from touchline.media.fingerprint.style import Style
 
 from .errors import CrashingVideo
+from .model import PICTURE, Surveyed, SurveyOptions
 from .sandbox import Progress, Sandbox, Task
 from .settings import child_limits, child_options
-from .survey_model import PICTURE, Surveyed, SurveyOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ async def surveyed(
         folder = Path(name)
         said = (await sandbox.run(Task("survey", limits, options, source, folder), Surveyed, progress)).result
         if wanted.moments_ms and not said.pictures_ms:
-            raise Defect("a child took no picture")
+            raise Defect("a frame is missing from the output")
         fingerprints = [_read(folder / FINGERPRINT.format(style), said.samples, style) for style in wanted.styles]
         yield Survey(fingerprints, [_still(folder, at_ms) for at_ms in said.pictures_ms])
 
@@ -59,16 +59,16 @@ def _read(path: Path, samples: int, style: Style) -> Fingerprint:
         with path.open("rb") as file:
             fingerprint = from_bytes(file.read(LONGEST_BINARY + 1))
     except FileNotFoundError as error:
-        raise Defect("a child took a fingerprint that is not there") from error
+        raise Defect("the fingerprint is missing from the output") from error
     except InvalidFingerprint as error:
-        raise CrashingVideo("this video broke the program that read it", why=error.why) from error
+        raise CrashingVideo("the program that read this video crashed", why=error.why) from error
     if (len(fingerprint), fingerprint.style) != (samples, style):
-        raise Defect("a child wrote another fingerprint than it says")
+        raise Defect("the fingerprint does not match the result")
     return fingerprint
 
 
 def _still(folder: Path, at_ms: int) -> Still:
     path = folder / PICTURE.format(at_ms)
     if not path.is_file():
-        raise Defect("a child took a picture that is not there")
+        raise Defect("a frame is missing from the output")
     return Still(path, at_ms)

@@ -20,7 +20,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import IO, Any
 
-from touchline.kernel.errors import Defect
+from touchline.kernel import Defect
 from touchline.platform.stack.process import Launch, guarded_command
 
 LONGEST_LINE = 1 << 20

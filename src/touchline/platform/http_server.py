@@ -18,7 +18,7 @@ import resource
 import socket
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from touchline.kernel.errors import Forbidden, surface
+from touchline.kernel import Forbidden, TouchlineError, surface
 
 # As in the ASGI specification.
 Scope: TypeAlias = dict[str, Any]
@@ -75,7 +75,7 @@ class HostCheck:
             await receive()  # `websocket.connect`, before which nothing may be sent
             await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": refusal.what})
         else:
-            await _send_refusal(send, refusal, scope.get("state", {}).get("request_id", ""))
+            await send_problem(send, refusal, scope.get("state", {}).get("request_id", ""))
 
     def _refusal(self, scope: Scope) -> Forbidden | None:
         pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
@@ -88,7 +88,10 @@ class HostCheck:
         return None
 
 
-async def _send_refusal(send: Send, error: Forbidden, request_id: str) -> None:
+async def send_problem(
+    send: Send, error: TouchlineError, request_id: str = "", headers: Sequence[tuple[bytes, bytes]] = ()
+) -> None:
+    """As the gateway tells of errors, for servers that have no framework."""
     status = surface(error).http
     document = {
         "type": f"urn:touchline:problem:{error.code}",
@@ -101,8 +104,8 @@ async def _send_refusal(send: Send, error: Forbidden, request_id: str) -> None:
         "request_id": request_id,
     }
     body = json.dumps(document).encode()
-    headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    own = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
     await send({"type": "http.response.body", "body": body})
 
 

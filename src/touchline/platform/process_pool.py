@@ -11,9 +11,11 @@ import ctypes
 import os
 import pickle
 import signal
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,37 +32,42 @@ class ProcessPool:
 
     def __init__(self, executor: Executor | None, others: int, folder: Path) -> None:
         self._executor, self._others, self._folder = executor, others, folder
+        self._numbers = count()
 
-    def each(
-        self, work: Callable[[Item], Result], items: Sequence[Item], done: Callable[[Item], None] = lambda _: None
-    ) -> list[Result]:
-        """In the order of the items. The others take them from the front, this one from the back.
+    def each(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """In the order of the items. A few for each process are under way, so that memory is bounded.
 
-        While several are left, one more item than there are other processes is queued, so that none of them idles.
+        One more item than there are other processes is queued, so that none of them idles while this one works.
         """
-        results: dict[int, Result] = {}
-        waiting: dict[Future[None], int] = {}
-        first, last = 0, len(items)
-        while first < last or waiting:
-            while self._executor and first < last and len(waiting) < self._others + (last - first > 1):
-                _write_value(items[first], self._path(first))
-                waiting[self._executor.submit(_run_item, work, self._path(first))] = first
-                first += 1
-            if first < last:
-                last -= 1
-                results[last] = work(items[last])
-                done(items[last])
-            elif waiting:
-                wait(waiting, return_when=FIRST_COMPLETED)
-            for future in [future for future in waiting if future.done()]:
-                number = waiting.pop(future)
-                future.result()
-                results[number] = _take_value(self._path(number))
-                done(items[number])
-        return [results[number] for number in range(len(items))]
+        if not self._executor:
+            yield from map(work, items)
+            return
+        begun: deque[tuple[Future[None] | None, Path | Result]] = deque()
+        for item in items:
+            if sum(future is not None and not future.done() for future, _ in begun) > self._others:
+                begun.append((None, work(item)))
+            else:
+                path = self._folder / f"item-{next(self._numbers)}"
+                _write_value(item, path)
+                begun.append((self._executor.submit(_run_item, work, path), path))
+            while begun and (len(begun) > self._most() or _is_done(begun[0][0])):
+                yield _result(*begun.popleft())
+        while begun:
+            yield _result(*begun.popleft())
 
-    def _path(self, number: int) -> Path:
-        return self._folder / f"item-{number}"
+    def _most(self) -> int:
+        return 4 * (self._others + 1)
+
+
+def _is_done(future: Future[None] | None) -> bool:
+    return future is None or future.done()
+
+
+def _result(future: Future[None] | None, made: Any) -> Any:
+    if future is None:
+        return made
+    future.result()
+    return _take_value(made)
 
 
 @contextmanager

@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from logging import Logger
-from typing import Never
+from typing import Never, TypeVar
 
 import psycopg
 
 from touchline.kernel import TouchlineError
 
 LONGEST_DELAY = timedelta(seconds=30)
+
+Answer = TypeVar("Answer")
 
 
 def is_transient(error: BaseException) -> bool:
@@ -22,9 +24,30 @@ def is_transient(error: BaseException) -> bool:
     return isinstance(error, psycopg.OperationalError | ConnectionError | TimeoutError)
 
 
-def backoff_seconds(first: timedelta, attempt: int) -> float:
+def backoff_seconds(first: timedelta, attempt: int, longest: timedelta = LONGEST_DELAY) -> float:
     """Exponential backoff: doubles from the first delay up to the longest."""
-    return min(first * 2 ** min(attempt, 20), LONGEST_DELAY).total_seconds()
+    return min(first * 2 ** min(attempt, 20), longest).total_seconds()
+
+
+async def retry_transient(
+    call: Callable[[], Awaitable[Answer]],
+    first_delay: timedelta,
+    on_failure: Callable[[Exception], None],
+    may_continue: Callable[[], bool] = lambda: True,
+    longest_delay: timedelta = LONGEST_DELAY,
+) -> Answer:
+    """Repeats `call` after transient errors, each reported to `on_failure`; raises all others, and any error once
+    `may_continue` returns False."""
+    failures = 0
+    while True:
+        try:
+            return await call()
+        except Exception as error:
+            if not is_transient(error) or not may_continue():
+                raise
+            on_failure(error)
+        await asyncio.sleep(backoff_seconds(first_delay, failures, longest_delay))
+        failures += 1
 
 
 async def retry_forever(turn: Callable[[], Awaitable[None]], first_delay: timedelta, logger: Logger) -> Never:

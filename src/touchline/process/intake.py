@@ -23,9 +23,7 @@ from touchline.contracts.events.artifacts import (
     PurgeDue,
 )
 from touchline.contracts.events.videos import ClipFailed, ClipRequested
-from touchline.kernel.errors import AlreadyExists
-from touchline.kernel.ids import parse_artifact_hash, video_id
-from touchline.kernel.trace import tracing
+from touchline.kernel import AlreadyExists, parse_artifact_hash, tracing, video_id
 from touchline.platform.postgres.database import Transaction
 from touchline.process.clips.rules import SourceDeleted
 from touchline.process.clips.store import ClipStore

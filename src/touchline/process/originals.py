@@ -12,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from touchline.kernel.errors import LimitExceeded, NotFound, Unavailable
-from touchline.kernel.values import format_bytes
+from touchline.kernel import LimitExceeded, NotFound, Unavailable, format_bytes
 from touchline.platform.files import open_file
 from touchline.platform.objects.store import ObjectStore
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from touchline.kernel.errors import Unavailable
+from touchline.kernel import Unavailable
 from touchline.media.model import OutputFile
 from touchline.platform.objects.rules import ObjectKey
 from touchline.platform.objects.store import ObjectStore

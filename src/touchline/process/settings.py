@@ -16,7 +16,7 @@ GIB = 1024**3
 
 class ProcessSettings(Section):
     scratch: Path | None = None
-    """Where files lie while they are worked on. Without it: the folder `scratch` in the data folder."""
+    """The folder for temporary files. Default: `scratch` in the data folder."""
 
     largest_original: ByteSize = Field(default=ByteSize(100 * GIB), ge=1)
     """The largest original that is processed. It is copied to this machine first."""
@@ -65,8 +65,8 @@ class WorkerSettings(Section):
     idle machine it makes no difference."""
 
     longest_pause: Duration = Field(default=timedelta(minutes=2), ge=timedelta(0))
-    """How long reading, and what else is made of a video that plays already, may rest while something on this machine
-    waits to play. Then it goes on for as long. 0 lets nothing rest."""
+    """How long background work (OCR, and outputs of videos that already play) may pause while a video on this machine
+    is not playable yet. Then it runs for as long. 0: no pauses."""
 
     lease: Duration = Field(default=timedelta(minutes=5), ge=timedelta(milliseconds=100))
     """How long a worker holds a job without a heartbeat. Then another worker reclaims it."""
@@ -95,7 +95,7 @@ class WorkerSettings(Section):
 
 class AlertSettings(Section):
     failure_rate: float = Field(default=0.25, ge=0, le=1)
-    """The share of jobs that failed for good in the last hour, above which an alert is raised."""
+    """An alert is raised when a larger share of jobs failed permanently in the last hour."""
 
     failure_minimum: int = Field(default=10, ge=1)
     """How many jobs must have ended in the last hour before their failure rate is checked."""
@@ -104,13 +104,14 @@ class AlertSettings(Section):
     """How long the oldest due job may wait before an alert is raised."""
 
     dead_letters: int = Field(default=100, ge=0)
-    """How many jobs may have failed for good within a week before an alert is raised."""
+    """How many jobs may fail permanently within a week before an alert is raised."""
 
     webhook_url: str = ""
-    """The URL to which alerts are posted as JSON; empty: nowhere."""
+    """The URL to which alerts are posted as JSON. Empty: alerts are not posted."""
 
     webhook_secret: SecretStr = SecretStr("")
-    """Signs what is sent: X-Touchline-Signature is the HMAC-SHA256 of X-Touchline-Timestamp, a dot and the body."""
+    """The secret that signs alerts: X-Touchline-Signature is the HMAC-SHA256 of X-Touchline-Timestamp, a dot and the
+    body."""
 
     webhook_timeout: Duration = timedelta(seconds=10)
     """How long one request may take. A failed request is retried in the next passes, ten times in all."""

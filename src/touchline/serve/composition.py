@@ -7,73 +7,121 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
+from touchline.contracts.artifacts import ArtifactClient
+from touchline.contracts.playback import PlaybackClient
+from touchline.contracts.registry import RegistryClient
+from touchline.contracts.storage import StorageClient
 from touchline.platform.events.log import EventHandler
 from touchline.platform.periodic.runner import PeriodicTask
-from touchline.platform.rpc.client import RpcClient
+from touchline.platform.rpc.calls import CALLERS_DEADLINE
 from touchline.platform.rpc.server import RpcServer
 from touchline.serve.artifacts.consumer import VideoEvents
-from touchline.serve.artifacts.service import ArtifactService, PlaybackService
+from touchline.serve.artifacts.service import ArtifactService, ArtifactsRole
 from touchline.serve.clips.service import ClipService
+from touchline.serve.nodes.rpc import NodesServicer
 from touchline.serve.nodes.service import NodeService
+from touchline.serve.playback.service import PlaybackRole, PlaybackService, ShareLinkService
+from touchline.serve.playback.suspension import SuspendedTenants
+from touchline.serve.recordings.service import RecordingService
+from touchline.serve.registry.role import RegistryRole, RegistryServices, UnplacedRecords
 from touchline.serve.registry.service import RegistryService
-from touchline.serve.retention.service import Expiry, OriginalPurger, PurgeCaller, PurgeConfirmations
+from touchline.serve.retention.service import PurgeConfirmations, RetentionContext, retention_passes
+from touchline.serve.streams.service import StreamService
+from touchline.serve.tiers.passes import TierPasses
+from touchline.serve.tiers.reports import NodeReports
+from touchline.serve.tiers.rpc import StorageRole
+from touchline.serve.tiers.service import TierService
 from touchline.serve.uploads.completion import Completion
 from touchline.serve.uploads.service import UploadService
 from touchline.serve.uploads.worker import OpenUploads, UploadOwner
 
 from .artifacts import rpc as artifacts_rpc
 from .context import ServeContext
-from .nodes import service as nodes_rpc
+from .nodes import rpc as nodes_rpc
+from .playback import rpc as playback_rpc
 from .registry import rpc as registry_rpc
+from .tiers import rpc as tiers_rpc
 
-MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
 class ServeParts:
-    registry: RegistryService
-    clips: ClipService
+    registry_client: RegistryClient  # for callers in this process
+    artifact_client: ArtifactClient
+    playback_client: PlaybackClient
+    registry: RegistryServices
+    unplaced: UnplacedRecords
     artifacts: ArtifactService
     uploads: UploadService
     owner: UploadOwner
     open_uploads: OpenUploads
     playback: PlaybackService
+    share_links: ShareLinkService
     nodes: NodeService
-    handlers: tuple[EventHandler, ...]
-    tasks: tuple[PeriodicTask, ...]
+    tiers: TierService
+    tier_passes: TierPasses
+    node_line: NodesServicer
+    storage_client: StorageClient
+    handlers: tuple[EventHandler, ...]  # of the artifacts role, as its tasks
+    registry_tasks: tuple[PeriodicTask, ...]
+    artifact_tasks: tuple[PeriodicTask, ...]
 
 
 @asynccontextmanager
-async def serve_parts(environment: ServeContext, client: RpcClient) -> AsyncGenerator[ServeParts]:
-    """`client` leads to the process that answers for the artifacts role, which may be this one."""
+async def serve_parts(
+    environment: ServeContext, deadline: timedelta, artifacts_elsewhere: ArtifactClient | None = None
+) -> AsyncGenerator[ServeParts]:
+    """`deadline` is for calls in this process that set no other. `artifacts_elsewhere`: whom the registry asks."""
     database, settings, clock = environment.database, environment.settings, environment.clock
-    registry = RegistryService(database, artifacts_rpc.GrpcArtifactClient(client), settings, clock)
-    clips, nodes = ClipService(database, settings, clock), NodeService(database, settings, clock)
     completion = Completion(environment)
     uploads, owner = UploadService(environment, completion), UploadOwner(environment, completion)
-    open_uploads = OpenUploads(environment)
+    artifacts, playback = ArtifactService(environment), PlaybackService(database)
+    artifact_client = artifacts_elsewhere or ArtifactsRole(artifacts, uploads, playback, deadline)
+    services = RegistryServices(
+        RegistryService(database, artifact_client, settings, clock),
+        ClipService(database, settings, clock),
+        StreamService(database, settings, clock),
+        RecordingService(database, artifact_client, settings, clock),
+    )
+    nodes = NodeService(database, settings, clock)
+    unplaced = UnplacedRecords(database, services, settings, clock)
+    open_uploads, share_links = OpenUploads(environment), ShareLinkService(database, settings, clock)
+    tiers, reports = TierService(environment), NodeReports(environment)
+    passes = TierPasses(environment, reports)
+    retention = RetentionContext(database, environment.objects, settings, clock)
     try:
         yield ServeParts(
-            registry=registry,
-            clips=clips,
-            artifacts=ArtifactService(environment),
+            registry_client=RegistryRole(services, deadline),
+            artifact_client=artifact_client,
+            playback_client=PlaybackRole(share_links, deadline),
+            registry=services,
+            unplaced=unplaced,
+            artifacts=artifacts,
             uploads=uploads,
             owner=owner,
             open_uploads=open_uploads,
-            playback=PlaybackService(database),
+            playback=playback,
+            share_links=share_links,
             nodes=nodes,
-            handlers=(VideoEvents(settings.retention, clock), PurgeConfirmations(clock)),
-            tasks=(
-                PeriodicTask("end uploads", MINUTE, owner.run_pass),
-                PeriodicTask("look through open uploads", MINUTE, open_uploads.run_pass),
-                PeriodicTask("end registered uploads without an artifact", MINUTE, registry.end_unplaced),
-                PeriodicTask("delete expired uploads", HOUR, Expiry(database, settings, clock).run_pass),
-                PeriodicTask(
-                    "purge originals", HOUR, OriginalPurger(database, environment.objects, settings, clock).run_pass
-                ),
-                PeriodicTask("call for purges", HOUR, PurgeCaller(database, settings, clock).run_pass),
-                PeriodicTask("delete expired clips", HOUR, clips.end_expired),
-                PeriodicTask("notice nodes that are gone", settings.node_gone_after, nodes.mark_gone),
+            tiers=tiers,
+            tier_passes=passes,
+            node_line=NodesServicer(
+                nodes, reports, environment.wakeups, SuspendedTenants(environment.find_suspended, clock)
+            ),
+            storage_client=StorageRole(tiers, passes, nodes, deadline),
+            handlers=(VideoEvents(clock), PurgeConfirmations()),
+            registry_tasks=(
+                PeriodicTask("end registered artifacts that do not exist", MINUTE, unplaced.run_pass, catches_up=True),
+            ),
+            artifact_tasks=(
+                PeriodicTask("end uploads", MINUTE, owner.run_pass, catches_up=True),
+                PeriodicTask("look through open uploads", MINUTE, open_uploads.run_pass, catches_up=True),
+                *(each.task for each in retention_passes(retention)),
+                PeriodicTask("notice nodes that are gone", settings.node_gone_after, nodes.mark_gone, catches_up=True),
+                PeriodicTask("evict copies", MINUTE, passes.evict),
+                PeriodicTask("end overdue commands to nodes", MINUTE, passes.end_overdue, catches_up=True),
+                PeriodicTask("clean up orphan copies", 5 * MINUTE, passes.clean_up_orphans),
             ),
         )
     finally:
@@ -81,7 +129,22 @@ async def serve_parts(environment: ServeContext, client: RpcClient) -> AsyncGene
 
 
 def add_services(server: RpcServer, parts: ServeParts) -> None:
-    servicer = artifacts_rpc.ArtifactsServicer(parts.artifacts, parts.uploads, parts.playback)
-    server.add(registry_rpc.SERVICE, registry_rpc.RegistryServicer(parts.registry, parts.clips))
-    server.add(artifacts_rpc.SERVICE, servicer)
-    server.add(nodes_rpc.SERVICE, nodes_rpc.NodesServicer(parts.nodes))
+    """For callers in other processes, who pass the same checks and bring their own deadlines."""
+    add_registry(server, parts)
+    add_artifacts(server, parts)
+
+
+def add_registry(server: RpcServer, parts: ServeParts) -> None:
+    registry = RegistryRole(parts.registry, CALLERS_DEADLINE)
+    server.add(registry_rpc.SERVICE, registry_rpc.RegistryServicer(registry))
+
+
+def add_artifacts(server: RpcServer, parts: ServeParts) -> None:
+    """With playback, and the line of the nodes."""
+    artifacts = ArtifactsRole(parts.artifacts, parts.uploads, parts.playback, CALLERS_DEADLINE)
+    server.add(artifacts_rpc.SERVICE, artifacts_rpc.ArtifactsServicer(artifacts))
+    playback = PlaybackRole(parts.share_links, CALLERS_DEADLINE)
+    server.add(playback_rpc.SERVICE, playback_rpc.PlaybackServicer(playback))
+    storage = StorageRole(parts.tiers, parts.tier_passes, parts.nodes, CALLERS_DEADLINE)
+    server.add(tiers_rpc.SERVICE, tiers_rpc.StorageServicer(storage))
+    server.add(nodes_rpc.SERVICE, parts.node_line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 from uuid import UUID
 
 from touchline.kernel import Clock, TenantId
@@ -11,7 +12,9 @@ from touchline.media.sandbox import Sandbox
 from touchline.platform.foreground import Foreground
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+from touchline.platform.postgres.wakeups import Wakeups
 
+from .playback.suspension import FindSuspended
 from .settings import ServeSettings
 
 # What the use cases of artifacts and uploads work with.
@@ -26,6 +29,21 @@ class ServeContext:
     settings: ServeSettings
     clock: Clock
     foreground: Foreground
+    find_suspended: FindSuspended
+    wakeups: Wakeups | None = None  # listening on `nodes.store.CHANNEL`; without: commands are looked for by the second
+
+
+class TierContext(Protocol):
+    """As much of it as moving copies needs: `fsck` has no more."""
+
+    @property
+    def database(self) -> Database: ...
+    @property
+    def objects(self) -> ObjectStore: ...
+    @property
+    def settings(self) -> ServeSettings: ...
+    @property
+    def clock(self) -> Clock: ...
 
 
 # Where the application looks from before it knows the tenant, and for what belongs to no tenant.

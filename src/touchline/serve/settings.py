@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from enum import StrEnum
 
 from touchline.contracts.settings import ByteSize, Duration, Field, Section
 
-SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
+SECOND, MINUTE, HOUR, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 GIB = 1024**3
+
+
+class ColdPlayback(StrEnum):
+    STREAM = "stream"
+    WARM = "warm"
 
 
 class ServeSettings(Section):
@@ -15,61 +21,118 @@ class ServeSettings(Section):
     """The largest file that can be uploaded."""
 
     stored_quota: ByteSize = Field(default=ByteSize(1024 * GIB), ge=0)
-    """How much one tenant may store. What was refused or deleted does not count."""
+    """The storage quota of one tenant. Refused and deleted files do not count."""
 
     concurrent_uploads: int = Field(default=50, ge=0)
-    """How many uploads one tenant may have under way at once."""
+    """The maximum number of open uploads of one tenant."""
 
     abandon_after: Duration = Field(default=DAY, ge=SECOND)
-    """When an upload ends for which nobody asked for addresses any more; its parts are freed."""
+    """An upload without activity for this long is cancelled, and its parts are deleted."""
 
     completion_time: Duration = Field(default=8 * MINUTE, ge=SECOND)
-    """How long completing an upload may take: to put it together, read it and look at it."""
+    """How long it may take to complete an upload: to assemble, read and probe it."""
 
     placing_time: Duration = Field(default=10 * MINUTE, ge=SECOND)
-    """How long a registered upload may be without its artifact before it counts as failed."""
+    """How long a registered upload may have no artifact before it counts as failed."""
 
     parts_per_call: int = Field(default=100, ge=1, le=1000)
-    """For how many parts one call gives addresses."""
+    """The maximum number of parts for which one call returns upload URLs."""
 
     inspections: int = Field(default=2, ge=1, le=64)
-    """How many completed uploads a process inspects at once. Each takes up to its size on the disk meanwhile."""
+    """How many uploads one process inspects at once. Each needs up to its size in temporary disk space."""
 
     retention: Duration = Field(default=30 * DAY, ge=SECOND)
-    """How long an artifact is kept, counted from when it is finished; a clip from when it is asked for."""
+    """How long an artifact is kept when neither its request nor its tenant says. Counted from when it is finished, of a
+    recording from its end, of a clip from when it is asked for."""
+
+    most_streams: int = Field(default=1000, ge=0)
+    """How many streams one tenant may have."""
 
     longest_clip: Duration = Field(default=10 * MINUTE, ge=SECOND)
-    """How long a clip may be, without its padding."""
+    """The maximum length of a clip, without padding."""
 
     clip_padding: Duration = Field(default=2 * SECOND, ge=timedelta())
-    """How much more a clip shows before and behind what was asked for, when nobody says."""
+    """The default padding: extra time before and after the requested range of a clip."""
 
     concurrent_clips: int = Field(default=100, ge=0)
-    """How many clips of one tenant may wait to be cut at once."""
+    """The maximum number of clips of one tenant that wait to be cut."""
 
     most_per_pass: int = Field(default=100, ge=1)
-    """How many overdue uploads one pass of their owner ends or continues, and how many clips one pass deletes."""
+    """How many overdue uploads one periodic pass ends or continues."""
 
     retry_delay: Duration = Field(default=5 * MINUTE, ge=SECOND)
-    """When the owner looks again at an upload that it could not end."""
+    """The delay before an upload that could not be ended is tried again."""
 
     purge_after: Duration = Field(default=30 * DAY, ge=SECOND)
-    """How long a deleted artifact is kept before everything of it is deleted for good."""
+    """How long a deleted artifact can be restored before its data is purged."""
+
+    retention_interval: Duration = Field(default=HOUR, ge=SECOND)
+    """How often artifacts are deleted whose time is over."""
+
+    retention_limit: int = Field(default=1000, ge=1)
+    """How many artifacts retention deletes in one interval at most, on all machines together: a clock that jumps must
+    not empty the archive."""
+
+    purge_interval: Duration = Field(default=DAY, ge=SECOND)
+    """How often what was deleted for good is purged, and the registry cleaned."""
+
+    purge_limit: int = Field(default=5000, ge=1)
+    """How many artifacts are purged, and how many are forgotten, in one interval at most."""
+
+    audit_period: Duration = Field(default=90 * DAY, ge=timedelta(0))
+    """How long the records and the history of a purged artifact are kept."""
+
+    processing_deadline: Duration = Field(default=7 * DAY, ge=SECOND)
+    """When an artifact counts as failed of whose processing nobody has reported anything. A report brings it back."""
 
     scan_interval: Duration = Field(default=5 * MINUTE, ge=SECOND)
     """How often the bucket is compared with the tables."""
 
     scan_settle: Duration = Field(default=5 * MINUTE, ge=timedelta(0))
-    """How long an object must have been as it is before the scanner touches it."""
+    """How long an object must be unchanged before the scanner imports it."""
 
     scan_most: int = Field(default=1000, ge=1)
-    """How many objects one pass of the scanner takes in, and how many missing originals it reports."""
+    """How many objects one scan imports, and how many missing originals it reports."""
 
     bucket_owner: str = ""
-    """The slug or id of the tenant that owns objects which name none. Without it: the oldest tenant."""
+    """The slug or id of the tenant that owns objects without a tenant in their metadata. Default: the oldest tenant."""
 
     node_heartbeat: Duration = Field(default=5 * SECOND, ge=SECOND)
-    """How often a node has to report."""
+    """How often a node must report."""
 
     node_gone_after: Duration = Field(default=20 * SECOND, ge=SECOND)
-    """How long a node may be silent before it counts as gone."""
+    """How long a node may send no report before it counts as offline."""
+
+    node_inventory: Duration = Field(default=5 * MINUTE, ge=SECOND)
+    """How often a node lists all copies that it has."""
+
+    cold_playback: ColdPlayback = ColdPlayback.STREAM
+    """What a viewer of a video in cold storage gets: `stream` plays it from the object store while a node fetches it,
+    `warm` asks the viewer to come back when a node has it."""
+
+    warming_retry: Duration = Field(default=5 * SECOND, ge=SECOND)
+    """When a viewer who was asked to wait for a video from cold storage is to try again."""
+
+    transfer_time: Duration = Field(default=60 * MINUTE, ge=SECOND)
+    """How long a node may take to freeze or to fetch one artifact before that ends, and may begin again."""
+
+    delete_time: Duration = Field(default=60 * MINUTE, ge=SECOND)
+    """How long a node may leave a request to delete a copy unanswered before it is asked anew."""
+
+    evict_above: float = Field(default=0.85, gt=0, le=1)
+    """The share of a node's budget above which it gives up copies."""
+
+    evict_until: float = Field(default=0.70, ge=0, le=1)
+    """The share of a node's budget at which it stops giving up copies."""
+
+    command_history: Duration = Field(default=7 * DAY, ge=SECOND)
+    """How long commands to nodes are kept after they ended."""
+
+    share_link_lifetime: Duration = Field(default=7 * DAY, ge=MINUTE)
+    """How long a share link is valid when nobody says."""
+
+    longest_share_link: Duration = Field(default=365 * DAY, ge=MINUTE)
+    """How long a share link may be valid at most."""
+
+    share_links_per_artifact: int = Field(default=100, ge=0)
+    """How many valid share links one video may have."""

@@ -13,8 +13,7 @@ from typing import Any
 
 import httpx
 
-from touchline.kernel.errors import DeadlineExceeded, Unavailable
-from touchline.kernel.values import format_bytes
+from touchline.kernel import DeadlineExceeded, Unavailable, format_bytes
 
 MOST_BYTES = 4 * 1024 * 1024
 
@@ -59,9 +58,7 @@ async def _read(http: httpx.AsyncClient, question: OutgoingRequest) -> ServiceRe
         async for piece in answer.aiter_bytes():
             content += piece
             if len(content) > MOST_BYTES:
-                raise Unavailable(
-                    f"{question.service} answers with too much data", why=f"more than {format_bytes(MOST_BYTES)}"
-                )
+                raise Unavailable(f"{question.service} sent too much data", why=f"more than {format_bytes(MOST_BYTES)}")
         return ServiceReply(answer.status_code, answer.headers, bytes(content))
     finally:
         await answer.aclose()

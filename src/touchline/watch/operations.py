@@ -11,8 +11,7 @@ from temporalio.exceptions import FailureError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Replayer
 
-from touchline.kernel import TenantId
-from touchline.kernel.errors import Conflict, NotFound, TouchlineError, Unavailable
+from touchline.kernel import Conflict, NotFound, TenantId, TouchlineError, Unavailable
 from touchline.platform.postgres.database import Database
 from touchline.watch.archive.service import pin as pin_video
 from touchline.watch.fixtures.workflow import IngestInput, IngestResult
@@ -75,9 +74,9 @@ async def _start(client: Client, search: GoalSearch, named: TypedSearchAttribute
         await _start(client, search, None)  # the server does not know our search attributes
 
 
-async def pin(database: Database, tenant: TenantId, artifact_hash: str, *, pinned: bool) -> bool:
+async def pin(database: Database, tenant: TenantId, artifact_hash: str, actor: str, *, pinned: bool) -> bool:
     """Whether that changed anything. An older copy stands for the one that was kept instead."""
-    async with database.transaction(tenant) as transaction:
+    async with database.transaction(tenant, actor) as transaction:
         surviving = await queries.surviving_video(transaction, artifact_hash)
         if surviving is None:
             hint = "`touchline watch goal ID` lists the videos of a goal."
@@ -91,7 +90,7 @@ async def replay(client: Client, workflow_id: str) -> None:
     replayer = Replayer(workflows=WORKFLOWS, workflow_runner=workflow_runner(), build_id=BUILD)
     result = await replayer.replay_workflow(history, raise_on_replay_failure=False)
     if result.replay_failure:
-        raise Conflict(f"{workflow_id} does not replay", why=str(result.replay_failure))
+        raise Conflict(f"{workflow_id} cannot be replayed", why=str(result.replay_failure))
 
 
 async def _history(client: Client, workflow_id: str) -> Any:
@@ -103,7 +102,7 @@ async def _history(client: Client, workflow_id: str) -> Any:
 
 def _unknown_or_away(error: RPCError, workflow_id: str) -> TouchlineError:
     if error.status is RPCStatusCode.NOT_FOUND:
-        hint = "Temporal's page lists what ran; the setting `stack.temporal_page` switches it on."
+        hint = "The web page of Temporal lists the workflows; the setting `stack.temporal_page` enables it."
         return NotFound(f"there is no workflow {workflow_id}", hint=hint)
     return Unavailable("the Temporal server failed", why=error.message)
 

@@ -83,11 +83,11 @@ async def register_attributes(client: Client) -> bool:
     except RPCError as error:
         if error.status in _PASSING:
             raise
-        logger.warning("search attributes are left out", extra={"reason": error.message})
+        logger.warning("search attributes are not used", extra={"reason": error.message})
         return False
     others = sorted(name for name, kind in workflow.ATTRIBUTE_TYPES.items() if known.get(name, kind) != kind)
     if others:
-        logger.warning("search attributes are left out", extra={"reason": f"of another type: {', '.join(others)}"})
+        logger.warning("search attributes are not used", extra={"reason": f"of another type: {', '.join(others)}"})
     return not others
 
 
@@ -122,7 +122,7 @@ def _monitor(watch: WatchSettings) -> Schedule:
             task_queue=TASK_QUEUE,
             execution_timeout=MONITOR_WITHIN,
             task_timeout=TASK_TIMEOUT,
-            static_summary="One look at all matches",
+            static_summary="Poll all matches",
         ),
         ScheduleSpec(intervals=[ScheduleIntervalSpec(every=watch.monitor_interval)]),
         SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=MISSED_LOOKS),
@@ -141,7 +141,7 @@ def _ingest(watch: WatchSettings, fixtures: FixtureSettings) -> Schedule:
             execution_timeout=INGEST_WITHIN,
             task_timeout=TASK_TIMEOUT,
             retry_policy=INGEST_AGAIN,
-            static_summary="The matches of today and tomorrow",
+            static_summary="Fetch the matches of today and tomorrow",
         ),
         ScheduleSpec(calendars=[at]),
         SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=MISSED_INGESTS),

@@ -15,11 +15,9 @@ from typing import Any, Generic, TypeVar
 
 from temporalio import workflow
 from temporalio.common import Priority, RetryPolicy
-from temporalio.exceptions import ActivityError, ApplicationError
-from temporalio.exceptions import TimeoutError as TooLate
+from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError as TooLate
 
-from touchline.kernel import TouchlineError
-from touchline.kernel.errors import Defect, RateLimited
+from touchline.kernel import Defect, RateLimited, TouchlineError
 from touchline.platform.retry import is_transient
 
 from .model import HEAVY_QUEUE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from touchline.gateway.auth.authentication import Auth, build_auth
+from touchline.gateway.auth.credentials import Cost, Passwords
 from touchline.gateway.auth.rules import COMMAND_LINE, NewUser, Tenant, User
 from touchline.gateway.auth.sessions.rules import SignedIn
 from touchline.gateway.auth.settings import AuthSettings
@@ -19,6 +21,7 @@ from touchline.platform.postgres.database import Database
 
 SECRET = "the secret of this cluster"
 PASSWORD = "correct horse battery"
+CHEAP = Cost(n=2, r=1, p=1)  # the real one is a tenth of a second for each password
 SETTINGS = AuthSettings(attempts_per_email=3, attempts_per_address=6)
 
 
@@ -55,15 +58,21 @@ class World:
 
     def process(self, settings: AuthSettings = SETTINGS, secret: str = SECRET) -> Auth:
         """Another process of the same installation."""
-        return build_auth(self.database, secret, settings, self.clock)
+        return build_auth(self.database, secret, settings, self.clock, Passwords(CHEAP))
 
 
-@pytest.fixture
-async def world(postgres: PostgresEndpoint) -> AsyncGenerator[World]:
+@asynccontextmanager
+async def new_world(postgres: PostgresEndpoint) -> AsyncGenerator[World]:
     clock = ManualClock(datetime(2026, 3, 31, 12, tzinfo=UTC))
     async with Database(postgres.app_url, clock=clock) as database:
-        auth = build_auth(database, SECRET, SETTINGS, clock)
+        auth = build_auth(database, SECRET, SETTINGS, clock, Passwords(CHEAP))
         ours = await auth.administration.tenants.create(COMMAND_LINE, "ours", "Ours")
         clock.advance(timedelta(milliseconds=1))  # ids sort by the time they were made
         theirs = await auth.administration.tenants.create(COMMAND_LINE, "theirs", "Theirs")
         yield World(postgres, database, clock, auth, ours, theirs)
+
+
+@pytest.fixture
+async def world(postgres: PostgresEndpoint) -> AsyncGenerator[World]:
+    async with new_world(postgres) as world:
+        yield world

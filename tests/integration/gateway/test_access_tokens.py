@@ -19,8 +19,7 @@ from touchline.gateway.auth.access_tokens import SigningKeys
 from touchline.gateway.auth.rules import WITHOUT_TENANT
 from touchline.gateway.auth.sessions.rules import SigningKey, StoredKey
 from touchline.gateway.auth.sessions.store import SessionStore
-from touchline.kernel import Role
-from touchline.kernel.errors import Unauthenticated
+from touchline.kernel import Role, Unauthenticated
 
 from .conftest import SECRET, SETTINGS, World
 

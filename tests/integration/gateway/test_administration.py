@@ -19,8 +19,19 @@ from touchline.gateway.auth.rules import (
     TokenId,
     User,
 )
-from touchline.kernel import Principal, Role, Scope, TenantId, UserId
-from touchline.kernel.errors import AlreadyExists, Forbidden, InvalidInput, NotFound, TouchlineError, Unauthenticated
+from touchline.kernel import (
+    AlreadyExists,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    Principal,
+    Role,
+    Scope,
+    TenantId,
+    TouchlineError,
+    Unauthenticated,
+    UserId,
+)
 
 from .conftest import PASSWORD, SETTINGS, World
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.integration.gateway.graphql.conftest import analytics, needs
 from tests.integration.gateway.graphql.site import Needs, Person, Plan, Site, no_analytics, running_site
-from tests.support.measuring import Measuring, expected
+from tests.support.measure import Measuring, expected
 from tests.support.sessions import NOON, REAL_LOG, made_up_log, trace
 from touchline.kernel import Role, Scope
 from touchline.measure.ingest.settings import IngestSettings

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,19 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from tests.integration.gateway.graphql.site import Plan, gateway_parts, no_analytics, nobody, nowhere
-from touchline.apps.control import gateway_server
+from tests.integration.gateway.graphql.site import Plan, clients_over, gateway_parts, no_analytics, nobody, nowhere
+from touchline.apps.gateway import gateway_server
 from touchline.gateway.auth.rules import COMMAND_LINE, NewToken, User
 from touchline.gateway.composition import Check, GatewayComposition, WebPage
-from touchline.gateway.graphql.sources import build_sources
+from touchline.gateway.graphql.sources import MeasureReads, build_sources
 from touchline.gateway.rest.app import build_app
 from touchline.gateway.rest.callers import CurrentPrincipal
 from touchline.gateway.settings import GatewaySettings
-from touchline.kernel import Role, Scope
-from touchline.kernel.errors import Defect
+from touchline.kernel import Defect, Role, Scope
 from touchline.measure.analytics.service import SessionAnalytics
+from touchline.measure.audit.service import Audit
 from touchline.platform.postgres.wakeups import Wakeups
+from touchline.serve.storage.queries import StorageReads
 
 from .conftest import PASSWORD, SETTINGS, World
 
@@ -78,7 +80,9 @@ async def serving(
 async def gateway(world: World, plan: Plan) -> AsyncGenerator[GatewayComposition]:
     deaf = Wakeups(world.postgres.app_url, [])
     async with nobody() as rpc, nowhere() as objects, no_analytics() as analytics:
-        sources = build_sources(rpc, rpc, rpc, world.database, SessionAnalytics(analytics))
+        measure = MeasureReads(SessionAnalytics(analytics), Audit(analytics))
+        stored = StorageReads(world.database, timedelta(days=30))
+        sources = build_sources(clients_over(rpc), world.database, measure, stored)
         yield gateway_parts(world, objects, plan, sources, deaf)
 
 
@@ -155,7 +159,7 @@ async def test_a_session_that_is_over_takes_its_cookie_along(site: Site) -> None
     await site.sign_in(await site.world.user())
     site.world.clock.advance(SETTINGS.session_idle)
     response = await site.client.post("/api/auth/refresh", headers=ORIGIN)
-    assert "not used" in is_problem(response, 401, "session_over")["detail"]
+    assert "expired" in is_problem(response, 401, "session_over")["detail"]
     assert 'touchline-session=""' in response.headers["set-cookie"]
     assert list(site.client.cookies) == ["touchline-device"], "by which this browser is known the next time"
 
@@ -167,7 +171,7 @@ async def test_a_password_signs_in_and_too_many_do_not(site: Site) -> None:
     assert (await site.client.post("/api/auth/password", json=right)).status_code == 200
     for _ in range(SETTINGS.attempts_per_email):
         body = is_problem(await site.client.post("/api/auth/password", json=wrong), 401, "unauthenticated")
-        assert body["detail"] == "the e-mail or the password is wrong"
+        assert body["detail"] == "the e-mail address or the password is wrong"
     refused = await site.client.post("/api/auth/password", json=right)
     assert is_problem(refused, 429, "rate_limited")["retryable"]
     assert 0 < int(refused.headers["Retry-After"]) <= SETTINGS.attempt_window.total_seconds()

@@ -93,7 +93,10 @@ TRIGGERS = {
 # A worker's jobs in one statement; tests/integration/process has their cases.
 BATCHES = dict.fromkeys(("process.complete_all", "process.heartbeats", "process.wake_due"), WORKERS)
 # Those of other planes, for the application as well; their cases are in the tests of these planes.
-ELSEWHERE = {"serve.find_internal_name", "serve.find_playback_id"}
+ELSEWHERE = {
+    *("serve.find_artifact", "serve.find_internal_name", "serve.find_playback_id", "serve.find_share_link"),
+    "serve.find_stream_key",
+}
 # They stay in the tenant of the transaction; tests/integration/process/search has their cases.
 SEARCH = dict.fromkeys(
     ("process.search", "process.search_spacing", "process.search_spelling", "process.search_suggestions"),

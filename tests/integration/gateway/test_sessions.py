@@ -13,8 +13,7 @@ from psycopg import AsyncCursor
 from touchline.gateway.auth.rules import COMMAND_LINE
 from touchline.gateway.auth.sessions.rules import SignedIn
 from touchline.gateway.auth.sessions.service import PasswordAttempt, remove_ended_sessions
-from touchline.kernel import Role
-from touchline.kernel.errors import Conflict, RateLimited, SessionOver, Unauthenticated
+from touchline.kernel import Conflict, RateLimited, Role, SessionOver, Unauthenticated
 
 from .conftest import PASSWORD, SETTINGS, World
 
@@ -114,7 +113,7 @@ async def test_no_session_outlives_the_longest_life(world: World) -> None:
     assert signed_in.session.expires_at == end
     world.clock.advance(end - world.clock.now())
     assert signed_in.session_secret
-    with pytest.raises(Unauthenticated, match="over"):
+    with pytest.raises(Unauthenticated, match="the session expired"):
         await world.auth.sessions.refresh(signed_in.session_secret)
 
 
@@ -247,7 +246,7 @@ async def test_a_wrong_password_and_a_wrong_user_say_the_same(world: World) -> N
         *(world.auth.sessions.sign_in_by_password(attempt(email, "something else")) for email in emails)
     )
     assert {(type(result), str(result)) for result in results} == {
-        (Unauthenticated, "you cannot sign in: the e-mail or the password is wrong")
+        (Unauthenticated, "you cannot sign in: the e-mail address or the password is wrong")
     }
 
 

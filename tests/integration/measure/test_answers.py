@@ -11,11 +11,9 @@ from typing import Any, cast
 
 import pytest
 
-from tests.support.answering import HOUR_MS, NOW, NOW_MS, made_up_facts, open_facts, written
 from tests.support.events import new_tenant
-from touchline.kernel import TenantId
-from touchline.kernel.clock import ManualClock
-from touchline.kernel.errors import InvalidInput
+from tests.support.session_facts import HOUR_MS, NOW, NOW_MS, made_up_facts, open_facts, written
+from touchline.kernel import InvalidInput, ManualClock, TenantId
 from touchline.measure.analytics import queries
 from touchline.measure.analytics.rollups.rules import told
 from touchline.measure.analytics.rules import (

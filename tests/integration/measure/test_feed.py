@@ -12,16 +12,21 @@ from uuid import uuid4
 
 import pytest
 
+from tests.support.clickhouse_owner import owner_options, start_owner, until
 from tests.support.events import announce, new_tenant
-from tests.support.owner import owner_options, start_owner, until
 from touchline.contracts.events import Event, Payload
-from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactType, OriginalStored
+from touchline.contracts.events.artifacts import (
+    ArtifactLifecycle,
+    ArtifactRegistered,
+    ArtifactType,
+    ForgetDue,
+    HoldingReleased,
+    OriginalStored,
+    StorageLocation,
+)
 from touchline.contracts.events.videos import VideoProgressed, VideoTranscoded
-from touchline.kernel import SystemClock, TenantId
-from touchline.kernel.errors import Misconfigured, Unavailable
-from touchline.kernel.ids import ArtifactHash, new_artifact_hash
+from touchline.kernel import ArtifactHash, Misconfigured, SystemClock, TenantId, Unavailable, new_artifact_hash
 from touchline.measure.lifecycle.consumer import INSERTS_FAILED, LifecycleFeed
-from touchline.measure.lifecycle.rules import StorageLocation
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
@@ -162,6 +167,24 @@ async def test_the_life_of_an_upload(log: Log, analytics: Analytics, lifecycle: 
         "video.transcoded",
         "artifact.lifecycle",
     ]
+
+
+async def test_what_is_to_be_forgotten_goes_also_when_the_feed_dies_over_it(
+    log: Log, analytics: Analytics, lifecycle: LifecycleService
+) -> None:
+    tenant, purged, kept = new_tenant(), new_artifact_hash(), new_artifact_hash()
+    for artifact in (purged, kept):
+        await log.change(tenant, artifact, "processing", "deleted")
+    await log.write(tenant, ForgetDue(artifact_hash=purged))
+    with pytest.raises(ConnectionResetError):
+        await drain(log.consumer(Interrupted(analytics, deaths=1)))
+    await drain(log.consumer(LifecycleFeed(analytics)))
+    assert await lifecycle.states(tenant, [purged]) == await lifecycle.events(tenant, purged) == []
+    assert [state.artifact_hash for state in await lifecycle.states(tenant, [kept])] == [kept]
+    async with log.database.system("test: read the answers") as transaction:
+        query = "SELECT data ->> 'artifact_hash', data ->> 'holder' FROM platform.event_inbox WHERE type = %s"
+        answers = await (await transaction.connection.execute(query, (HoldingReleased.event_type,))).fetchall()
+    assert answers == [(purged, "measure")]
 
 
 async def test_events_of_many_tenants_go_each_to_its_own(

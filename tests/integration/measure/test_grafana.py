@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.answering import NOW, made_up_facts, written
 from tests.support.events import new_tenant
+from tests.support.session_facts import NOW, made_up_facts, written
 from touchline.kernel import TenantId
 from touchline.platform.clickhouse.client import Analytics
 
@@ -67,7 +67,7 @@ async def test_every_statement_runs(analytics: Analytics, tenant: TenantId, titl
             assert sum(row["sessions"] for row in rows) == 60
         case "Latest failures":
             assert len(rows) == sum(one.startup_unexcused for one in facts)
-        case "What came in" | "Why events were set aside":
+        case "What came in" | "Why events were quarantined":
             assert rows == []
         case _:
             assert rows

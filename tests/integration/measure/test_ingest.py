@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.events import new_tenant
-from tests.support.measuring import Measuring, as_lines, expected
+from tests.support.measure import Measuring, as_lines, expected
 from tests.support.sessions import DAY_MS, NOON, REAL_LOG, made_up_log, orchestrator, snapshot, status, trace
-from touchline.kernel import ManualClock
-from touchline.kernel.errors import Conflict, InvalidInput, NotFound, Unavailable
+from touchline.kernel import Conflict, InvalidInput, ManualClock, NotFound, Unavailable
 from touchline.measure.facts.service import FoldLock, SessionFold
 from touchline.measure.facts.store import FactStore
 from touchline.measure.ingest import file_import

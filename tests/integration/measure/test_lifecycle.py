@@ -11,14 +11,11 @@ from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 
 from tests.support.events import new_tenant
 from tests.unit.measure.histories import HASH, Delivery, deliveries, histories
-from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput, LimitExceeded
-from touchline.kernel.ids import ArtifactHash, new_artifact_hash
+from touchline.kernel import ArtifactHash, InvalidInput, LimitExceeded, TenantId, new_artifact_hash
 from touchline.measure.lifecycle.rules import ArtifactEvent, ArtifactFacts, EventContext, conclude, fold
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.measure.lifecycle.store import SCHEMA, STATES, LifecycleStore, ensure_tables

@@ -11,12 +11,10 @@ import pyarrow as pa
 import pytest
 
 from tests.support.events import new_tenant
-from tests.support.measuring import Measuring, as_lines, expected
+from tests.support.measure import Measuring, as_lines, expected
 from tests.support.sessions import NOON, trace
 from touchline.contracts.events.videos import JobChanged
-from touchline.kernel import SystemClock
-from touchline.kernel.errors import Unavailable
-from touchline.kernel.ids import new_artifact_hash
+from touchline.kernel import SystemClock, Unavailable, new_artifact_hash
 from touchline.measure.ingest.file_import import import_file
 from touchline.measure.ingest.self_metrics import SelfMetrics
 from touchline.measure.lifecycle.consumer import LifecycleFeed
@@ -110,10 +108,8 @@ async def test_an_import_stores_again_what_is_gone_of_a_file(measuring: Measurin
     assert await wrong(measuring) == {}
 
 
-@pytest.mark.parametrize("tables", [*((table,) for table in TABLES), TABLES])
-async def test_what_the_log_and_the_stored_events_hold_is_restored(
-    measuring: Measuring, log: Log, tables: tuple[str, ...]
-) -> None:
+async def test_what_the_log_and_the_stored_events_hold_is_restored(measuring: Measuring, log: Log) -> None:
+    """Whichever tables lost it, one after the other, and in the end all at once."""
     artifact = new_artifact_hash()
     job = JobChanged(job_id=uuid4(), job_type="ocr", video_id=uuid4(), status="queued", attempt=1, retry_count=0)
     await log.write(new_tenant(), job)  # another tenant's lies between
@@ -125,12 +121,13 @@ async def test_what_the_log_and_the_stored_events_hold_is_restored(
     lifecycle = LifecycleService(measuring.analytics)
     facts, events = await measuring.facts(), await lifecycle.events(measuring.tenant_id, artifact)
     assert (len(facts), len(events), await wrong(measuring)) == (2, 2, {})
-    await lose(measuring, *tables)
     repair = FactRepair(measuring.database, measuring.analytics, log.source, measuring.folds)
-    assert not (await repair.run(measuring.tenant_id)).lost
-    assert await measuring.facts() == facts
-    assert await lifecycle.events(measuring.tenant_id, artifact) == events
-    assert await wrong(measuring) == {}
+    for tables in (*((table,) for table in TABLES), TABLES):
+        await lose(measuring, *tables)
+        assert not (await repair.run(measuring.tenant_id)).lost, tables
+        assert await measuring.facts() == facts, tables
+        assert await lifecycle.events(measuring.tenant_id, artifact) == events, tables
+        assert await wrong(measuring) == {}, tables
 
 
 async def test_what_only_its_sender_has_is_named_and_its_sessions_are_left_alone(

@@ -10,14 +10,24 @@ import pytest
 
 from tests.support.events import new_tenant
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
-from touchline.kernel import Principal, Role, Scope, TenantId, UserId
-from touchline.kernel.errors import Forbidden, LimitExceeded, Unauthenticated
-from touchline.kernel.ids import ArtifactHash, new_artifact_hash
+from touchline.kernel import (
+    ArtifactHash,
+    Forbidden,
+    LimitExceeded,
+    Principal,
+    Role,
+    Scope,
+    TenantId,
+    Unauthenticated,
+    UserId,
+    new_artifact_hash,
+)
 from touchline.measure.lifecycle.rpc import SERVICE, LifecycleServicer
 from touchline.measure.lifecycle.rules import ArtifactEvent, ArtifactFacts
-from touchline.measure.lifecycle.service import LifecycleService
+from touchline.measure.lifecycle.service import LifecycleRole, LifecycleService
 from touchline.measure.lifecycle.store import LifecycleStore
 from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.rpc.calls import CALLERS_DEADLINE
 from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.platform.rpc.server import RpcServer
 from touchline.platform.rpc.settings import RpcSettings
@@ -30,7 +40,7 @@ NOW = datetime(2026, 3, 31, 12, 0, 0, 123_456, tzinfo=UTC)
 @pytest.fixture
 async def stub(lifecycle: LifecycleService) -> AsyncGenerator[Stub]:
     async with RpcServer(SECRET, SETTINGS) as server:
-        server.add(SERVICE, LifecycleServicer(lifecycle))
+        server.add(SERVICE, LifecycleServicer(LifecycleRole(lifecycle, CALLERS_DEADLINE)))
         await server.start()
         async with RpcClient(server.address, SECRET, SETTINGS) as client:
             yield Stub(client, SERVICE)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.events import new_tenant
-from tests.support.measuring import Measuring
+from tests.support.measure import Measuring
 from tests.support.sessions import DAY_MS, NOON, facts_of, happened, made_up_log, status, trace
 from touchline.measure.facts.rules import SessionPlace, start_day
 from touchline.measure.facts.store import FactStore
@@ -113,7 +113,7 @@ async def test_every_portion_is_asked(
     """What is wrong is found wherever it lies, and counted once."""
     records = [
         trace(f"{session}-{number}", NOON + number, "gateway_receive_stream_request", session=(session, "request"))
-        for session in ("a", "b", "c", "d", "e", "é")
+        for session in ("a", "b", "é")
         for number in range(4)
     ]
     await measuring.deliver("all", records)
@@ -123,12 +123,12 @@ async def test_every_portion_is_asked(
     wrong = [session(startup_ms=-1)(facts) for facts in facts_of(records).values()]
     nobody = [session(workflow_session_id=name)(wrong[0]) for name in ("0", "b|s", "ü")]  # nowhere noted
     await store.write(1000, [*wrong, *nobody], [])
-    assert (await validation.check(measuring.tenant_id, "no_negative_metric")).wrong == 9
+    assert (await validation.check(measuring.tenant_id, "no_negative_metric")).wrong == 6
     unknown = await validation.check(measuring.tenant_id, "rows_have_events")
     assert (unknown.wrong, [one.id for one in unknown.examples]) == (3, ["0", "b|s", "ü"])
     await store.write(1001, [], [place_of(one) for one in wrong])
     lost = await validation.check(measuring.tenant_id, "events_have_rows")
-    assert (lost.wrong, {one.found for one in lost.examples}) == (6, {"4 events"})
+    assert (lost.wrong, {one.found for one in lost.examples}) == (3, {"4 events"})
 
 
 async def test_a_record_too_many_or_too_few_is_found(

@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.sandboxes import misbehaving
 from tests.support.videos import Studio
-from touchline.kernel.errors import SetupError
+from touchline.kernel import SetupError
 from touchline.media.sandbox import IsolationLevel, Sandbox
-from touchline.media.sandbox.trial import possible_levels
+from touchline.media.sandbox.service import possible_levels
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +66,7 @@ def standing() -> list[IsolationLevel]:
 async def _stands(enclosure: IsolationLevel) -> bool:
     async with misbehaving(enclosure) as sandbox:
         try:
-            await sandbox.walls()
+            await sandbox.isolation()
         except SetupError:
             return False
     return True

@@ -14,15 +14,14 @@ import pytest
 from tests.support import footage, videos
 from tests.support.footage import combs, likeness, numbers, originals, pictures
 from tests.support.videos import SAMPLE_RATE, Recipe, Studio
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.media.clip import make_clip
-from touchline.media.clip_model import CLIP, ClipFile, ClipRange, CutMethod
+from touchline.media.clip_rules import CLIP, ClipFile, ClipRange, CutMethod
 from touchline.media.errors import EmptyRange
-from touchline.media.hls import make_hls
+from touchline.media.outputs import make_hls
 from touchline.media.playlists import read_segments
-from touchline.media.recordings import segments_of
 from touchline.media.sandbox import Sandbox
-from touchline.media.segments import SegmentSource, SourceSegment
+from touchline.media.segments import SegmentSource, SourceSegment, segments_of
 
 SIZE = (320, 180)
 STEP_MS = 40
@@ -147,7 +146,7 @@ async def test_the_sound_starts_at_the_sample(recipe: Recipe, studio: Studio, sa
 
 @pytest.mark.parametrize("wanted", [ClipRange(6000, 7000), ClipRange(90_000, 91_000), ClipRange(1, 39)], ids=str)
 async def test_nothing_there(wanted: ClipRange, studio: Studio, sandbox: Sandbox, output: Path) -> None:
-    with pytest.raises(EmptyRange, match="no picture begins in this range"):
+    with pytest.raises(EmptyRange, match="no frame starts in this range"):
         await make_clip(sandbox, studio.make(footage.NUMBERED), output, wanted)
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from tests.support import videos
 from tests.support.videos import Studio
 from touchline.apps.cli import media
-from touchline.kernel.errors import AlreadyExists
+from touchline.kernel import AlreadyExists
 from touchline.media.errors import NotAVideo, TruncatedVideo
 
 RUNNER = CliRunner()

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from tests.support import footage, videos
 from tests.support.videos import Studio
 from touchline.apps.cli import media
-from touchline.apps.cli.media.times import milliseconds
-from touchline.kernel.errors import AlreadyExists
+from touchline.apps.cli.options import milliseconds
+from touchline.kernel import AlreadyExists
 from touchline.media.errors import EmptyRange, NotAVideo
 
 RUNNER = CliRunner()
@@ -64,7 +64,7 @@ def test_a_sample(studio: Studio, tmp_path: Path) -> None:
     folder = tmp_path / "pictures"
     arguments = ["sample", str(studio.make(videos.SMALL)), str(folder), "--every", "0.5", "--similarity", "1"]
     answer = RUNNER.invoke(media.commands, arguments)
-    assert answer.stdout == f"{folder}: 2 of 2 pictures kept, 64 x 36\n"
+    assert answer.stdout == f"{folder}: 2 of 2 frames kept, 64 x 36\n"
     assert sorted(path.name for path in folder.iterdir()) == ["0.jpg", "520.jpg", "manifest.jsonl"]
     assert isinstance(RUNNER.invoke(media.commands, arguments).exception, AlreadyExists)
 

@@ -1,18 +1,18 @@
-"""What `touchline doctor` says about the walls."""
+"""What `touchline doctor` says about the isolation of the sandbox."""
 
 from __future__ import annotations
 
 import pytest
 
-from touchline.apps.doctor import examine_walls
-from touchline.media.sandbox import Sandbox, trial
+from touchline.apps.doctor import examine_isolation
+from touchline.media.sandbox import Sandbox, service
 from touchline.media.settings import MediaSettings
 from touchline.platform.stack.doctor import FindingLevel
 
 
 async def test_all_walls_are_named_where_they_stand(sandbox: Sandbox) -> None:
-    found = await examine_walls(MediaSettings())
-    if (await sandbox.walls()).missing:
+    found = await examine_isolation(MediaSettings())
+    if (await sandbox.isolation()).missing:
         assert found.level is FindingLevel.WARN
     else:
         assert (found.level, found.why) == (FindingLevel.OK, "")
@@ -23,8 +23,8 @@ async def test_all_walls_are_named_where_they_stand(sandbox: Sandbox) -> None:
 async def test_without_bubblewrap_the_missing_ones_are_named(
     required: bool, level: FindingLevel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trial, "bubblewrap", lambda: None)
-    found = await examine_walls(MediaSettings(require_walls=required))
+    monkeypatch.setattr(service, "bubblewrap", lambda: None)
+    found = await examine_isolation(MediaSettings(require_walls=required))
     assert found.level is level
     assert "not isolated: network, files, processes" in found.why
     assert "user namespaces" in found.fix

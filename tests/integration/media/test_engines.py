@@ -17,9 +17,15 @@ import psutil
 import pytest
 
 from tests.support.pictures import BUG, CAPTION, as_picture, blank, broadcast_picture
-from touchline.media.engines.errors import BadPicture, EngineCrashed, EngineTimedOut, LanguageMissing, PictureTooLarge
 from touchline.media.engines.model import Picture, ReaderName
-from touchline.media.engines.service import Engine
+from touchline.media.engines.service import (
+    BadPicture,
+    Engine,
+    EngineCrashed,
+    EngineTimedOut,
+    LanguageMissing,
+    PictureTooLarge,
+)
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 from touchline_world.scenes.canvas import plain, write
@@ -134,14 +140,14 @@ async def test_pictures_of_any_shape_without_text_have_none(rapid: Engine) -> No
 async def test_it_stands_behind_the_walls_of_the_sandbox(rapid: Engine, sandbox: Sandbox) -> None:
     """RapidOCR reads with its own models, so nothing is fetched; and nothing could be."""
     await rapid.read(PICTURE)
-    walls, settings, engine = await sandbox.walls(), sandbox.settings, family(rapid)[-1]
+    isolation, settings, engine = await sandbox.isolation(), sandbox.settings, family(rapid)[-1]
     assert engine.num_threads() == settings.engine_threads  # and none that reports home
     assert re.search(r"CapEff:\t0+\n", told(engine, "status"))
     assert re.search(r"Max file size +0 +0 ", told(engine, "limits"))
     assert re.search(rf"Max address space +{settings.engine_memory:d} ", told(engine, "limits"))
-    if walls.user:
+    if isolation.user:
         assert engine.uids().real == settings.sandbox_user_id
-    if walls.network:
+    if isolation.network:
         assert network(engine.pid) != network(os.getpid())
 
 

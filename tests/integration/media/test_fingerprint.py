@@ -18,9 +18,9 @@ from tests.support import videos
 from tests.support.videos import Recipe, Studio
 from touchline.apps.cli import media
 from touchline.media.errors import NotAVideo
+from touchline.media.fingerprint.comparison import compare
 from touchline.media.fingerprint.errors import InvalidFingerprint
 from touchline.media.fingerprint.formats import from_bytes, from_text, to_bytes, to_text
-from touchline.media.fingerprint.matching import compare
 from touchline.media.fingerprint.model import Fingerprint, Style, Way
 from touchline.media.fingerprint.pictures import hash_image
 from touchline.media.fingerprint.service import take_fingerprint, take_fingerprints

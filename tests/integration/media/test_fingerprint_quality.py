@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bench.support.copies import COPIES, make_copy
 from bench.support.scenes import Goal, draw
-from touchline.media.fingerprint.matching import compare
+from touchline.media.fingerprint.comparison import compare
 from touchline.media.fingerprint.model import Style, Way
 from touchline.media.fingerprint.service import take_fingerprint
 from touchline.media.sandbox import Sandbox

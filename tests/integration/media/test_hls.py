@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.support import videos
+from tests.support.hls_player import count, play
 from tests.support.packets import packets_of, packets_of_rendition
-from tests.support.playing import count, play
 from tests.support.videos import Recipe, Studio
-from touchline.media.hls import make_hls
+from touchline.media.outputs import make_hls
 from touchline.media.sandbox import IsolationLevel, Sandbox
 from touchline.media.settings import MediaSettings
 

@@ -15,17 +15,9 @@ import pytest
 from tests.support import videos
 from tests.support.hostile.bombs import eternal
 from tests.support.videos import Studio
-from touchline.kernel.errors import NotFound, TouchlineError
-from touchline.media.errors import (
-    DamagedVideo,
-    InvalidMedia,
-    MediaLimitExceeded,
-    NoPictures,
-    NotAVideo,
-    TruncatedVideo,
-)
-from touchline.media.hls import make_hls
-from touchline.media.poster import make_poster
+from touchline.kernel import NotFound, TouchlineError
+from touchline.media.errors import DamagedVideo, InvalidMedia, MediaLimitExceeded, NoPictures, NotAVideo, TruncatedVideo
+from touchline.media.outputs import make_hls, make_poster
 from touchline.media.probe import probe
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
@@ -59,16 +51,16 @@ def scrambled(studio: Studio) -> Path:
 
 CASES: dict[str, tuple[Callable[[Studio], Path], type[TouchlineError], str]] = {
     "empty": (lambda studio: studio.write("empty.mp4", b""), NotAVideo, "the file is empty"),
-    "one byte": (lambda studio: studio.write("byte.mp4", b"x"), NotAVideo, "no video container"),
-    "text": (lambda studio: studio.write("text.mp4", "Dear Sir or Madam,\n" * 99), NotAVideo, "no video container"),
-    "noise": (lambda studio: studio.write("noise.mp4", NOISE), NotAVideo, "no video container"),
-    "zeros": (lambda studio: studio.write("zeros.mp4", bytes(100_000)), NotAVideo, "no video container"),
+    "one byte": (lambda studio: studio.write("byte.mp4", b"x"), NotAVideo, "not a known video container"),
+    "text": (lambda studio: studio.write("text.mp4", "Dear Sir,\n" * 99), NotAVideo, "not a known video container"),
+    "noise": (lambda studio: studio.write("noise.mp4", NOISE), NotAVideo, "not a known video container"),
+    "zeros": (lambda studio: studio.write("zeros.mp4", bytes(100_000)), NotAVideo, "not a known video container"),
     "a folder": (lambda studio: studio.folder, NotAVideo, "not a regular file"),
     "sound": (lambda studio: studio.make(videos.SOUND_ONLY), NoPictures, "no video stream"),
-    "mp3": (lambda studio: studio.write("sound.mp3", b"ID3\x04" + NOISE), NoPictures, "sound file"),
-    "no index": (without_index, TruncatedVideo, "bytes of it are missing|index"),
+    "mp3": (lambda studio: studio.write("sound.mp3", b"ID3\x04" + NOISE), NoPictures, "audio file"),
+    "no index": (without_index, TruncatedVideo, "bytes are missing|index"),
     "only a header": (lambda studio: studio.write("head.mp4", header()), TruncatedVideo, "index"),
-    "cut mdat": (cut_behind_the_index, TruncatedVideo, "bytes of it are missing at the end"),
+    "cut mdat": (cut_behind_the_index, TruncatedVideo, "bytes are missing at the end"),
     "cut matroska": (lambda studio: studio.cut(videos.MATROSKA, 0.7), TruncatedVideo, "missing at the end"),
     "cut webm": (lambda studio: studio.cut(videos.WEBM, 0.5), TruncatedVideo, "missing at the end"),
     "cut avi": (lambda studio: studio.cut(videos.AVI, 0.5), TruncatedVideo, "missing at the end"),
@@ -141,8 +133,8 @@ async def test_what_points_elsewhere_is_not_followed(
     [
         ({"longest_video": "5s"}, "it lasts 6 s; 5 s are allowed"),
         ({"most_streams": 1}, "more than 1 streams"),
-        ({"largest_file": "1MiB", "segment_duration": "20s"}, "a file that is made of it is larger than it may be"),
-        ({"largest_output": "1MiB"}, "more than 1048576 bytes are made of it"),
+        ({"largest_file": "1MiB", "segment_duration": "20s"}, "an output file exceeds the size limit"),
+        ({"largest_output": "1MiB"}, "its output exceeds 1048576 bytes"),
         ({"largest_picture": 1_000_000}, "1920 x 1080 pixels; 1000000 are allowed"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

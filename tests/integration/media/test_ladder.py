@@ -10,10 +10,10 @@ import pytest
 
 from tests.support import videos
 from tests.support.footage import combs, luma, with_captions
-from tests.support.playing import Played, count, play, play_rendition
+from tests.support.hls_player import Played, count, play, play_rendition
 from tests.support.videos import Studio
-from touchline.media.hls import make_hls
 from touchline.media.model import HlsPackage, OutputFile
+from touchline.media.outputs import make_hls
 from touchline.media.sandbox import Sandbox
 
 

@@ -14,7 +14,7 @@ from PIL import Image
 from touchline.media.engines.model import Picture
 from touchline.media.errors import DamagedVideo, NotAVideo
 from touchline.media.pixels import decode_picture, decode_samples
-from touchline.media.sampling_model import SampledPicture
+from touchline.media.sampling_rules import SampledPicture
 from touchline.media.sandbox import Sandbox
 
 ORIENTATION = 0x0112

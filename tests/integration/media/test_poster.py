@@ -11,7 +11,7 @@ from tests.support import videos
 from tests.support.footage import luma
 from tests.support.videos import Recipe, Studio
 from touchline.media.model import Poster
-from touchline.media.poster import make_poster
+from touchline.media.outputs import make_poster
 from touchline.media.sandbox import Sandbox
 
 BLACK = ("drawbox", "color=black:t=fill:enable=not(between(t\\,{}\\,{}))")

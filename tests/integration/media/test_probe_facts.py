@@ -19,7 +19,7 @@ from tests.support.videos import Recipe, Studio
 from touchline.media.model import Index, Light, PlayVerdict, Probe
 from touchline.media.probe import probe
 from touchline.media.sampling import read_manifest, sample
-from touchline.media.sampling_model import SampleOptions
+from touchline.media.sampling_rules import SampleOptions
 from touchline.media.sandbox import Sandbox
 
 LIGHTS = {"smpte2084": Light.PQ, "arib-std-b67": Light.HLG}
@@ -86,9 +86,9 @@ async def test_what_was_made_is_found(recipe: Recipe, expected: Facts, studio: S
 @pytest.mark.parametrize(
     ("recipe", "verdict", "reason"),
     [
-        (videos.INTERLACED, PlayVerdict.RE_ENCODE, "the pictures are interlaced"),
-        (videos.HDR, PlayVerdict.RE_ENCODE, "the pictures are HDR (pq)"),
-        (videos.HDR_BROADCAST, PlayVerdict.RE_ENCODE, "the pictures are HDR (hlg)"),
+        (videos.INTERLACED, PlayVerdict.RE_ENCODE, "the video is interlaced"),
+        (videos.HDR, PlayVerdict.RE_ENCODE, "the video is HDR (pq)"),
+        (videos.HDR_BROADCAST, PlayVerdict.RE_ENCODE, "the video is HDR (hlg)"),
         (videos.UNEVEN, PlayVerdict.PLAYS, "browsers play its streams and its container"),
         (videos.LATE, PlayVerdict.REPACKAGE, "browsers play its streams, but not the container matroska"),
     ],

@@ -11,10 +11,10 @@ from av.video.frame import VideoFrame
 
 from tests.support import videos
 from tests.support.videos import Recipe, Studio
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.media.model import OutputFile
 from touchline.media.sampling import read_manifest, sample
-from touchline.media.sampling_model import MANIFEST, SampledPicture, SampleOptions
+from touchline.media.sampling_rules import MANIFEST, SampledPicture, SampleOptions
 from touchline.media.sandbox import Sandbox
 
 MIB = 1024**2

@@ -13,11 +13,12 @@ import psutil
 import pytest
 
 from tests.support.sandboxes import LIMITS, Deed, Said, misbehaving
-from tests.support.waiting import eventually
-from touchline.kernel.errors import DeadlineExceeded, Defect, SetupError, TouchlineError, Unavailable
+from tests.support.wait import eventually
+from touchline.kernel import DeadlineExceeded, Defect, NotFound, SetupError, TouchlineError, Unavailable
 from touchline.media.errors import CrashingVideo, MediaLimitExceeded, TruncatedVideo
 from touchline.media.model import OutputFile
 from touchline.media.sandbox import IsolationLevel, Pause, Program, Sandbox, Task
+from touchline.media.sandbox.zygote import ChildProcess
 from touchline.media.settings import MediaSettings
 from touchline.process.queue.rules import failure_of
 
@@ -38,7 +39,7 @@ asyncio.run(main(*sys.argv[1:]))
 @pytest.mark.parametrize("name", ["hang", "multiply"])
 async def test_a_child_that_hangs_is_ended_with_all_that_it_started(name: str, within_walls: Sandbox) -> None:
     deed = Deed(name).limited(wall_s=2)
-    with pytest.raises(DeadlineExceeded, match="after 2 s by the clock") as raised:
+    with pytest.raises(DeadlineExceeded, match="after 2 s of wall-clock time") as raised:
         await deed.done(within_walls)
     assert failure_of(raised.value).retryable, "a busy machine is no verdict on a video"
     assert deed.processes() == []
@@ -109,12 +110,12 @@ async def test_a_child_stands_back_as_far_as_its_sandbox_says(niceness: int, enc
     ("deed", "error", "why"),
     [
         (Deed("grow"), MediaLimitExceeded, "memory"),
-        (Deed("burn").limited(cpu_s=1), MediaLimitExceeded, "processor time"),
+        (Deed("burn").limited(cpu_s=1), MediaLimitExceeded, "CPU time"),
         (Deed("crash"), CrashingVideo, "SIGSEGV"),
         (Deed("leave", {"code": 3}), CrashingVideo, "ended with 3"),
         (Deed("leave", {"code": 0}), CrashingVideo, "ended with 0"),
-        (Deed("babble"), CrashingVideo, "a message that it does not have"),
-        (Deed("drone"), CrashingVideo, "a line without end"),
+        (Deed("babble"), CrashingVideo, "an unknown message"),
+        (Deed("drone"), CrashingVideo, "a line that is too long"),
         (Deed("flood"), CrashingVideo, "too many lines"),
         (Deed("lie"), Defect, "words"),
         (Deed("raise_defect"), Defect, "ZeroDivisionError: a mistake of ours"),
@@ -143,7 +144,7 @@ async def test_what_the_system_kills_may_be_tried_again(enclosed: Sandbox) -> No
 
 
 async def test_what_is_written_is_limited(enclosed: Sandbox, output: Path) -> None:
-    with pytest.raises(MediaLimitExceeded, match="bytes are made of it"):
+    with pytest.raises(MediaLimitExceeded, match="its output exceeds"):
         await Deed("overflow", output=output).done(enclosed)
 
 
@@ -153,18 +154,18 @@ async def test_what_is_written_is_limited(enclosed: Sandbox, output: Path) -> No
     ids=repr,
 )
 async def test_a_file_gets_no_name_that_leads_elsewhere(names: list[str], bare: Sandbox, output: Path) -> None:
-    with pytest.raises(CrashingVideo, match="a file that is not its"):
+    with pytest.raises(CrashingVideo, match="a file that it may not open"):
         await Deed("trespass", {"names": names}, output=output).done(bare)
     assert {path.name for path in output.parent.rglob("*")} <= {"output", "same"}
 
 
 async def test_without_a_folder_nothing_is_written(bare: Sandbox) -> None:
-    with pytest.raises(CrashingVideo, match="a file that is not its"):
+    with pytest.raises(CrashingVideo, match="a file that it may not open"):
         await Deed("trespass", {"names": ["any"]}).done(bare)
 
 
 async def test_files_that_are_not_taken_do_not_pile_up(bare: Sandbox, output: Path) -> None:
-    with pytest.raises(CrashingVideo, match="does not take them"):
+    with pytest.raises(CrashingVideo, match="did not receive"):
         await Deed("hoard", output=output).done(bare)
 
 
@@ -192,7 +193,13 @@ async def test_a_folder_that_is_not_empty_is_not_taken(bare: Sandbox, output: Pa
 async def test_a_zygote_that_cannot_start_is_our_fault() -> None:
     async with Sandbox(MediaSettings(), Program("no_such_module")) as broken:
         with pytest.raises(SetupError, match="no_such_module"):
-            await broken.run(Task("walls", LIMITS), dict)
+            await broken.run(Task("isolation", LIMITS), dict)
+
+
+async def test_nothing_is_started_for_a_file_that_is_not_there(tmp_path: Path) -> None:
+    async with Sandbox(MediaSettings(), Program("no_such_module")) as broken:
+        with pytest.raises(NotFound, match=r"missing\.mp4"):
+            await broken.run(Task("probe", LIMITS, source=tmp_path / "missing.mp4"), dict)
 
 
 async def test_a_killed_zygote_takes_its_children_along_and_is_started_again(walled: IsolationLevel) -> None:
@@ -208,6 +215,18 @@ async def test_a_killed_zygote_takes_its_children_along_and_is_started_again(wal
             await work
         assert psutil.wait_procs(deed.processes(), timeout=30)[1] == []  # the kernel takes its time with them
         assert (await Deed("inspect").done(sandbox))["process"] == 1
+
+
+async def test_a_child_that_was_never_forked_leaves_no_pipe_open() -> None:
+    """As when the zygote was killed a moment ago."""
+    process, theirs = ChildProcess.prepared()
+    process.close()
+    with pytest.raises(BrokenPipeError):
+        for _ in range(10):
+            await asyncio.sleep(0)
+            os.write(theirs[-1], b"last words")
+    for descriptor in theirs:
+        os.close(descriptor)
 
 
 async def test_nothing_is_carried_over(within_walls: Sandbox) -> None:

@@ -15,9 +15,9 @@ from tests.support.videos import Recipe, Studio
 from touchline.media.errors import NotAVideo
 from touchline.media.fingerprint.model import INTERVAL_MS, Style
 from touchline.media.fingerprint.service import take_fingerprints
+from touchline.media.model import SurveyOptions
 from touchline.media.sandbox import Sandbox
 from touchline.media.survey import surveyed
-from touchline.media.survey_model import SurveyOptions
 
 FILM = replace(videos.MP4, name="film.mp4", audio=None, seconds=4)
 QUARTERS = (1000, 2000, 3000)

@@ -21,7 +21,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.asyncio.client import connect
 
-from tests.support.waiting import LOOK_AGAIN_S
+from tests.support.wait import LOOK_AGAIN_S
 from touchline.apps.runtime import Server
 from touchline.platform import http_server
 from touchline.platform.http_server import HttpLimits, is_this_machine

@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from touchline.platform.periodic import store
-from touchline.platform.periodic.runner import PeriodicRunner, PeriodicTask
+from touchline.platform.periodic.runner import PeriodicRunner, PeriodicTask, Quota
 from touchline.platform.periodic.settings import PeriodicSettings
 from touchline.platform.periodic.store import PeriodicStore, PeriodicTaskStatus
 from touchline.platform.postgres.database import Database
@@ -62,11 +62,56 @@ async def test_many_processes_make_one_pass(database: Database) -> None:
     assert passes.count == 1
 
 
-async def test_a_pass_with_more_to_do_is_due_again_at_once(database: Database) -> None:
-    passes = Passes(True, False)
-    sweep = runner(database, passes)
+async def test_a_pass_with_more_harmless_work_is_due_again_at_once(database: Database) -> None:
+    sweep = PeriodicRunner(
+        database, [PeriodicTask("sweep", HOUR, Passes(True, False), catches_up=True)], SETTINGS, "one"
+    )
     await sweep.register()
     assert [await sweep.step() for _ in range(3)] == [True, True, False]
+    assert (await only_task(database)).limited_since is None
+
+
+async def test_any_other_waits_for_its_interval_and_says_that_its_limit_stopped_it(database: Database) -> None:
+    sweep = runner(database, Passes(True, True, False))
+    await sweep.register()
+    assert [await sweep.step() for _ in range(2)] == [True, False]
+    since = (await only_task(database)).limited_since
+    assert since is not None
+    await make_due(database)
+    assert await sweep.step() is True
+    assert (await only_task(database)).limited_since == since
+    await make_due(database)
+    assert await sweep.step() is True
+    assert (await only_task(database)).limited_since is None
+
+
+async def move_clock(database: Database, by: timedelta) -> None:
+    """As the row sees a clock that jumps."""
+    async with database.system("test: let time pass") as transaction:
+        moved = "quota_started_at = quota_started_at - %(by)s, next_run_at = next_run_at - %(by)s"
+        await transaction.connection.execute(f"UPDATE platform.periodic SET {moved}", {"by": by})  # noqa: S608
+
+
+async def test_a_quota_holds_for_all_machines_and_its_interval(database: Database) -> None:
+    quotas = [Quota(database, "sweep", HOUR, 10) for _ in range(4)]
+    assert sum(await asyncio.gather(*(quota.take(4) for quota in quotas))) == 10
+    assert await quotas[0].take(1) == 0
+    await move_clock(database, timedelta(minutes=59))
+    assert await quotas[0].take(1) == 0
+    await move_clock(database, timedelta(days=365))
+    assert [await quotas[0].take(8), await quotas[1].take(8)] == [8, 2]
+    await move_clock(database, -timedelta(days=365))
+    assert await quotas[0].take(20) == 10, "the clock was put back: it does not stand still for a year"
+
+
+async def test_what_a_wrong_clock_planned_for_next_year_runs_when_the_clock_is_right_again(database: Database) -> None:
+    passes = Passes()
+    sweep = runner(database, passes)
+    await sweep.register()
+    await sweep.step()
+    await move_clock(database, -timedelta(days=365))
+    assert [await sweep.step(), await sweep.step()] == [True, False]
+    assert passes.count == 2
 
 
 async def test_failures_are_visible_and_wait_longer_each_time_but_not_longer_than_the_interval(
@@ -106,8 +151,8 @@ async def test_a_pass_whose_process_died_is_due_when_its_lease_ends_and_the_dead
     assert again is not None
     async with database.system("test: late finish") as transaction:
         store = PeriodicStore(transaction.connection)
-        assert await store.finish(lost, again=False) is False
-        assert await store.finish(again, again=False) is True
+        assert await store.finish(lost, more=False, catches_up=False) is False
+        assert await store.finish(again, more=False, catches_up=False) is True
 
 
 async def test_a_shorter_interval_counts_at_once(database: Database) -> None:

@@ -7,8 +7,7 @@ from uuid import uuid4
 import pytest
 
 from tests.support.events import new_tenant
-from touchline.kernel.errors import Conflict, InvalidInput, LeaseLost, NotFound
-from touchline.kernel.ids import artifact_hash
+from touchline.kernel import Conflict, InvalidInput, LeaseLost, NotFound, artifact_hash
 from touchline.process.queue.jobs import JobStatus, TranscodePayload
 from touchline.process.queue.service import JobAdministration
 from touchline.process.search.service import hide_video, unhide_video
@@ -55,7 +54,7 @@ async def test_a_dead_letter_starts_again_with_all_its_retries_and_its_original_
     await harness.queue().fail(await claim_one(harness.queue()), NOT_A_VIDEO)
     again = await JobAdministration(harness.database).retry(harness.tenant_id, job.id, "anna")
     assert (again.status, again.retry_count, again.payload) == (JobStatus.QUEUED, 0, job.payload)
-    assert (await steps(harness, job.id))[-1] == ("failed", "queued", "anna", "retried by hand")
+    assert (await steps(harness, job.id))[-1] == ("failed", "queued", "anna", "retried by a user")
     held = await claim_one(harness.queue())
     assert held.attempt == 2
     await harness.queue().fail(held, NOT_A_VIDEO)

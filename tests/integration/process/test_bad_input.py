@@ -16,7 +16,7 @@ from av.audio.frame import AudioFrame
 from av.audio.stream import AudioStream
 from psycopg import sql
 
-from touchline.kernel.ids import artifact_hash
+from touchline.kernel import artifact_hash
 from touchline.media.engines.model import Box, TextRegion
 from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch, open_scratch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,18 +16,27 @@ from tests.support.footage import likeness, numbers, originals, pictures
 from tests.support.videos import Studio as VideoStudio
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events import Event
-from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
+from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType, HoldingReleased
 from touchline.contracts.events.videos import ClipRequested
-from touchline.contracts.registry import CreatedClip, Identity, NewClip, NewUpload, Span
-from touchline.kernel import Principal, Role, SystemClock, TenantId, UserId
-from touchline.kernel.errors import LeaseLost
-from touchline.kernel.ids import ArtifactHash, new_artifact_hash, new_internal_name, new_playback_id, video_id
+from touchline.contracts.registry import CreatedClip, NewClip, NewUpload, Span
+from touchline.kernel import (
+    ArtifactHash,
+    LeaseLost,
+    Principal,
+    Role,
+    SystemClock,
+    TenantId,
+    UserId,
+    new_artifact_hash,
+    video_id,
+)
 from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch, open_scratch
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.process.clips.worker import ClipCutter
 from touchline.process.intake import IntakeConsumer, handle_event
+from touchline.process.purge.service import Purger as VideoPurger
 from touchline.process.queue.handler import Finished
 from touchline.process.queue.jobs import Job, JobStatus, JobType, parse_payload
 from touchline.process.queue.rules import failure_of
@@ -36,10 +46,14 @@ from touchline.process.transcode.worker import PointerWriter, Publisher, Transco
 from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.consumer import VideoEvents
 from touchline.serve.artifacts.rules import Artifact, JobRun, NewArtifact, Reason, Rendition
+from touchline.serve.artifacts.service import PlaybackService
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.clips.service import ClipService
+from touchline.serve.registry.rules import NewIdentity
 from touchline.serve.registry.store import RegistryStore
+from touchline.serve.retention.service import PurgeConfirmations, RetentionContext, retention_passes
 from touchline.serve.settings import ServeSettings
+from touchline.watch.archive.consumer import PurgedVideos
 
 from .conftest import QueueHarness, original_path
 
@@ -49,6 +63,15 @@ GOOD_DB = 35.0
 EVENTS = """
 SELECT id, type, version, key, revision, occurred_at, trace, data, sequence FROM platform.waiting_events
  WHERE sequence > %s AND tenant_id = %s ORDER BY sequence, number
+"""
+
+
+NAMED_COLUMNS = """
+SELECT c.relnamespace::regnamespace || '.' || c.relname, a.attname
+  FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+ WHERE c.relnamespace IN ('process'::regnamespace, 'serve'::regnamespace) AND c.relkind = 'r'
+   AND a.attname IN ('artifact_hash', 'video_id', 'clip_id')
+ ORDER BY 1, 2
 """
 
 
@@ -86,10 +109,11 @@ class ClipHarness:
 
     async def deliver(self) -> None:
         """What was announced reaches both planes, in order, until nothing new comes."""
-        handlers = (IntakeConsumer(), VideoEvents(ServeSettings().retention, SystemClock()))
+        serve = (VideoEvents(SystemClock()), PurgeConfirmations(), PurgedVideos())
+        handlers = [(IntakeConsumer(), self.harness.database), *((handler, self.app) for handler in serve)]
         while events := await self._new_events():
             for event in events:
-                for handler, database in zip(handlers, (self.harness.database, self.app), strict=True):
+                for handler, database in handlers:
                     if event.type in handler.types:
                         async with database.transaction(event.tenant_id) as transaction:
                             await handler.handle(transaction, [event])
@@ -133,6 +157,44 @@ class ClipHarness:
         assert found
         return found
 
+    async def purge(self, artifact_hash: ArtifactHash) -> None:
+        """As watch drops a video: nobody undeletes it, and all passes run until its rows are gone."""
+        now = SystemClock().now()
+        async with self.app.transaction(self.caller) as transaction:
+            await transitions.delete(transaction, artifact_hash, now)
+            await transitions.purge_due(transaction, artifact_hash, now)
+        await self.deliver()
+        context = RetentionContext(
+            self.app, self.objects, ServeSettings(audit_period=timedelta(0), purge_limit=100), SystemClock()
+        )
+        videos = VideoPurger(self.harness.database, self.objects, ProcessSettings(purge_second_look=timedelta(0)))
+        while "serve.identities.artifact_hash" in await self.artifact_rows(artifact_hash):
+            await videos.run_pass()
+            await self.deliver()
+            for each in retention_passes(context):
+                await each.run()
+            released = HoldingReleased(artifact_hash=artifact_hash, holder="measure")  # `measure` has a test of its own
+            async with self.app.transaction(self.caller) as transaction:
+                transaction.announce(released)
+            await self.deliver()
+
+    async def artifact_rows(self, artifact_hash: ArtifactHash) -> dict[str, int]:
+        """What the tables of both planes have of it, whatever they call it. A clip remembers what it was cut from."""
+        found: dict[str, int] = {}
+        for table, column in await self.harness.execute(NAMED_COLUMNS):
+            value = video_id(artifact_hash) if column in ("video_id", "clip_id") else artifact_hash
+            query = f"SELECT count(*) FROM {table} WHERE {column} = %(value)s"  # noqa: S608
+            database = self.app if table.startswith("serve.") else self.harness.database
+            async with database.transaction(self.caller) as transaction:
+                cursor = await transaction.connection.execute(query.encode(), {"value": value})
+                [(count,)] = await cursor.fetchall()
+            found |= {f"{table}.{column}": count} if count else {}
+        return found
+
+    async def keys_of(self, artifact_hash: ArtifactHash) -> list[str]:
+        listed = (await self.objects.list("")).objects
+        return [item.key for item in listed if str(video_id(artifact_hash)) in item.key]
+
     async def clips(self) -> list[str]:
         return [item.key for item in (await self.objects.list(f"videos/clips/{self.video_id}/")).objects]
 
@@ -162,13 +224,12 @@ async def clip_jobs(
 async def registered(clip_jobs: ClipHarness) -> None:
     """The source in serve, as it is when it plays."""
     source, now = ArtifactHash(clip_jobs.video_id.hex), SystemClock().now()
-    names = new_playback_id(), new_internal_name()
-    user_id, tenant_id = clip_jobs.caller.user_id, TenantId(clip_jobs.harness.tenant_id)
-    identity = Identity(tenant_id, source, *names, ArtifactType.UPLOAD, user_id)
+    user_id, retention = clip_jobs.caller.user_id, timedelta(days=30)
+    identity = NewIdentity(source, user_id)
     key, kind = original_path(clip_jobs.video_id), ArtifactType.UPLOAD
     async with clip_jobs.app.transaction(clip_jobs.caller) as transaction:
-        await RegistryStore(transaction).add(identity, uuid4(), NewUpload("key", "match.mp4", 1000, "The match"), now)
-        new = NewArtifact(source, kind, identity.internal_name, user_id, key, "video/mp4", 1000)
+        await RegistryStore(transaction).add(identity, NewUpload("key", "match.mp4", 1000, "The match"), retention, now)
+        new = NewArtifact(source, kind, identity.internal_name, user_id, key, "video/mp4", 1000, retention)
         await ArtifactStore(transaction).add(new, now)
         await ArtifactStore(transaction).move(source, ArtifactStatus.COMPLETING, (ArtifactStatus.REQUESTED,))
         found = await ArtifactStore(transaction).store_original(source)
@@ -220,6 +281,27 @@ async def test_from_the_request_to_a_video_that_plays(clip_jobs: ClipHarness, tm
     assert (artifact.status, artifact.duration_ms, artifact.synced) == (ArtifactStatus.READY, 113 * STEP_MS, True)
     jobs = await clip_jobs.harness.execute("SELECT job_type, status FROM process.jobs ORDER BY created_at")
     assert jobs == [("clip_generate", "done"), ("transcode", "done")], "the text of a clip is found in its source"
+
+
+async def test_a_clip_outlives_its_purged_source_and_plays_until_its_own_purge(clip_jobs: ClipHarness) -> None:
+    created = await clip_jobs.request(1500, 2500)
+    held = await clip_jobs.claim()
+    await clip_jobs.complete(held, await clip_jobs.work(held))
+    await clip_jobs.deliver()
+    await clip_jobs.transcode()
+    source, clip = ArtifactHash(clip_jobs.video_id.hex), created.clip.artifact_hash
+    lost = f"videos/clips/{clip_jobs.video_id}/{uuid4()}.mp4"
+    await clip_jobs.objects.put_new(lost, b"of a clip that nobody knows")
+    await clip_jobs.purge(source)
+    assert await clip_jobs.keys_of(source) == [clip_jobs.key(created)], "the clip's file is the clip's own"
+    assert await clip_jobs.artifact_rows(source) == {"process.clips.video_id": 1}
+    endpoint = await PlaybackService(clip_jobs.app).resolve(created.clip.playback_id)
+    assert (await clip_jobs.objects.get(endpoint.manifest_key)).startswith(b"#EXTM3U")
+    assert (await clip_jobs.objects.head(endpoint.clip_key)).size_bytes > 0
+    await clip_jobs.purge(clip)
+    for one in (source, clip):
+        assert await clip_jobs.keys_of(one) == []
+        assert await clip_jobs.artifact_rows(one) == {}
 
 
 async def test_the_same_clip_twice_is_one_job_and_one_object(clip_jobs: ClipHarness) -> None:

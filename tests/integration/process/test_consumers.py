@@ -24,8 +24,7 @@ from touchline.contracts.events.artifacts import (
     OriginalVanished,
 )
 from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoLabeled
-from touchline.kernel import SystemClock, TenantId, uuid7
-from touchline.kernel.trace import tracing
+from touchline.kernel import SystemClock, TenantId, tracing, uuid7
 from touchline.platform.events import queries
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import Archive, PostgresLog, Sequencer

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.support.events import new_tenant
-from touchline.kernel.errors import Conflict
+from touchline.kernel import Conflict
 from touchline.process.queue.jobs import (
     FailureReason,
     Job,

@@ -16,10 +16,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tests.integration.gateway.test_commands import Terminal, terminal
-from tests.support.owner import free_port
-from touchline.apps.runtime import Server, answering
-from touchline.kernel import SystemClock
-from touchline.kernel.errors import Misconfigured, Unavailable
+from tests.support.clickhouse_owner import free_port
+from touchline.apps.runtime import Server, health_server
+from touchline.kernel import Misconfigured, SystemClock, Unavailable
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
 from touchline.process.queue import queries
@@ -136,9 +135,9 @@ async def test_a_port_that_is_taken_is_a_matter_of_settings() -> None:
         """Always ready."""
 
     port = free_port()
-    async with answering("127.0.0.1", port, fine):
+    async with health_server("127.0.0.1", port, "worker.port", fine):
         with pytest.raises(Misconfigured, match=str(port)):
-            async with answering("127.0.0.1", port, fine):
+            async with health_server("127.0.0.1", port, "worker.port", fine):
                 pass
 
 
@@ -152,7 +151,7 @@ async def test_a_worker_says_whether_it_is_ready_and_what_it_counted(harness: Qu
 
     await harness.enqueue()
     async with (
-        answering("127.0.0.1", port, check),
+        health_server("127.0.0.1", port, "worker.port", check),
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client,
     ):
 

@@ -14,10 +14,10 @@ from tests.support.buckets import Buckets
 from tests.support.events import new_tenant
 from tests.support.postgres import PostgresServer
 from touchline.contracts.events.artifacts import OriginalStored
-from touchline.kernel.errors import LeaseLost
+from touchline.kernel import LeaseLost
 from touchline.media.engines.model import Box, ReaderName
 from touchline.media.sandbox import Sandbox
-from touchline.media.vision.languages import installed_folders
+from touchline.media.vision.readers import installed_folders
 from touchline.platform.files import Scratch, open_scratch
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore

@@ -13,10 +13,10 @@ import pytest
 from tests.support.events import new_tenant
 from touchline.contracts.events import Event
 from touchline.contracts.events.artifacts import PurgeDue
-from touchline.kernel import SystemClock, uuid7
-from touchline.kernel.errors import LeaseLost
+from touchline.kernel import LeaseLost, SystemClock, uuid7
 from touchline.media.engines.model import Box
 from touchline.platform.endpoints import PostgresEndpoint
+from touchline.platform.objects.rules import DeletionResult
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.process.clips.store import ClipStore
@@ -38,6 +38,10 @@ from touchline.process.settings import ProcessSettings
 from .conftest import QueueHarness, original_path
 
 READ = Detection("goal by @saka #goal 2-1", Box(1, 2, 30, 4), 0.9)
+CUT_BY_HAND = """
+INSERT INTO process.clips (tenant_id, clip_id, video_id, job_id)
+VALUES (platform.current_tenant(), %(clip_id)s, %(video_id)s, %(job_id)s)
+"""
 WITH_A_VIDEO = """
 SELECT c.relname FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'video_id'
  WHERE c.relnamespace = 'process'::regnamespace AND c.relkind = 'r'
@@ -75,8 +79,8 @@ class PurgeHarness:
             await subjects.save(video_id, subject)
             await subjects.save_texts(video_id, texts_of(subject))
             await subjects.save_labels(video_id, labels_of(subject))
-            await ClipStore(connection).add(uuid4(), video_id, job.id)  # one of it
-            await ClipStore(connection).add(video_id, video_id, job.id)  # and the one that it is
+            await connection.execute(CUT_BY_HAND, {"clip_id": uuid4(), "video_id": video_id, "job_id": job.id})
+            await ClipStore(connection).add(video_id, video_id, job.id)  # the one that it is itself
         for key in (*keys_of(video_id), f"logs/pipeline/{job.id}.json"):
             await self.objects.put_new(key, b"x")
         return video_id
@@ -153,6 +157,24 @@ async def test_nothing_is_left_of_a_purged_video_and_everything_of_the_others(pu
     assert await purges.harness.events("video.failed") == [], "it was not the video's fault"
 
 
+async def test_a_registered_clip_outlives_its_source_with_its_file(purges: PurgeHarness) -> None:
+    video_id, clip_id = await purges.processed(), uuid4()
+    job = await purges.harness.enqueue()
+    async with purges.harness.database.transaction(purges.harness.tenant_id) as transaction:
+        await ClipStore(transaction.connection).add(clip_id, video_id, job.id)
+    file = f"videos/clips/{video_id}/{clip_id}.mp4"
+    await purges.objects.put_new(file, b"x")
+    await purges.ask(video_id)
+    assert not await purges.purger().run_pass()
+    assert [key for key in await purges.keys() if key.startswith(f"videos/clips/{video_id}/")] == [file]
+    assert await purges.rows(video_id) == {"clips": 1}
+    assert await purges.told() == [video_id.hex]
+    await purges.ask(clip_id)
+    assert not await purges.purger().run_pass()
+    assert await purges.rows(video_id) == {}
+    assert file in await purges.keys(), "it is the clip's original, which belongs to serve"
+
+
 async def test_a_video_that_nobody_knows_is_purged_at_once(purges: PurgeHarness) -> None:
     """Whoever waits for all planes must not wait for ever."""
     video_id = uuid4()
@@ -212,14 +234,14 @@ async def test_one_that_cannot_be_purged_holds_up_nobody(purges: PurgeHarness, m
     first, second = await purges.processed(), await purges.processed()
     await purges.ask(first)
     await purges.ask(second)
-    whole = Purger._delete_objects  # pyright: ignore[reportPrivateUsage]
+    whole = ObjectStore.delete_prefix
 
-    async def refuses(purger: Purger, purge: Any) -> int:
-        if purge.video_id == first:
+    async def refuses(store: ObjectStore, prefix: str) -> DeletionResult:
+        if str(first) in prefix:
             raise RuntimeError("the store refuses")
-        return await whole(purger, purge)
+        return await whole(store, prefix)
 
-    monkeypatch.setattr(Purger, "_delete_objects", refuses)
+    monkeypatch.setattr(ObjectStore, "delete_prefix", refuses)
     await purges.purger().run_pass()
     assert await purges.told() == [second.hex]
 

@@ -11,8 +11,7 @@ import pytest
 from psycopg.errors import ForeignKeyViolation, UniqueViolation
 
 from tests.support.events import new_tenant
-from touchline.kernel.errors import LeaseLost
-from touchline.kernel.trace import tracing
+from touchline.kernel import LeaseLost, tracing
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.process.queue import queries

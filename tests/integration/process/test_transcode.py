@@ -12,7 +12,7 @@ from uuid import UUID
 import psutil
 import pytest
 
-from touchline.kernel.errors import LeaseLost
+from touchline.kernel import LeaseLost
 from touchline.media.sandbox import Pause, Sandbox
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.files import Scratch, open_scratch

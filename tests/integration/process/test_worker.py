@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,7 @@ import pytest
 
 from tests.support.events import new_tenant
 from tests.support.postgres import PostgresServer
-from touchline.kernel.errors import Unavailable
+from touchline.kernel import Unavailable
 from touchline.platform.foreground import Foreground, open_foreground
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
@@ -34,12 +35,11 @@ from touchline.process.queue.jobs import (
     SegmentIndexPayload,
     TranscodePayload,
 )
-from touchline.process.queue.rules import Slot
 from touchline.process.queue.service import Effects, JobAdministration, Queue
 from touchline.process.queue.worker import CHANNELS, Worker
 from touchline.process.settings import WorkerSettings
 
-from .conftest import QueueHarness, original_path, until
+from .conftest import LEASE, QueueHarness, original_path, until
 
 SETTINGS = WorkerSettings(
     concurrency=2,
@@ -319,17 +319,27 @@ async def test_work_that_fails_while_the_worker_stops_costs_no_attempt_either(ha
     assert ((await harness.job(job.id)).status, (await harness.job(job.id)).retry_count) == (JobStatus.QUEUED, 0)
 
 
+@dataclass(frozen=True)
+class InterruptedQueue(Queue):
+    """Something happens when jobs are claimed, before the worker hears of them."""
+
+    then: Callable[[], None]
+
+    async def claim(self, types: Sequence[JobType | str], most: int, *, thorough: bool = True) -> Sequence[Job]:
+        jobs = await super().claim(types, most, thorough=thorough)
+        if jobs:
+            self.then()
+        return jobs
+
+
 async def test_a_stop_in_the_moment_of_the_claim_gives_back_too(harness: QueueHarness) -> None:
     jobs = [await harness.enqueue() for _ in range(2)]
-    handler = ScriptedHandler()
-    worker = Worker(harness.queue(), {JobType.TRANSCODE: handler}, Wakeups(harness.database.url, []), SETTINGS)
-    start = worker._start
 
-    def start_and_stop(job: Job, slot: Slot = Slot.REGULAR) -> None:
-        start(job, slot)
+    def stop() -> None:
         worker.stop()
 
-    worker._start = start_and_stop
+    queue = InterruptedQueue(harness.database, "worker", LEASE, stop)
+    worker = Worker(queue, {JobType.TRANSCODE: ScriptedHandler()}, Wakeups(harness.database.url, []), SETTINGS)
     await worker.run()
     assert [(await harness.job(job.id)).status for job in jobs] == [JobStatus.QUEUED] * 2
     assert await harness.execute("SELECT DISTINCT retry_count FROM process.jobs") == [(0,)]
@@ -588,16 +598,20 @@ async def test_progress_is_told_but_not_too_often(harness: QueueHarness) -> None
 
 async def test_a_claim_whose_answer_was_lost_is_given_back(harness: QueueHarness) -> None:
     job = await harness.enqueue()
-    [claimed] = await harness.queue("worker").claim([JobType.TRANSCODE], 1)  # and nobody heard of it
-    handler = ScriptedHandler(finish_at_once)
-    worker = Worker(harness.queue("worker"), {JobType.TRANSCODE: handler}, Wakeups(harness.database.url, []), SETTINGS)
-    worker._in_doubt = True
+    lost = iter([Unavailable("the connection was lost behind the claim")])
+
+    def lose() -> None:
+        for error in lost:
+            raise error
+
+    queue, handler = InterruptedQueue(harness.database, "worker", LEASE, lose), ScriptedHandler(finish_at_once)
+    worker = Worker(queue, {JobType.TRANSCODE: handler}, Wakeups(harness.database.url, []), SETTINGS)
     running = asyncio.create_task(worker.run())
     await until(lambda: has_status(harness, job, JobStatus.DONE))
     worker.stop()
     await running
     done = await harness.job(job.id)
-    assert (claimed.attempt, done.attempt, done.retry_count) == (1, 2, 0)
+    assert (done.attempt, done.retry_count) == (2, 0), "the first attempt was nobody's"
 
 
 async def test_killed_backends_cost_nothing_but_a_moment(

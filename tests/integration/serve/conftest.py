@@ -1,4 +1,7 @@
-"""A control process of two tenants with a clock that moves when told: real database, objects, sandbox and RPC."""
+"""A control process of two tenants with a clock that moves when told: real database, objects, sandbox and RPC.
+
+It is asked as the gateway asks it, in one process; what `both_ways` marks is asked over a socket, too.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,10 +19,10 @@ import pytest
 
 from touchline.contracts.artifacts import ArtifactClient, ArtifactStatus
 from touchline.contracts.events import Event, Payload
-from touchline.contracts.registry import Clip, NewUpload, RegistryClient, Upload
+from touchline.contracts.playback import PlaybackClient
+from touchline.contracts.registry import Clip, NewUpload, Recording, RegistryClient, Upload
 from touchline.contracts.settings import ByteSize
-from touchline.kernel import ManualClock, Principal, Role, TenantId, UserId, uuid7
-from touchline.kernel.ids import ArtifactHash
+from touchline.kernel import ArtifactHash, ManualClock, Principal, Role, TenantId, UserId, uuid7
 from touchline.media.sandbox import Sandbox
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.foreground import open_foreground
@@ -32,9 +36,12 @@ from touchline.serve.artifacts.rules import Artifact
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.composition import ServeParts, add_services, serve_parts
 from touchline.serve.context import ServeContext
+from touchline.serve.playback.rpc import GrpcPlaybackClient
 from touchline.serve.registry.rpc import GrpcRegistryClient
 from touchline.serve.registry.rules import Record
 from touchline.serve.registry.store import RegistryStore
+from touchline.serve.retention.rules import RetentionReport
+from touchline.serve.retention.service import RetentionContext, RetentionPass
 from touchline.serve.settings import ServeSettings
 from touchline.serve.uploads.store import MultipartStore
 
@@ -62,6 +69,7 @@ class World:
     parts: ServeParts
     registry: RegistryClient
     artifacts: ArtifactClient
+    playback: PlaybackClient
     ours: Principal
     theirs: Principal
 
@@ -110,6 +118,16 @@ class World:
         assert found
         return found
 
+    async def pass_of(self, kind: type[RetentionPass], *, most: int = 100, dry_run: bool = False) -> RetentionReport:
+        """One pass, in an interval of its own: the quota of earlier ones counts no more."""
+        async with self.environment.database.system("test: let the interval pass") as transaction:
+            await transaction.connection.execute("UPDATE platform.periodic SET quota_started_at = NULL")
+        every = timedelta(hours=1)
+        context = RetentionContext(
+            self.environment.database, self.environment.objects, self.environment.settings, self.clock
+        )
+        return await kind(context, every, most).run(dry_run=dry_run)
+
     async def status(self, upload: Upload) -> ArtifactStatus:
         return (await self.artifact(upload)).status
 
@@ -129,7 +147,9 @@ class World:
         async with self.environment.database.transaction(tenant_id) as transaction:
             await handler.handle(transaction, [event])
 
-    async def events(self, upload: Upload | Clip, event_type: str = "artifact.lifecycle") -> list[dict[str, Any]]:
+    async def events(
+        self, upload: Upload | Clip | Recording, event_type: str = "artifact.lifecycle"
+    ) -> list[dict[str, Any]]:
         """What was announced of it, in order, with the revision."""
         async with self.environment.database.system("test: read events") as transaction:
             cursor = await transaction.connection.execute(EVENTS, (f"artifact:{upload.artifact_hash}", event_type))
@@ -158,22 +178,41 @@ class World:
         self.clock.advance(moment - self.clock.now())
 
 
+class Way(StrEnum):
+    IN_PROCESS = "in process"
+    RPC = "rpc"
+
+
+both_ways = pytest.mark.parametrize("way", Way)
+
+
 @asynccontextmanager
-async def running(environment: ServeContext, clock: ManualClock) -> AsyncGenerator[World]:
+async def running(environment: ServeContext, clock: ManualClock, way: Way) -> AsyncGenerator[World]:
     async with (
         RpcServer(SECRET, RPC) as server,
         RpcClient(server.address, SECRET, RPC) as client,
-        serve_parts(environment, client) as parts,
+        serve_parts(environment, RPC.deadline) as parts,
     ):
         add_services(server, parts)
         await server.start()
-        ours, theirs = principal(), principal()
-        yield World(environment, clock, parts, GrpcRegistryClient(client), GrpcArtifactClient(client), ours, theirs)
+        clients = parts.registry_client, parts.artifact_client, parts.playback_client
+        if way is Way.RPC:
+            clients = GrpcRegistryClient(client), GrpcArtifactClient(client), GrpcPlaybackClient(client)
+        yield World(environment, clock, parts, *clients, principal(), principal())
+
+
+@pytest.fixture
+def way() -> Way:
+    return Way.IN_PROCESS
 
 
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock(datetime(2026, 3, 31, 12, tzinfo=UTC))
+
+
+async def nobody_suspended() -> frozenset[TenantId]:
+    return frozenset()
 
 
 @pytest.fixture
@@ -182,12 +221,12 @@ async def environment(
 ) -> AsyncGenerator[ServeContext]:
     with open_foreground(tmp_path.with_name(f"{tmp_path.name}-foreground")) as foreground:
         async with Database(postgres.app_url, clock=clock) as database:
-            yield ServeContext(database, objects, sandbox, tmp_path, SETTINGS, clock, foreground)
+            yield ServeContext(database, objects, sandbox, tmp_path, SETTINGS, clock, foreground, nobody_suspended)
 
 
 @pytest.fixture
-async def world(environment: ServeContext, clock: ManualClock) -> AsyncGenerator[World]:
-    async with running(environment, clock) as world:
+async def world(environment: ServeContext, clock: ManualClock, way: Way) -> AsyncGenerator[World]:
+    async with running(environment, clock, way) as world:
         yield world
 
 
@@ -195,5 +234,5 @@ async def world(environment: ServeContext, clock: ManualClock) -> AsyncGenerator
 async def another_process(world: World, **settings: Any) -> AsyncGenerator[World]:
     """Of the same installation, perhaps with other settings."""
     changed = SETTINGS.model_copy(update=settings)
-    async with running(replace(world.environment, settings=changed), world.clock) as other:
+    async with running(replace(world.environment, settings=changed), world.clock, Way.RPC) as other:
         yield replace(other, ours=world.ours, theirs=world.theirs)

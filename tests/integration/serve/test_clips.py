@@ -13,16 +13,14 @@ import pytest
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.videos import ClipFailed, ClipMade, VideoProgressed, VideoRetried
 from touchline.contracts.registry import Clip, ClipFilter, NewClip, RowKey, RowWindow, Span, Upload
-from touchline.kernel import Role
-from touchline.kernel.errors import Forbidden, InvalidInput, NotFound, QuotaExceeded
-from touchline.kernel.ids import ArtifactHash, video_id
+from touchline.kernel import ArtifactHash, Forbidden, InvalidInput, NotFound, QuotaExceeded, Role, video_id
 from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rules import Artifact
 from touchline.serve.artifacts.store import ArtifactStore
+from touchline.serve.retention.service import Expiry
 
 from .conftest import World, another_process, principal
-from .test_lifecycle import failed as transcode_failed
-from .test_lifecycle import progressed, retried, transcoded
+from .test_lifecycle import failed as transcode_failed, progressed, retried, transcoded
 
 CUT_JOB = uuid4()
 
@@ -296,16 +294,24 @@ async def test_listing_finding_and_deleting(world: World) -> None:
         await world.registry.delete_clip(world.ours, source.artifact_hash)
 
 
+async def pin_source(world: World, source: Upload) -> None:
+    async with world.environment.database.transaction(world.ours) as transaction:
+        await transitions.pin(transaction, source.artifact_hash, pinned=True)
+
+
 async def test_after_thirty_days_it_is_deleted(world: World) -> None:
     source = await playable(world)
     clip = (await world.registry.create_clip(world.ours, wanted(source))).clip
+    await made(world, clip)
+    await world.consume(transcoded(clip))
+    await pin_source(world, source)
     world.later(days=29)
     younger = (await world.registry.create_clip(world.ours, wanted(source, 0))).clip
-    await world.parts.clips.end_expired()
+    await world.pass_of(Expiry)
     assert (await world.registry.listed_clips(world.ours)).total_count == 2
     world.later(days=1)
     for _ in range(2):
-        assert await world.parts.clips.end_expired() is False
+        await world.pass_of(Expiry)
     assert [one.artifact_hash for one in (await world.registry.listed_clips(world.ours)).clips] == [
         younger.artifact_hash
     ]

@@ -9,7 +9,7 @@ import pytest
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoRetried, VideoTranscoded
 from touchline.contracts.registry import Clip, Upload
-from touchline.kernel.errors import Conflict, NotFound
+from touchline.kernel import Conflict, NotFound
 
 from .conftest import World
 

@@ -12,23 +12,27 @@ import pytest
 from touchline.contracts.artifacts import ArtifactStatus, PartLayout
 from touchline.contracts.registry import NewUpload, RowKey, RowWindow, Upload
 from touchline.contracts.settings import ByteSize
-from touchline.kernel import Principal, Role, Scope
-from touchline.kernel.errors import (
+from touchline.kernel import (
+    ArtifactHash,
     Conflict,
     Forbidden,
     InvalidInput,
     LimitExceeded,
     NotFound,
+    Principal,
     QuotaExceeded,
+    Role,
+    Scope,
     Unauthenticated,
     Unavailable,
 )
-from touchline.kernel.ids import ArtifactHash
 from touchline.platform.rpc.client import RpcClient
 from touchline.serve.artifacts.rpc import GrpcArtifactClient
 from touchline.serve.registry.service import RegistryService
 
-from .conftest import RPC, SECRET, World, another_process, principal
+from .conftest import RPC, SECRET, World, another_process, both_ways, principal
+
+pytestmark = both_ways
 
 NEW = NewUpload(idempotency_key="the same", file_name="match.mp4", size_bytes=1000, title="The match")
 
@@ -66,8 +70,10 @@ async def test_the_same_key_is_one_upload_however_many_ask(world: World) -> None
 @pytest.mark.parametrize("change", [{"file_name": "other.mp4"}, {"size_bytes": 1001}, {"title": "Another"}])
 async def test_a_key_is_for_one_request(world: World, change: dict[str, str]) -> None:
     await world.registry.create_upload(world.ours, NEW)
-    with pytest.raises(Conflict, match="key is taken"):
+    with pytest.raises(InvalidInput, match="was already used") as caught:
         await world.registry.create_upload(world.ours, replace(NEW, **change))
+    assert caught.value.field == "idempotency_key"
+    assert next(iter(change)).replace("_", " ") in caught.value.why
     assert await world.rows("uploads") == 1
 
 
@@ -113,11 +119,11 @@ async def test_a_crash_between_the_steps_is_continued_by_the_same_key(world: Wor
 async def test_a_record_that_stays_half_ends_and_can_still_be_continued(world: World) -> None:
     await register_and_die(world)
     [half] = (await world.registry.listed(world.ours)).uploads
-    assert await world.parts.registry.end_unplaced() is False
+    assert await world.parts.unplaced.run_pass() is False
     assert not (await world.record(half)).failed, "its time is not over yet"
     world.later(minutes=11)
     for _ in range(2):
-        await world.parts.registry.end_unplaced()
+        await world.parts.unplaced.run_pass()
     assert (await world.record(half)).failed
     [told] = await world.events(half)
     assert (told["status"], told["error_code"], told["revision"]) == ("failed", "upload_abandoned", 0)
@@ -204,7 +210,7 @@ async def test_a_tenant_has_so_many_uploads_at_once(world: World) -> None:
 async def test_a_tenant_has_so_much_room(world: World) -> None:
     async with another_process(world, stored_quota=ByteSize(2500)) as other:
         first = await other.create(size_bytes=1500)
-        with pytest.raises(QuotaExceeded, match="not enough storage"):
+        with pytest.raises(QuotaExceeded, match="storage quota"):
             await other.create(size_bytes=1001)
         await other.create(size_bytes=1000)
         await other.registry.delete_upload(world.ours, first.artifact_hash)

@@ -15,9 +15,7 @@ from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.tenants import Owner
 from touchline.gateway.auth.rules import COMMAND_LINE
 from touchline.gateway.auth.service import TenantOwners, Tenants
-from touchline.kernel import SystemClock, TenantId, UserId
-from touchline.kernel.errors import Unavailable
-from touchline.kernel.ids import ArtifactHash, artifact_hash, video_id
+from touchline.kernel import ArtifactHash, SystemClock, TenantId, Unavailable, UserId, artifact_hash, video_id
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore

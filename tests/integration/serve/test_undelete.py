@@ -7,9 +7,8 @@ import pytest
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.videos import ClipMade
 from touchline.contracts.registry import Clip, NewClip, Upload
-from touchline.kernel.errors import Conflict, NotFound, QuotaExceeded
-from touchline.kernel.ids import ArtifactHash
-from touchline.serve.retention.service import Expiry, PurgeCaller
+from touchline.kernel import ArtifactHash, Conflict, NotFound, QuotaExceeded
+from touchline.serve.retention.service import Expiry, Purger
 
 from .conftest import World, another_process
 from .test_lifecycle import JOB, failed, retried, transcoded
@@ -57,16 +56,15 @@ async def test_a_deleted_video_is_back_as_it_was(world: World) -> None:
 
 async def test_what_is_over_its_time_gets_a_new_one(world: World) -> None:
     upload, settings = await ready(world), world.environment.settings
-    expiry = Expiry(world.environment.database, settings, world.clock)
     world.later(seconds=settings.retention.total_seconds())
-    await expiry.run_pass()
+    await world.pass_of(Expiry)
     assert await world.status(upload) is ArtifactStatus.DELETED
     await world.artifacts.undelete_artifact(world.ours, upload.artifact_hash)
     until = world.clock.now() + settings.retention
     assert ((await world.artifact(upload)).retention_until, (await world.record(upload)).upload.expires_at) == (
         until, until
     )  # fmt: skip
-    await expiry.run_pass()
+    await world.pass_of(Expiry)
     assert await world.status(upload) is ArtifactStatus.READY
 
 
@@ -86,7 +84,7 @@ async def test_what_never_played_or_is_being_purged_stays_deleted(world: World) 
     for upload in halves:
         await stays_deleted(world, upload)
     world.later(days=31)
-    await PurgeCaller(world.environment.database, world.environment.settings, world.clock).run_pass()
+    await world.pass_of(Purger)
     await stays_deleted(world, purged)
     with pytest.raises(NotFound):
         await world.artifacts.undelete_artifact(world.ours, "0" * 32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,15 +14,7 @@ import pytest
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.registry import Upload
-from touchline.kernel.errors import (
-    Conflict,
-    DeadlineExceeded,
-    InvalidInput,
-    NotFound,
-    TouchlineError,
-    Unavailable,
-)
-from touchline.kernel.ids import video_id
+from touchline.kernel import Conflict, DeadlineExceeded, InvalidInput, NotFound, TouchlineError, Unavailable, video_id
 from touchline.media.probe import HEAD_BYTES, probe
 from touchline.media.sandbox import Pause
 from touchline.serve.artifacts import transitions
@@ -57,6 +50,7 @@ async def test_a_file_becomes_a_verified_original(world: World) -> None:
         "size_bytes": len(video()),
         "content_type": "video/mp4",
         "user_id": str(world.ours.user_id),
+        "actor": "system",
         "revision": artifact.revision,
     }
     last = (await world.events(upload))[-1]
@@ -95,8 +89,51 @@ async def test_the_senders_checksums_decide(world: World) -> None:
     upload = await world.create(video())
     response = await world.send_part(upload.artifact_hash, 1, video())
     with pytest.raises(InvalidInput, match="wrong checksum: 1"):
-        await world.artifacts.complete_upload(world.ours, upload.artifact_hash, {1: "another"})
+        await world.artifacts.complete_upload(world.ours, upload.artifact_hash, {1: "0" * 32})
     state = await world.artifacts.complete_upload(world.ours, upload.artifact_hash, {1: response.headers["ETag"]})
+    assert state.status is ArtifactStatus.PROCESSING
+
+
+def md5(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+
+
+async def test_a_part_that_arrived_damaged_is_named_and_sent_again(world: World) -> None:
+    data = large_video()
+    upload = await world.create(data)
+    size = (await world.artifacts.list_parts(world.ours, upload.artifact_hash)).part_size_bytes
+    first, last = data[:size], data[size:]
+    own = {1: md5(first), 2: md5(last)}
+    await world.send_part(upload.artifact_hash, 1, first)
+    await world.send_part(upload.artifact_hash, 2, bytes([last[0] ^ 1]) + last[1:])  # as long, and another
+    for wrong, field in (({1: own[1]}, "checksums"), ({**own, 3: own[1]}, "checksums"), ({**own, 2: "x"}, "checksums")):
+        with pytest.raises(InvalidInput) as refused:
+            await world.artifacts.complete_upload(world.ours, upload.artifact_hash, wrong)
+        assert refused.value.field == field
+        assert await world.status(upload) is ArtifactStatus.UPLOADING
+    with pytest.raises(InvalidInput, match=r"wrong checksum: 2$") as caught:
+        await world.artifacts.complete_upload(world.ours, upload.artifact_hash, own)
+    assert caught.value.field == "parts"
+    arrived = await world.artifacts.list_parts(world.ours, upload.artifact_hash)
+    assert [part.number for part in arrived.parts if part.etag != own[part.number]] == [2]
+    await world.send_part(upload.artifact_hash, 2, last)
+    state = await world.artifacts.complete_upload(world.ours, upload.artifact_hash, own)
+    assert state.status is ArtifactStatus.PROCESSING
+    assert await world.environment.objects.get(original(upload)) == data
+
+
+async def test_checksums_outlive_the_process_that_took_them(world: World) -> None:
+    """Otherwise whoever continues would take a damaged file."""
+    upload = await world.uploaded()
+    async with world.environment.database.transaction(world.ours) as transaction:
+        completing = ArtifactStatus.COMPLETING
+        await transitions.move(transaction, upload.artifact_hash, completing, (ArtifactStatus.UPLOADING,))
+        due = world.clock.now()
+        assert await MultipartStore(transaction).claim(upload.artifact_hash, due, bytes.fromhex(md5(b"another")))
+    world.later(minutes=16)
+    await world.parts.owner.run_pass()
+    assert await world.status(upload) is ArtifactStatus.UPLOADING
+    state = await world.artifacts.complete_upload(world.ours, upload.artifact_hash, {1: md5(video())})
     assert state.status is ArtifactStatus.PROCESSING
 
 
@@ -207,7 +244,7 @@ async def test_a_process_that_dies_while_completing_is_continued(world: World) -
 async def test_who_was_replaced_writes_nothing(world: World) -> None:
     upload = await world.uploaded()
     async with world.environment.database.transaction(world.ours) as transaction:
-        old = await MultipartStore(transaction).claim(upload.artifact_hash, world.clock.now())
+        old = await MultipartStore(transaction).claim(upload.artifact_hash, world.clock.now(), None)
     assert old
     await world.artifacts.complete_upload(world.ours, upload.artifact_hash)
     before = await world.artifact(upload)
@@ -223,7 +260,7 @@ async def test_of_two_claims_the_newer_counts(world: World) -> None:
             transaction, upload.artifact_hash, ArtifactStatus.COMPLETING, (ArtifactStatus.UPLOADING,)
         )
         store = MultipartStore(transaction)
-        old, new = [await store.claim(upload.artifact_hash, world.clock.now()) for _ in range(2)]
+        old, new = [await store.claim(upload.artifact_hash, world.clock.now(), None) for _ in range(2)]
     assert old
     assert new
     completion = world.parts.owner._completion

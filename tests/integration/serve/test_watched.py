@@ -11,16 +11,15 @@ import pytest
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events import Event, Payload
+from touchline.contracts.events.artifacts import HoldingReleased
 from touchline.contracts.events.videos import VideoFailed, VideoPurged, VideoTranscoded
 from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoKept, GoalVideoLabeled, GoalVideoPinned
 from touchline.contracts.tenants import Owner
-from touchline.kernel import uuid7
-from touchline.kernel.errors import NotFound
-from touchline.kernel.ids import ArtifactHash, video_id
+from touchline.kernel import ArtifactHash, NotFound, uuid7, video_id
 from touchline.serve.artifacts.rules import Artifact
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.registry.store import RegistryStore
-from touchline.serve.retention.service import Expiry, OriginalPurger, PurgeCaller
+from touchline.serve.retention.service import Expiry, Purger
 from touchline.serve.watched.consumer import WatchedVideos
 
 from .conftest import World
@@ -76,7 +75,8 @@ class Watch:
 
     async def title(self) -> str | None:
         async with self.world.environment.database.transaction(self.world.ours) as transaction:
-            return await RegistryStore(transaction).title(ArtifactHash(self.hash))
+            words = await RegistryStore(transaction).words(ArtifactHash(self.hash))
+        return words and words.title
 
     async def take(self, payload: Payload, revision: int = 1) -> None:
         now, tenant_id = self.world.clock.now(), self.world.ours.tenant_id
@@ -107,12 +107,12 @@ class Watch:
         await self.world.consume(made)
 
     async def purge(self) -> list[str]:
-        """Two hours of the passes, with the other plane's answer in between: which objects are left."""
-        environment, clock = self.world.environment, self.world.clock
-        await PurgeCaller(environment.database, environment.settings, clock).run_pass()
+        """Two days of the pass, with the other planes' answers in between: which objects are left."""
+        await self.world.pass_of(Purger)
         if await self.told("artifact.purge_due"):
             await self.world.consume(VideoPurged(artifact_hash=self.hash, objects=0))
-        await OriginalPurger(environment.database, environment.objects, environment.settings, clock).run_pass()
+            await self.world.consume(HoldingReleased(artifact_hash=self.hash, holder="watch"))
+        await self.world.pass_of(Purger)
         return [key for key in await self.world.stored_keys() if key in (self.key, self.home)]
 
 
@@ -166,17 +166,14 @@ async def test_one_that_was_dropped_before_it_was_kept_never_comes_to_life(watch
 async def test_until_the_other_planes_have_answered_the_bytes_stay(watch: Watch) -> None:
     await watch.kept()
     await watch.dropped("replaced")
-    environment, clock = watch.world.environment, watch.world.clock
-    await PurgeCaller(environment.database, environment.settings, clock).run_pass()
-    await OriginalPurger(environment.database, environment.objects, environment.settings, clock).run_pass()
+    await watch.world.consume(VideoPurged(artifact_hash=watch.hash, objects=0))
+    await watch.world.pass_of(Purger)
     assert sorted(await watch.world.stored_keys()) == sorted([watch.key, watch.home])
     assert await watch.purge() == []
 
 
 @pytest.mark.parametrize("failed", [False, True])
 async def test_its_time_ends_with_its_match_and_a_pin_holds_it(watch: Watch, *, failed: bool) -> None:
-    environment, clock = watch.world.environment, watch.world.clock
-    expiry = Expiry(environment.database, environment.settings, clock)
     await watch.pinned()  # told before it was kept
     await watch.kept()
     if failed:
@@ -184,11 +181,13 @@ async def test_its_time_ends_with_its_match_and_a_pin_holds_it(watch: Watch, *, 
         await watch.world.consume(
             VideoFailed(artifact_hash=watch.hash, job_id=uuid4(), attempt=1, job_type="transcode", **reason)
         )
+    else:
+        await watch.transcoded()
     watch.world.later(days=15)
-    assert not await expiry.run_pass()
+    await watch.world.pass_of(Expiry)
     assert await watch.status() is not ArtifactStatus.DELETED
     await watch.pinned(pinned=False)
-    assert not await expiry.run_pass()
+    await watch.world.pass_of(Expiry)
     assert await watch.status() is ArtifactStatus.DELETED
     assert len(await watch.purge()) == 2  # it may still be undeleted
     watch.world.later(days=31)
@@ -197,28 +196,25 @@ async def test_its_time_ends_with_its_match_and_a_pin_holds_it(watch: Watch, *, 
 
 async def test_an_upload_of_a_person_ends_in_its_time_too(world: World) -> None:
     upload = await world.processing()
-    environment = world.environment
-    expiry = Expiry(environment.database, environment.settings, world.clock)
     made = VideoTranscoded(
         artifact_hash=upload.artifact_hash, job_id=uuid4(), attempt=1, manifest_key="m", poster_key="p", duration_ms=1,
         width=2, height=2,
     )  # fmt: skip
     world.later(days=60)
-    await expiry.run_pass()
+    await world.pass_of(Expiry)
     assert await world.status(upload) is ArtifactStatus.PROCESSING  # its time counts from when it is finished
     await world.consume(made)
     world.later(days=29)
-    await expiry.run_pass()
+    await world.pass_of(Expiry)
     assert await world.status(upload) is ArtifactStatus.READY
     world.later(days=1)
-    await expiry.run_pass()
+    await world.pass_of(Expiry)
     assert await world.status(upload) is ArtifactStatus.DELETED
 
 
 async def test_a_title_from_a_feed_is_made_plain(watch: Watch) -> None:
     await watch.kept(title="Goal\u202e by\n\x00 " + "Ø" * 300)
-    async with watch.world.environment.database.transaction(watch.world.ours) as transaction:
-        title = await RegistryStore(transaction).title(ArtifactHash(watch.hash))
+    title = await watch.title()
     assert title == "Goal by " + "Ø" * 247
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.support.waiting import eventually
+from tests.support.wait import eventually
 from touchline.platform.stack.process import PARENT_DEATH_GUARD
 
 SLEEP = [sys.executable, "-c", "import time; print(flush=True); time.sleep(1000)"]

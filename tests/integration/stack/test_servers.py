@@ -19,7 +19,7 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
-from tests.support.waiting import eventually
+from tests.support.wait import eventually
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEndpoint

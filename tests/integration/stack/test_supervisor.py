@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from tests.support.stack import RunningStack, StackPlan, running_stack
-from tests.support.waiting import eventually
+from tests.support.wait import eventually
 from touchline.platform.stack.doctor import FindingLevel, run_checks
 from touchline.platform.stack.installation import choose_ports
 from touchline.platform.stack.lock import REAPER, find_orphans
@@ -146,7 +146,7 @@ def test_a_role_that_cannot_start_is_tried_again_and_again_and_says_why(root: Pa
     with running_stack(plan, ready=False) as stack:
         eventually(lambda: stack.state and stack.part("one").restarts >= 3)
         eventually(lambda: "it is broken" in stack.part("one").detail)
-        assert "one ended 3 times in a row: code 1: it is broken" in log_of(stack)
+        eventually(lambda: "one ended 3 times in a row: code 1: it is broken" in log_of(stack))
         eventually(lambda: stack.part("two").state is PartState.READY)
         assert stack.state
         assert stack.state.phase is StackPhase.STARTING

@@ -12,7 +12,7 @@ from random import Random
 from tests.support import videos
 from tests.support.videos import Recipe, Studio
 
-from . import bombs, pointing, stills
+from . import bombs, references, stills
 from .elements import Element, boxes, ebml
 
 TINY = replace(videos.MP4, name="tiny.mp4", seconds=0.4, size=(64, 36), encoder={"preset": "ultrafast", "g": "5"})
@@ -103,9 +103,9 @@ def bulky(studio: Studio, target: Target) -> Iterator[Hostile]:
 
 def pointing_elsewhere(studio: Studio, target: Target) -> Iterator[Hostile]:
     good, subtitled = _content(studio, FRONT), _content(studio, AVI)
-    for name, content in pointing.texts(target.file, target.address):
+    for name, content in references.texts(target.file, target.address):
         yield Hostile(name, content)
-    for name, content in pointing.hidden(good, subtitled, target.file, target.address):
+    for name, content in references.hidden(good, subtitled, target.file, target.address):
         yield Hostile(name, content)
 
 

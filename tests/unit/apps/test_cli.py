@@ -11,8 +11,7 @@ import pytest
 from touchline import __version__
 from touchline.apps import cli
 from touchline.apps.cli import config, output, run
-from touchline.kernel import errors
-from touchline.kernel.errors import InvalidInput, NotFound, TouchlineError, surface
+from touchline.kernel import InvalidInput, NotFound, TouchlineError, errors, surface
 
 # What help may load: typer and what it needs. Anything else makes every command slow to start.
 LIGHT = {"annotated_doc", "shellingham", "touchline", "touchline_world", "typer", "typing_extensions"}
@@ -102,14 +101,14 @@ def test_an_error_says_what_why_and_what_next(capsys: pytest.CaptureFixture[str]
         "error: no such clip",
         "  why: it was deleted",
         "       yesterday",
-        " next: Check the address or the id. It may have been deleted.",
+        " next: Check the URL or the id. It may have been deleted.",
     ]
 
 
 @pytest.mark.parametrize("arguments", [["config", "--jsn"], ["confg"], ["config", "extra"]])
 def test_a_mistyped_command_is_invalid_input(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     assert run(arguments) == 2
-    assert "next: `--help`" in capsys.readouterr().err
+    assert "next: Add `--help`" in capsys.readouterr().err
 
 
 def test_an_error_of_a_program_is_one_json_document_on_stdout(
@@ -181,4 +180,4 @@ def test_bytes_that_are_no_text_are_refused(arguments: list[str], capsys: pytest
     """As the shell hands on what is not UTF-8."""
     assert run(arguments) == surface(InvalidInput("")).exit
     said = capsys.readouterr()
-    assert "an argument is not text" in said.out + said.err
+    assert "an argument is not valid text" in said.out + said.err

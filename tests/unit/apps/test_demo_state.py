@@ -43,7 +43,7 @@ def test_whatever_asks_the_world_starts_when_it_answers() -> None:
     settings = Settings()
     ports = {
         name: getattr(settings, name).model_copy(update={"port": 20_000})
-        for name in ("gateway", "worker", "watch", "browser")
+        for name in ("gateway", "node", "worker", "watch", "browser")
     }
     watching = settings.model_copy(update=ports | {"watch": ports["watch"].model_copy(update={"enabled": True})})
     world = StackRole("world", ["serve"], "http://127.0.0.1:1/world/clock")

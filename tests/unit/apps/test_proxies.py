@@ -8,7 +8,7 @@ import pytest
 import uvicorn
 from pydantic import ValidationError
 
-from touchline.apps.control import believed_proxies
+from touchline.apps.gateway import believed_proxies
 from touchline.gateway.settings import GatewaySettings
 
 

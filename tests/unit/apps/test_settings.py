@@ -8,7 +8,7 @@ import pytest
 
 from touchline.apps.redaction import redact
 from touchline.apps.settings import Entry, Loaded, Origin, Source, explain, load, setting_fields, variable
-from touchline.kernel.errors import Misconfigured
+from touchline.kernel import Misconfigured
 
 SECRET_URL = "postgresql://touchline_app:correct-horse@db/touchline"
 
@@ -89,7 +89,7 @@ class TestFile:
 
     def test_a_file_in_the_data_folder_cannot_move_it(self, environment: dict[str, str], data: Path) -> None:
         write(data, 'data = "/elsewhere"')
-        assert "cannot say where that is" in refusal(environment)[0]
+        assert "cannot set the data folder" in refusal(environment)[0]
 
     def test_a_file_that_is_not_toml_is_refused_with_the_place(self, environment: dict[str, str], data: Path) -> None:
         write(data, "[postgres\n")

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.wild_arguments import NUMBERS, TEXTS, Place, places
 from touchline.apps.cli import run
-from touchline.kernel.errors import SURFACES, InvalidInput
+from touchline.kernel import SURFACES, InvalidInput
 
 PLACES = list(places())
 # What they accept they serve, until they are told to stop. Their numbers, choices and paths are tried all the same.

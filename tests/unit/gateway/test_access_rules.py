@@ -7,13 +7,11 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.gateway.auth import rules
 from touchline.gateway.auth.rules import COMMAND_LINE, Actor, FoundToken, NewToken, TokenId, User
-from touchline.kernel import Principal, Role, Scope, TenantId, UserId
-from touchline.kernel.errors import Forbidden, InvalidInput, NotFound, TouchlineError
+from touchline.kernel import Forbidden, InvalidInput, NotFound, Principal, Role, Scope, TenantId, TouchlineError, UserId
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
 OURS, THEIRS = TenantId(UUID(int=1)), TenantId(UUID(int=2))

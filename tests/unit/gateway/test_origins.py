@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from touchline.gateway.rest.callers import is_this_machine, require_own_origin
 from touchline.gateway.settings import GatewaySettings
-from touchline.kernel.errors import Forbidden
+from touchline.kernel import Forbidden
 
 LOCAL = GatewaySettings(port=4000)
 PUBLIC = GatewaySettings(host="192.0.2.10", port=4000, public_url="https://Video.example.org:443/")

@@ -30,3 +30,8 @@ async def test_old_costs_still_verify() -> None:
 
 async def test_nobody_has_a_password() -> None:
     assert not await Passwords(CHEAP).verify("anything", None)
+
+
+async def test_who_has_the_hashes_pays_for_each_guess() -> None:
+    """The costs when nobody chooses others: those that OWASP advises."""
+    assert (await Passwords().hash("correct horse")).startswith("scrypt$16384$8$5$")

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.gateway.auth.credentials import DeviceTokens
 from touchline.gateway.auth.sessions import rules
@@ -22,8 +21,7 @@ from touchline.gateway.auth.sessions.rules import (
     UserSession,
 )
 from touchline.gateway.auth.settings import AuthSettings
-from touchline.kernel import Role, TenantId, UserId
-from touchline.kernel.errors import InvalidInput, RateLimited, Unauthenticated
+from touchline.kernel import InvalidInput, RateLimited, Role, TenantId, Unauthenticated, UserId
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)

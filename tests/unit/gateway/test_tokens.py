@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.gateway.auth import credentials
 from touchline.gateway.auth.rules import TokenId

@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from touchline.kernel import errors
-from touchline.kernel.errors import InvalidInput, NotFound, RateLimited, TouchlineError, error_classes, surface
+from touchline.kernel import InvalidInput, NotFound, RateLimited, TouchlineError, error_classes, errors, surface
 
 CLASSES = [error for error in error_classes() if error.__module__ == errors.__name__]
 GRPC_STATUSES = {
@@ -45,7 +44,7 @@ def test_the_drawing_shows_the_tree() -> None:
 
 
 def test_a_retryable_error_is_one_that_may_pass_by_itself() -> None:
-    retryable = {"rate_limited", "unavailable", "deadline_exceeded", "storage_full"}
+    retryable = {"rate_limited", "unavailable", "deadline_exceeded", "storage_full", "warming"}
     assert {error.code for error in CLASSES if error.retryable} == retryable
 
 

@@ -5,13 +5,12 @@ from datetime import UTC, datetime, timedelta
 from uuid import RFC_4122, UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.kernel import ids
-from touchline.kernel.errors import InvalidInput
-from touchline.kernel.ids import (
+from touchline.kernel import (
+    InvalidInput,
     artifact_hash,
+    ids,
     new_artifact_hash,
     new_internal_name,
     new_playback_id,

@@ -4,8 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from touchline.kernel import Principal, Role, Scope, TenantId, UserId
-from touchline.kernel.errors import Forbidden
+from touchline.kernel import Forbidden, Principal, Role, Scope, TenantId, UserId
 
 VIEWER, EDITOR, ADMIN, OPERATOR = Role
 READ, WRITE, MANAGE = Scope

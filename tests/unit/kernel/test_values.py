@@ -4,11 +4,9 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.kernel.errors import InvalidInput
-from touchline.kernel.values import format_bytes, format_duration, is_plain, parse_duration
+from touchline.kernel import InvalidInput, format_bytes, format_duration, is_plain, parse_duration
 
 WHOLE_MILLISECONDS = st.integers(0, 10**14).map(lambda count: timedelta(milliseconds=count))
 

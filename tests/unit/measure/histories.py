@@ -9,7 +9,7 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from touchline.kernel.ids import ArtifactHash
+from touchline.kernel import ArtifactHash
 from touchline.measure.lifecycle.rules import ARTIFACT_EVENT_TYPES, ArtifactEvent, ArtifactFacts
 
 HASH = ArtifactHash("0123456789abcdef0123456789abcdef")
@@ -31,6 +31,7 @@ _FACTS = st.builds(
     poster_key=st.none() | _TEXTS,
     synced=st.none() | st.booleans(),
     local_copies=st.none() | _COUNTS,
+    storage_location=st.sampled_from([None, "pending", "local", "freezing", "s3", "defrosting"]),
 )
 
 

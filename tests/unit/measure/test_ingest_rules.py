@@ -9,8 +9,7 @@ import pytest
 from touchline.contracts.events import Event, Payload
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactType, OriginalStored
 from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoTranscoded
-from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput, TenantId
 from touchline.measure.lifecycle.rules import ARTIFACT_EVENT_TYPES, ArtifactFacts, EventContext, artifact_event
 from touchline.measure.lifecycle.store import rows_of
 

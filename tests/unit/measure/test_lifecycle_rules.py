@@ -6,17 +6,14 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 
+from touchline.contracts.events.artifacts import StorageLocation, StorageTransfer, is_frozen, storage_location
 from touchline.measure.lifecycle.rules import (
     ArtifactEvent,
     ArtifactFacts,
     ArtifactFailure,
     FoldedArtifact,
-    StorageLocation,
-    StorageTransfer,
     conclude,
     fold,
-    is_frozen,
-    storage_location,
 )
 
 from .histories import HASH, Delivery, deliveries, histories
@@ -185,7 +182,19 @@ def test_while_bytes_move_the_move_is_told(
 
 def test_a_state_says_all_that_is_known() -> None:
     facts = ArtifactFacts(
-        "upload", "ready", 100, 1, 2, 3, 4, "original", "manifest", "poster", synced=True, local_copies=0
+        "upload",
+        "ready",
+        100,
+        1,
+        2,
+        3,
+        4,
+        "original",
+        "manifest",
+        "poster",
+        synced=True,
+        local_copies=0,
+        storage_location="s3",
     )
     state = conclude(FoldedArtifact(HASH, facts, None, 3, 9, START))
     assert {name: getattr(state, name) for name in ArtifactFacts.__slots__} == {

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.random import default_rng
 
 from touchline.media.vision.areas import Area, Pixels, covered, merged
@@ -22,7 +21,7 @@ from touchline.media.vision.attention import (
     moves,
 )
 from touchline.media.vision.memory import ReadMemory, ReadWords
-from touchline.media.vision.tracking import TextStream
+from touchline.media.vision.text_stream import TextStream
 from touchline_world.scenes.canvas import crowd, plain, write
 
 SIZE = (640, 360)

@@ -61,7 +61,7 @@ def test_threads_share_the_address_space() -> None:
     program = """
 import sys, threading
 from pathlib import Path
-from touchline.media.child.memory import share_memory
+from touchline.media.child.zygote import share_memory
 share_memory()
 reserved = lambda: int(Path("/proc/self/statm").read_text().split()[0]) * 4096
 before, over = reserved(), threading.Event()

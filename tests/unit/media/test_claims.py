@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.hostile.elements import box
-from touchline.media.child.claims import longest_claim_s
+from touchline.media.child.boxes import longest_claim_s
 
 UNKNOWN = 0xFFFFFFFF
 

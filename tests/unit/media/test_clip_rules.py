@@ -4,12 +4,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.media import clip_rules
-from touchline.media.clip_model import ClipRange, CutMethod
-from touchline.media.clip_rules import ClipPlan, RangeFindings
+from touchline.media.clip_rules import ClipPlan, ClipRange, CutMethod, RangeFindings
 
 TICK = Fraction(1, 12_800)
 # Pictures at 10, 20 … 90, decoding can begin at 30 and 60.

@@ -4,12 +4,12 @@ import signal
 
 import pytest
 
-from touchline.kernel.errors import Defect, SetupError, TouchlineError, Unavailable, surface
+from touchline.kernel import Defect, SetupError, TouchlineError, Unavailable, surface
 from touchline.media import errors
 from touchline.media.errors import CrashingVideo, InvalidMedia, MediaLimitExceeded, media_error
 from touchline.media.model import MediaFailure
-from touchline.media.sandbox.endings import result_of
 from touchline.media.sandbox.model import ChildExit
+from touchline.media.sandbox.supervision import result_of
 
 
 def ended(code: int | None, *, started: bool = True) -> ChildExit:
@@ -21,14 +21,14 @@ def ended(code: int | None, *, started: bool = True) -> ChildExit:
     [
         (ended(1, started=False), SetupError, "last words"),
         (ended(-signal.SIGKILL, started=False), SetupError, "last words"),
-        (ended(-signal.SIGXCPU), MediaLimitExceeded, "processor time"),
+        (ended(-signal.SIGXCPU), MediaLimitExceeded, "CPU time"),
         (ended(-signal.SIGKILL), Unavailable, "by the system"),
         (ended(None), Unavailable, "by the system"),
         (ended(None, started=False), Unavailable, "by the system"),
         (ended(-signal.SIGSEGV), CrashingVideo, "SIGSEGV"),
         (ended(-signal.SIGABRT), CrashingVideo, "SIGABRT"),
-        (ended(0), CrashingVideo, "ended with 0 and no answer"),
-        (ended(255), CrashingVideo, "ended with 255 and no answer"),
+        (ended(0), CrashingVideo, "ended with 0 without a result"),
+        (ended(255), CrashingVideo, "ended with 255 without a result"),
         (ChildExit(True, {"failure": "invented", "why": ""}, 0, ""), Defect, "invented"),
     ],
 )

@@ -6,10 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.kernel.errors import Defect, Unavailable
+from touchline.kernel import Defect, Unavailable
 from touchline.media.errors import CrashingVideo, NotAVideo
 from touchline.media.model import OutputFile
 from touchline.media.sandbox.files import Outputs, opened

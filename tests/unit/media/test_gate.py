@@ -8,7 +8,7 @@ import pytest
 from numpy.random import default_rng
 
 from touchline.media.vision.areas import Pixels, covered
-from touchline.media.vision.gate import find_candidates, find_edges
+from touchline.media.vision.attention import find_candidates, find_edges
 from touchline_world.scenes.canvas import (
     Colour,
     any_bug,

@@ -4,10 +4,9 @@ from fractions import Fraction
 from math import floor
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.media.child.sparing import Grid
+from touchline.media.child.survey import Grid
 
 QUARTER = Fraction(1, 4)
 TICKS = st.fractions(Fraction(1, 10**6), Fraction(1), max_denominator=10**6)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from touchline.media.vision.areas import Area, Pixels
-from touchline.media.vision.plates import split_at_plates
+from touchline.media.vision.text_stream import split_at_plates
 from touchline_world.scenes.canvas import Bug, plain, put_bug, write
 
 LINE = Area(20, 22, 220, 34)

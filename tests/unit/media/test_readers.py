@@ -11,7 +11,7 @@ import pytest
 from touchline.media.engines.model import ReaderName, reader_for
 from touchline.media.engines.service import package_of
 from touchline.media.vision.areas import Pixels
-from touchline.media.vision.languages import NoData, data_of, installed_folders
+from touchline.media.vision.readers import NoData, data_of, installed_folders
 from touchline.media.vision.tesseract import TALLEST, WIDEST, TesseractReader, prepare
 from touchline_world.scenes.canvas import plain, write
 

@@ -5,8 +5,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.media import rules
 from touchline.media.model import (
@@ -63,13 +62,13 @@ LENGTH = st.integers(2, 10_000)
             ContainerFormat.MP4,
             replace(VIDEO, is_interlaced=True),
             AUDIO,
-            PackagingPlan("the pictures are interlaced", None),
+            PackagingPlan("the video is interlaced", None),
         ),
         (
             ContainerFormat.MP4,
             replace(VIDEO, light=Light.HLG),
             AUDIO,
-            PackagingPlan("the pictures are HDR (hlg)", None),
+            PackagingPlan("the video is HDR (hlg)", None),
         ),
         (ContainerFormat.MP4, replace(VIDEO, has_variable_rate=True), AUDIO, PackagingPlan(None, None)),
         (

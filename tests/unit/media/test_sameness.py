@@ -5,12 +5,10 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from touchline.media.vision.areas import Pixels
-from touchline.media.vision.memory import ReadMemory, ReadWords
-from touchline.media.vision.sameness import same
+from touchline.media.vision.memory import ReadMemory, ReadWords, same
 from touchline_world.scenes.canvas import text_size, write
 
 GLYPHS = "0123456789"

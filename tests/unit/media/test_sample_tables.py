@@ -8,13 +8,12 @@ from pathlib import Path
 
 import av
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.support import videos
 from tests.support.hostile.elements import box
 from tests.support.videos import Recipe, Studio
-from touchline.media.child.sample_tables import TrackSamples, read_samples
+from touchline.media.child.fast_path import TrackSamples, read_samples
 
 
 def read(content: bytes, path: Path) -> dict[int, TrackSamples]:

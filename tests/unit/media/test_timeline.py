@@ -4,10 +4,9 @@ from fractions import Fraction
 
 import pytest
 from av.packet import Packet
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.media.child.timeline import PacketTimeline
+from touchline.media.child.packets import PacketTimeline
 
 MILLISECOND = Fraction(1, 1000)
 Times = tuple[int | None, int | None]  # shown, decoded

@@ -9,7 +9,7 @@ import pytest
 from tests.support.pictures import SIZE, broadcast_picture
 from touchline.media.vision.areas import Area, Pixels
 from touchline.media.vision.memory import ReadMemory, ReadWords
-from touchline.media.vision.tracking import TextStream
+from touchline.media.vision.text_stream import TextStream
 
 WIDTH, HEIGHT = SIZE
 

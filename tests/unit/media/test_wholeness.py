@@ -6,12 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.media.child.boxes import walk_boxes
+from touchline.media.child.boxes import WrittenFile, check_whole, check_written, inspect_written, walk_boxes
 from touchline.media.child.failures import InputRefused
-from touchline.media.child.wholeness import WrittenFile, check_whole, check_written, inspect_written
 from touchline.media.model import ContainerFormat, MediaFailure
 
 SEGMENT = b"\x18\x53\x80\x67"

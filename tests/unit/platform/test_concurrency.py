@@ -5,7 +5,7 @@ import traceback
 
 import pytest
 
-from touchline.kernel.errors import Conflict, Unavailable
+from touchline.kernel import Conflict, Unavailable
 from touchline.platform.concurrency import gather_or_cancel
 
 DISK_FULL = OSError("the disk is full")

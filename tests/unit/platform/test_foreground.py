@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.waiting import eventually
+from tests.support.wait import eventually
 from touchline.platform.foreground import open_foreground
 
 HOLDER = """

@@ -3,8 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.gateway.settings import GatewaySettings
 from touchline.platform.http_server import HostCheck, is_from_page, is_own_host

@@ -9,8 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.media.sandbox import Pause
 from touchline.platform.foreground import Foreground, open_foreground

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.process.queue.jobs import PAYLOADS, JobType, TranscodePayload, parse_payload
 
 VIDEO = "a1b2c3d4-e5f6-7890-abcd-ef1234567890"

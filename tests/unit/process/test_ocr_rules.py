@@ -3,10 +3,9 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.media.engines.model import Box, TextRegion
 from touchline.process.ocr.rules import (
     FrameText,

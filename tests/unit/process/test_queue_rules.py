@@ -7,11 +7,9 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.kernel import TenantId
-from touchline.kernel.errors import (
+from touchline.kernel import (
     Conflict,
     DeadlineExceeded,
     Defect,
@@ -22,6 +20,7 @@ from touchline.kernel.errors import (
     QuotaExceeded,
     RateLimited,
     SetupError,
+    TenantId,
     Unauthenticated,
     Unavailable,
 )

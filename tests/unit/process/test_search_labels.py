@@ -6,8 +6,7 @@ from functools import reduce
 from itertools import permutations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.process.search import labels
 from touchline.process.search.labels import GoalShown, Label, VideoSubject

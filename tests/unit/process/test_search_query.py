@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.process.search.model import QueryFilters, SearchQuery, Term
 from touchline.process.search.query import LONGEST_QUERY, MOST_PARTS, entity_mark, parse_query
 
@@ -67,7 +66,7 @@ def test_query(text: str, expected: SearchQuery) -> None:
         ("min:2", "between 0 and 1"),
         ("min:nan", "between 0 and 1"),
         ("-lang:en", "minus"),
-        ("-man-ut*", "one word"),
+        ("-man-ut*", "single words"),
     ],
 )
 def test_what_is_no_query_says_why(text: str, why: str) -> None:

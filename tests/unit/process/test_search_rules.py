@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.process.search import rules
 from touchline.process.search.model import QueryFilters, SearchCursor, SearchQuery, SpellingCorrection, Term

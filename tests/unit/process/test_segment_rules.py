@@ -6,8 +6,7 @@ from random import Random
 from uuid import UUID
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from touchline.media.engines.model import Box
 from touchline.process.segments import rules

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.process.segments.rules import similarity
 from touchline.process.text import clean, fold, normalize, ocr_form, text_hash

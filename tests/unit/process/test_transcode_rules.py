@@ -4,10 +4,9 @@ from itertools import pairwise
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.process import outputs
 from touchline.process.transcode import rules
 from touchline.process.transcode.rules import TranscodeStage

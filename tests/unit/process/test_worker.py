@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from touchline.kernel.errors import LeaseLost, Unavailable
+from touchline.kernel import LeaseLost, Unavailable
 from touchline.process.queue.jobs import JobType
 from touchline.process.queue.leases import Lease
 from touchline.process.settings import WorkerSettings

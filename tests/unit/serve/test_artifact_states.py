@@ -9,12 +9,12 @@ from random import Random
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactType
-from touchline.serve.artifacts.rules import ARROWS, NO_RUN, Artifact, JobRun, Reason, Report, is_news
+from touchline.serve.artifacts.rules import ARROWS, NO_RUN, OWNERS, Artifact, JobRun, Reason, Report, is_news
+from touchline.serve.retention.service import RetentionPass
 
 from .test_rules import ARTIFACT
 
@@ -217,5 +217,17 @@ def test_the_documented_diagram_is_the_one_that_is_followed() -> None:
     [diagram] = re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", page, re.DOTALL)
     drawn = set(re.findall(r"^ *(\w+) --> (\w+)", diagram, re.MULTILINE))
     followed = {(str(start), str(end)) for start, ends in ARROWS.items() for end in ends}
-    assert drawn - {("deleted", "purged")} == followed
-    assert ("deleted", "purged") in drawn
+    way_out = {("deleted", "purged"), ("purged", "forgotten")}
+    assert drawn - way_out == followed
+    assert way_out <= drawn
+
+
+def test_every_state_has_an_owner_that_is_documented_and_runs() -> None:
+    page = (ROOT / "docs/explanation/lifecycle.md").read_text()
+    rows = re.findall(r"^\| (\w+) \| ([a-z ]+) \| .* \|$", page, re.MULTILINE)
+    documented = {name: owner for name, owner in rows if name in set(ArtifactStatus)}
+    assert set(OWNERS) == set(ArtifactStatus) - {ArtifactStatus.RECORDING}
+    assert documented == {str(status): owner for status, owner in OWNERS.items()}
+    composed = (ROOT / "src/touchline/serve/composition.py").read_text()
+    passes = {each.name for each in RetentionPass.__subclasses__()}
+    assert {owner for owner in OWNERS.values() if owner not in passes and f'"{owner}"' not in composed} == set()

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.registry import NewClip, Span
 from touchline.contracts.settings import ByteSize
-from touchline.kernel.errors import InvalidInput, NotFound, QuotaExceeded
-from touchline.kernel.ids import ArtifactHash, new_artifact_hash
+from touchline.kernel import ArtifactHash, InvalidInput, NotFound, QuotaExceeded, new_artifact_hash
 from touchline.serve.clips import rules
+from touchline.serve.clips.ranges import upload_timeline
 from touchline.serve.registry.rules import Usage
 from touchline.serve.settings import ServeSettings
 
@@ -23,7 +23,12 @@ SETTINGS = ServeSettings(
     longest_clip=timedelta(seconds=30), concurrent_clips=2, stored_quota=ByteSize(1000), clip_padding=timedelta(0, 2)
 )
 NEW = NewClip(new_artifact_hash(), 10_000, 12_000)
+UPLOAD = upload_timeline(MINUTE_MS)
 milliseconds = st.integers(0, 10**9)
+
+
+def checked(request: NewClip, duration_ms: int, title: str) -> rules.CheckedClip:
+    return rules.checked(request, new_artifact_hash(), upload_timeline(duration_ms), title, SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -64,37 +69,6 @@ def test_what_is_no_time_names_its_field(seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "start_ms", "end_ms", "field"),
-    [
-        ("before the video", -1, 1000, "start_ms"),
-        ("no time at all", 1000, 1000, "end_ms"),
-        ("backwards", 2000, 1000, "end_ms"),
-        ("begins where the video ends", MINUTE_MS, MINUTE_MS + 1, "start_ms"),
-        ("ends behind the video", 50_000, MINUTE_MS + rules.BEYOND_MS + 1, "end_ms"),
-        ("too long", 0, 30_001, "end_ms"),
-    ],
-)
-def test_ranges_that_make_no_clip(case: str, start_ms: int, end_ms: int, field: str) -> None:
-    with pytest.raises(InvalidInput) as raised:
-        rules.valid_span(Span(start_ms, end_ms), MINUTE_MS, SETTINGS.longest_clip)
-    assert raised.value.field == field, case
-
-
-@pytest.mark.parametrize(
-    ("start_ms", "end_ms", "expected"),
-    [
-        (0, 1, Span(0, 1)),
-        (0, 30_000, Span(0, 30_000)),
-        (59_999, MINUTE_MS, Span(59_999, MINUTE_MS)),
-        (50_000, MINUTE_MS + rules.BEYOND_MS, Span(50_000, MINUTE_MS)),  # sound may outlast the pictures
-        (31_000, MINUTE_MS + 999, Span(31_000, MINUTE_MS)),
-    ],
-)
-def test_ranges_at_the_edges(start_ms: int, end_ms: int, expected: Span) -> None:
-    assert rules.valid_span(Span(start_ms, end_ms), MINUTE_MS, SETTINGS.longest_clip) == expected
-
-
-@pytest.mark.parametrize(
     ("span", "padding_ms", "expected"),
     [
         (Span(10_000, 12_000), 0, Span(10_000, 12_000)),
@@ -105,8 +79,7 @@ def test_ranges_at_the_edges(start_ms: int, end_ms: int, expected: Span) -> None
     ],
 )
 def test_padding_ends_with_the_video(span: Span, padding_ms: int, expected: Span) -> None:
-    clip = replace(NEW, start_ms=span.start_ms, end_ms=span.end_ms, padding_ms=padding_ms)
-    assert rules.shown(clip, MINUTE_MS) == expected
+    assert rules.padded(span, padding_ms, UPLOAD) == expected
 
 
 @given(milliseconds, milliseconds, st.integers(0, 30_000), st.integers(1, 10**9))
@@ -115,24 +88,22 @@ def test_a_clip_shows_its_range_and_nothing_beyond_the_video(
     start_ms: int, end_ms: int, padding_ms: int, duration_ms: int
 ) -> None:
     try:
-        new = rules.checked(
-            replace(NEW, start_ms=start_ms, end_ms=end_ms, padding_ms=padding_ms), duration_ms, "x", SETTINGS
-        )
+        new = checked(replace(NEW, start_ms=start_ms, end_ms=end_ms, padding_ms=padding_ms), duration_ms, "x")
     except InvalidInput:
         return
-    shown = rules.shown(new, duration_ms)
-    assert 0 <= shown.start_ms <= new.start_ms < new.end_ms <= shown.end_ms <= duration_ms
-    assert new.start_ms - shown.start_ms <= padding_ms
-    assert shown.end_ms - new.end_ms <= padding_ms
+    requested, shown = new.requested, new.shown
+    assert 0 <= shown.start_ms <= requested.start_ms < requested.end_ms <= shown.end_ms <= duration_ms
+    assert requested.start_ms - shown.start_ms <= padding_ms
+    assert shown.end_ms - requested.end_ms <= padding_ms
 
 
 def test_without_words_a_clip_is_named_after_its_video() -> None:
-    new = rules.checked(NEW, MINUTE_MS, "The final", SETTINGS)
+    new = checked(NEW, MINUTE_MS, "The final")
     assert (new.title, new.padding_ms) == ("The final 0:10-0:12", 2000)
-    long = rules.checked(NEW, MINUTE_MS, "x" * 255, SETTINGS)
+    long = checked(NEW, MINUTE_MS, "x" * 255)
     assert len(long.title) == 255
     assert long.title.endswith(" 0:10-0:12")
-    hours = rules.checked(replace(NEW, start_ms=3_661_005, end_ms=3_662_000), 10**8, "x", SETTINGS)
+    hours = checked(replace(NEW, start_ms=3_661_005, end_ms=3_662_000), 10**8, "x")
     assert hours.title == "x 1:01:01.005-1:01:02"
 
 
@@ -150,13 +121,13 @@ def test_without_words_a_clip_is_named_after_its_video() -> None:
 )
 def test_words_and_padding_that_cannot_be_used(change: dict[str, object], field: str) -> None:
     with pytest.raises(InvalidInput) as raised:
-        rules.checked(replace(NEW, **change), MINUTE_MS, "x", SETTINGS)  # pyright: ignore[reportArgumentType]
+        checked(replace(NEW, **change), MINUTE_MS, "x")  # pyright: ignore[reportArgumentType]
     assert raised.value.field == field
 
 
 def test_only_what_plays_has_clips() -> None:
     ready = replace(ARTIFACT, status=ArtifactStatus.READY, duration_ms=MINUTE_MS)
-    assert rules.playable(ready, ready.artifact_hash) == (ready, MINUTE_MS)
+    assert rules.playable(ready, ready.artifact_hash) == rules.PlayableSource(ready.original_key, MINUTE_MS)
     for status in ArtifactStatus:
         if status in (ArtifactStatus.READY, ArtifactStatus.DELETED):
             continue
@@ -179,3 +150,10 @@ def test_a_request_is_kept_as_a_document_of_bounded_size(text: str) -> None:
     with pytest.raises(InvalidInput):
         rules.valid_parameters(text)
     assert rules.valid_parameters('{"startSeconds": 1.5}') == {"startSeconds": 1.5}
+
+
+@pytest.mark.parametrize("request_", [replace(NEW, source_hash=None), replace(NEW, stream_id=uuid4())])
+def test_a_clip_has_one_source(request_: NewClip) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        rules.require_source(request_)
+    assert raised.value.field == "source_hash"

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.kernel.errors import InvalidInput
-from touchline.kernel.ids import new_artifact_hash
+from touchline.kernel import InvalidInput, new_artifact_hash
 from touchline.platform.objects.rules import object_key
 from touchline.serve.uploads.rules import CONTENT_TYPES, file_kind, original_key, valid_file_name
 
@@ -62,7 +60,7 @@ def test_one_letter_has_one_form() -> None:
 
 @pytest.mark.parametrize("name", ["letter.pdf", "no ending", "mp4", "match.mp4.exe", "match.", "match.mp4 "])
 def test_an_ending_that_we_do_not_know_is_refused(name: str) -> None:
-    with pytest.raises(InvalidInput, match="ending"):
+    with pytest.raises(InvalidInput, match="extension"):
         file_kind(name)
 
 

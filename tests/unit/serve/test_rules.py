@@ -5,19 +5,27 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactType
 from touchline.contracts.registry import NewUpload
 from touchline.contracts.settings import ByteSize
-from touchline.kernel import TenantId, TouchlineError, UserId
-from touchline.kernel.errors import Conflict, Defect, InvalidInput, LimitExceeded, QuotaExceeded, Unavailable
-from touchline.kernel.ids import new_artifact_hash, new_internal_name
+from touchline.kernel import (
+    Conflict,
+    Defect,
+    InvalidInput,
+    LimitExceeded,
+    QuotaExceeded,
+    TenantId,
+    TouchlineError,
+    Unavailable,
+    UserId,
+    new_artifact_hash,
+    new_internal_name,
+)
 from touchline.media import errors as media
-from touchline.platform.objects.rules import LARGEST_OBJECT_BYTES, PartPlan, part_plan
-from touchline.platform.objects.rules import MEBIBYTE as MIB
+from touchline.platform.objects.rules import LARGEST_OBJECT_BYTES, MEBIBYTE as MIB, PartPlan, part_plan
 from touchline.serve.artifacts.rules import NO_RUN, Artifact, Reason, existing, lifecycle
 from touchline.serve.registry import rules as registry
 from touchline.serve.registry.rules import Usage
@@ -39,6 +47,8 @@ ARTIFACT = Artifact(
     content_type="video/mp4",
     size_bytes=1000,
     synced=False,
+    local_copies=0,
+    transfer=None,
     run=NO_RUN,
     progress_percent=None,
     manifest_key=None,
@@ -48,7 +58,11 @@ ARTIFACT = Artifact(
     height=None,
     reason=None,
     created_at=NOW,
+    started_at=None,
+    ended_at=None,
+    retention=timedelta(days=30),
     retention_until=None,
+    pinned=False,
     revision=7,
 )
 
@@ -80,9 +94,9 @@ def test_an_empty_file_is_no_upload(size: int) -> None:
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_sent() -> None:
-    with pytest.raises(LimitExceeded, match="it has 1,001 bytes, and an upload may have at most 1,000 bytes"):
+    with pytest.raises(LimitExceeded, match="it has 1,001 bytes; the limit is 1,000 bytes"):
         registry.checked(replace(NEW, size_bytes=1001), SETTINGS)
-    with pytest.raises(LimitExceeded, match=r"it has 2\.5 GB, and an upload may have at most 1\.0 kB"):
+    with pytest.raises(LimitExceeded, match=r"it has 2\.5 GB; the limit is 1\.0 kB"):
         registry.checked(replace(NEW, size_bytes=2_500_000_000), SETTINGS)
 
 

@@ -6,10 +6,9 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.kernel.ids import video_id
+from touchline.kernel import video_id
 from touchline.platform.objects.rules import ListedObject, object_key
 from touchline.serve.scanner.rules import (
     ORIGINALS,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.kernel.errors import Misconfigured, QuotaExceeded, RateLimited, TouchlineError, Unavailable
+from touchline.kernel import Misconfigured, QuotaExceeded, RateLimited, TouchlineError, Unavailable
 from touchline.watch.fixtures.feed_budget import FIRST_PAUSE, LONGEST_PAUSE, next_try_after
 
 SECOND = timedelta(seconds=1)

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.support.feed_documents import GOALS, broken, document, entry
 from touchline.watch.fixtures.feed_documents import (

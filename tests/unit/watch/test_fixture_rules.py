@@ -3,8 +3,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.watch.fixtures import rules
 from touchline.watch.fixtures.rules import Completion, FailureCount, Fixture, Followed, GoalFacts, HeldUp, Stage

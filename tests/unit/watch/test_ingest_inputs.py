@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.watch.fixtures.workflow import MOST_IDS_BY_HAND, IngestInput, read_input
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from touchline.kernel.errors import InvalidInput, RateLimited, Unavailable
+from touchline.kernel import InvalidInput, RateLimited, Unavailable
 from touchline.watch.temporal import FixtureOutcome, as_temporal_errors, one_by_one, translated
 
 

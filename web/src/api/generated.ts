@@ -4,13 +4,39 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** What the times of a clip count from. */
+export type ClipMode =
+  /** A start, and an end or a duration: of a video from its beginning, of a stream since 1970. */
+  | 'ABSOLUTE'
+  /** A start, and an end or a duration, from the beginning of the video or stream. */
+  | 'RELATIVE'
+  /** A start as in ABSOLUTE, and a duration. */
+  | 'DURATION'
+  /** A duration: the last part of a stream, up to now. */
+  | 'CLIP_NOW';
+
 export type CreateClipInput = {
-  readonly artifactHash: string;
-  readonly startSeconds: number;
-  readonly endSeconds: number;
+  /** The video to clip; or `streamId`. */
+  readonly artifactHash?: string | null | undefined;
+  readonly streamId?: string | null | undefined;
+  /** What the times count from. */
+  readonly mode?: ClipMode;
+  readonly startSeconds?: number | null | undefined;
+  readonly endSeconds?: number | null | undefined;
+  readonly durationSeconds?: number | null | undefined;
   readonly paddingSeconds?: number | null | undefined;
   readonly title?: string | null | undefined;
   readonly description?: string | null | undefined;
+  /** Without it the same source, range and padding is the same request. */
+  readonly idempotencyKey?: string | null | undefined;
+  /** How long it is kept; without it: as long as the tenant keeps things. */
+  readonly retentionSeconds?: number | null | undefined;
+};
+
+export type CreateShareLinkInput = {
+  readonly artifactHash: string;
+  /** Without it: after the usual lifetime. */
+  readonly expiresAt?: string | null | undefined;
 };
 
 export type CreateVodUploadInput = {
@@ -18,7 +44,10 @@ export type CreateVodUploadInput = {
   readonly fileName: string;
   readonly sizeBytes: number;
   readonly title?: string | null | undefined;
+  readonly description?: string | null | undefined;
   readonly contentType?: string | null | undefined;
+  /** How long it is kept from when it plays; without it: as long as the tenant keeps things. */
+  readonly retentionSeconds?: number | null | undefined;
 };
 
 /** What jobFailures groups by. */
@@ -39,7 +68,7 @@ export type JobFilter = {
 export type JobSelection = {
   readonly ids?: ReadonlyArray<string> | null | undefined;
   readonly cause?: JobCause | null | undefined;
-  /** `next` of the last answer, to go on with a cause. */
+  /** `next` of the last result, to continue with the same cause. */
   readonly after?: string | null | undefined;
 };
 
@@ -50,32 +79,32 @@ export type PageInput = {
   readonly before?: string | null | undefined;
 };
 
-/** As the filters of the query itself, which may have more of them. */
+/** The same as filters in the query itself, which supports more of them. */
 export type SearchFilters = {
-  /** Ids; one of them. */
+  /** Any of these ids. */
   readonly videos?: ReadonlyArray<string> | null | undefined;
-  /** One of them. */
+  /** Any of these. */
   readonly languages?: ReadonlyArray<string> | null | undefined;
-  /** All of them: `hashtag`, `score`, or with a value, `hashtag:coyg`. */
+  /** All of these: `hashtag`, `score`, or with a value, `hashtag:coyg`. */
   readonly entities?: ReadonlyArray<string> | null | undefined;
   readonly match?: string | null | undefined;
   readonly team?: string | null | undefined;
   readonly player?: string | null | undefined;
-  /** When the video came. */
+  /** When the video was added. */
   readonly after?: string | null | undefined;
   readonly before?: string | null | undefined;
   readonly minConfidence?: number | null | undefined;
-  /** One of them. */
+  /** Any of these. */
   readonly where?: ReadonlyArray<SearchPlace> | null | undefined;
 };
 
-/** Where a text stands. */
+/** Where a text was found. */
 export type SearchPlace =
-  /** It was read in the video. */
+  /** Text that is visible in the video. */
   | 'PICTURE'
   /** The title of the video. */
   | 'TITLE'
-  /** Teams, score and scorer of the goal that the video shows. */
+  /** The teams, score and scorer of the goal in the video. */
   | 'MATCH';
 
 export type SearchSort =
@@ -92,23 +121,23 @@ export type SessionDimension =
   | 'WORKFLOW_TYPE'
   | 'HOUR';
 
-/** Which sessions. Those that start at `from` or later and before `to`; without `to` until now, without `from` the last days before it, as many as the settings say. An empty text: those of which it is not known. */
+/** Which sessions. Those that start at `from` or later and before `to`; without `to` until now, without `from` the last days before it, as many as the settings say. An empty string selects sessions where the value is unknown. */
 export type SessionFilter = {
   readonly from?: string | null | undefined;
   readonly to?: string | null | undefined;
   readonly workflowType?: string | null | undefined;
   readonly gateway?: string | null | undefined;
-  /** The canonical address. */
+  /** The canonical address of the orchestrator. */
   readonly orchestrator?: string | null | undefined;
   readonly model?: string | null | undefined;
   readonly gpu?: string | null | undefined;
   readonly outcome?: SessionProgress | null | undefined;
   readonly swapped?: boolean | null | undefined;
-  /** Did not start, and no excuse is known. */
+  /** Sessions that did not start, without a known excuse. */
   readonly failed?: boolean | null | undefined;
-  /** A part of an id, an orchestrator, a gateway or a pipeline, in any case. */
+  /** Part of an id, orchestrator, gateway or pipeline; upper and lower case are the same. */
   readonly search?: string | null | undefined;
-  /** Those that have it, within the two bounds. */
+  /** Sessions that have this value, within the bounds. */
   readonly metric?: SessionMetric | null | undefined;
   readonly atLeastMs?: number | null | undefined;
   readonly belowMs?: number | null | undefined;
@@ -126,7 +155,7 @@ export type SessionOrder =
   | 'ERRORS_DESC'
   | 'SWAPS_DESC';
 
-/** How a session stands: its outcome, or RUNNING or CANCELLED as long as that is not final. */
+/** The status of a session: its outcome, or RUNNING or CANCELLED while the outcome is not final. */
 export type SessionProgress =
   | 'SUCCESS'
   | 'EXCUSED'
@@ -134,6 +163,13 @@ export type SessionProgress =
   | 'NOT_IN_DENOMINATOR'
   | 'RUNNING'
   | 'CANCELLED';
+
+export type StoredFilter = {
+  /** As in StorageTier. */
+  readonly location?: string | null | undefined;
+  readonly pinned?: boolean | null | undefined;
+  readonly artifactHash?: string | null | undefined;
+};
 
 export type VideoFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly titleRevision: number, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean };
 
@@ -162,6 +198,7 @@ export type PlaybackQuery = { readonly playback:
     | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'ConflictError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'WarmingError', readonly code: string, readonly message: string, readonly hint: string }
    };
 
 export type ArtifactQueryVariables = Exact<{
@@ -172,6 +209,7 @@ export type ArtifactQueryVariables = Exact<{
 export type ArtifactQuery = { readonly artifact:
     | { readonly __typename: 'Vod', readonly artifactHash: string, readonly title: string, readonly status: string | null, readonly progressPercent: number | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly lifecycleKnown: boolean }
     | { readonly __typename: 'Clip', readonly artifactHash: string, readonly title: string, readonly status: string | null, readonly progressPercent: number | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly lifecycleKnown: boolean }
+    | { readonly __typename: 'DvrRecording' }
    | null };
 
 export type ClipFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly status: string | null, readonly progressPercent: number | null, readonly durationMs: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean, readonly source: { readonly title: string, readonly playbackId: string } | null };
@@ -201,7 +239,7 @@ export type ArrivedPartsQueryVariables = Exact<{
 }>;
 
 
-export type ArrivedPartsQuery = { readonly arrivedParts: { readonly partSizeBytes: number, readonly partCount: number, readonly arrived: ReadonlyArray<number> } | null };
+export type ArrivedPartsQuery = { readonly arrivedParts: { readonly partSizeBytes: number, readonly partCount: number, readonly arrived: ReadonlyArray<number>, readonly checksums: ReadonlyArray<string> } | null };
 
 export type CreateUploadMutationVariables = Exact<{
   input: CreateVodUploadInput;
@@ -234,6 +272,7 @@ export type PartAddressesMutation = { readonly uploadParts:
 
 export type CompleteUploadMutationVariables = Exact<{
   artifactHash: string;
+  checksums: ReadonlyArray<string> | string;
 }>;
 
 
@@ -270,6 +309,20 @@ export type DeleteVideoMutation = { readonly deleteVod:
     | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'ConflictError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type PinArtifactMutationVariables = Exact<{
+  artifactHash: string;
+  pinned: boolean;
+}>;
+
+
+export type PinArtifactMutation = { readonly updateArtifact:
+    | { readonly __typename: 'UpdatedArtifact', readonly pinned: boolean }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
    };
 
@@ -429,7 +482,9 @@ export type CreateClipMutation = { readonly createClip:
     | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'ConflictError', readonly code: string, readonly message: string, readonly hint: string }
     | { readonly __typename: 'RateLimitError', readonly code: string, readonly message: string, readonly hint: string, readonly retryAfterSeconds: number | null }
+    | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
    };
 
 export type ClipStatusQueryVariables = Exact<{
@@ -561,6 +616,71 @@ export type QuarantinedEventsQueryVariables = Exact<{
 
 
 export type QuarantinedEventsQuery = { readonly quarantinedEventsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly reason: string, readonly detail: string, readonly receivedAt: string, readonly body: string } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type ShareLinkFieldsFragment = { readonly id: string, readonly createdBy: string | null, readonly createdAt: string, readonly expiresAt: string, readonly revokedAt: string | null };
+
+export type ShareLinksQueryVariables = Exact<{
+  artifactHash: string;
+}>;
+
+
+export type ShareLinksQuery = { readonly shareLinks: ReadonlyArray<{ readonly id: string, readonly createdBy: string | null, readonly createdAt: string, readonly expiresAt: string, readonly revokedAt: string | null }> };
+
+export type CreateShareLinkMutationVariables = Exact<{
+  input: CreateShareLinkInput;
+}>;
+
+
+export type CreateShareLinkMutation = { readonly createShareLink:
+    | { readonly __typename: 'CreatedShareLink', readonly url: string, readonly shareLink: { readonly id: string, readonly createdBy: string | null, readonly createdAt: string, readonly expiresAt: string, readonly revokedAt: string | null } }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'RateLimitError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type RevokeShareLinkMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RevokeShareLinkMutation = { readonly revokeShareLink:
+    | { readonly __typename: 'RevokedShareLink', readonly shareLink: { readonly id: string, readonly createdBy: string | null, readonly createdAt: string, readonly expiresAt: string, readonly revokedAt: string | null } }
+    | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type StoredFieldsFragment = { readonly artifactHash: string, readonly artifactType: string, readonly playbackId: string, readonly title: string, readonly status: string, readonly sizeBytes: number | null, readonly storageLocation: string | null, readonly localCopies: number, readonly pinned: boolean, readonly createdAt: string, readonly expiresAt: string | null, readonly deletedAt: string | null, readonly purgesAt: string | null, readonly canBeUndeleted: boolean, readonly missingSince: string | null };
+
+export type StorageQueryVariables = Exact<{
+  page: PageInput;
+  filter: StoredFilter;
+  order: string;
+}>;
+
+
+export type StorageQuery = { readonly storageTiers: ReadonlyArray<{ readonly location: string, readonly artifacts: number, readonly sizeBytes: number }>, readonly storedArtifactsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly artifactHash: string, readonly artifactType: string, readonly playbackId: string, readonly title: string, readonly status: string, readonly sizeBytes: number | null, readonly storageLocation: string | null, readonly localCopies: number, readonly pinned: boolean, readonly createdAt: string, readonly expiresAt: string | null, readonly deletedAt: string | null, readonly purgesAt: string | null, readonly canBeUndeleted: boolean, readonly missingSince: string | null } }>, readonly pageInfo: { readonly hasNextPage: boolean } } };
+
+export type InstallationQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type InstallationQuery = { readonly storageByTenant: ReadonlyArray<{ readonly tenantId: string, readonly name: string, readonly artifacts: number, readonly sizeBytes: number, readonly localBytes: number, readonly deletedBytes: number }>, readonly storageNodes: ReadonlyArray<{ readonly nodeId: string, readonly status: string, readonly trouble: string | null, readonly budgetBytes: number | null, readonly usedBytes: number | null, readonly lastSeenAt: string }> };
+
+export type StoredArtifactQueryVariables = Exact<{
+  artifactHash: string;
+}>;
+
+
+export type StoredArtifactQuery = { readonly storedArtifactsConnection: { readonly edges: ReadonlyArray<{ readonly node: { readonly artifactHash: string, readonly artifactType: string, readonly playbackId: string, readonly title: string, readonly status: string, readonly sizeBytes: number | null, readonly storageLocation: string | null, readonly localCopies: number, readonly pinned: boolean, readonly createdAt: string, readonly expiresAt: string | null, readonly deletedAt: string | null, readonly purgesAt: string | null, readonly canBeUndeleted: boolean, readonly missingSince: string | null } }> }, readonly serviceEventsConnection: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly type: string, readonly actor: string | null, readonly actorName: string | null, readonly occurredAt: string, readonly metadata: unknown } }>, readonly pageInfo: { readonly hasNextPage: boolean } } };
+
+export type LiveStorageSubscriptionVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type LiveStorageSubscription = { readonly liveStorageEvents: { readonly cursor: string, readonly artifactHash: string, readonly type: string, readonly stage: string | null } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -909,6 +1029,34 @@ export const SessionRowFieldsFragmentDoc = new TypedDocumentString(`
   isFinal
 }
     `, {"fragmentName":"SessionRowFields"}) as unknown as TypedDocumentString<SessionRowFieldsFragment, unknown>;
+export const ShareLinkFieldsFragmentDoc = new TypedDocumentString(`
+    fragment ShareLinkFields on ShareLink {
+  id
+  createdBy
+  createdAt
+  expiresAt
+  revokedAt
+}
+    `, {"fragmentName":"ShareLinkFields"}) as unknown as TypedDocumentString<ShareLinkFieldsFragment, unknown>;
+export const StoredFieldsFragmentDoc = new TypedDocumentString(`
+    fragment StoredFields on StoredArtifact {
+  artifactHash
+  artifactType
+  playbackId
+  title
+  status
+  sizeBytes
+  storageLocation
+  localCopies
+  pinned
+  createdAt
+  expiresAt
+  deletedAt
+  purgesAt
+  canBeUndeleted
+  missingSince
+}
+    `, {"fragmentName":"StoredFields"}) as unknown as TypedDocumentString<StoredFieldsFragment, unknown>;
 export const VideosDocument = new TypedDocumentString(`
     query Videos($page: PageInput!) {
   vodsConnection(page: $page) {
@@ -1067,6 +1215,7 @@ export const ArrivedPartsDocument = new TypedDocumentString(`
     partSizeBytes
     partCount
     arrived
+    checksums
   }
 }
     `) as unknown as TypedDocumentString<ArrivedPartsQuery, ArrivedPartsQueryVariables>;
@@ -1134,8 +1283,8 @@ export const PartAddressesDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<PartAddressesMutation, PartAddressesMutationVariables>;
 export const CompleteUploadDocument = new TypedDocumentString(`
-    mutation CompleteUpload($artifactHash: String!) {
-  completeVodUpload(artifactHash: $artifactHash) {
+    mutation CompleteUpload($artifactHash: String!, $checksums: [String!]!) {
+  completeVodUpload(artifactHash: $artifactHash, checksums: $checksums) {
     __typename
     ... on VodPayload {
       vod {
@@ -1202,6 +1351,21 @@ export const DeleteVideoDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeleteVideoMutation, DeleteVideoMutationVariables>;
+export const PinArtifactDocument = new TypedDocumentString(`
+    mutation PinArtifact($artifactHash: String!, $pinned: Boolean!) {
+  updateArtifact(input: {artifactHash: $artifactHash, pinned: $pinned}) {
+    __typename
+    ... on UpdatedArtifact {
+      pinned
+    }
+    ... on Problem {
+      code
+      message
+      hint
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<PinArtifactMutation, PinArtifactMutationVariables>;
 export const UndeleteArtifactDocument = new TypedDocumentString(`
     mutation UndeleteArtifact($artifactHash: String!) {
   undeleteArtifact(artifactHash: $artifactHash) {
@@ -2267,3 +2431,177 @@ export const QuarantinedEventsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<QuarantinedEventsQuery, QuarantinedEventsQueryVariables>;
+export const ShareLinksDocument = new TypedDocumentString(`
+    query ShareLinks($artifactHash: String!) {
+  shareLinks(artifactHash: $artifactHash) {
+    ...ShareLinkFields
+  }
+}
+    fragment ShareLinkFields on ShareLink {
+  id
+  createdBy
+  createdAt
+  expiresAt
+  revokedAt
+}`) as unknown as TypedDocumentString<ShareLinksQuery, ShareLinksQueryVariables>;
+export const CreateShareLinkDocument = new TypedDocumentString(`
+    mutation CreateShareLink($input: CreateShareLinkInput!) {
+  createShareLink(input: $input) {
+    __typename
+    ... on CreatedShareLink {
+      url
+      shareLink {
+        ...ShareLinkFields
+      }
+    }
+    ... on Problem {
+      code
+      message
+      hint
+    }
+  }
+}
+    fragment ShareLinkFields on ShareLink {
+  id
+  createdBy
+  createdAt
+  expiresAt
+  revokedAt
+}`) as unknown as TypedDocumentString<CreateShareLinkMutation, CreateShareLinkMutationVariables>;
+export const RevokeShareLinkDocument = new TypedDocumentString(`
+    mutation RevokeShareLink($id: String!) {
+  revokeShareLink(id: $id) {
+    __typename
+    ... on RevokedShareLink {
+      shareLink {
+        ...ShareLinkFields
+      }
+    }
+    ... on Problem {
+      code
+      message
+      hint
+    }
+  }
+}
+    fragment ShareLinkFields on ShareLink {
+  id
+  createdBy
+  createdAt
+  expiresAt
+  revokedAt
+}`) as unknown as TypedDocumentString<RevokeShareLinkMutation, RevokeShareLinkMutationVariables>;
+export const StorageDocument = new TypedDocumentString(`
+    query Storage($page: PageInput!, $filter: StoredFilter!, $order: String!) {
+  storageTiers {
+    location
+    artifacts
+    sizeBytes
+  }
+  storedArtifactsConnection(page: $page, filter: $filter, orderBy: $order) {
+    edges {
+      node {
+        ...StoredFields
+      }
+    }
+    pageInfo {
+      hasNextPage
+    }
+    totalCount
+  }
+}
+    fragment StoredFields on StoredArtifact {
+  artifactHash
+  artifactType
+  playbackId
+  title
+  status
+  sizeBytes
+  storageLocation
+  localCopies
+  pinned
+  createdAt
+  expiresAt
+  deletedAt
+  purgesAt
+  canBeUndeleted
+  missingSince
+}`) as unknown as TypedDocumentString<StorageQuery, StorageQueryVariables>;
+export const InstallationDocument = new TypedDocumentString(`
+    query Installation {
+  storageByTenant {
+    tenantId
+    name
+    artifacts
+    sizeBytes
+    localBytes
+    deletedBytes
+  }
+  storageNodes {
+    nodeId
+    status
+    trouble
+    budgetBytes
+    usedBytes
+    lastSeenAt
+  }
+}
+    `) as unknown as TypedDocumentString<InstallationQuery, InstallationQueryVariables>;
+export const StoredArtifactDocument = new TypedDocumentString(`
+    query StoredArtifact($artifactHash: String!) {
+  storedArtifactsConnection(
+    page: {first: 1}
+    filter: {artifactHash: $artifactHash}
+  ) {
+    edges {
+      node {
+        ...StoredFields
+      }
+    }
+  }
+  serviceEventsConnection(
+    page: {first: 100}
+    filter: {artifactHash: $artifactHash}
+  ) {
+    edges {
+      node {
+        id
+        type
+        actor
+        actorName
+        occurredAt
+        metadata
+      }
+    }
+    pageInfo {
+      hasNextPage
+    }
+  }
+}
+    fragment StoredFields on StoredArtifact {
+  artifactHash
+  artifactType
+  playbackId
+  title
+  status
+  sizeBytes
+  storageLocation
+  localCopies
+  pinned
+  createdAt
+  expiresAt
+  deletedAt
+  purgesAt
+  canBeUndeleted
+  missingSince
+}`) as unknown as TypedDocumentString<StoredArtifactQuery, StoredArtifactQueryVariables>;
+export const LiveStorageDocument = new TypedDocumentString(`
+    subscription LiveStorage($after: String) {
+  liveStorageEvents(after: $after) {
+    cursor
+    artifactHash
+    type
+    stage
+  }
+}
+    `) as unknown as TypedDocumentString<LiveStorageSubscription, LiveStorageSubscriptionVariables>;

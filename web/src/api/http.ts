@@ -8,6 +8,13 @@ export interface Reply {
   readonly body: unknown;
 }
 
+export async function get(path: string): Promise<Reply> {
+  const response = await reach(path, { signal: AbortSignal.timeout(LONGEST_REQUEST_MS) });
+  const answer = await readJson(response);
+  if (!response.ok) throw new ProblemError(problemOfAnswer(response.status, answer));
+  return { status: response.status, body: answer };
+}
+
 export async function post(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> {
   const response = await reach(path, {
     method: "POST",

@@ -15,6 +15,8 @@ import { SessionsPage } from "../sessions/SessionsPage";
 import type { Identity } from "../session/model";
 import type { Session } from "../session/session";
 import { SignInPage } from "../session/SignInPage";
+import { StoragePage } from "../storage/StoragePage";
+import { StoredPage } from "../storage/StoredPage";
 import styles from "./App.module.css";
 import { ErrorBoundary } from "./ErrorBoundary";
 import { PageTitle } from "./PageTitle";
@@ -91,6 +93,8 @@ const PAGES: { readonly [Name in Route["page"]]: (route: Extract<Route, { page: 
   job: ({ jobId }) => <JobPage key={jobId} jobId={jobId} />,
   sessions: ({ query }) => <SessionsPage query={query} />,
   session: ({ sessionId }) => <SessionPage key={sessionId} sessionId={sessionId} />,
+  storage: ({ query }) => <StoragePage query={query} />,
+  stored: ({ artifactHash }) => <StoredPage key={artifactHash} artifactHash={artifactHash} />,
   "sign-in": () => null, // on the way to where they wanted to go
   unknown: () => <UnknownPage />,
 };
@@ -106,10 +110,10 @@ function UnknownPage() {
       <PageTitle name="Not found" hidden />
       <Notice
         icon="alert"
-        title="There is nothing at this address"
+        title="This page does not exist"
         actions={<Button onClick={goHome}>Go to the library</Button>}
       >
-        Check the link, or look for the video in the library.
+        Check the link, or search for the video in the library.
       </Notice>
     </>
   );

@@ -22,7 +22,7 @@ export class ErrorBoundary extends Component<{ readonly children: ComponentChild
         title="This page stopped working"
         actions={<Button onClick={() => location.reload()}>Reload</Button>}
       >
-        Reload it. Uploads that were under way go on when you choose their files again.
+        Reload it. Unfinished uploads continue when you choose their files again.
       </Notice>
     );
   }

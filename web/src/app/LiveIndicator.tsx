@@ -5,10 +5,10 @@ import { useWorkspace } from "./workspace";
 
 const WORDS: Record<LiveState, { readonly name: string; readonly meaning: string }> = {
   live: { name: "Connected", meaning: "Changes appear here as they happen." },
-  connecting: { name: "Connecting", meaning: "Connecting, so that changes appear here as they happen." },
+  connecting: { name: "Connecting", meaning: "Connecting. Then changes appear here as they happen." },
   waiting: {
     name: "Reconnecting",
-    meaning: "The connection was lost. It comes back by itself; until then this page may be out of date.",
+    meaning: "The connection was lost. Touchline reconnects automatically. Until then, this page may be out of date.",
   },
 };
 

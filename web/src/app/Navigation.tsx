@@ -4,7 +4,7 @@ import { focusOf } from "../player/shortcuts";
 import { Link } from "./Link";
 import styles from "./Navigation.module.css";
 import { navigate, route } from "./router";
-import { MATCHES_PATH, SEARCH_PATH, SESSIONS_PATH, type Route } from "./routes";
+import { MATCHES_PATH, SEARCH_PATH, SESSIONS_PATH, STORAGE_PATH, type Route } from "./routes";
 
 interface Way {
   readonly to: string;
@@ -19,6 +19,7 @@ const WAYS: readonly Way[] = [
   { to: SEARCH_PATH, name: "Search", icon: "search", pages: ["search"] },
   { to: "/jobs", name: "Jobs", icon: "list", pages: ["jobs", "job"] },
   { to: SESSIONS_PATH, name: "Sessions", icon: "chart", pages: ["sessions", "session"] },
+  { to: STORAGE_PATH, name: "Storage", icon: "disk", pages: ["storage", "stored"] },
 ];
 
 export function Navigation() {

@@ -9,6 +9,8 @@ export type Route =
   | { readonly page: "job"; readonly jobId: string }
   | { readonly page: "sessions"; readonly query: string }
   | { readonly page: "session"; readonly sessionId: string }
+  | { readonly page: "storage"; readonly query: string }
+  | { readonly page: "stored"; readonly artifactHash: string }
   | { readonly page: "sign-in" }
   | { readonly page: "unknown" };
 
@@ -16,9 +18,11 @@ export type Route =
 const PLAYBACK_ID = /^\/watch\/([a-z0-9]{16})$/i;
 const JOB_ID = /^\/jobs\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const SESSION_ID = /^\/sessions\/([^/]+)$/;
+const STORED = /^\/storage\/([0-9a-f]{32})$/;
 export const MATCHES_PATH = "/matches";
 export const SEARCH_PATH = "/search";
 export const SESSIONS_PATH = "/sessions";
+export const STORAGE_PATH = "/storage";
 
 export function routeOf(address: string): Route {
   const [path = "", query = ""] = address.split(/[?#]/, 2);
@@ -35,6 +39,8 @@ export function routeOf(address: string): Route {
       return { page: "jobs", query };
     case SESSIONS_PATH:
       return { page: "sessions", query };
+    case STORAGE_PATH:
+      return { page: "storage", query };
     default:
       return thing(path, query);
   }
@@ -45,6 +51,8 @@ function thing(path: string, query: string): Route {
   if (playbackId !== undefined) return { page: "watch", playbackId: playbackId.toLowerCase(), startMs: startOf(query) };
   const jobId = JOB_ID.exec(path)?.[1];
   if (jobId !== undefined) return { page: "job", jobId };
+  const artifactHash = STORED.exec(path)?.[1];
+  if (artifactHash !== undefined) return { page: "stored", artifactHash };
   const sessionId = decoded(SESSION_ID.exec(path)?.[1] ?? "");
   return sessionId === "" ? { page: "unknown" } : { page: "session", sessionId };
 }
@@ -71,6 +79,10 @@ export function watchPath(playbackId: string, startMs = 0): string {
 
 export function jobPath(jobId: string): string {
   return `/jobs/${jobId}`;
+}
+
+export function storedPath(artifactHash: string): string {
+  return `${STORAGE_PATH}/${artifactHash}`;
 }
 
 export function sessionPath(sessionId: string): string {

@@ -13,7 +13,16 @@ import { createLibrary, type Library } from "../library/library";
 import type { LiveState } from "../live/follow";
 import { createFeed, type Feed } from "../live/feed";
 import { goLive } from "../live/live";
-import { CLIPS, JOBS, MATCHES, type ClipEvent, type JobEvent, type MatchEvent } from "../live/socket";
+import {
+  CLIPS,
+  JOBS,
+  MATCHES,
+  STORAGE,
+  type ClipEvent,
+  type JobEvent,
+  type MatchEvent,
+  type StorageEvent,
+} from "../live/socket";
 import { mayChange, type Identity } from "../session/model";
 import type { Session } from "../session/session";
 import { createClipping, type Clipping } from "../search/clipping";
@@ -36,6 +45,7 @@ export interface Workspace {
   readonly clipFeed: Feed<ClipEvent>;
   readonly jobFeed: Feed<JobEvent>;
   readonly matchFeed: Feed<MatchEvent>;
+  readonly storageFeed: Feed<StorageEvent>;
   readonly end: () => void;
 }
 
@@ -52,10 +62,23 @@ export function createWorkspace(session: Session, identity: Identity): Workspace
   const clipFeed = createFeed(session, life.signal, CLIPS);
   const jobFeed = createFeed(session, life.signal, JOBS);
   const matchFeed = createFeed(session, life.signal, MATCHES);
+  const storageFeed = createFeed(session, life.signal, STORAGE);
   const search = createSearch(request);
   const clipping = createClipping({ request, feed: clipFeed, tell, tellProblem, ...pace });
   const download = createDownload(session);
-  const parts = { request, download, library, search, clipping, uploads, live, clipFeed, jobFeed, matchFeed };
+  const parts = {
+    request,
+    download,
+    library,
+    search,
+    clipping,
+    uploads,
+    live,
+    clipFeed,
+    jobFeed,
+    matchFeed,
+    storageFeed,
+  };
   return { ...parts, identity, mayChange: mayChange(identity), end: () => life.abort() };
 }
 

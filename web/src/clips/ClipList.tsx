@@ -76,7 +76,7 @@ function ClipRow({ clip, onDelete, onPosterError }: ClipRowProps) {
         </p>
         {clip.status === "failed" && (
           <p class={look.failure}>
-            <Phrase text={clip.errorMessage ?? "It could not be made"} />
+            <Phrase text={clip.errorMessage ?? "The clip could not be created"} />
           </p>
         )}
       </div>
@@ -120,7 +120,7 @@ function DeleteClip({ clip, remove, onClose }: DeleteClipProps) {
       onConfirm={() => void confirm()}
       onClose={onClose}
     >
-      Its link stops working for everybody. The video that it was cut from stays.
+      Its link stops working for everyone. The video that it was cut from is kept.
     </ConfirmDialog>
   );
 }

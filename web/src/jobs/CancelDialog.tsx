@@ -25,13 +25,13 @@ export function CancelDialog({ job, onClose, onAct }: CancelDialogProps) {
     <ConfirmDialog
       title={`Cancel “${nameOf(job)}”?`}
       confirmLabel="Cancel job"
-      closeLabel="Keep it"
+      closeLabel="Keep job"
       busy={busy.value}
       onConfirm={() => void confirm()}
       onClose={onClose}
     >
       {job.status === "processing" ? "The worker stops it. " : ""}
-      It ends, and so does what waits for it. A retry brings them back.
+      The job and the jobs that depend on it are cancelled. You can retry them later.
     </ConfirmDialog>
   );
 }

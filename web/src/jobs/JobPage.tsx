@@ -46,8 +46,8 @@ function Content({ detail }: { readonly detail: Detail }) {
       return (
         <>
           <PageTitle name="Not found" hidden />
-          <Notice icon="alert" title="There is no such job">
-            Check the link, or look for it among the jobs.
+          <Notice icon="alert" title="Job not found">
+            Check the link, or search for it in the list of jobs.
           </Notice>
         </>
       );

@@ -36,7 +36,7 @@ export async function actOn(wanted: Wanted, send: Send): Promise<Outcome> {
 }
 
 export const retryJobs = (request: Request, wanted: Wanted) =>
-  said("wait again", wanted, async (selection) => (await request(RetryJobsDocument, { selection })).acts);
+  said("are queued again", wanted, async (selection) => (await request(RetryJobsDocument, { selection })).acts);
 
 export const cancelJobs = (request: Request, wanted: Wanted) =>
   said("cancelled", wanted, async (selection) => (await request(CancelJobsDocument, { selection })).acts);
@@ -65,5 +65,5 @@ export function refusal(refused: Acts["refused"]): Problem | null {
   if (first === undefined) return null;
   return refused.length === 1
     ? first
-    : { ...first, message: `${refused.length} were refused; the first: ${first.message}` };
+    : { ...first, message: `${refused.length} were refused; the first reason: ${first.message}` };
 }

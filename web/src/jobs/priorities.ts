@@ -7,11 +7,11 @@ export interface Choice {
 }
 
 const CHOICES: readonly Choice[] = [
-  { priority: 100, name: "First of all" },
-  { priority: 10, name: "Sooner" },
+  { priority: 100, name: "Highest" },
+  { priority: 10, name: "High" },
   { priority: 0, name: "Normal" },
-  { priority: -10, name: "Later" },
-  { priority: -100, name: "Last" },
+  { priority: -10, name: "Low" },
+  { priority: -100, name: "Lowest" },
 ];
 
 /** With the one that the job has now, whatever it is. */

@@ -50,7 +50,7 @@ type Shown = Pick<Stage, "status" | "progressPercent" | "errorType">;
 
 /** What somebody ended is no mishap. */
 export function stateOf({ status, progressPercent, errorType }: Shown): StateView {
-  if (status === null) return { label: "Not begun", tone: "quiet", progress: null };
+  if (status === null) return { label: "Not started", tone: "quiet", progress: null };
   if (status === "failed" && errorType === CANCELLED) return { label: "Cancelled", tone: "quiet", progress: null };
   const { label, tone } = STATES.get(status) ?? { label: status, tone: "quiet" as const };
   return { label, tone, progress: status === "processing" ? { percent: progressPercent } : null };
@@ -78,7 +78,7 @@ export function alertWords({ kind, jobType, value, threshold }: JobAlert): strin
     case "queue_age":
       return `${type}: the oldest job has waited for ${formatSpan(value)} (limit ${formatSpan(threshold)})`;
     case "dead_letters":
-      return `${type}: ${plural(value, "job")} failed for good within a week (limit ${threshold})`;
+      return `${type}: ${plural(value, "job")} failed permanently within a week (limit ${threshold})`;
     default:
       return `${type}: ${kind}`;
   }

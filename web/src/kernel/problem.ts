@@ -59,9 +59,9 @@ export function problemOfAnswer(status: number, body: unknown): Problem {
 function fromStatus(status: number): Problem {
   if (status === 401) return { code: "unauthenticated", message: "You are not signed in", hint: "Sign in again." };
   if (status === 429)
-    return { code: "rate_limited", message: "Too many requests", hint: "Wait a little, then try again." };
+    return { code: "rate_limited", message: "Too many requests", hint: "Wait a moment, then try again." };
   if (status >= 502)
-    return { code: "unavailable", message: "Touchline does not answer", hint: "Try again in a moment." };
+    return { code: "unavailable", message: "Touchline is not responding", hint: "Try again in a moment." };
   return UNEXPECTED;
 }
 

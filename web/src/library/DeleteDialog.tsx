@@ -19,7 +19,7 @@ export function DeleteDialog({ video, onClose }: DeleteDialogProps) {
   const undo = async () => {
     try {
       await library.undelete(video);
-      tell(`“${video.title}” is back.`);
+      tell(`“${video.title}” was restored.`);
     } catch (error) {
       tellProblem(problemOf(error));
     }
@@ -46,8 +46,8 @@ export function DeleteDialog({ video, onClose }: DeleteDialogProps) {
       onClose={onClose}
     >
       {isUpload
-        ? "Its upload has not finished. What has arrived so far is discarded."
-        : "It leaves the library, and its link stops working for everybody."}
+        ? "The upload is not finished. The parts that have arrived are deleted."
+        : "It is removed from the library, and its link stops working for everyone."}
     </ConfirmDialog>
   );
 }

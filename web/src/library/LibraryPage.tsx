@@ -58,7 +58,7 @@ function Rows() {
     <>
       {isUncertain && (
         <p class={styles.uncertain} role="status">
-          The states of some videos are not known right now. They appear as soon as the service answers again.
+          The state of some videos is unknown at the moment. It appears as soon as the service responds again.
         </p>
       )}
       <ul class={look.list}>

@@ -63,7 +63,7 @@ function Facts({ video }: { readonly video: Video }) {
 function Failure({ video }: { readonly video: Video }) {
   return (
     <p class={look.failure}>
-      <Phrase text={video.errorMessage ?? "It could not be processed"} />
+      <Phrase text={video.errorMessage ?? "The video could not be processed"} />
     </p>
   );
 }

@@ -5,7 +5,7 @@
 import type { Tokens } from "../api/client";
 import { waitOrWake } from "../kernel/waking";
 import { follow } from "./follow";
-import type { JobEvent, MatchEvent, Stream } from "./socket";
+import type { JobEvent, MatchEvent, StorageEvent, Stream } from "./socket";
 
 export interface Listener<Event> {
   readonly onEvent: (event: Event) => void;
@@ -20,6 +20,7 @@ export interface Feed<Event> {
 
 export type JobListener = Listener<JobEvent>;
 export type MatchListener = Listener<MatchEvent>;
+export type StorageListener = Listener<StorageEvent>;
 
 export function createFeed<Event extends { readonly cursor: string }>(
   tokens: Tokens,

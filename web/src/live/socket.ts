@@ -6,10 +6,12 @@ import {
   LiveJobsDocument,
   LiveLifecycleDocument,
   LiveMatchesDocument,
+  LiveStorageDocument,
   type LiveClipsSubscription,
   type LiveJobsSubscription,
   type LiveLifecycleSubscription,
   type LiveMatchesSubscription,
+  type LiveStorageSubscription,
   type TypedDocumentString,
 } from "../api/generated";
 import type { Ending, StreamHandlers } from "./follow";
@@ -18,6 +20,7 @@ export type LifecycleEvent = LiveLifecycleSubscription["liveVodLifecycle"];
 export type ClipEvent = LiveClipsSubscription["liveClipLifecycle"];
 export type JobEvent = LiveJobsSubscription["liveJobs"];
 export type MatchEvent = LiveMatchesSubscription["liveMatches"];
+export type StorageEvent = LiveStorageSubscription["liveStorageEvents"];
 
 const PING_EVERY_MS = 15_000;
 const PONG_WITHIN_MS = 8_000;
@@ -42,6 +45,7 @@ export const LIFECYCLE = streamOf(LiveLifecycleDocument, (data) => data.liveVodL
 export const CLIPS = streamOf(LiveClipsDocument, (data) => data.liveClipLifecycle);
 export const JOBS = streamOf(LiveJobsDocument, (data) => data.liveJobs);
 export const MATCHES = streamOf(LiveMatchesDocument, (data) => data.liveMatches);
+export const STORAGE = streamOf(LiveStorageDocument, (data) => data.liveStorageEvents);
 
 function streamOf<Result extends Record<string, unknown>, Variables, Event>(
   document: TypedDocumentString<Result, Variables>,

@@ -32,15 +32,15 @@ function Awaited({ feed }: { readonly feed: FootballFeed }) {
   if (feed.answeredAt === null) {
     return (
       <Notice icon="ball" title="The matches are being fetched">
-        <p>They appear here as soon as the football feed has answered.</p>
+        <p>They appear here as soon as the football feed has responded.</p>
       </Notice>
     );
   }
   return (
     <Notice icon="ball" title="No matches in the coming days">
       <p>
-        The football feed answered at {timeWords(feed.answeredAt)}: none of the teams that you follow plays soon. Which
-        teams these are, <code>feed.leagues</code> and <code>feed.national_teams</code> say.
+        The football feed responded at {timeWords(feed.answeredAt)}: none of the watched teams plays soon. The settings{" "}
+        <code>feed.leagues</code> and <code>feed.national_teams</code> choose the teams.
       </p>
     </Notice>
   );
@@ -54,7 +54,7 @@ function NotEnabled() {
         each goal with its best videos, while they are played.
       </p>
       <p>
-        To see it without any account, run <code>touchline demo</code>: it plays a simulated match day.
+        To try it without an account, run <code>touchline demo</code>: it plays a simulated match day.
       </p>
     </Notice>
   );

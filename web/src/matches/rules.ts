@@ -50,7 +50,7 @@ export function groupsOf(matches: readonly Match[]): readonly Group[] {
   const groups = [
     { title: "Live now", matches: ordered.filter(isLive) },
     { title: "Played", matches: ordered.filter(({ status }) => !PLAYED.has(status) && !TO_COME.has(status)) },
-    { title: "To come", matches: ordered.filter(({ status }) => TO_COME.has(status)) },
+    { title: "Upcoming", matches: ordered.filter(({ status }) => TO_COME.has(status)) },
   ];
   return groups.filter((group) => group.matches.length > 0);
 }

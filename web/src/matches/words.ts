@@ -39,7 +39,7 @@ export function minuteWords({ minute, extraMinute }: Pick<Goal, "minute" | "extr
 }
 
 export function scorerWords({ playerName }: Pick<Goal, "playerName">): string {
-  return playerName ?? "Scorer not known yet";
+  return playerName ?? "Scorer unknown";
 }
 
 /** For those who listen: `23′ B. Saka, Arsenal, 1 to 0`. */
@@ -138,7 +138,7 @@ export function failureWords({ why, hint, nextTryAt }: Pick<FootballFeed, "why" 
 
 /** How far a video is that cannot be played yet. Of one that is just arriving or going nothing is known for a moment. */
 export function goalVideoWords(artifact: GoalVideo["vod"]): string {
-  if ((artifact?.status ?? null) === null || artifact === null) return "On its way";
+  if ((artifact?.status ?? null) === null || artifact === null) return "Processing";
   const { label, progress } = stateView(artifact, null);
   const percent = progress?.percent ?? null;
   return percent === null ? label : `${label} ${percent} %`;

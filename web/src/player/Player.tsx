@@ -12,11 +12,10 @@ import { followMedia, type MediaState } from "./media";
 import styles from "./Player.module.css";
 import { createRemote, type Remote } from "./remote";
 import { focusOf, shortcutFor } from "./shortcuts";
-import { useStream } from "./stream";
-import type { Playback } from "./watch";
+import { useStream, type Playable } from "./stream";
 
 interface PlayerProps {
-  readonly playback: Playback;
+  readonly playback: Playable;
   /** As it is now (see `titleNow`). */
   readonly title: string;
   /** Where to begin. */

@@ -1,11 +1,13 @@
+import { useSignal } from "@preact/signals";
+import { copyText } from "../app/clipboard";
 import { watchPath } from "../app/routes";
-import { tell, tellProblem } from "../app/messages";
 import { Age } from "../design/Age";
 import { Button, DownloadLink } from "../design/Button";
 import { now } from "../kernel/clock";
 import { formatBytes, formatDate, formatDuration, formatUntil } from "../kernel/format";
 import { VideoStages } from "../jobs/VideoStages";
 import type { Video } from "../library/model";
+import { ShareDialog } from "../share/ShareDialog";
 import { SHORTCUT_LEGEND } from "./shortcuts";
 import styles from "./VideoFacts.module.css";
 import type { Playback } from "./watch";
@@ -13,9 +15,14 @@ import type { Playback } from "./watch";
 interface VideoFactsProps {
   readonly playback: Playback;
   readonly video: Video | undefined;
+  /** As it is now. */
+  readonly title: string;
 }
 
-export function VideoFacts({ playback, video }: VideoFactsProps) {
+const COPY_YOURSELF = "Copy the link from the address bar.";
+
+export function VideoFacts({ playback, video, title }: VideoFactsProps) {
+  const isSharing = useSignal(false);
   return (
     <div class={styles.below}>
       <dl class={styles.facts}>
@@ -23,8 +30,14 @@ export function VideoFacts({ playback, video }: VideoFactsProps) {
         {video && <FileFacts video={video} />}
       </dl>
       <div class={styles.actions}>
-        <Button icon="link" onClick={() => void copyLink(playback.playbackId)}>
+        <Button
+          icon="link"
+          onClick={() => void copyText(location.origin + watchPath(playback.playbackId), COPY_YOURSELF)}
+        >
           Copy link
+        </Button>
+        <Button icon="share" onClick={() => (isSharing.value = true)}>
+          Share
         </Button>
         {playback.downloadUrl !== null && (
           <DownloadLink icon="download" href={playback.downloadUrl}>
@@ -32,6 +45,9 @@ export function VideoFacts({ playback, video }: VideoFactsProps) {
           </DownloadLink>
         )}
       </div>
+      {isSharing.value && (
+        <ShareDialog artifactHash={playback.artifactHash} title={title} onClose={() => (isSharing.value = false)} />
+      )}
       <VideoStages artifactHash={playback.artifactHash} />
       <details class={styles.shortcuts}>
         <summary>Keyboard shortcuts</summary>
@@ -78,18 +94,4 @@ function Fact({ name, children }: { readonly name: string; readonly children: pr
       <dd>{children}</dd>
     </div>
   );
-}
-
-/** Browsers give the clipboard only to pages that are served securely. */
-async function copyLink(playbackId: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(location.origin + watchPath(playbackId));
-    tell("The link was copied.");
-  } catch {
-    tellProblem({
-      code: "forbidden",
-      message: "This browser does not let the page copy",
-      hint: "Copy the address from the address bar: it is the link.",
-    });
-  }
 }

@@ -13,7 +13,7 @@ import { VideoFacts } from "./VideoFacts";
 import { createWatch, titleNow, type Artifact, type Playback, type Watch } from "./watch";
 import styles from "./WatchPage.module.css";
 
-const STARTS_BY_ITSELF = "It starts here by itself as soon as it can be played.";
+const STARTS_BY_ITSELF = "It starts automatically as soon as it is playable.";
 
 interface WatchPageProps {
   readonly playbackId: string;
@@ -64,7 +64,7 @@ function Stage({ watch, startMs }: { readonly watch: Watch; readonly startMs: nu
       return (
         <>
           <PageTitle name="Not found" hidden />
-          <Notice icon="film" title="There is no such video">
+          <Notice icon="film" title="Video not found">
             It may have been deleted, or the link is incomplete.
           </Notice>
         </>
@@ -104,7 +104,7 @@ function Playable({ watch, playback, startMs }: PlayableProps) {
     <>
       <Player playback={playback} title={title} startMs={startMs} onExpired={() => void watch.load()} />
       <PageTitle name={title} class={styles.title} />
-      <VideoFacts playback={playback} video={video} />
+      <VideoFacts playback={playback} video={video} title={title} />
     </>
   );
 }

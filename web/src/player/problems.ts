@@ -4,7 +4,7 @@ import type { SourceFailure } from "./source";
 
 const GONE: Problem = {
   code: "not_found",
-  message: "The file of this video is gone",
+  message: "The file of this video is missing",
   hint: "The object store no longer has it. Tell your administrator: it may be in a backup.",
 };
 
@@ -19,7 +19,7 @@ export const PROBLEMS: Record<SourceFailure, Problem> = {
   unreadable: {
     code: "unavailable",
     message: "The file of this video cannot be read",
-    hint: "The object store does not answer. Try again later, or tell your administrator.",
+    hint: "The object store cannot read it. Try again later, or tell your administrator.",
   },
   network: {
     code: "unreachable",
@@ -29,7 +29,7 @@ export const PROBLEMS: Record<SourceFailure, Problem> = {
   media: {
     code: "media",
     message: "This browser could not decode the video",
-    hint: "Try again; if it fails at the same place, try another browser.",
+    hint: "Try again. If it fails at the same place, try another browser.",
   },
   unsupported: {
     code: "unsupported",

@@ -6,11 +6,17 @@ import type { Problem } from "../kernel/problem";
 import { PROBLEMS } from "./problems";
 import { startSeconds } from "./start";
 import { attachSource, type SourceFailure } from "./source";
-import type { Playback } from "./watch";
+
+/** What a player needs of whatever it plays. */
+export interface Playable {
+  readonly manifestUrl: string;
+  readonly posterUrl: string | null;
+  readonly durationMs: number | null;
+}
 
 export interface StreamUse {
   readonly element: RefObject<HTMLVideoElement | null>;
-  readonly playback: Playback;
+  readonly playback: Playable;
   readonly startMs: number;
   /** Told here: how many seconds of the stream lie before the video's first moment. */
   readonly lead: Signal<number>;

@@ -9,7 +9,8 @@ import type { Video } from "../library/model";
 export type Playback = Extract<PlaybackQuery["playback"], { readonly __typename: "Playback" }>;
 
 /** A video or clip that cannot be played, or not yet. */
-export type Artifact = NonNullable<ArtifactQuery["artifact"]>;
+/** A recording has no state to show here: only the problem's own message. */
+export type Artifact = Exclude<NonNullable<ArtifactQuery["artifact"]>, { readonly __typename: "DvrRecording" }>;
 
 export type WatchState =
   | { readonly kind: "loading" }
@@ -59,7 +60,8 @@ async function ask(request: Request, playbackId: string): Promise<WatchState> {
 /** Why it does not play is worth showing, but not worth a second complaint. */
 async function readArtifact(request: Request, playbackId: string): Promise<Artifact | null> {
   try {
-    return (await request(ArtifactDocument, { playbackId })).artifact;
+    const { artifact } = await request(ArtifactDocument, { playbackId });
+    return artifact?.__typename === "DvrRecording" ? null : artifact;
   } catch {
     return null;
   }

@@ -48,8 +48,8 @@ export function HitRow({ hit, selected, onSelect, onClip }: HitRowProps) {
         <Button
           icon="scissors"
           class={classes(look.above, styles.clip)}
-          title="Make a clip of it (C)"
-          aria-label={`Make a clip of ${hit.text}`}
+          title="Create a clip (C)"
+          aria-label={`Create a clip of ${hit.text}`}
           onClick={() => onClip(hit)}
         >
           Clip

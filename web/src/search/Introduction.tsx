@@ -8,7 +8,7 @@ const EXAMPLES: readonly (readonly [write: string, find: string])[] = [
   ['"kingsfold city"', "these words next to each other"],
   ["harrow*", "every word that starts like this"],
   ["harrowmere -ashdown", "the first word without the second"],
-  ["player:sørensen", "goals of a player; team: and match: work alike"],
+  ["player:sørensen", "goals of a player; team: and match: work the same way"],
   ["where:match rovers", "only in match facts; also where:title and where:picture"],
 ];
 
@@ -16,7 +16,7 @@ const KEYS: readonly (readonly [key: string, meaning: string])[] = [
   ["/", "Go to search"],
   ["↑ / ↓", "Next or previous result"],
   ["Enter", "Play the result"],
-  ["C", "Make a clip of it"],
+  ["C", "Create a clip"],
 ];
 
 /** Before anything was asked: what can be. */
@@ -26,7 +26,7 @@ export function Introduction() {
       <div class={styles.icon}>
         <Icon name="search" size={28} />
       </div>
-      <h2 class={styles.title}>Find a video, or the moment in it</h2>
+      <h2 class={styles.title}>Find videos, and moments in them</h2>
       <p class={styles.text}>
         Search titles, teams and players, and the text on screen: captions, scores, clocks, banners. Case, accents,
         look-alike letters (O and 0) and a missing space make no difference. These examples find something in the demo.

@@ -90,8 +90,8 @@ function NothingFound({ question, onChange }: Pick<ResultsProps, "question" | "o
       title={title}
       actions={hasFilters && <Button onClick={() => onChange(withoutFilters(question))}>Search without filters</Button>}
     >
-      Try fewer words, or the beginning of a word with a star: <code>goal*</code>. Text on screen can be found once it
-      has been read; the video’s page shows how far that is.
+      Try fewer words, or the beginning of a word and an asterisk: <code>goal*</code>. Text on screen can be found once
+      it has been read; the video’s page shows how far that is.
     </Notice>
   );
 }

@@ -81,7 +81,7 @@ export function createClipping({ request, feed, tell, tellProblem, wait, random,
       ready();
       return;
     }
-    tell(`The clip ${name} is being made.`);
+    tell(`The clip ${name} is being created.`);
     const end = await settled(clip.artifactHash);
     if (end?.status === "ready") ready();
     else if (end !== null) tellProblem(failed(clip.title, end.errorMessage));
@@ -111,5 +111,5 @@ function listenFor(feed: Feed<ClipEvent>, wanted: string) {
 }
 
 function failed(title: string, reason: string | null): Problem {
-  return { code: "failed", message: `the clip “${title}” could not be made`, hint: reason ?? "Try it again." };
+  return { code: "failed", message: `the clip “${title}” could not be created`, hint: reason ?? "Try it again." };
 }

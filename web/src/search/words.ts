@@ -51,7 +51,7 @@ export function percentName(share: string | number): string {
 }
 
 export function filterText(name: ListedFilter, value: string): string {
-  if (name === "min") return `At least ${percentName(value)} sure`;
+  if (name === "min") return `Confidence at least ${percentName(value)}`;
   if (name === "lang") return value.split(",").map(languageName).join(" or ");
   if (name === "entity") return ENTITIES.find(([known]) => known === value)?.[1] ?? value;
   return `${FILTER_LABELS[name]}: ${value}`;

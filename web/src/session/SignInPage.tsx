@@ -33,10 +33,10 @@ export function SignInPage({ session, ended }: SignInPageProps) {
         </div>
         <div class={styles.form}>
           <PageTitle name="Sign in" class={styles.title} />
-          <p class={styles.intro}>{ended === null ? "Welcome back." : `${sentence(ended)} Sign in to go on.`}</p>
+          <p class={styles.intro}>{ended === null ? "Welcome back." : `${sentence(ended)} Sign in to continue.`}</p>
           <SignInForm session={session} />
           <p class={styles.note}>
-            No password? Your administrator makes a sign-in link with <code>touchline users link</code>.
+            No password? Your administrator can create a sign-in link with <code>touchline users link</code>.
           </p>
         </div>
       </main>

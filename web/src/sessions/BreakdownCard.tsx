@@ -90,7 +90,7 @@ function Table({ groups, grouping, question }: TableProps) {
             Errors
           </th>
           <th scope="col" class={styles.figure}>
-            Half within
+            Median
           </th>
           <th scope="col" class={styles.figure}>
             95 % within

@@ -15,7 +15,7 @@ import { ceilingOf } from "./drawing";
 import { useReading } from "./useReading";
 import { formatCount, formatMs, METRIC_LABELS, METRIC_MEANINGS, SHARES } from "./words";
 
-/** How one latency is spread. A bar leads to its rows. */
+/** The distribution of one latency. A bar leads to its rows. */
 export function DistributionCard({ question, ticks }: { readonly question: Question; readonly ticks: number }) {
   const metric = shownMetric.value;
   const reading = useReading(
@@ -96,7 +96,7 @@ function Plot({ distribution, metric, question, ticks }: PlotProps) {
         <dl class={styles.figures} aria-label={`${METRIC_LABELS[metric]}: percentiles`}>
           {(["p50", "p90", "p95", "p99"] as const).map((name) => (
             <div key={name}>
-              <dt>{name === "p50" ? "Half within" : `${SHARES[name]} within`}</dt>
+              <dt>{name === "p50" ? "Median" : `${SHARES[name]} within`}</dt>
               <dd>{formatMs(percentiles[name])}</dd>
             </div>
           ))}

@@ -64,7 +64,7 @@ interface ChoiceProps {
 /** An address may ask for more than the list offers: that is then one more choice. An empty text is a value too. */
 function Choice({ name, value, onValue, options }: ChoiceProps) {
   const isListed = value === undefined || options.some(([known]) => known === value);
-  const all = isListed ? options : [[value, value === "" ? "Not known" : value] as const, ...options];
+  const all = isListed ? options : [[value, value === "" ? "Unknown" : value] as const, ...options];
   return (
     <label class={styles.field}>
       <span>{FILTER_LABELS[name]}</span>

@@ -34,7 +34,7 @@ export function IntakeView({ question }: { readonly question: Question }) {
   return (
     <div class={styles.cards}>
       <Sum intake={intake} />
-      <ChartCard title="Events over time" meaning="By when they came in">
+      <ChartCard title="Events over time" meaning="By time of arrival">
         {intake.raw === 0 ? (
           <ChartBlank>No events were received in this time range.</ChartBlank>
         ) : (
@@ -102,7 +102,7 @@ function Chart({ intake, question }: { readonly intake: Intake; readonly questio
 function Reasons({ intake, question }: { readonly intake: Intake; readonly question: Question }) {
   const most = Math.max(1, ...intake.reasons.map(({ count }) => count));
   return (
-    <ChartCard title="Why events were set aside">
+    <ChartCard title="Why events were quarantined">
       <ul class={styles.reasons}>
         {intake.reasons.map(({ reason, count }) => (
           <li key={reason} class={styles.reason}>

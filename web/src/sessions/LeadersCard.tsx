@@ -15,7 +15,7 @@ import { DIMENSION_NAMES, keyWords } from "./words";
 
 const MOST = 8;
 const TITLES: Record<Leaders, string> = { swaps: "Most swaps", failures: "Most failures", slowest: "Slowest starts" };
-const NONE: Record<Leaders, string> = { swaps: "Nothing swapped.", failures: "Nothing failed.", slowest: "No starts." };
+const NONE: Record<Leaders, string> = { swaps: "No swaps.", failures: "No failures.", slowest: "No starts." };
 const TINTS: Record<Leaders, Tint> = { swaps: "third", failures: "unexcused", slowest: "second" };
 
 /** Who swaps, fails and waits most. A row leads to those sessions. */

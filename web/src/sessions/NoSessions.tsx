@@ -34,10 +34,10 @@ export function NoSessions({ question }: { readonly question: Question }) {
           )
         }
       >
-        {span && <p>The last one started {formatAge(span.last, now.value)}.</p>}
+        {span && <p>The last session started {formatAge(span.last, now.value)}.</p>}
         <p>
           Send events to <code>POST /events</code>, or import a file with <code>touchline events import FILE</code>.
-          Touchline’s own sessions appear by themselves: uploads, conversions, text that is read and searches for goals.
+          Touchline’s own sessions appear automatically: uploads, conversions, text recognition and goal searches.
         </p>
       </Notice>
     </div>

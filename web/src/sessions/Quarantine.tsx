@@ -14,10 +14,12 @@ export function Quarantine({ reason }: { readonly reason: string | null }) {
   const events = list.events.value;
   const more = list.more.value;
   return (
-    <ChartCard title="Quarantined events" meaning="They are kept, and can be read again: touchline events replay">
+    <ChartCard title="Quarantined events" meaning="They are kept. To process them again, run touchline events replay">
       {events === null && <ChartBlank problem={list.first.problem.value} />}
       {events?.length === 0 && (
-        <p class={styles.none}>{reason === null ? "Every event could be read." : "No event was set aside for this."}</p>
+        <p class={styles.none}>
+          {reason === null ? "Every event could be read." : "No event was quarantined for this reason."}
+        </p>
       )}
       <ul class={styles.events}>
         {events?.map((event) => (

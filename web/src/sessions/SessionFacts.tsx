@@ -47,8 +47,8 @@ function When({ session }: { readonly session: SessionDetail }) {
 }
 
 function stateWords(closedTs: string | null, isFinal: boolean): string {
-  if (closedTs !== null) return isFinal ? "Closed" : "Closed, events may still come";
-  return isFinal ? "Never closed" : "Events may still come";
+  if (closedTs !== null) return isFinal ? "Closed" : "Closed, events may still arrive";
+  return isFinal ? "Never closed" : "Events may still arrive";
 }
 
 function Where({ session }: { readonly session: SessionDetail }) {
@@ -83,7 +83,7 @@ function How({ session }: { readonly session: SessionDetail }) {
       {session.streamId && <Fact name="Stream">{session.streamId}</Fact>}
       {session.requestId && <Fact name="Request">{session.requestId}</Fact>}
       {session.qualityFlags.length > 0 && (
-        <Fact name="Noticed">{session.qualityFlags.map((flag) => capital(flag)).join(", ")}</Fact>
+        <Fact name="Quality flags">{session.qualityFlags.map((flag) => capital(flag)).join(", ")}</Fact>
       )}
       <Fact name="Version">{`${session.version}, rules ${session.semanticsVersion}`}</Fact>
     </>

@@ -49,8 +49,8 @@ function Content({ reading }: { readonly reading: ReturnType<typeof useReading<A
     return (
       <>
         <PageTitle name="Not found" hidden />
-        <Notice icon="alert" title="There is no such session">
-          Check the link, or look for it among the sessions.
+        <Notice icon="alert" title="Session not found">
+          Check the link, or search for it in the list of sessions.
         </Notice>
       </>
     );

@@ -65,7 +65,7 @@ export function leadWords(kind: Leaders, group: Group): { readonly figure: strin
     case "failures":
       return { figure: formatCount(unexcused), note: `${formatShare(unexcused, known)} of ${formatCount(known)}` };
     case "slowest":
-      return { figure: formatMs(startup.p95), note: `half within ${formatMs(startup.p50)}` };
+      return { figure: formatMs(startup.p95), note: `median ${formatMs(startup.p50)}` };
   }
 }
 

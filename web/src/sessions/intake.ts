@@ -20,9 +20,9 @@ export const BECAME_NAMES: Record<Became, string> = {
   quarantined: "Quarantined",
 };
 export const BECAME_MEANINGS: Record<Became, string> = {
-  accepted: "counted once",
-  duplicate: "came again",
-  ignored: "of a type that is not known",
+  accepted: "accepted and counted",
+  duplicate: "delivered again",
+  ignored: "of an unknown type",
   quarantined: "could not be read",
 };
 

@@ -41,7 +41,7 @@ export function outcomeLegend(parts: readonly Part[]): LegendEntry[] {
 
 export function latencyLegend(p50: number | null, p95: number | null): LegendEntry[] {
   return [
-    { tint: "first", name: "Half within", value: formatMs(p50) },
+    { tint: "first", name: "Median", value: formatMs(p50) },
     { tint: "second", name: "95 % within", value: formatMs(p95) },
   ];
 }
@@ -53,7 +53,7 @@ export function outcomeWords(bucket: Bucket): string {
 
 export function latencyWords(bucket: Bucket): string {
   const { startupP50, startupP95 } = bucket;
-  return `${spanWords(startOf(bucket), bucket.seconds)}: half started within ${formatMs(startupP50)}, 95 % within ${formatMs(startupP95)}`;
+  return `${spanWords(startOf(bucket), bucket.seconds)}: median startup ${formatMs(startupP50)}, 95 % within ${formatMs(startupP95)}`;
 }
 
 /** Sessions whose start does not count: nobody saw it requested. */
@@ -94,7 +94,7 @@ export function figuresOf(summary: Summary, question: Question): Figure[] {
       to: rowsOf(question, { swapped: "yes" }),
     },
     {
-      name: "Half started within",
+      name: "Median startup",
       value: formatMs(startup.p50),
       note: `of ${formatCount(startup.count)} starts`,
       to: rowsOf(question, {}, "slowest"),

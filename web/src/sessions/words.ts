@@ -41,8 +41,8 @@ export const METRIC_LABELS: Record<Metric, string> = {
 };
 export const METRIC_MEANINGS: Record<Metric, string> = {
   startup: "From the request to the first processed segment at the gateway",
-  e2e: "From the first segment that is sent in to the first that the runner has processed",
-  playable: "From the prompt to a few processed segments: enough to play",
+  e2e: "From the first segment sent to the first segment processed by the runner",
+  playable: "From the prompt until enough segments are processed to play",
   lag: "Startup without the runner's part",
 };
 /** How many sessions a percentile speaks of. */
@@ -87,7 +87,7 @@ const OUTCOMES: Record<SessionProgress, StateView> = {
   CANCELLED: { label: "Cancelled", tone: "quiet", progress: null },
 };
 const ADDRESS = /^0x[0-9a-f]{16,}$/i;
-const NOT_KNOWN = "Not known";
+const NOT_KNOWN = "Unknown";
 
 export function outcomeState(outcome: SessionProgress): StateView {
   return OUTCOMES[outcome];

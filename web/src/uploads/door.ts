@@ -27,6 +27,7 @@ export interface ArrivedParts {
   readonly partSizeBytes: number;
   readonly partCount: number;
   readonly arrived: readonly number[];
+  readonly checksums: readonly string[]; // of the arrived ones, in the same order
 }
 
 export interface NewUpload {
@@ -41,7 +42,8 @@ export interface UploadDoor {
   addresses(artifactHash: string, numbers: readonly number[]): Promise<readonly PartAddress[]>;
   /** Null when there is no such upload, or none any more. */
   arrived(artifactHash: string): Promise<ArrivedParts | null>;
-  complete(artifactHash: string): Promise<Video>;
+  /** With the checksum of every part, the first part's first. */
+  complete(artifactHash: string, checksums: readonly string[]): Promise<Video>;
   abort(artifactHash: string): Promise<void>;
   find(artifactHash: string): Promise<Video | null>;
 }
@@ -56,8 +58,8 @@ export function createUploadDoor(request: Request): UploadDoor {
       return expectAnswer(uploadParts, "UploadParts").parts;
     },
     arrived: async (artifactHash) => (await request(ArrivedPartsDocument, { artifactHash })).arrivedParts,
-    async complete(artifactHash) {
-      const { completeVodUpload } = await request(CompleteUploadDocument, { artifactHash });
+    async complete(artifactHash, checksums) {
+      const { completeVodUpload } = await request(CompleteUploadDocument, { artifactHash, checksums });
       return expectAnswer(completeVodUpload, "VodPayload").vod;
     },
     async abort(artifactHash) {

@@ -7,8 +7,9 @@ import { ProblemError, type Problem } from "../kernel/problem";
 import { delayBefore } from "../kernel/waiting";
 import { Addresses } from "./addresses";
 import type { PartAddress } from "./door";
-import { missingParts, Progress, rangeOf, type Plan } from "./plan";
+import { partNumbers, partsToSend, Progress, rangeOf, type Checksums, type Plan } from "./plan";
 import type { Sending } from "./send";
+import type { PutOutcome } from "./transfer";
 
 const LANES = 3;
 const MOST_FAILURES = 8;
@@ -26,28 +27,29 @@ const REFUSED: Problem = {
 };
 const GONE: Problem = {
   code: "not_found",
-  message: "The server ended the upload",
-  hint: "Try again: it starts from the beginning.",
+  message: "The server cancelled the upload",
+  hint: "Try again: the upload starts from the beginning.",
 };
 
 export interface PlannedUpload {
   readonly artifactHash: string;
   readonly plan: Plan;
-  readonly arrived: readonly number[];
+  readonly arrived: Checksums;
+  readonly checksums: Map<number, string>; // of the file's own parts, as they become known
   readonly addresses: readonly PartAddress[];
 }
 
 export async function sendParts(file: Blob, upload: PlannedUpload, sending: Sending): Promise<void> {
-  const { artifactHash, plan, arrived } = upload;
-  const queue = missingParts(plan, arrived);
-  const progress = new Progress(plan, arrived);
+  const { artifactHash, plan, arrived, checksums } = upload;
+  const queue = [...partNumbers(plan)].sort((a, b) => Number(arrived.has(a)) - Number(arrived.has(b)));
+  const progress = new Progress(plan, arrived.keys());
   const failed = new AbortController();
-  const lane = new Lane(file, plan, progress, {
+  const lane = new Lane(file, upload, progress, {
     ...sending,
     signal: AbortSignal.any([sending.signal, failed.signal]),
     addresses: new Addresses(
       (numbers) => patiently(() => sending.door.addresses(artifactHash, numbers), sending.patience),
-      queue,
+      partsToSend(plan, arrived, checksums),
       upload.addresses,
     ),
   });
@@ -63,18 +65,44 @@ export async function sendParts(file: Blob, upload: PlannedUpload, sending: Send
 class Lane {
   readonly #file: Blob;
   readonly #plan: Plan;
+  readonly #upload: PlannedUpload;
   readonly #progress: Progress;
   readonly #sending: Sending & { readonly addresses: Addresses };
 
-  constructor(file: Blob, plan: Plan, progress: Progress, sending: Sending & { readonly addresses: Addresses }) {
+  constructor(
+    file: Blob,
+    upload: PlannedUpload,
+    progress: Progress,
+    sending: Sending & { readonly addresses: Addresses },
+  ) {
     this.#file = file;
-    this.#plan = plan;
+    this.#plan = upload.plan;
+    this.#upload = upload;
     this.#progress = progress;
     this.#sending = sending;
   }
 
   async run(queue: number[]): Promise<void> {
-    for (let number = queue.shift(); number !== undefined; number = queue.shift()) await this.#send(number);
+    for (let number = queue.shift(); number !== undefined; number = queue.shift()) {
+      if (!(await this.#isThere(number))) await this.#send(number);
+    }
+  }
+
+  /** What has arrived in an earlier visit must be what the file has there now. */
+  async #isThere(number: number): Promise<boolean> {
+    const { arrived, checksums } = this.#upload;
+    const there = arrived.get(number);
+    if (there === undefined) return false;
+    const own = checksums.get(number) ?? (await this.#sending.checksum(this.#bytes(number)));
+    this.#sending.signal.throwIfAborted();
+    if (own === null) throw new ProblemError(INTERRUPTED);
+    checksums.set(number, own);
+    return own === there;
+  }
+
+  #bytes(number: number): Blob {
+    const { start, end } = rangeOf(this.#plan, number);
+    return this.#file.slice(start, end);
   }
 
   async #send(number: number): Promise<void> {
@@ -99,17 +127,21 @@ class Lane {
   }
 
   /** The address is fetched when it is the part's turn, so that it is not old before it is used. */
-  #put(number: number) {
-    const { slots, addresses, put, signal } = this.#sending;
+  #put(number: number): Promise<PutOutcome> {
+    const { slots, addresses, put, checksum, signal } = this.#sending;
     return slots.run(async () => {
       signal.throwIfAborted();
       const url = await addresses.of(number);
-      const { start, end } = rangeOf(this.#plan, number);
-      const outcome = await put(url, this.#file.slice(start, end), (bytes) => this.#report(number, bytes), signal);
-      if (outcome === "sent") {
-        this.#report(number, end - start);
-        addresses.done(number);
-      }
+      const bytes = this.#bytes(number);
+      const [outcome, own] = await Promise.all([
+        put(url, bytes, (sentBytes) => this.#report(number, sentBytes), signal),
+        checksum(bytes),
+      ]);
+      if (outcome !== "sent") return outcome;
+      if (own === null) return "again";
+      this.#upload.checksums.set(number, own);
+      this.#report(number, bytes.size);
+      addresses.done(number);
       return outcome;
     });
   }

@@ -21,10 +21,19 @@ export function bytesOf(plan: Plan, number: number): number {
   return end - start;
 }
 
-export function missingParts(plan: Plan, arrived: Iterable<number>): number[] {
-  const there = new Set(arrived);
-  const numbers = Array.from({ length: plan.partCount }, (_, index) => index + 1);
-  return numbers.filter((number) => !there.has(number));
+export function partNumbers(plan: Plan): number[] {
+  return Array.from({ length: plan.partCount }, (_, index) => index + 1);
+}
+
+/** By number, what the store or the file says of each part. */
+export type Checksums = ReadonlyMap<number, string>;
+
+/** Parts that the store lacks, or has otherwise than the file. What is not known of the file counts as the same. */
+export function partsToSend(plan: Plan, arrived: Checksums, own: Checksums): number[] {
+  return partNumbers(plan).filter((number) => {
+    const there = arrived.get(number);
+    return there === undefined || (own.get(number) ?? there) !== there;
+  });
 }
 
 /** What has been sent: whole parts, and what is on its way of the others. A part that is sent again starts at 0. */

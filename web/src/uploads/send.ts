@@ -6,7 +6,8 @@ import type { Video } from "../library/model";
 import { patiently, type Patience } from "../kernel/patience";
 import { hasCode, isTransient, problemOf } from "../kernel/problem";
 import type { UploadDoor } from "./door";
-import { missingParts, type Plan } from "./plan";
+import type { Checksum } from "./checksums";
+import { partNumbers, partsToSend, type Plan } from "./plan";
 import { sendParts, type PlannedUpload } from "./parts";
 import type { FileLike, UploadRecord } from "./records";
 import type { Slots } from "./slots";
@@ -15,6 +16,7 @@ import type { PutPart } from "./transfer";
 export interface Sending {
   readonly door: UploadDoor;
   readonly put: PutPart;
+  readonly checksum: Checksum;
   readonly slots: Slots;
   readonly patience: Patience;
   readonly signal: AbortSignal;
@@ -34,10 +36,12 @@ const STORED = new Set(["completing", "processing", "ready"]);
 export async function sendFile(file: SendableFile, record: UploadRecord, sending: Sending): Promise<Video> {
   let upload = await begin(file, record, sending);
   for (let round = 1; !("stored" in upload); round += 1) {
+    const { artifactHash, plan, checksums } = upload;
     await sendParts(file, upload, sending);
     sending.onSent();
     try {
-      return await patiently(() => sending.door.complete(upload.artifactHash), sending.patience);
+      const own = partNumbers(plan).map((number) => checksums.get(number) ?? "");
+      return await patiently(() => sending.door.complete(artifactHash, own), sending.patience);
     } catch (error) {
       sending.signal.throwIfAborted();
       const mended = round < MOST_ROUNDS ? await mend(upload, error, sending) : null;
@@ -70,7 +74,7 @@ async function create(file: SendableFile, record: UploadRecord, sending: Sending
   sending.onRecord({ ...record, artifactHash: vod.artifactHash });
   sending.onRegistered(vod.artifactHash, vod);
   if (isStored(vod)) return { artifactHash: vod.artifactHash, stored: vod };
-  return { artifactHash: vod.artifactHash, plan: planOf(file.size, sizes), arrived: [], addresses: parts };
+  return planned(vod.artifactHash, planOf(file.size, sizes), { addresses: parts });
 }
 
 /** What the server has of it: the whole file, some parts, or nothing (null). */
@@ -83,19 +87,21 @@ async function look(artifactHash: string, sizeBytes: number, sending: Sending): 
 async function lookForParts(artifactHash: string, sizeBytes: number, sending: Sending): Promise<PlannedUpload | null> {
   const known = await patiently(() => sending.door.arrived(artifactHash), sending.patience);
   if (known === null) return null;
-  return { artifactHash, plan: planOf(sizeBytes, known), arrived: known.arrived, addresses: [] };
+  const arrived = new Map(known.arrived.map((number, index) => [number, known.checksums[index] ?? ""]));
+  return planned(artifactHash, planOf(sizeBytes, known), { arrived });
 }
 
 /**
- * How to go on when "complete" has failed, or null. Its answer may have been lost on the way, or parts may be missing that
- * were sent. A file that was refused takes no parts any more.
+ * How to go on when "complete" has failed, or null. Its answer may have been lost on the way, or parts may be missing or
+ * damaged that were sent. A file that was refused takes no parts any more.
  */
 async function mend(upload: PlannedUpload, failure: unknown, sending: Sending): Promise<PlannedUpload | Stored | null> {
   const ask = isTransient(problemOf(failure)) ? look : lookForParts;
   try {
     const known = await ask(upload.artifactHash, upload.plan.sizeBytes, sending);
     if (known === null || "stored" in known) return known;
-    return missingParts(known.plan, known.arrived).length > 0 ? known : null;
+    const { checksums } = upload;
+    return partsToSend(known.plan, known.arrived, checksums).length > 0 ? { ...known, checksums } : null;
   } catch (error) {
     if (hasCode(error, "unauthenticated")) throw error;
     return null; // the failure that brought us here says more
@@ -104,6 +110,10 @@ async function mend(upload: PlannedUpload, failure: unknown, sending: Sending): 
 
 function isStored(video: Video): boolean {
   return video.status !== null && STORED.has(video.status);
+}
+
+function planned(artifactHash: string, plan: Plan, known: Partial<PlannedUpload>): PlannedUpload {
+  return { artifactHash, plan, arrived: new Map(), checksums: new Map(), addresses: [], ...known };
 }
 
 function planOf(sizeBytes: number, { partSizeBytes, partCount }: Omit<Plan, "sizeBytes">): Plan {

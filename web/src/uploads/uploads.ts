@@ -4,6 +4,7 @@ import { randomId } from "../kernel/ids";
 import { ProblemError, problemOf, type Problem } from "../kernel/problem";
 import { waitOrWake } from "../kernel/waking";
 import type { Video } from "../library/model";
+import { createChecksum } from "./checksums";
 import type { UploadDoor } from "./door";
 import { advance, isRefusal, isUnderWay, newUpload, startable, type Step, type Upload } from "./machine";
 import { Rate } from "./rate";
@@ -21,7 +22,7 @@ const ATTEMPTS = 6;
 const ELSEWHERE: Problem = {
   code: "conflict",
   message: "This file is being uploaded in another tab",
-  hint: "Go on there, or close that tab and try again.",
+  hint: "Continue there, or close that tab and try again.",
 };
 
 export interface Uploads {
@@ -51,6 +52,7 @@ export function createUploads({ door, records, ends, onVideo }: UploadsParts): U
   const queue = signal<readonly Upload[]>([]);
   const jobs = new Map<string, Job>();
   const slots = new Slots(PARTS_AT_ONCE);
+  const checksum = createChecksum();
 
   function step(id: string, next: Step): void {
     queue.value = queue.peek().map((upload) => (upload.id === id ? advance(upload, next) : upload));
@@ -97,6 +99,7 @@ export function createUploads({ door, records, ends, onVideo }: UploadsParts): U
     return {
       door,
       put: putPart,
+      checksum,
       slots,
       signal,
       patience: { attempts: ATTEMPTS, backoff: BACKOFF, wait: waitOrWake, random: Math.random, signal },

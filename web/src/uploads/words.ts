@@ -6,7 +6,7 @@ import { isActive, isUnderWay, type Upload } from "./machine";
 export function progressWords(upload: Upload): string {
   switch (upload.phase) {
     case "waiting":
-      return `${formatBytes(upload.sizeBytes)} · waiting for its turn`;
+      return `${formatBytes(upload.sizeBytes)} · queued`;
     case "preparing":
       return "Preparing …";
     case "sending":
@@ -18,7 +18,7 @@ export function progressWords(upload: Upload): string {
     case "done":
       return `${formatBytes(upload.sizeBytes)} · uploaded`;
     case "interrupted":
-      return "Interrupted. Choose the same file again to go on.";
+      return "Interrupted. Choose the same file again to continue.";
     case "failed":
       return "";
   }

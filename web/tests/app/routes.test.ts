@@ -27,6 +27,10 @@ test.each([
   ["/sessions/stream-1%7Crequest%2F2", { page: "session", sessionId: "stream-1|request/2" }],
   ["/sessions/%ff", { page: "unknown" }],
   ["/sessions/", { page: "unknown" }],
+  ["/storage", { page: "storage", query: "" }],
+  ["/storage?place=s3", { page: "storage", query: "place=s3" }],
+  ["/storage/0123456789abcdef0123456789abcdef", { page: "stored", artifactHash: "0123456789abcdef0123456789abcdef" }],
+  ["/storage/short", { page: "unknown" }],
   ["/elsewhere", { page: "unknown" }],
 ])("%s", (path, route) => expect(routeOf(path)).toEqual(route));
 

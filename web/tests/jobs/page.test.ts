@@ -89,7 +89,7 @@ test("refusals of single jobs are told once", () => {
   const one = { code: "conflict", message: "it runs", hint: "wait" };
   expect(refusal([])).toBeNull();
   expect(refusal([one])).toEqual(one);
-  expect(refusal([one, one])?.message).toBe("2 were refused; the first: it runs");
+  expect(refusal([one, one])?.message).toBe("2 were refused; the first reason: it runs");
 });
 
 // --- words
@@ -128,7 +128,7 @@ test("a stage that somebody ended did not fail", () => {
 test.each([
   ["failure_rate", 0.5, 0.25, "Read text: 50 % of the last hour's jobs failed (limit 25 %)"],
   ["queue_age", 5400, 1800, "Read text: the oldest job has waited for 1:30 h (limit 30 min)"],
-  ["dead_letters", 101, 100, "Read text: 101 jobs failed for good within a week (limit 100)"],
+  ["dead_letters", 101, 100, "Read text: 101 jobs failed permanently within a week (limit 100)"],
   ["new", 1, 0, "Read text: new"],
 ])("%s", (kind, value, threshold, words) =>
   expect(alertWords({ kind, jobType: "ocr", value, threshold, changedAt: "" })).toBe(words),

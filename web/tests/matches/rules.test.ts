@@ -54,7 +54,7 @@ test("what is played comes first, then what was played, then what comes; each by
   expect(shown).toEqual([
     ["Live now", "4", "3"],
     ["Played", "5", "2"],
-    ["To come", "1"],
+    ["Upcoming", "1"],
   ]);
 });
 
@@ -107,7 +107,7 @@ test.each([
 test("goals, days and videos in words", () => {
   expect(statusWords(match({ status: "NS" }))).toMatch(/^\d\d:\d\d$/);
   expect([minuteWords(goal()), minuteWords(goal({ minute: 45, extraMinute: 2 }))]).toEqual(["23′", "45+2′"]);
-  expect(goalName(goal({ playerName: null }))).toBe("23′ Scorer not known yet, Arsenal, 1 to 0");
+  expect(goalName(goal({ playerName: null }))).toBe("23′ Scorer unknown, Arsenal, 1 to 0");
   expect([TODAY, "2026-11-14", "2026-11-16"].map((day) => dayWords(day, NOW))).toEqual([
     "Today",
     "Yesterday",
@@ -179,9 +179,9 @@ test("a feed that is away is told with its next try", () => {
 });
 
 test("a video that is just arriving or going is on its way, whatever is known of it", () => {
-  expect(goalVideoWords(null)).toBe("On its way");
+  expect(goalVideoWords(null)).toBe("Processing");
   for (const lifecycleKnown of [true, false])
-    expect(goalVideoWords(video({ status: null, lifecycleKnown }))).toBe("On its way");
+    expect(goalVideoWords(video({ status: null, lifecycleKnown }))).toBe("Processing");
   expect(goalVideoWords(video({ status: "processing", progressPercent: 40 }))).toBe("Processing 40 %");
   expect(goalVideoWords(video({ status: "failed", errorCode: "Cancelled" }))).toBe("Cancelled");
 });

@@ -56,7 +56,7 @@ const READY = ["The clip “Full time” is ready.", { to: "/watch/abcdefgh01234
 test("a clip is told when it is asked for and when it is ready", async () => {
   const { make, told, problems } = clipping("requested", null, "away", "processing", "ready");
   await make();
-  expect(told).toEqual([["The clip “Full time” is being made."], READY]);
+  expect(told).toEqual([["The clip “Full time” is being created."], READY]);
   expect(problems).toEqual([]);
 });
 
@@ -69,7 +69,7 @@ test("a clip that is there already is told at once", async () => {
 test("a clip that cannot be made says why", async () => {
   const { make, problems } = clipping("requested", "failed");
   await make();
-  expect(problems).toEqual(["the clip “Full time” could not be made: why"]);
+  expect(problems).toEqual(["the clip “Full time” could not be created: why"]);
 });
 
 test("nobody is asked for ever", async () => {
@@ -86,8 +86,8 @@ test("what was refused is told", async () => {
 });
 
 test.each([
-  ["ready", [["The clip “Full time” is being made."], READY], []],
-  ["failed", [["The clip “Full time” is being made."]], ["the clip “Full time” could not be made: too dark"]],
+  ["ready", [["The clip “Full time” is being created."], READY], []],
+  ["failed", [["The clip “Full time” is being created."]], ["the clip “Full time” could not be created: too dark"]],
 ])("what is heard of it is not asked for: %s", async (stage, told, problems) => {
   const said = clipping("requested", "processing");
   said.time.hold();

@@ -25,8 +25,8 @@ test.each([
 ])("%i, all of them: %j", (count, complete, text) => expect(countText(count, complete)).toBe(text));
 
 test.each([
-  ["min", "0.95", "At least 95 % sure"],
-  ["min", "0.29", "At least 29 % sure"],
+  ["min", "0.95", "Confidence at least 95 %"],
+  ["min", "0.29", "Confidence at least 29 %"],
   ["lang", "eng,deu", "English or German"],
   ["entity", "score", "A score"],
   ["entity", "hashtag:coyg", "hashtag:coyg"],

@@ -57,7 +57,7 @@ test("the parts of a bucket are all of it", () => {
 test("rates are of the sessions whose start counts", () => {
   const given = summary({ sessions: 10, known: 8, success: 6, excused: 1, unexcused: 1, swapped: 2 });
   const figures = Object.fromEntries(figuresOf(given, everything).map(({ name, value }) => [name, value]));
-  expect(figures).toMatchObject({ Sessions: "10", Success: "75.0 %", Swapped: "20.0 %", "Half started within": "–" });
+  expect(figures).toMatchObject({ Sessions: "10", Success: "75.0 %", Swapped: "20.0 %", "Median startup": "–" });
   expect(uncountedOf(given)).toBe(2);
   expect(read(figuresOf(given, everything)[2]?.to ?? "").filters).toEqual({ outcome: "excused" });
 });
@@ -116,7 +116,7 @@ test("leaders lead to what they lead by, and who has none of it leads nothing", 
   });
   expect(leadWords("swaps", given)).toEqual({ figure: "1", note: "10.0 % of 10" });
   expect(leadWords("failures", given)).toEqual({ figure: "2", note: "40.0 % of 5" });
-  expect(leadWords("slowest", given)).toEqual({ figure: "120 ms", note: "half within 90 ms" });
+  expect(leadWords("slowest", given)).toEqual({ figure: "120 ms", note: "median 90 ms" });
   expect(leadersOf("swaps", [group(), given])).toEqual([given]);
 });
 

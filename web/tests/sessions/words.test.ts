@@ -53,15 +53,15 @@ test("addresses are shortened, other names are not", () => {
   expect(shortAddress("0x52cf2968b3dc6016778742d3539449a6597d5954")).toBe("0x52cf29…7d5954");
   expect(shortAddress("gw-frankfurt-1")).toBe("gw-frankfurt-1");
   expect([keyWords("gpu", null), keyWords("model", ""), keyWords("type", "batch")]).toEqual([
-    "Not known",
-    "Not known",
+    "Unknown",
+    "Unknown",
     "Batch",
   ]);
   expect(keyWords("hour", "07")).toBe("07:00 UTC");
 });
 
 test.each([
-  ["gateway", "", "Gateway: Not known"],
+  ["gateway", "", "Gateway: Unknown"],
   ["outcome", "uncounted", "Outcome: Not counted"],
   ["swapped", "no", "Not swapped"],
   ["failed", "yes", "Failed"],

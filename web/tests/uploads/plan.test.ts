@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { missingParts, Progress, rangeOf } from "../../src/uploads/plan";
+import { partsToSend, Progress, rangeOf } from "../../src/uploads/plan";
 import { Rate } from "../../src/uploads/rate";
 
 const plan = { sizeBytes: 25, partSizeBytes: 10, partCount: 3 };
@@ -12,9 +12,14 @@ test("parts lie side by side and the last one ends with the file", () => {
   ]);
 });
 
-test("what has not arrived is missing, in order", () => {
-  expect(missingParts(plan, [2])).toEqual([1, 3]);
-  expect(missingParts(plan, [3, 2, 1])).toEqual([]);
+test("what has not arrived, or has arrived otherwise, is to be sent, in order", () => {
+  const arrived = new Map([
+    [3, "c"],
+    [2, "b"],
+  ]);
+  expect(partsToSend(plan, arrived, new Map())).toEqual([1]);
+  expect(partsToSend(plan, arrived, new Map([[2, "b"], [3, "damaged"]]))).toEqual([1, 3]); // prettier-ignore
+  expect(partsToSend(plan, new Map([[1, "a"], ...arrived]), new Map([[1, "a"]]))).toEqual([]);
 });
 
 test("progress counts whole parts and what is on its way, and takes back what failed", () => {

@@ -4,6 +4,7 @@ import { ProblemError, problemOf, UNREACHABLE } from "../../src/kernel/problem";
 import type { ArrivedParts, UploadDoor } from "../../src/uploads/door";
 import { newRecord, type UploadRecord } from "../../src/uploads/records";
 import { sendFile, type SendableFile, type Sending } from "../../src/uploads/send";
+import type { Checksum } from "../../src/uploads/checksums";
 import { Slots } from "../../src/uploads/slots";
 import { outcomeOf, type PutOutcome } from "../../src/uploads/transfer";
 import { FakeTime } from "../support/time";
@@ -24,6 +25,9 @@ class World {
   creations: Error[] = [];
   completions: Error[] = [];
   known: ArrivedParts | null = null;
+  readonly damaged = new Set<number>();
+  completedWith: readonly string[] = [];
+  checksum: Checksum = (bytes) => bytes.text();
   stored: Video | null = null;
   puts = 0;
   addressed = 0;
@@ -44,9 +48,17 @@ class World {
     },
     arrived: () => {
       const { known, parts } = this;
-      return Promise.resolve(known && { ...known, arrived: [...known.arrived, ...parts.keys()] });
+      const checksums = [...parts].map(([number, size]) => (this.damaged.has(number) ? "other" : "x".repeat(size)));
+      return Promise.resolve(
+        known && {
+          ...known,
+          arrived: [...known.arrived, ...parts.keys()],
+          checksums: [...known.checksums, ...checksums],
+        },
+      );
     },
-    complete: () => {
+    complete: (_hash, checksums) => {
+      this.completedWith = checksums;
       const failure = this.completions.shift();
       this.onComplete();
       return failure ? Promise.reject(failure) : Promise.resolve(video({ status: "completing" }));
@@ -58,6 +70,7 @@ class World {
   readonly put: Sending["put"] = (url, bytes, onProgress, signal) => {
     signal.throwIfAborted();
     this.puts += 1;
+    if (this.puts > 3) this.damaged.delete(Number(url));
     const outcome = this.outcomes.shift() ?? "sent";
     onProgress(bytes.size);
     if (outcome === "sent") this.parts.set(Number(url), bytes.size);
@@ -69,6 +82,7 @@ class World {
     return sendFile(file, record, {
       door: this.door,
       put: this.put,
+      checksum: (bytes) => this.checksum(bytes),
       slots: new Slots(3),
       patience: { ...this.time.patience, signal },
       signal,
@@ -160,11 +174,18 @@ describe("an interrupted upload", () => {
   const record = { ...newRecord(file, "first", 0), artifactHash: "a" };
 
   test("goes on with the parts that are missing", async () => {
-    world.known = { partSizeBytes: PART, partCount: 3, arrived: [1, 3] };
+    world.known = { partSizeBytes: PART, partCount: 3, arrived: [1, 3], checksums: ["x".repeat(10), "x".repeat(5)] };
     await world.send(record);
     expect([...world.parts.keys()]).toEqual([2]);
+    expect(world.completedWith).toEqual(["x".repeat(10), "x".repeat(10), "x".repeat(5)]);
     expect(world.progress[0]).toBe(15);
     expect(world.keys).toEqual([]);
+  });
+
+  test("sends a part again that the store has otherwise than the file", async () => {
+    world.known = { partSizeBytes: PART, partCount: 3, arrived: [1, 3], checksums: ["another file's", "x".repeat(5)] };
+    await world.send(record);
+    expect([...world.parts.keys()].sort()).toEqual([1, 2]);
   });
 
   test("that was complete already is done", async () => {
@@ -183,13 +204,28 @@ describe("an interrupted upload", () => {
 describe("completing", () => {
   test("is mended when a part is missing after all", async () => {
     world.completions = [conflict];
-    world.known = { partSizeBytes: PART, partCount: 3, arrived: [] };
+    world.known = { partSizeBytes: PART, partCount: 3, arrived: [], checksums: [] };
     world.onComplete = () => {
       if (world.puts === 3) world.parts.delete(2);
     };
     await world.send();
     expect(world.parts.size).toBe(3);
     expect(world.puts).toBe(4);
+  });
+
+  test("is mended when a part arrived damaged", async () => {
+    world.completions = [new ProblemError({ code: "invalid_input", message: "wrong checksum: 3", hint: "Send it." })];
+    world.known = { partSizeBytes: PART, partCount: 3, arrived: [], checksums: [] };
+    world.damaged.add(3);
+    await world.send();
+    expect({ puts: world.puts, damaged: world.damaged.size }).toEqual({ puts: 4, damaged: 0 });
+    expect(world.completedWith).toEqual(["x".repeat(10), "x".repeat(10), "x".repeat(5)]);
+  });
+
+  test("does not begin with a part that cannot be read any more", async () => {
+    world.checksum = () => Promise.resolve(null);
+    expect((await failureOf(world.send())).code).toBe("unreachable");
+    expect(world.completedWith).toEqual([]);
   });
 
   test("that succeeded although its answer was lost is a success", async () => {

@@ -16,8 +16,7 @@ from .feed import routes as football
 from .frames import Posters
 from .language_model import routes as assistant
 from .overview import routes as overview
-from .social import cdn, syndication
-from .social import routes as social
+from .social import cdn, routes as social, syndication
 from .wikidata import routes as wikidata
 from .world import World
 

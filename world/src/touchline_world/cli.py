@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from touchline.apps.cli.durations import duration
+from touchline.apps.cli.options import duration
 from touchline.apps.cli.output import AsJson, progress, show, show_json, show_table
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def day(
 
 
 def _write(script: Script, file: Path) -> None:
-    from touchline.kernel.errors import InvalidInput
+    from touchline.kernel import InvalidInput
     from touchline_world.days.loader import dump
 
     try:
@@ -135,7 +135,7 @@ def videos(
     labels: Labels = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw the videos of a day. Existing ones are kept; the first time takes a minute or two."""
+    """Draw the videos of a day. Existing ones are kept; the first run takes a minute or two."""
     where = folder or video_cache()
     if labels:
         found = asyncio.run(_draw_labelled_set(where, seed))
@@ -300,7 +300,7 @@ def encoder(
     speed: EncoderSpeed = 1.0,
     as_json: AsJson = False,
 ) -> None:
-    """Publish a drawn match as a live stream; reconnect whenever the server was away."""
+    """Publish a drawn match as a live stream, and reconnect if the connection is lost."""
     from touchline.apps.redaction import redact
     from touchline_world.encoder.model import EncoderOptions, StreamTarget
 

@@ -19,8 +19,7 @@ from typing import Self
 import uvicorn
 from starlette.types import ASGIApp
 
-from touchline.kernel.clock import Clock, SystemClock
-from touchline.kernel.errors import SetupError
+from touchline.kernel import Clock, SetupError, SystemClock
 from touchline.platform import http_server
 from touchline.platform.http_server import HostCheck
 from touchline_world.days.model import Day

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
-from touchline.kernel.clock import Clock
+from touchline.kernel import Clock
 from touchline_world.days.model import Day, Fault, Service, Trouble
 from touchline_world.videos.model import Recipe
 

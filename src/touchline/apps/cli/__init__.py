@@ -20,22 +20,28 @@ import typer
 
 from touchline import __version__
 from touchline.apps.redaction import redact
-from touchline.kernel.errors import Defect, InvalidInput, StorageFull, TouchlineError, is_storage_full, surface
-from touchline.kernel.values import is_text
+from touchline.kernel import Defect, InvalidInput, StorageFull, TouchlineError, is_storage_full, is_text, surface
 
 from . import (
     access,
+    artifacts,
+    audit,
     clips,
     config,
     demo,
     events,
     facts,
+    fsck,
     jobs,
+    live,
     media,
+    nodes,
+    retention,
     roles,
     scan,
     search,
     sessions,
+    share,
     stack,
     tasks,
     upload,
@@ -71,12 +77,20 @@ application.add_typer(roles.commands)
 application.add_typer(upload.commands)
 application.add_typer(search.commands)
 application.add_typer(scan.commands)
+application.add_typer(retention.commands, name="retention")
+application.add_typer(fsck.commands)
 application.add_typer(clips.commands, name="clips")
+application.add_typer(live.commands, name="live")
+application.add_typer(artifacts.commands, name="artifacts")
+application.add_typer(share.commands, name="share")
 application.add_typer(media.commands, name="media")
 application.add_typer(tasks.commands)
+application.add_typer(nodes.commands, name="nodes")
+application.add_typer(nodes.moves)
 application.add_typer(watch.commands, name="watch")
 application.add_typer(jobs.commands, name="jobs")
 application.add_typer(events.commands, name="events")  # those of the log as well
+application.add_typer(audit.commands)
 application.add_typer(facts.commands, name="facts")
 application.add_typer(sessions.commands, name="sessions")
 _add_installed_commands()
@@ -140,9 +154,9 @@ def _require_texts(arguments: Sequence[str]) -> None:
     """Bytes that are no UTF-8 come as halves of characters, which neither a database nor a request can carry."""
     for argument in arguments:
         if not is_text(argument):
-            why = f"{argument[:100]!r} holds bytes that are no UTF-8"
-            hint = "Write it in UTF-8; rename a file whose name is not."
-            raise InvalidInput("an argument is not text", why=why, hint=hint)
+            why = f"{argument[:100]!r} is not valid UTF-8"
+            hint = "Pass arguments in UTF-8. Rename files whose names are not UTF-8."
+            raise InvalidInput("an argument is not valid text", why=why, hint=hint)
 
 
 def _fail(error: Exception, arguments: Sequence[str]) -> int:
@@ -159,11 +173,13 @@ def _known(error: Exception) -> TouchlineError:
         case TouchlineError():
             return error
         case typer.TyperException():
-            return InvalidInput(error.format_message(), hint="`--help` after any command lists what it takes.")
+            return InvalidInput(
+                error.format_message(), hint="Add `--help` to any command to see its arguments and options."
+            )
         case OSError(errno=errno.ENAMETOOLONG):
-            hint = "Take a shorter path: at most 255 bytes a name, 4,096 in all."
+            hint = "Use a shorter path: at most 255 bytes per name and 4,096 bytes in total."
             return InvalidInput("a path is too long", why=str(error.filename or ""), hint=hint)
         case OSError() if is_storage_full(error):
             return StorageFull("the disk is full", why=f"{error.filename or 'a file'} could not be written")
         case _:
-            return Defect("something went wrong that should not", why=f"{type(error).__name__}: {error}")
+            return Defect("an unexpected error occurred", why=f"{type(error).__name__}: {error}")

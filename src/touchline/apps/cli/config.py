@@ -11,7 +11,7 @@ commands = typer.Typer()
 
 @commands.command()
 def config(as_json: AsJson = False) -> None:
-    """Print every setting with its value, where that comes from and what it means."""
+    """Print every setting with its value, its source and its meaning."""
     from touchline.apps.settings import explain, load
 
     entries = explain(load())

@@ -26,16 +26,19 @@ commands = typer.Typer()
 Script = Annotated[
     Path | None,
     typer.Option(
-        "--script", exists=True, dir_okay=False, help="A match day that you wrote, instead of the demo's own."
+        "--script",
+        exists=True,
+        dir_okay=False,
+        help="A match day of your own, instead of the one that comes with the demo.",
     ),
 ]
-Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the browser when there is one.")]
+Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser, if this machine has one.")]
 READ_WITHIN = timedelta(minutes=2)
 
 
 @commands.command()
 def demo(open_browser: Open = True, script: Script = None, as_json: AsJson = False) -> None:
-    """Start everything, play a simulated match day through it, compare the end with the truth, and keep running."""
+    """Start everything, play a simulated match day, compare the result with the truth, and keep running."""
     from touchline.apps import up
     from touchline.apps.demonstration import profile
     from touchline.apps.settings import load
@@ -60,7 +63,7 @@ def demo(open_browser: Open = True, script: Script = None, as_json: AsJson = Fal
 
 def require_world() -> None:
     """The demo starts it as a process of its own and imports nothing of it."""
-    from touchline.kernel.errors import SetupError
+    from touchline.kernel import SetupError
 
     if find_spec("touchline_world") is None:
         raise SetupError(
@@ -83,32 +86,32 @@ def _world(loaded: Loaded, state: State, script: Path) -> StackRole:
 
 
 async def _show(loaded: Loaded, state: State, *, open_browser: bool, as_json: bool) -> None:
-    from touchline.apps import watching, wiring
-    from touchline.apps.demonstration import comparing, profile, showing
+    from touchline.apps import watch_operations, wiring
+    from touchline.apps.demonstration import comparison, profile, report
     from touchline.apps.handover import hand_over
 
     world = profile.world_url(state)
-    truth = await showing.world_document(world, "truth")
-    begins = (await showing.world_document(world, "day"))["matches"][0]["kick_off"]
+    truth = await report.world_document(world, "truth")
+    begins = (await report.world_document(world, "day"))["matches"][0]["kick_off"]
     folder, state = loaded.settings.data / "demo", replace(state, starts_at=begins)
     profile.write_state(folder, state)
     if state.playing > 1:
-        await watching.ingest(loaded, None, None)  # the first time, matches are fetched by themselves
-    url, link = f"{wiring.gateway_url(loaded)}/matches", await showing.sign_in_link(loaded)
+        await watch_operations.ingest(loaded, None, None)  # the first time, matches are fetched by themselves
+    url, link = f"{wiring.gateway_url(loaded)}/matches", await report.sign_in_link(loaded)
     if not as_json:
-        show(f"\nThe matches are at {url}\nSign in and watch them, once, with {link}\n")
+        show(f"\nThe matches are at {url}\nSign in with this link; it works once: {link}\n")
     if open_browser and _has_screen() and not await hand_over(link, typer.launch):
-        progress("The browser did not come for the link: open it yourself.")
-    compared = await showing.Follower(loaded, truth, progress).follow()
+        progress("The browser did not open the link. Open it yourself.")
+    compared = await report.Follower(loaded, truth, progress).follow()
     profile.write_state(folder, state.after_the_day())
-    search = await showing.found_by_search(truth, READ_WITHIN)
+    search = await report.found_by_search(truth, READ_WITHIN)
     if as_json:
         show_json({"url": url, "sign_in_link": link, "goals": [asdict(each) for each in compared], "search": search})
         return
     show("")
-    show_table(["MATCH", "MINUTE", "SCORER", "TRUTH", "TOUCHLINE", ""], list(comparing.rows(compared)))
-    show(f"\n{search or 'The search has read no caption of a scorer yet.'}\n")
-    progress("Everything keeps running; Ctrl-C stops it.")
+    show_table(["MATCH", "MINUTE", "SCORER", "TRUTH", "TOUCHLINE", ""], list(comparison.rows(compared)))
+    show(f"\n{search or 'No scorer was found in search yet.'}\n")
+    progress("Touchline keeps running. Press Ctrl-C to stop it.")
 
 
 def _has_screen() -> bool:

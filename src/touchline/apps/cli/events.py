@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 
-from .measuring import DEFAULT, Tenant, show_counted, with_measuring
 from .output import AsJson, progress, show, show_json, show_table
-from .work import with_database
+from .work import DEFAULT_TENANT, Tenant, with_database, with_measure
 
 if TYPE_CHECKING:
-    from touchline.apps.measuring import Measuring
+    from touchline.apps.measure_services import MeasureServices
     from touchline.measure.ingest.file_import import ImportedFile
-    from touchline.measure.ingest.rules import RejectedRecord
+    from touchline.measure.ingest.rules import RecordCounts, RejectedRecord
 
-commands = typer.Typer(help="See how the event log is doing, and take in events from outside.", no_args_is_help=True)
+commands = typer.Typer(help="Show the state of the event log, and import events from files.", no_args_is_help=True)
 Consumer = Annotated[str, typer.Argument(help="The name of the consumer.")]
 MOST_POSITION = 2**63 - 1
 Position = Annotated[int, typer.Argument(min=1, max=MOST_POSITION, help="The position of the event in the log.")]
@@ -28,7 +27,7 @@ Position = Annotated[int, typer.Argument(min=1, max=MOST_POSITION, help="The pos
 
 @commands.command()
 def status(as_json: AsJson = False) -> None:
-    """Show the head of the log and how far each consumer has come."""
+    """Show the head of the log and the position of each consumer."""
     from touchline.platform.events import queries
 
     log, consumers = with_database(lambda database, _: queries.log_status(database))
@@ -42,7 +41,7 @@ def status(as_json: AsJson = False) -> None:
 
 @commands.command()
 def poison(as_json: AsJson = False) -> None:
-    """List the events that a consumer could not take."""
+    """List the events that a consumer could not process."""
     from touchline.platform.events import queries
 
     found = with_database(lambda database, _: queries.poison_events(database))
@@ -55,7 +54,7 @@ def poison(as_json: AsJson = False) -> None:
 
 @commands.command()
 def retry(consumer: Consumer, position: Position, as_json: AsJson = False) -> None:
-    """Hand an event that was set aside back to its consumer."""
+    """Retry an event that was set aside."""
     from touchline.platform.events import service
 
     with_database(lambda database, _: service.retry_set_aside(database, consumer, position))
@@ -64,7 +63,7 @@ def retry(consumer: Consumer, position: Position, as_json: AsJson = False) -> No
 
 @commands.command()
 def dismiss(consumer: Consumer, position: Position, as_json: AsJson = False) -> None:
-    """Close an event that was set aside, without its effects."""
+    """Discard an event that was set aside, without its effects."""
     from touchline.platform.events import service
 
     with_database(lambda database, _: service.dismiss_set_aside(database, consumer, position))
@@ -82,38 +81,40 @@ def _show_decision(consumer: str, position: int, state: str, as_json: bool) -> N
 
 __all__ = ["commands"]
 LONGEST_BODY = 120
-Files = Annotated[list[Path], typer.Argument(help="JSON lines, JSON arrays or exports; gzip is taken.")]
-Reason = Annotated[str, typer.Option("--reason", help="Only records that were set aside for this reason.")]
-Type = Annotated[str, typer.Option("--type", help="Only records that say to be of this type.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="The most records to list.")]
-After = Annotated[str, typer.Option("--after", help="List what comes after this place, as the list shows it.")]
+Files = Annotated[
+    list[Path], typer.Argument(help="Files with JSON lines, a JSON array or an export, plain or compressed with gzip.")
+]
+Reason = Annotated[str, typer.Option("--reason", help="Only records that were quarantined for this reason.")]
+Type = Annotated[str, typer.Option("--type", help="Only records whose type field has this value.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="The maximum number of records to list.")]
+After = Annotated[str, typer.Option("--after", help="List the records after this position, as the list shows it.")]
 
 
 @commands.command(name="import")
-def import_files(files: Files, tenant: Tenant = DEFAULT, as_json: AsJson = False) -> None:
-    """Take the events of files in. The same command again goes on where it stopped, and takes nothing twice."""
+def import_files(files: Files, tenant: Tenant = DEFAULT_TENANT, as_json: AsJson = False) -> None:
+    """Import events from files. Run the same command again to continue; nothing is imported twice."""
     from touchline.measure.ingest.file_import import import_file
 
-    async def work(measuring: Measuring) -> list[ImportedFile]:
-        return [await import_file(measuring.ingest, measuring.tenant_id, file, progress) for file in files]
+    async def work(measure: MeasureServices) -> list[ImportedFile]:
+        return [await import_file(measure.ingest, measure.tenant_id, file, progress) for file in files]
 
-    done = with_measuring(tenant, work)
+    done = with_measure(tenant, work)
     if as_json:
         show_json([asdict(one) for one in done])
         return
     for one in done:
-        show(f"{one.file}: {one.batches} deliveries, {one.repeated} of them stored before")
-        show_counted(one.counted)
+        show(f"{one.file}: {one.batches} deliveries, {one.repeated} of them already stored")
+        _show_counts(one.counted)
 
 
 @commands.command()
-def counters(tenant: Tenant = DEFAULT, as_json: AsJson = False) -> None:
-    """Count all events that were delivered, by what became of them."""
-    counted = with_measuring(tenant, lambda measuring: measuring.ingest.count(measuring.tenant_id))
+def counters(tenant: Tenant = DEFAULT_TENANT, as_json: AsJson = False) -> None:
+    """Count all delivered events, by result."""
+    counted = with_measure(tenant, lambda measure: measure.ingest.count(measure.tenant_id))
     if as_json:
         show_json({**asdict(counted.counters), "reasons": dict(counted.reasons)})
     else:
-        show_counted(counted)
+        _show_counts(counted)
 
 
 @commands.command()
@@ -122,36 +123,36 @@ def quarantine(
     type_: Type = "",
     limit: Limit = 100,
     after: After = "",
-    tenant: Tenant = DEFAULT,
+    tenant: Tenant = DEFAULT_TENANT,
     as_json: AsJson = False,
 ) -> None:
-    """List the records that could not be read, with what is wrong with each."""
+    """List the quarantined records, with the reason for each."""
     from touchline.measure.ingest.raw_event_store import RejectedFilter
     from touchline.measure.ingest.rules import RecordVerdict
 
     wanted = RejectedFilter((RecordVerdict.QUARANTINED,), reason, type_)
     place = _behind(after)
-    found = with_measuring(tenant, lambda measuring: measuring.journal.set_aside(wanted, place, limit))
+    found = with_measure(tenant, lambda measure: measure.raw_events.set_aside(wanted, place, limit))
     if as_json:
         show_json([_document(record) for record in found])
         return
     rows = [[f"{r.received_at:%F %T}", r.reason, _place(r), r.detail[:LONGEST_BODY], _body(r)] for r in found]
     show_table(["RECEIVED", "REASON", "PLACE", "DETAIL", "RECORD"], rows)
     if len(found) == limit:
-        progress(f"There may be more: --after {_place(found[-1])}")
+        progress(f"There may be more records: --after {_place(found[-1])}")
 
 
 @commands.command()
-def replay(reason: Reason = "", type_: Type = "", tenant: Tenant = DEFAULT, as_json: AsJson = False) -> None:
-    """Read what was quarantined or ignored again, by the rules of this version. Counters stay exact."""
+def replay(reason: Reason = "", type_: Type = "", tenant: Tenant = DEFAULT_TENANT, as_json: AsJson = False) -> None:
+    """Process quarantined and ignored records again, with the rules of this version. Counters stay exact."""
     from touchline.measure.ingest.raw_event_store import RejectedFilter
 
     wanted = RejectedFilter(reason=reason, type=type_)
-    done = with_measuring(tenant, lambda measuring: measuring.replay.run(measuring.tenant_id, wanted))
+    done = with_measure(tenant, lambda measure: measure.replay.run(measure.tenant_id, wanted))
     if as_json:
         show_json(asdict(done))
         return
-    show(f"{done.looked_at} records read again, {sum(done.changed.values())} read otherwise now")
+    show(f"{done.looked_at} records replayed, {sum(done.changed.values())} with a different result")
     for verdict, count in done.changed.items():
         show(f"  {count:>8}  {verdict}")
 
@@ -161,7 +162,7 @@ def _behind(place: str) -> tuple[str, int]:
     batch, _, ordinal = place.rpartition("#")
     if place and not (batch and re.fullmatch("[0-9]{1,9}", ordinal)):
         raise InvalidInput(
-            f"{place} is not the position of a record", field="after", hint="Take it from the list, as it is."
+            f"{place} is not the position of a record", field="after", hint="Copy the position from the list."
         )
     return batch, int(ordinal or 0)
 
@@ -178,3 +179,13 @@ def _body(record: RejectedRecord) -> str:
 
 def _document(record: RejectedRecord) -> dict[str, Any]:
     return {**asdict(record), "place": _place(record), "body": record.body.decode("utf-8", "backslashreplace")}
+
+
+def _show_counts(counted: RecordCounts) -> None:
+    counters = counted.counters
+    show(
+        f"{counters.raw} raw = {counters.accepted} accepted + {counters.duplicate} duplicate + "
+        f"{counters.ignored} ignored + {counters.quarantined} quarantined"
+    )
+    for reason, count in counted.reasons.items():
+        show(f"  {count:>8}  {reason}")

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import typer
 
-from touchline.apps.cli.access.acting import as_id
-from touchline.kernel.errors import NotFound
+from touchline.kernel import NotFound
 
+from .options import as_id
 from .output import AsJson, progress, show, show_json, show_table
 from .work import with_database
 
@@ -54,8 +54,8 @@ def list_jobs(  # noqa: PLR0913, PLR0917  each is an option of the command
     video: Annotated[str, typer.Option("--video", help="Only jobs of the video with this id.")] = "",
     cause: Annotated[str, typer.Option("--cause", help="Only jobs whose last error is of this type.")] = "",
     tenant: Annotated[str, typer.Option("--tenant", help="Only jobs of the tenant with this id.")] = "",
-    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="The most rows to list.")] = 50,
-    after: Annotated[str, typer.Option("--after", help="List what comes after this id.")] = "",
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="The maximum number of rows to list.")] = 50,
+    after: Annotated[str, typer.Option("--after", help="List the rows after this id.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """List the jobs of all tenants, newest first."""
@@ -76,7 +76,7 @@ def list_jobs(  # noqa: PLR0913, PLR0917  each is an option of the command
         return
     show_table(["ID", "TYPE", "STATE", "PRIORITY", "RUNS", "CREATED", "LAST ERROR"], [_row(job) for job in page.jobs])
     if page.more:
-        progress(f"There are more: --after {page.jobs[-1].id}")
+        progress(f"More rows: --after {page.jobs[-1].id}")
 
 
 @commands.command(name="show")
@@ -96,23 +96,25 @@ def show_job(job_id: JobId, as_json: AsJson = False) -> None:
 
 @commands.command()
 def retry(job_id: JobId, as_json: AsJson = False) -> None:
-    """Start a job again that has failed for good, with all its retries, and what failed because of it."""
+    """Start a permanently failed job again, with all retries, and the jobs that failed because of it."""
     _act(job_id, lambda to, tenant, id_: to.retry(tenant, id_, ACTOR), as_json)
 
 
 @commands.command()
 def cancel(job_id: JobId, as_json: AsJson = False) -> None:
-    """End a job that waits or runs. Its worker stops; what waits for it fails with it."""
+    """Cancel a waiting or running job. Its worker stops, and jobs that depend on it fail."""
     _act(job_id, lambda to, tenant, id_: to.cancel(tenant, id_, ACTOR), as_json)
 
 
 @commands.command()
 def priority(
     job_id: JobId,
-    wanted: Annotated[int, typer.Argument(min=-100, max=100, help="From -100 to 100; higher ones run first.")],
+    wanted: Annotated[
+        int, typer.Argument(min=-100, max=100, help="From -100 to 100. Jobs with a higher priority run first.")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Let a job run before or after others."""
+    """Change the priority of a job."""
     _act(job_id, lambda to, tenant, id_: to.reprioritise(tenant, id_, ACTOR, wanted), as_json)
 
 
@@ -138,7 +140,7 @@ async def _found(database: Database, job_id: UUID) -> tuple[Job, Sequence[Transi
 
     if found := await find_job_of_any_tenant(database, job_id):
         return found
-    raise NotFound(f"there is no job {job_id}", hint="`touchline jobs list` shows those that there are.")
+    raise NotFound(f"there is no job {job_id}", hint="`touchline jobs list` shows all jobs.")
 
 
 def _row(job: Job) -> list[str]:

@@ -7,21 +7,35 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from touchline.apps.redaction import redact
-from touchline.kernel.errors import TouchlineError
+from touchline.kernel import TouchlineError
 
 LONGEST = 2000  # characters of a reason
+STEP_PERCENT = 10
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 
 
 def progress(text: str) -> None:
     """A line for the person who waits."""
     print(text, file=sys.stderr, flush=True)
+
+
+def percentages() -> Callable[[int], None]:
+    """A line for the person who waits, at every tenth of the work."""
+    reported = 0
+
+    def report(percent: int) -> None:
+        nonlocal reported
+        if percent // STEP_PERCENT > reported // STEP_PERCENT:
+            progress(f"{percent} %")
+            reported = percent
+
+    return report
 
 
 def show(text: str) -> None:

@@ -19,6 +19,11 @@ commands = typer.Typer()
 
 class RoleName(StrEnum):
     CONTROL = "control"
+    REGISTRY = "registry"
+    ARTIFACTS = "artifacts"
+    EVENTS = "events"
+    GATEWAY = "gateway"
+    NODE = "node"
     WORKER = "worker"
     WATCH = "watch"
     BROWSER = "browser"
@@ -26,7 +31,7 @@ class RoleName(StrEnum):
 
 @commands.command()
 def prepare(as_json: AsJson = False) -> None:
-    """Create or upgrade the schemas, the bucket and the rest that the roles need. Safe to run again."""
+    """Create or upgrade the schemas, the bucket and everything else that the roles need. Safe to repeat."""
     from touchline.apps import prepare as preparing
     from touchline.apps.settings import load
 
@@ -37,10 +42,15 @@ def prepare(as_json: AsJson = False) -> None:
 
 @commands.command()
 def run(
-    role: Annotated[RoleName, typer.Argument(help="The role to run until it is stopped.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Log as JSON lines, on a terminal too.")] = False,
+    role: Annotated[RoleName, typer.Argument(help="The role to run.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Write logs as JSON lines, also on a terminal.")] = False,
 ) -> None:
-    """Run one role in the foreground. `up` does this for you."""
+    """Run one role in the foreground. `up` does this for you.
+
+    `control` is registry, artifacts, events and gateway in one process, and prepares the schemas. The four also run as
+    processes of their own, any number of each, after `touchline prepare`; they find each other by registry.address,
+    artifacts.address and lifecycle.address. Exit code 7: nobody answers at such an address; 8: a setting is wrong.
+    """
     from touchline.apps import logging
     from touchline.apps.settings import load
     from touchline.platform.files import raise_open_files_limit
@@ -58,6 +68,15 @@ def _role(name: RoleName) -> Callable[[Loaded], Coroutine[Any, Any, None]]:
             from touchline.apps.control import run_control
 
             return run_control
+        case RoleName.REGISTRY | RoleName.ARTIFACTS | RoleName.EVENTS | RoleName.GATEWAY:
+            from touchline.apps.control import role_runner
+            from touchline.apps.planes import ControlRole
+
+            return role_runner(ControlRole(name))
+        case RoleName.NODE:
+            from touchline.apps.node import run_node
+
+            return run_node
         case RoleName.WORKER:
             from touchline.apps.worker import run_worker
 

@@ -18,31 +18,50 @@ commands = typer.Typer()
 
 @commands.command()
 def scan(as_json: AsJson = False) -> None:
-    """Take in videos that lie in the bucket and in no table, and report every original that is gone."""
-    from touchline.apps.scanning import scan as one_pass
-    from touchline.apps.settings import load
-
-    report = asyncio.run(one_pass(load()))
+    """Import videos that are in the bucket but in no table, and report missing originals."""
+    report = asyncio.run(_scan())
     if as_json:
         show_json(asdict(report))
         return
     show_table(["WHAT", "OBJECT", "WHY"], _rows(report))
     refused = sum(report.refused.values())
     progress(
-        f"{report.listed} objects: {report.taken_count} taken in, {report.known} known, {report.fresh} too fresh, "
-        f"{refused} refused; {report.missing_count} originals are gone, {report.vanished_count} of them since the last "
-        f"pass; {report.returned} came back"
+        f"{report.listed} objects: {report.taken_count} imported, {report.known} known, {report.fresh} too recent, "
+        f"{refused} refused; {report.missing_count} originals are missing, "
+        f"{report.vanished_count} of them since the last "
+        f"pass; {report.returned} were found again"
     )
     if report.more:
-        progress("there is more: the next pass goes on")
+        progress("not everything was scanned: the next scan continues here")
+
+
+async def _scan() -> ScanReport:
+    """One pass of the scanner, beside those that run on their schedule."""
+    from touchline.apps import wiring
+    from touchline.apps.settings import load
+    from touchline.gateway.auth.service import TenantOwners
+    from touchline.kernel import SystemClock
+    from touchline.platform.objects.store import ObjectStore
+    from touchline.platform.postgres.database import Database
+    from touchline.serve.scanner.service import Scanner
+
+    loaded = load()
+    settings, where = loaded.settings, wiring.endpoints(loaded)
+    async with (
+        Database(where.postgres.app_url, settings.postgres) as database,
+        ObjectStore(where.objects, settings.objects) as objects,
+    ):
+        return await Scanner(database, objects, TenantOwners(database), settings.serve, SystemClock()).scan()
 
 
 def _rows(report: ScanReport) -> list[list[str]]:
     """Keys are written by strangers: what does not print is escaped."""
     taken = [["taken in", _plain(key), found] for key, found in report.taken.items()]
     refused = [[each.reason.value, _plain(each.key), each.why] for each in report.refusals]
-    missing = [["missing", each, "its original is not in the bucket"] for each in report.missing]
-    unreadable = [["unreadable", _plain(key), "it should be there, and cannot be read"] for key in report.unreadable]
+    missing = [["missing", each, "the original is missing from the bucket"] for each in report.missing]
+    unreadable = [
+        ["unreadable", _plain(key), "the bucket lists it, but it cannot be read"] for key in report.unreadable
+    ]
     return [*taken, *refused, *missing, *unreadable]
 
 

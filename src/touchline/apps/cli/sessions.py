@@ -1,23 +1,24 @@
-"""`touchline sessions build`: session facts from files, without any server."""
+"""`touchline sessions`: session facts from files, without a server; and questions to the gateway about sessions."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 
+from touchline.apps.gateway_client import Access, GatewayClient, open_gateway
+from touchline.kernel import InvalidInput, NotFound, Scope
+
+from .options import ADMIN, Server, Token, gateway_access
 from .output import AsJson, progress, show, show_json, show_table
 from .search import User
-from .upload import Server, Token
 
-if TYPE_CHECKING:
-    from touchline.apps.uploading.session import Access
-
-commands = typer.Typer(help="Make session facts of events, and ask about them.", no_args_is_help=True)
+commands = typer.Typer(help="Build session facts from events, and query them.", no_args_is_help=True)
 Inputs = Annotated[
     list[str],
     typer.Argument(
@@ -25,18 +26,20 @@ Inputs = Annotated[
         help="Files or folders of events, `-` for standard input: JSON lines, an array or an export; gzip or plain.",
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", help="The folder to write. It appears when it is complete.")]
-EngineName = Annotated[str, typer.Option("--engine", help="incremental or batch: the same facts either way.")]
+Out = Annotated[Path, typer.Option("--out", help="The output folder. It appears when it is complete.")]
+EngineName = Annotated[str, typer.Option("--engine", help="incremental or batch. Both give the same facts.")]
 State = Annotated[
     Path | None,
-    typer.Option("--state", help="Keep what the incremental engine has stored here; a build that was killed goes on."),
+    typer.Option(
+        "--state", help="The folder for the state of the incremental engine. A build that was killed continues from it."
+    ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace what lies at the place, whatever it is.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
 
 
 @commands.callback()
 def sessions() -> None:
-    """Make session facts of events, and ask about them."""
+    """Build session facts from events, and query them."""
 
 
 @commands.command()
@@ -48,22 +51,20 @@ def build(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fold events into the tables of session facts, as JSON lines in a folder."""
+    """Build the tables of session facts from events, as JSON lines in a folder."""
     from touchline.apps.settings import load
-    from touchline.kernel.clock import SystemClock
-    from touchline.kernel.errors import InvalidInput
-    from touchline.measure.engines.model import Engine, Received
-    from touchline.measure.engines.service import Order
-    from touchline.measure.engines.service import build as build_facts
+    from touchline.kernel import SystemClock
+    from touchline.measure.engines.model import BuildEngine, Received
+    from touchline.measure.engines.service import BuildOrder, build as build_facts
     from touchline.measure.sessions.rules import Rules
 
-    if engine not in list(Engine):
-        raise InvalidInput(f"there is no engine {engine}", field="engine", hint="Take incremental or batch.")
-    if state and engine != Engine.INCREMENTAL:
-        raise InvalidInput("only the incremental engine has a state", field="state", hint="Leave --state out.")
+    if engine not in list(BuildEngine):
+        raise InvalidInput(f"there is no engine {engine}", field="engine", hint="Choose incremental or batch.")
+    if state and engine != BuildEngine.INCREMENTAL:
+        raise InvalidInput("--state works with the incremental engine only", field="state", hint="Leave --state out.")
     settings = load().settings
     received = Received.at(SystemClock().now(), settings.ingest.max_ahead)
-    order = Order(tuple(inputs), out, Engine(engine), state, force, received)
+    order = BuildOrder(tuple(inputs), out, BuildEngine(engine), state, force, received)
     report = build_facts(order, Rules.of(settings.sessions), progress)
     if as_json:
         show_json(report)
@@ -76,6 +77,33 @@ def build(
 
 
 # `touchline sessions summary|list|show|export`: how sessions went, asked from the command line.
+
+SILENCE_S = 60.0
+_PERCENTILES = "{ count p50 p90 p95 p99 }"
+_SUMMARY = f"""
+query ($filter: SessionFilter) {{ sessionSummary(filter: $filter) {{
+  sessions known success excused unexcused running cancelled swapped errors
+  startup {_PERCENTILES} e2e {_PERCENTILES} promptToPlayable {_PERCENTILES} gatewayRunnerLag {_PERCENTILES}
+}} }}
+"""
+_SESSION = """
+  id workflowType sessionStartTs sessionEndTs startupOutcome progress startupMs e2eProxyMs
+  promptToPlayableMs swapCount errorCount gateway orchestratorAddress modelId gpuId isFinal version qualityFlags
+"""
+_LIST = f"""
+query ($filter: SessionFilter, $page: PageInput, $order: SessionOrder!) {{
+  workflowSessionsConnection(filter: $filter, page: $page, orderBy: $order) {{
+    totalCount pageInfo {{ hasNextPage endCursor }} edges {{ node {{ {_SESSION} }} }} }} }}
+"""
+_SHOW = f"""
+query ($id: ID!, $window: Int!) {{ workflowSession(id: $id) {{
+  {_SESSION}
+  segments {{ segmentIndex segmentStartTs segmentEndTs orchestratorAddress orchestratorUrl modelId gpuId reason }}
+  parameterUpdates(windowSeconds: $window) {{
+    updateTs segmentIndex params fpsBefore fpsAfter jitterBefore jitterAfter windowSeconds }}
+  timeline {{ truncated edges {{ ts name category }} errors {{ ts message excusable }} }}
+}} }}
+"""
 
 LATENCIES = {"startup": "startup", "e2e": "runner", "promptToPlayable": "playable", "gatewayRunnerLag": "lag"}
 
@@ -107,16 +135,24 @@ class Format(StrEnum):
     PARQUET = "parquet"
 
 
-Since = Annotated[str, typer.Option("--from", help="Sessions that start then or later, like 2026-11-01T00:00:00Z.")]
-Until = Annotated[str, typer.Option("--to", help="Sessions that start before; now, if you leave it out.")]
+Since = Annotated[
+    str, typer.Option("--from", help="Only sessions that start at this time or later, like 2026-11-01T00:00:00Z.")
+]
+Until = Annotated[str, typer.Option("--to", help="Only sessions that start before this time. Default: now.")]
 Gateway = Annotated[str, typer.Option("--gateway", help="Only sessions of this gateway.")]
-Orchestrator = Annotated[str, typer.Option("--orchestrator", help="Only sessions of this orchestrator's address.")]
+Orchestrator = Annotated[
+    str, typer.Option("--orchestrator", help="Only sessions of the orchestrator with this address.")
+]
 Model = Annotated[str, typer.Option("--model", help="Only sessions of this model.")]
 Began = Annotated[
     Outcome | None,
-    typer.Option("--outcome", help="Only sessions with this outcome. Running and cancelled ones have none yet."),
+    typer.Option(
+        "--outcome", help="Only sessions with this outcome. Running and cancelled sessions have no outcome yet."
+    ),
 ]
-Search = Annotated[str, typer.Option("--search", help="Only sessions with this in their id, gateway or orchestrator.")]
+Search = Annotated[
+    str, typer.Option("--search", help="Only sessions with this text in their id, gateway or orchestrator.")
+]
 SessionId = Annotated[str, typer.Argument(help="The id of the session.")]
 
 
@@ -135,15 +171,13 @@ def summary(  # noqa: PLR0913, PLR0917  its options
     search: Search = "",
     server: Server = "",
     token_file: Token = "",
-    user: User = "admin@localhost",
+    user: User = ADMIN,
     as_json: AsJson = False,
 ) -> None:
-    """Say how sessions began and how long it took, all together; the last days without --from."""
-    from touchline.apps.answering import SUMMARY
-
+    """Show outcomes and latencies of all sessions. Default: the last days."""
     rest: dict[str, str | None] = {"gateway": gateway, "orchestrator": orchestrator, "model": model, "search": search}
     wanted = {"filter": _filter(since, until, rest)}
-    found = _asked(_access(server, token_file, user), SUMMARY, wanted)["sessionSummary"]
+    found = _asked(gateway_access(server, token_file, user), _SUMMARY, wanted)["sessionSummary"]
     if as_json:
         show_json(found)
         return
@@ -167,17 +201,15 @@ def list_sessions(  # noqa: PLR0913, PLR0917  its options
     model: Model = "",
     outcome: Began = None,
     search: Search = "",
-    order: Annotated[Order, typer.Option("--order", help="What comes first.")] = Order.LATEST,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="The most rows to list.")] = 50,
-    after: Annotated[str, typer.Option("--after", help="Go on where a page ended: its cursor.")] = "",
+    order: Annotated[Order, typer.Option("--order", help="The order of the list.")] = Order.LATEST,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="The maximum number of rows to list.")] = 50,
+    after: Annotated[str, typer.Option("--after", help="The cursor of the previous page, to list the next one.")] = "",
     server: Server = "",
     token_file: Token = "",
-    user: User = "admin@localhost",
+    user: User = ADMIN,
     as_json: AsJson = False,
 ) -> None:
     """List sessions."""
-    from touchline.apps.answering import LIST
-
     rest: dict[str, str | None] = {
         "gateway": gateway,
         "orchestrator": orchestrator,
@@ -187,7 +219,7 @@ def list_sessions(  # noqa: PLR0913, PLR0917  its options
     }
     page = {"first": limit, "after": after or None}
     wanted = {"filter": _filter(since, until, rest), "page": page, "order": str(order).upper()}
-    found = _asked(_access(server, token_file, user), LIST, wanted)["workflowSessionsConnection"]
+    found = _asked(gateway_access(server, token_file, user), _LIST, wanted)["workflowSessionsConnection"]
     sessions = [edge["node"] for edge in found["edges"]]
     following = found["pageInfo"]["endCursor"] if found["pageInfo"]["hasNextPage"] else None
     if as_json:
@@ -195,30 +227,32 @@ def list_sessions(  # noqa: PLR0913, PLR0917  its options
         return
     show_table(["STARTED", "OUTCOME", "STARTUP MS", "SWAPS", "ERRORS", "ID"], [_row(one) for one in sessions])
     if following:
-        progress(f"There are more: --after {following}")
+        progress(f"More rows: --after {following}")
 
 
 @commands.command(name="show")
 def show_session(
     session_id: SessionId,
     window: Annotated[
-        int, typer.Option("--window", min=1, max=86_400, help="Seconds of FPS and jitter around an update.")
+        int,
+        typer.Option(
+            "--window",
+            min=1,
+            max=86_400,
+            help="Show FPS and jitter for this many seconds before and after each parameter update.",
+        ),
     ] = 30,
     server: Server = "",
     token_file: Token = "",
-    user: User = "admin@localhost",
+    user: User = ADMIN,
     as_json: AsJson = False,
 ) -> None:
-    """Show one session: its segments, what happened in it, and what updates of parameters changed."""
-    from touchline.apps.answering import SHOW
-    from touchline.kernel.errors import NotFound
+    """Show one session: its segments, its events, and the effect of parameter updates."""
 
-    access = _access(server, token_file, user)
-    found = _asked(access, SHOW, {"id": session_id, "window": window})["workflowSession"]
+    access = gateway_access(server, token_file, user)
+    found = _asked(access, _SHOW, {"id": session_id, "window": window})["workflowSession"]
     if found is None:
-        raise NotFound(
-            f"there is no session {session_id}", hint="`touchline sessions list` shows those that there are."
-        )
+        raise NotFound(f"there is no session {session_id}", hint="`touchline sessions list` shows all sessions.")
     if as_json:
         show_json(found)
         return
@@ -234,9 +268,9 @@ def show_session(
 
 @commands.command()
 def export(  # noqa: PLR0913, PLR0917  its options
-    out: Annotated[Path, typer.Option("--out", help="The file to write. It appears when it is complete.")],
+    out: Annotated[Path, typer.Option("--out", help="The output file. It appears when it is complete.")],
     kind: Annotated[Kind, typer.Option("--kind", help="Which facts.")] = Kind.SESSIONS,
-    file_format: Annotated[Format, typer.Option("--format", help="CSV for spreadsheets, Parquet else.")] = Format.CSV,
+    file_format: Annotated[Format, typer.Option("--format", help="CSV for spreadsheets, or Parquet.")] = Format.CSV,
     since: Since = "",
     until: Until = "",
     gateway: Gateway = "",
@@ -246,12 +280,10 @@ def export(  # noqa: PLR0913, PLR0917  its options
     search: Search = "",
     server: Server = "",
     token_file: Token = "",
-    user: User = "admin@localhost",
+    user: User = ADMIN,
     as_json: AsJson = False,
 ) -> None:
-    """Write the facts about some sessions, with all their columns, to a file."""
-    from touchline.apps.answering import save
-
+    """Export the facts of sessions, with all columns, to a file."""
     rest: dict[str, str | None] = {
         "gateway": gateway,
         "orchestrator": orchestrator,
@@ -260,23 +292,46 @@ def export(  # noqa: PLR0913, PLR0917  its options
         "search": search,
     }
     wanted = {"kind": str(kind), "format": str(file_format)} | _filter(since, until, rest)
-    size = asyncio.run(save(_access(server, token_file, user), wanted, out))
+    size = asyncio.run(_save(gateway_access(server, token_file, user), wanted, out))
     if as_json:
         show_json({"file": str(out), "bytes": size})
     else:
         show(f"{out}: {size} bytes")
 
 
-def _access(server: str, token_file: str, user: str) -> Access:
-    from touchline.apps.uploading.session import Access
-
-    return Access(server, Path(token_file) if token_file else None, user)
-
-
 def _asked(access: Access, document: str, variables: dict[str, Any]) -> dict[str, Any]:
-    from touchline.apps.answering import ask
+    async def ask() -> dict[str, Any]:
+        async with _gateway(access) as gateway:
+            return await gateway.query(document, variables)
 
-    return asyncio.run(ask(access, document, variables))
+    return asyncio.run(ask())
+
+
+async def _save(access: Access, wanted: Mapping[str, str], out: Path) -> int:
+    """The file as it comes, under its name when it is whole. How many bytes it has."""
+    async with _gateway(access) as gateway, gateway.stream("/sessions/export", wanted) as response:
+        with _written(out) as file:
+            async for content in response.aiter_bytes():
+                file.write(content)
+            return file.tell()
+
+
+def _gateway(access: Access) -> AbstractAsyncContextManager[GatewayClient]:
+    return open_gateway(access, "touchline sessions", Scope.READ, timeout_s=SILENCE_S)
+
+
+@contextmanager
+def _written(out: Path) -> Generator[IO[bytes]]:
+    """Nothing is left of what does not come to its end."""
+    part = Path(f"{out}.part")
+    try:
+        with part.open("wb") as file, ExitStack() as stack:
+            stack.callback(part.unlink, missing_ok=True)
+            yield file
+            part.replace(out)
+    except OSError as error:
+        hint = "Choose a file in an existing folder that you may write to."
+        raise InvalidInput(f"{out} cannot be written", field="out", why=error.strerror or "", hint=hint) from error
 
 
 def _latency(label: str, found: dict[str, Any]) -> list[str]:
@@ -306,8 +361,8 @@ def _what(one: dict[str, Any]) -> str:
 
 
 def _update(one: dict[str, Any]) -> list[str]:
-    def told(before: float | None, after: float | None) -> str:
+    def change(before: float | None, after: float | None) -> str:
         return f"{'-' if before is None else round(before, 1)} → {'-' if after is None else round(after, 1)}"
 
-    fps, jitter = told(one["fpsBefore"], one["fpsAfter"]), told(one["jitterBefore"], one["jitterAfter"])
+    fps, jitter = change(one["fpsBefore"], one["fpsAfter"]), change(one["jitterBefore"], one["jitterAfter"])
     return [one["updateTs"], f"FPS {fps}", f"jitter {jitter} ms  {one['params'] or ''}"]

@@ -25,16 +25,24 @@ commands = typer.Typer()
 
 FOLLOW_EVERY_S = 0.2
 
-Detach = Annotated[bool, typer.Option("--detach", "-d", help="Return when everything is ready; `down` stops it.")]
+Detach = Annotated[
+    bool,
+    typer.Option(
+        "--detach", "-d", help="Run in the background, and return when everything is ready. `touchline down` stops it."
+    ),
+]
 Detached = Annotated[bool, typer.Option("--detached", hidden=True, help="Started by `up --detach`, which greets.")]
-PartName = Annotated[str, typer.Argument(help="The part to show, like postgres or supervisor; all without it.")]
-Count = Annotated[int, typer.Option("--lines", "-n", min=0, max=1_000_000, help="How many lines to show.")]
-Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with new lines as they come.")]
+PartName = Annotated[
+    str, typer.Argument(help="Only logs of this part, like postgres or supervisor. Default: all parts.")
+]
+Count = Annotated[int, typer.Option("--lines", "-n", min=0, max=1_000_000, help="The number of lines to show.")]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Keep running, and print new lines as they are written.")]
 
 
 @commands.command()
 def up(detach: Detach = False, as_json: AsJson = False, detached: Detached = False) -> None:
-    """Start the servers and the roles on this machine and keep them running. Ctrl-C stops them, twice kills them."""
+    """Start the servers and the roles on this machine and keep them running. Ctrl-C stops them; pressing it twice
+    kills them."""
     from touchline.platform.stack.control import start_detached
     from touchline.platform.stack.stack import no_hook, read_endpoints, run_stack
     from touchline.platform.stack.status import stack_report
@@ -57,7 +65,7 @@ def up(detach: Detach = False, as_json: AsJson = False, detached: Detached = Fal
 
 @commands.command()
 def down(as_json: AsJson = False) -> None:
-    """Stop the stack of this data folder and wait until it has stopped. Once more kills what is left."""
+    """Stop the stack of this data folder and wait until it has stopped. Run it again to kill what is left."""
     from touchline.platform.stack.control import stop_running
 
     stopped = stop_running(_folder(), _settings().stack, progress)
@@ -69,10 +77,8 @@ def down(as_json: AsJson = False) -> None:
 
 @commands.command()
 def status(as_json: AsJson = False) -> int:
-    """Ask every part, and show its state, process, address, restarts and memory. Exit code 7 unless all are ready."""
-    from touchline.platform.stack.status import probe_roles, stack_report
-
-    found = asyncio.run(probe_roles(stack_report(_folder())))
+    """Show the state, process, address, restarts and memory of every part. The exit code is 7 unless all are ready."""
+    found = asyncio.run(_status())
     if as_json:
         show_json(_status_document(found))
     else:
@@ -82,7 +88,7 @@ def status(as_json: AsJson = False) -> int:
 
 @commands.command()
 def doctor(as_json: AsJson = False) -> int:
-    """Look for what is wrong with this installation, and say how to fix it. Exit code 8 when something fails."""
+    """Check this installation for problems, and show how to fix them. The exit code is 8 if a check fails."""
     from touchline.apps.doctor import examine
     from touchline.apps.settings import load
     from touchline.platform.stack.doctor import FindingLevel
@@ -101,12 +107,12 @@ def doctor(as_json: AsJson = False) -> int:
 
 @commands.command()
 def logs(part: PartName = "", count: Count = 50, follow: Follow = False, as_json: AsJson = False) -> None:
-    """Show the last lines that the parts wrote, and new ones as they come."""
-    from touchline.kernel.errors import InvalidInput
+    """Show the last log lines of the parts, and new ones with --follow."""
+    from touchline.kernel import InvalidInput
     from touchline.platform.stack.logs import LogFollower, log_names, recent_lines
 
     if follow and as_json:
-        raise InvalidInput("--follow and --json exclude each other", why="a stream is not one JSON document")
+        raise InvalidInput("--follow and --json exclude each other", why="--json cannot be used with --follow")
     folder = _folder()
     names = log_names(folder.logs, part)
     followers = [LogFollower(folder.log(name), name) for name in names] if follow else []
@@ -119,6 +125,22 @@ def logs(part: PartName = "", count: Count = 50, follow: Follow = False, as_json
     while followers:
         _show_new(followers)
         time.sleep(FOLLOW_EVERY_S)
+
+
+async def _status() -> StackReport:
+    """The parts of this machine, and the roles at addresses that are set."""
+    from touchline.apps.settings import load
+    from touchline.platform.stack.folder import DataFolder
+    from touchline.platform.stack.status import probe_roles, stack_report
+
+    loaded = load()
+    found = await probe_roles(stack_report(DataFolder(loaded.settings.data)))
+    settings = loaded.settings
+    if not (settings.registry.address or settings.artifacts.address or settings.lifecycle.address):
+        return found
+    from touchline.apps.role_addresses import ask_addresses, part_of  # a second to load
+
+    return replace(found, parts=(*found.parts, *map(part_of, await ask_addresses(loaded))))
 
 
 def _silently(text: str) -> None:

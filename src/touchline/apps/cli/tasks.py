@@ -18,7 +18,7 @@ commands = typer.Typer()
 
 @commands.command()
 def tasks(as_json: AsJson = False) -> None:
-    """List what runs again and again: when next, by whom, and what went wrong last."""
+    """List the periodic tasks: their next run, the process that runs them, and their last failure."""
     from touchline.platform.periodic import store
 
     found = with_database(lambda database, _: store.list_tasks(database))
@@ -30,5 +30,6 @@ def tasks(as_json: AsJson = False) -> None:
 
 def _row(task: PeriodicTaskStatus) -> list[str]:
     failed = f"failed {task.failures} times" if task.failures else "waiting"
-    state = f"running in {task.claimed_by}" if task.running else failed
+    idle = f"limit reached, more is waiting since {task.limited_since:%F %T}" if task.limited_since else failed
+    state = f"running in {task.claimed_by}" if task.running else idle
     return [task.name, str(task.every), f"{task.next_run_at:%F %T}", state, task.last_error or "-"]

@@ -8,15 +8,14 @@ from typing import Annotated
 
 import typer
 
+from .options import ADMIN, Server, Token, gateway_access
 from .output import AsJson, progress, show, show_json
 
 commands = typer.Typer()
 
 File = Annotated[Path, typer.Argument(help="The video to upload.")]
-Title = Annotated[str, typer.Option("--title", help="What it is called; the file's name without it.")]
-Server = Annotated[str, typer.Option("--server", help="Another machine's gateway; without it, this one's.")]
-Token = Annotated[str, typer.Option("--token-file", help="A file with an API token; needed with --server.")]
-User = Annotated[str, typer.Option("--user", help="Whose upload it is, on this machine.")]
+Title = Annotated[str, typer.Option("--title", help="The title. Default: the name of the file.")]
+User = Annotated[str, typer.Option("--user", help="The slug of the tenant, on this machine.")]
 
 
 @commands.command()
@@ -25,14 +24,13 @@ def upload(
     title: Title = "",
     server: Server = "",
     token_file: Token = "",
-    user: User = "admin@localhost",
+    user: User = ADMIN,
     as_json: AsJson = False,
 ) -> None:
-    """Upload a video and wait until it plays. The same command again goes on where it stopped."""
-    from touchline.apps.uploading.session import Access, send
+    """Upload a video and wait until it is playable. Run the same command again to continue an interrupted upload."""
+    from touchline.apps.upload_transfer import send
 
-    access = Access(server, Path(token_file) if token_file else None, user)
-    done = asyncio.run(send(access, file, title, tell=progress))
+    done = asyncio.run(send(gateway_access(server, token_file, user), file, title, report=progress))
     if as_json:
         show_json({"artifact_hash": done.artifact_hash, "playback_id": done.playback_id, "url": done.url})
     else:

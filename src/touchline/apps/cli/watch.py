@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from touchline.kernel.errors import NotFound
+from touchline.kernel import NotFound
 
 from .output import AsJson, show, show_json, show_table
 from .work import with_database
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from touchline.watch.settings import WatchSettings
     from touchline.watch.views.rules import Goal, GoalDocument, Match
 
-commands = typer.Typer(help="Follow matches, look at goals, start things by hand.", no_args_is_help=True)
+commands = typer.Typer(help="List matches and goals, and start watch workflows by hand.", no_args_is_help=True)
 
 MOST_FIXTURE = 2**63 - 1
 EventId = Annotated[str, typer.Argument(help="The id of the goal, like 1379142_40_306_Goal_1.")]
-VideoHash = Annotated[str, typer.Argument(help="The video, as `touchline watch goal` names it.")]
+VideoHash = Annotated[str, typer.Argument(help="The hash of the video, as `touchline watch goal` shows it.")]
 
 
 @commands.command()
 def ingest(
-    date: Annotated[str, typer.Option("--date", help="Only this day, like 2026-11-21.")] = "",
+    date: Annotated[str, typer.Option("--date", help="Only matches of this day, like 2026-11-21.")] = "",
     fixture: Annotated[
-        list[int] | None, typer.Option("--fixture", min=1, max=MOST_FIXTURE, help="Only this match, whoever plays.")
+        list[int] | None, typer.Option("--fixture", min=1, max=MOST_FIXTURE, help="Only the match with this id.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch the matches of today and tomorrow, of another day, or some by their ids. Waits for the end."""
-    from touchline.apps import watching
+    """Fetch the matches of today and tomorrow, of another day, or with given ids, and wait until it is done."""
+    from touchline.apps import watch_operations
     from touchline.apps.settings import load
 
-    result = asyncio.run(watching.ingest(load(), date or None, fixture))
+    result = asyncio.run(watch_operations.ingest(load(), date or None, fixture))
     if as_json:
         show_json(asdict(result))
         return
@@ -51,8 +51,11 @@ def ingest(
 
 @commands.command(name="matches")
 def find_matches(
-    query: Annotated[str, typer.Argument(help="A team, a competition or a scorer; the beginning of a word is enough.")],
-    limit: Annotated[int, typer.Option("--limit", min=1, max=100, help="How many matches.")] = 20,
+    query: Annotated[
+        str,
+        typer.Argument(help="Only matches with this team, competition or scorer; the beginning of a word is enough."),
+    ],
+    limit: Annotated[int, typer.Option("--limit", min=1, max=100, help="The number of matches.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Find matches by team, competition or scorer, newest first."""
@@ -65,7 +68,9 @@ def find_matches(
 
 @commands.command(name="fixture")
 def show_fixture(
-    fixture_id: Annotated[int, typer.Argument(min=1, max=MOST_FIXTURE, help="The feed's id of the match.")],
+    fixture_id: Annotated[
+        int, typer.Argument(min=1, max=MOST_FIXTURE, help="The id of the match in the football feed.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Show a match with its goals."""
@@ -80,7 +85,7 @@ def show_fixture(
 
 @commands.command(name="goal")
 def show_goal(event_id: EventId, as_json: AsJson = False) -> None:
-    """Show everything that was found for a goal, and what became of it."""
+    """Show all videos that were found for a goal, and their states."""
     goal, document = with_database(lambda database, settings: _goal(database, settings.watch.tenant, event_id))
     if as_json:
         show_json({**asdict(goal), "discovered": list(document.discovered)})
@@ -95,59 +100,62 @@ def show_goal(event_id: EventId, as_json: AsJson = False) -> None:
 
 @commands.command()
 def retry(event_id: EventId, as_json: AsJson = False) -> None:
-    """Search for a goal once more, with all attempts. What was kept stays."""
-    from touchline.apps import watching
+    """Search for a goal again, with all attempts. Archived videos stay."""
+    from touchline.apps import watch_operations
     from touchline.apps.settings import load
 
-    workflow_id = asyncio.run(watching.retry(load(), event_id))
-    _tell(as_json, {"workflow_id": workflow_id}, f"searching again: {workflow_id}")
+    workflow_id = asyncio.run(watch_operations.retry(load(), event_id))
+    _report(as_json, {"workflow_id": workflow_id}, f"searching again: {workflow_id}")
 
 
 @commands.command()
 def pin(video: VideoHash, as_json: AsJson = False) -> None:
-    """Keep the video of a goal when the time of its match is over."""
+    """Keep the video of a goal after the retention of its match."""
     _pin(video, pinned=True, as_json=as_json)
 
 
 @commands.command()
 def unpin(video: VideoHash, as_json: AsJson = False) -> None:
-    """Let the video of a goal go when the time of its match is over."""
+    """No longer keep the video of a goal after the retention of its match."""
     _pin(video, pinned=False, as_json=as_json)
 
 
 @commands.command()
 def replay(
-    workflow_id: Annotated[str, typer.Argument(help="The id of a run, as Temporal's page shows it.")],
+    workflow_id: Annotated[str, typer.Argument(help="The id of a workflow run, as the page of Temporal shows it.")],
     as_json: AsJson = False,
 ) -> None:
-    """Replay a run with the code of this version: would it do the same again?"""
-    from touchline.apps import watching
+    """Replay a workflow run with the code of this version, to check that it is still compatible."""
+    from touchline.apps import watch_operations
     from touchline.apps.settings import load
 
-    asyncio.run(watching.replay(load(), workflow_id))
-    _tell(as_json, {"replays": True}, f"{workflow_id} replays")
+    asyncio.run(watch_operations.replay(load(), workflow_id))
+    _report(as_json, {"replays": True}, f"{workflow_id} replays")
 
 
 @commands.command()
 def login(
-    cookies: Annotated[Path, typer.Option("--cookies", exists=True, dir_okay=False, help="Exported from a browser.")],
+    cookies: Annotated[
+        Path,
+        typer.Option("--cookies", exists=True, dir_okay=False, help="A file with cookies, exported from a browser."),
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Give the browser role your session of the social network."""
-    from touchline.apps import watching
+    """Import your session of the social network for the browser role."""
+    from touchline.apps import watch_operations
     from touchline.apps.settings import load
 
-    count = watching.login(load(), cookies)
-    _tell(as_json, {"cookies": count}, f"{count} cookies are kept; the next search uses them")
+    count = watch_operations.login(load(), cookies)
+    _report(as_json, {"cookies": count}, f"{count} cookies stored; the next search uses them")
 
 
 @commands.command()
 def status(as_json: AsJson = False) -> None:
-    """Show what is left of the feed's budget, whether the search works, and where Temporal's page is."""
-    from touchline.apps import watching
+    """Show the requests left at the feed, whether the search works, and the address of Temporal's page."""
+    from touchline.apps import watch_operations
     from touchline.apps.settings import load
 
-    found = asyncio.run(watching.status(load()))
+    found = asyncio.run(watch_operations.status(load()))
     if as_json:
         show_json(found)
         return
@@ -156,15 +164,15 @@ def status(as_json: AsJson = False) -> None:
 
 
 def _pin(video: str, *, pinned: bool, as_json: bool) -> None:
-    from touchline.apps import watching
+    from touchline.apps import watch_operations
     from touchline.apps.settings import load
 
-    changed = asyncio.run(watching.pin(load(), video, pinned=pinned))
-    words = "is kept" if pinned else "goes with its match"
-    _tell(as_json, {"pinned": pinned, "changed": changed}, f"{video} {words}{'' if changed else ', as before'}")
+    changed = asyncio.run(watch_operations.pin(load(), video, pinned=pinned))
+    words = "is kept" if pinned else "is deleted with its match"
+    _report(as_json, {"pinned": pinned, "changed": changed}, f"{video} {words}{'' if changed else ', as before'}")
 
 
-def _tell(as_json: bool, document: dict[str, Any], line: str) -> None:
+def _report(as_json: bool, document: dict[str, Any], line: str) -> None:
     if as_json:
         show_json(document)
     else:
@@ -172,7 +180,7 @@ def _tell(as_json: bool, document: dict[str, Any], line: str) -> None:
 
 
 async def _named(database: Database, settings: WatchSettings, query: str, limit: int) -> Sequence[Match]:
-    from touchline.apps.watching import watch_tenant
+    from touchline.apps.watch_operations import watch_tenant
     from touchline.watch.views.service import MatchReads
 
     return await MatchReads(database, settings).named(await watch_tenant(database, settings.tenant), query, limit)
@@ -194,26 +202,26 @@ def _score(match: Match) -> str:
 
 
 async def _match(database: Database, tenant: str, fixture_id: int) -> tuple[Match, Sequence[Goal]]:
-    from touchline.apps.watching import watch_tenant
+    from touchline.apps.watch_operations import watch_tenant
     from touchline.watch import queries
 
     async with database.transaction(await watch_tenant(database, tenant)) as transaction:
         found = await queries.matches(transaction, [fixture_id])
         goals = await queries.goals_of_matches(transaction, [fixture_id])
     if fixture_id not in found:
-        raise NotFound(f"there is no match {fixture_id}", hint="`touchline watch ingest --fixture ID` fetches one.")
+        raise NotFound(f"there is no match {fixture_id}", hint="`touchline watch ingest --fixture ID` fetches a match.")
     return found[fixture_id], goals.get(fixture_id, ())
 
 
 async def _goal(database: Database, tenant: str, event_id: str) -> tuple[Goal, GoalDocument]:
-    from touchline.apps.watching import watch_tenant
+    from touchline.apps.watch_operations import watch_tenant
     from touchline.watch import queries
 
     async with database.transaction(await watch_tenant(database, tenant)) as transaction:
         goal = await queries.find_goal(transaction, event_id)
         document = await queries.goal_document(transaction, goal.key) if goal else None
     if goal is None or document is None:
-        raise NotFound(f"there is no goal {event_id}", hint="`touchline watch fixture ID` lists those of a match.")
+        raise NotFound(f"there is no goal {event_id}", hint="`touchline watch fixture ID` lists the goals of a match.")
     return goal, document
 
 

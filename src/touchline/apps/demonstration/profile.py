@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from touchline.apps.settings import Loaded
-from touchline.kernel.errors import Misconfigured
+from touchline.kernel import Misconfigured
 from touchline.platform.stack.installation import choose_ports
 from touchline.platform.stack.part import StackRole
 
@@ -73,9 +73,9 @@ def world_url(state: State) -> str:
 def require_no_real_football(loaded: Loaded) -> None:
     if loaded.settings.watch.enabled and loaded.settings.feed.key.get_secret_value():
         raise Misconfigured(
-            "this installation watches real football",
+            "the demo cannot run here: this installation watches real football",
             why="watch.enabled and feed.key are set",
-            hint="Give the demo a data folder of its own: TOUCHLINE_DATA=/some/folder touchline demo",
+            hint="Use another data folder for the demo: TOUCHLINE_DATA=/some/folder touchline demo",
         )
 
 

@@ -1,6 +1,6 @@
 """The events that cross planes: one envelope, typed payloads."""
 
-from . import access, artifacts, videos, watch
+from . import access, artifacts, playback, streams, videos, watch
 from .envelope import Envelope, Event, Payload
 
 PAYLOADS: dict[str, type[Payload]] = {
@@ -8,6 +8,8 @@ PAYLOADS: dict[str, type[Payload]] = {
     for payload in (
         *access.PAYLOADS,
         *artifacts.PAYLOADS,
+        *playback.PAYLOADS,
+        *streams.PAYLOADS,
         *videos.PAYLOADS,
         *watch.PAYLOADS,
     )

@@ -42,6 +42,18 @@ class TenantResumed(TenantPayload):
     event_type: ClassVar[str] = "tenant.resumed"
 
 
+class TenantEmbedOriginsChanged(TenantPayload):
+    event_type: ClassVar[str] = "tenant.embed_origins_changed"
+    origins: tuple[str, ...]
+
+
+class TenantSettingsChanged(TenantPayload):
+    """All that its administrators may set, as it is from now on; null is as the installation says."""
+
+    event_type: ClassVar[str] = "tenant.settings_changed"
+    retention_ms: int | None
+
+
 class UserPayload(Payload):
     user_id: UUID
     by: str
@@ -129,6 +141,8 @@ PAYLOADS: tuple[type[Payload], ...] = (
     TenantRenamed,
     TenantSuspended,
     TenantResumed,
+    TenantEmbedOriginsChanged,
+    TenantSettingsChanged,
     UserCreated,
     UserRoleChanged,
     UserDisabled,

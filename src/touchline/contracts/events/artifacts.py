@@ -18,9 +18,65 @@ class ArtifactType(StrEnum):
     DVR = "dvr"
     UPLOAD = "upload"
 
+    @classmethod
+    def _missing_(cls, value: object) -> ArtifactType | None:
+        """Senders may call an upload by its other name."""
+        return cls.UPLOAD if value == "vod" else None
+
+
+class SystemActor(StrEnum):
+    """The parts of Touchline that change artifacts by themselves. People are `user:<id>`, and programs that act for
+    them `token:<id of the user>`: see `Principal.actor`."""
+
+    PROCESSING = "processing"
+    PURGE = "purge"
+    RETENTION = "retention"
+    SYSTEM = "system"
+    WATCH = "watch"
+
+
+class StorageLocation(StrEnum):
+    """Where an artifact's bytes are read from; while they move, the move."""
+
+    PENDING = "pending"
+    LOCAL = "local"
+    FREEZING = "freezing"
+    S3 = "s3"
+    DEFROSTING = "defrosting"
+
+
+class StorageTransfer(StrEnum):
+    """Bytes on their way between a node and the object store."""
+
+    FREEZE = "freeze"
+    DEFROST = "defrost"
+
+
+def storage_location(
+    synced: bool | None, local_copies: int | None, transfer: StorageTransfer | None = None
+) -> StorageLocation | None:
+    """None: what is known does not say."""
+    if transfer:
+        return StorageLocation.FREEZING if transfer is StorageTransfer.FREEZE else StorageLocation.DEFROSTING
+    if local_copies:
+        return StorageLocation.LOCAL
+    if synced is None or local_copies is None:
+        return None
+    return StorageLocation.S3 if synced else StorageLocation.PENDING
+
+
+def is_frozen(synced: bool | None, local_copies: int | None) -> bool | None:
+    """In the object store and nowhere else. One known no is enough for a no; otherwise both must be known."""
+    if synced is False or local_copies:
+        return False
+    return None if synced is None or local_copies is None else True
+
 
 class ArtifactPayload(Payload):
     artifact_hash: str
+    actor: str | None = None
+    """Who caused it: the transaction that announces the event adds it. Null in events older than this field."""
+    names_actor: ClassVar[bool] = True
 
     @property
     def key(self) -> str:
@@ -39,10 +95,12 @@ class ArtifactRegistered(ArtifactPayload):
 
 
 class ArtifactRenamed(ArtifactPayload):
-    """It has another title. Revisions are those of the registry record."""
+    """It has another title or description. Revisions are those of the registry record."""
 
     event_type: ClassVar[str] = "artifact.renamed"
     title: str
+    description: str | None = None
+    artifact_type: ArtifactType | None = None  # null: an upload
 
 
 class ArtifactLifecycle(ArtifactPayload):
@@ -62,6 +120,9 @@ class ArtifactLifecycle(ArtifactPayload):
     error_message: str | None = None
     synced: bool | None = None
     local_copies: int | None = None
+    storage_location: StorageLocation | None = None
+    started_at: datetime | None = None  # of a recording
+    ended_at: datetime | None = None
 
 
 class OriginalStored(ArtifactPayload):
@@ -93,10 +154,42 @@ class ArtifactUndeleted(ArtifactPayload):
     event_type: ClassVar[str] = "artifact.undeleted"
 
 
+class ArtifactPinned(ArtifactPayload):
+    """Somebody wants to keep it whatever its retention, or no longer."""
+
+    event_type: ClassVar[str] = "artifact.pinned"
+    pinned: bool
+
+
 class PurgeDue(ArtifactPayload):
-    """It was deleted and will not come back: every plane deletes what it holds of it, and says when it has."""
+    """It was deleted and will not come back: processing and watch delete what they hold of it, and say when they have.
+
+    Announced again, until all have answered.
+    """
 
     event_type: ClassVar[str] = "artifact.purge_due"
+
+
+class ArtifactPurged(ArtifactPayload):
+    """None of its bytes are left, nor anything that was made of them. Its records stay for the audit period."""
+
+    event_type: ClassVar[str] = "artifact.purged"
+
+
+class ForgetDue(ArtifactPayload):
+    """The audit period of what was purged, or never came to be, is over: its history goes too, and then its records.
+
+    Announced again, until whoever keeps history has answered.
+    """
+
+    event_type: ClassVar[str] = "artifact.forget_due"
+
+
+class HoldingReleased(ArtifactPayload):
+    """The answer of one plane: it holds nothing of the artifact any more. Processing says so by `video.purged`."""
+
+    event_type: ClassVar[str] = "artifact.holding_released"
+    holder: str  # watch or measure
 
 
 PAYLOADS: tuple[type[Payload], ...] = (
@@ -107,5 +200,9 @@ PAYLOADS: tuple[type[Payload], ...] = (
     OriginalVanished,
     OriginalReturned,
     ArtifactUndeleted,
+    ArtifactPinned,
     PurgeDue,
+    ArtifactPurged,
+    ForgetDue,
+    HoldingReleased,
 )

@@ -24,6 +24,7 @@ class Payload(BaseModel, ABC):
 
     event_type: ClassVar[str]
     event_version: ClassVar[int] = 1
+    names_actor: ClassVar[bool] = False  # then `actor` is whoever acts in the transaction, unless it is set
 
     @property
     @abstractmethod

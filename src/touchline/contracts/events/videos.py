@@ -90,6 +90,7 @@ class JobChanged(Payload):
     error_type: str | None = None
     error_message: str | None = None
     priority: int | None = None
+    actor: str | None = None  # a person who cancelled, retried or reprioritised it, or the part that it reports to
 
     @property
     def key(self) -> str:

@@ -104,6 +104,7 @@ class GoalVideoPinned(GoalVideoPayload):
 
     event_type: ClassVar[str] = "goal.video_pinned"
     pinned: bool
+    actor: str | None = None
 
 
 PAYLOADS: tuple[type[Payload], ...] = (

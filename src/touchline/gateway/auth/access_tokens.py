@@ -26,8 +26,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from touchline.gateway.auth.sessions.rules import AccessClaims, SessionId, SigningKey, StoredKey
 from touchline.gateway.auth.sessions.store import SessionStore
-from touchline.kernel import Clock, Role, TenantId, UserId
-from touchline.kernel.errors import Unauthenticated, Unavailable
+from touchline.kernel import Clock, Role, TenantId, Unauthenticated, Unavailable, UserId
 from touchline.platform.postgres.database import Database
 
 from .rules import WITHOUT_TENANT
@@ -154,7 +153,9 @@ class SigningKeys:
             if key := self._openable(now):
                 return key
             await self._make(now)
-        raise Unavailable("no key signs access tokens", why="processes with different secrets make keys in turn")
+        raise Unavailable(
+            "no key signs access tokens", why="processes with different secrets replace each other's keys"
+        )
 
     async def verifying(self, kid: str) -> Ed25519PublicKey:
         """A key that we do not know may have been made by another process a moment ago, so we look again."""

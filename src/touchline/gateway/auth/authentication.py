@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from touchline.gateway.auth.sessions.rules import require_current
 from touchline.gateway.auth.sessions.service import Links, SessionSecrets, SessionService
 from touchline.gateway.metrics import AUTHENTICATIONS
-from touchline.kernel import Clock, Principal
-from touchline.kernel.errors import Unauthenticated
+from touchline.kernel import Clock, Principal, Unauthenticated
 from touchline.platform.postgres.database import Database
 
 from . import access_tokens, credentials, rules
@@ -47,7 +46,7 @@ class Authentication:
 
     async def _by_api_token(self, text: str) -> Principal:
         if credentials.parse_api_token(text) is None:
-            raise _invalid("it does not look like one")
+            raise _invalid("it has the wrong format")
         now = self._clock.now()
         async with self._database.transaction(WITHOUT_TENANT) as transaction:
             store = AccessStore(transaction.connection)
@@ -92,20 +91,25 @@ class Auth:
     authentication: Authentication
 
 
-def build_administration(database: Database, settings: AuthSettings, clock: Clock) -> Administration:
+def build_administration(
+    database: Database, settings: AuthSettings, clock: Clock, passwords: Passwords | None = None
+) -> Administration:
     return Administration(
         tenants=Tenants(database, clock),
-        users=Users(database, Passwords(), clock),
+        users=Users(database, passwords or Passwords(), clock),
         tokens=Tokens(database, clock),
         links=Links(database, settings, clock),
     )
 
 
-def build_auth(database: Database, cluster_secret: str, settings: AuthSettings, clock: Clock) -> Auth:
+def build_auth(
+    database: Database, cluster_secret: str, settings: AuthSettings, clock: Clock, passwords: Passwords | None = None
+) -> Auth:
+    passwords = passwords or Passwords()
     keys = SigningKeys(database, cluster_secret, settings, clock)
     secrets = SessionSecrets(keys, DeviceTokens(cluster_secret))
     return Auth(
-        administration=build_administration(database, settings, clock),
-        sessions=SessionService(database, secrets, Passwords(), settings, clock),
+        administration=build_administration(database, settings, clock, passwords),
+        sessions=SessionService(database, secrets, passwords, settings, clock),
         authentication=Authentication(database, keys, settings, clock),
     )

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from touchline.gateway.auth.sessions.rules import email_subject
-from touchline.kernel.errors import Defect
+from touchline.kernel import Defect
 
 from .rules import TokenId
 
@@ -108,7 +108,7 @@ def _encode(cost: Cost, salt: bytes, derived: bytes) -> str:
 def _decode(stored: str) -> tuple[Cost, bytes, bytes]:
     kind, n, r, p, salt, derived = stored.split("$")
     if kind != "scrypt":
-        raise Defect("a stored password has an unknown form", why=kind)
+        raise Defect("a stored password has an unknown format", why=kind)
     return Cost(int(n), int(r), int(p)), b64decode(salt), b64decode(derived)
 
 

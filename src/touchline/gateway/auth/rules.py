@@ -12,9 +12,18 @@ from datetime import datetime, timedelta
 from typing import Generic, NewType, TypeVar
 from uuid import UUID
 
-from touchline.kernel import Principal, Role, Scope, TenantId, UserId
-from touchline.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
-from touchline.kernel.tenancy import ROLE_FOR_SCOPE
+from touchline.kernel import (
+    ROLE_FOR_SCOPE,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    Principal,
+    Role,
+    Scope,
+    TenantId,
+    UserId,
+)
 
 # --- Types.
 
@@ -32,6 +41,7 @@ class Tenant:
     name: str
     created_at: datetime
     suspended_at: datetime | None
+    embed_origins: tuple[str, ...]  # sites that may show its videos in frames of theirs
     revision: int
 
 
@@ -123,6 +133,14 @@ COMMAND_LINE = Actor("cli")
 INSTALLATION = Actor("touchline")
 
 
+def user_of(actor: str) -> UUID | None:
+    """Whose act it was, also by a token; None when it was no user's."""
+    try:
+        return UUID(actor.removeprefix("user:").removeprefix("token:"))
+    except ValueError:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class ListWindow:
     """Which part of a list: at most `limit` items that come after one."""
@@ -143,20 +161,46 @@ LONGEST_NAME = 200
 LONGEST_EMAIL = 254
 LARGEST_PAGE = 500
 _SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+MOST_ORIGINS = 50
+LONGEST_ORIGIN = 300
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_ORIGIN = re.compile(rf"https?://{_LABEL}(\.{_LABEL})*(:[1-9][0-9]{{0,4}})?", re.ASCII)
 _EMAIL = re.compile(r"[^\s@<>\"(),:;\\]+@[^\s@<>\"(),:;\\]+")
 
 
 def valid_slug(text: str) -> str:
     if not _SLUG.fullmatch(text):
-        raise InvalidInput("not a valid slug", field="slug", why="it has 1 to 63 of a-z, 0-9 and inner hyphens")
+        raise InvalidInput(
+            "not a valid slug",
+            field="slug",
+            why="use 1 to 63 characters of a-z, 0-9 and hyphens, without a hyphen at the start or end",
+        )
     return text
 
 
 def valid_name(text: str) -> str:
     text = text.strip()
     if not 0 < len(text) <= LONGEST_NAME or not text.isprintable():
-        raise InvalidInput("not a valid name", field="name", why=f"it has 1 to {LONGEST_NAME} printable characters")
+        raise InvalidInput("not a valid name", field="name", why=f"use 1 to {LONGEST_NAME} printable characters")
     return text
+
+
+def valid_origins(texts: Sequence[str]) -> tuple[str, ...]:
+    """As browsers spell them, each once, sorted."""
+    if len(texts) > MOST_ORIGINS:
+        raise InvalidInput("too many sites", field="origins", why=f"the most is {MOST_ORIGINS}")
+    return tuple(sorted({valid_origin(text) for text in texts}))
+
+
+def valid_origin(text: str) -> str:
+    """A scheme, a host and perhaps a port: nothing that could mean more in a header."""
+    plain = text.strip().rstrip("/").lower()
+    if not _ORIGIN.fullmatch(plain) or len(plain) > LONGEST_ORIGIN:
+        why = "write the scheme and the host, like https://www.example.org, and no path"
+        raise InvalidInput(f"{text[:LONGEST_ORIGIN]!r} is not a site", field="origins", why=why)
+    scheme, _, host = plain.partition("://")
+    return f"{scheme}://{host.removesuffix(DEFAULT_PORTS[scheme])}"
 
 
 def is_email(text: str) -> bool:
@@ -166,13 +210,13 @@ def is_email(text: str) -> bool:
 def valid_email(text: str) -> str:
     text = text.strip()
     if not is_email(text):
-        raise InvalidInput("this is not an e-mail address", field="email", why="it must look like somebody@example.org")
+        raise InvalidInput("this is not an e-mail address", field="email", why="write it like somebody@example.org")
     return text
 
 
 def valid_limit(limit: int) -> int:
     if not 0 < limit <= LARGEST_PAGE:
-        raise InvalidInput("not a valid limit", field="limit", why=f"it is between 1 and {LARGEST_PAGE}")
+        raise InvalidInput("not a valid limit", field="limit", why=f"it must be between 1 and {LARGEST_PAGE}")
     return limit
 
 
@@ -201,7 +245,7 @@ def is_operator(actor: Actor) -> bool:
 
 def require_operator(actor: Actor) -> None:
     if not is_operator(actor):
-        raise Forbidden("this needs an operator", why="it concerns the whole installation")
+        raise Forbidden("only an operator may do this", why="it affects the whole installation")
 
 
 def is_inside(actor: Actor, tenant_id: TenantId) -> bool:
@@ -224,7 +268,7 @@ def require_admin(actor: Actor, tenant_id: TenantId) -> None:
 def require_role_within_reach(actor: Actor, role: Role) -> None:
     """Nobody gives, takes or touches a role above the own one."""
     if actor.principal is not None and not actor.principal.role.includes(role):
-        raise Forbidden(f"this needs the role {role}", why=f"you act as {actor.principal.role}")
+        raise Forbidden(f"this needs the role {role}", why=f"your role is {actor.principal.role}")
 
 
 def checked_user(actor: Actor, new: NewUser) -> NewUser:
@@ -255,14 +299,16 @@ def require_enabled(user: User) -> None:
 def checked_token(actor: Actor, user: User, new: NewToken, now: datetime) -> NewToken:
     require_role_within_reach(actor, user.role)
     if not new.scopes:
-        raise InvalidInput("a token needs a scope", field="scopes", why=f"one or more of {_listed(Scope)}")
+        raise InvalidInput(
+            "a token needs at least one scope", field="scopes", why=f"choose one or more of {_listed(Scope)}"
+        )
     for scope in sorted(new.scopes):
         if not user.role.includes(ROLE_FOR_SCOPE[scope]):
             raise Forbidden(f"the scope {scope} is too much", why=f"{user.email} is {user.role}")
         if actor.principal is not None:
             actor.principal.require(scope)
     if new.expires_at is not None and new.expires_at <= now:
-        raise InvalidInput("the token would be expired", field="expires_at", why="it must lie in the future")
+        raise InvalidInput("the token would be expired", field="expires_at", why="the expiry must be in the future")
     return NewToken(valid_name(new.name), new.scopes, new.expires_at)
 
 

@@ -6,7 +6,7 @@ Once there is a user, there is no first sign-in link any more, however many proc
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 from uuid import UUID
@@ -15,8 +15,7 @@ from touchline.contracts.events import access as events
 from touchline.contracts.tenants import Owner
 from touchline.gateway.auth.sessions.rules import SessionEnding, valid_password
 from touchline.gateway.auth.sessions.service import add_link, end_sessions, link_url
-from touchline.kernel import Clock, Role, TenantId, UserId, uuid7
-from touchline.kernel.errors import AlreadyExists
+from touchline.kernel import AlreadyExists, Clock, Role, TenantId, UserId, uuid7
 from touchline.platform.postgres.database import Database, Transaction
 
 from . import credentials, rules
@@ -84,8 +83,24 @@ class Tenants:
         payload = events.TenantResumed(tenant_id=tenant_id, by=actor.name)
         return await self._change(actor, payload, lambda store: store.resume_tenant(tenant_id))
 
+    async def embed_origins(self, tenant_id: TenantId) -> tuple[str, ...]:
+        """Of a tenant that is not suspended. None of one that does not exist, by the same statement."""
+        async with self._database.transaction(tenant_id) as transaction:
+            tenant = await AccessStore(transaction.connection).tenant(tenant_id)
+        return tenant.embed_origins if tenant and tenant.suspended_at is None else ()
+
+    async def set_embed_origins(self, actor: Actor, tenant_id: TenantId, origins: Sequence[str]) -> Tenant:
+        """The sites that may show videos of this tenant, to anybody. For its administrators."""
+        rules.require_admin(actor, tenant_id)
+        valid = rules.valid_origins(origins)
+        payload = events.TenantEmbedOriginsChanged(tenant_id=tenant_id, by=actor.name, origins=valid)
+        return await self._apply(payload, lambda store: store.set_embed_origins(tenant_id, valid))
+
     async def _change(self, actor: Actor, payload: events.TenantPayload, change: TenantChange) -> Tenant:
         rules.require_operator(actor)
+        return await self._apply(payload, change)
+
+    async def _apply(self, payload: events.TenantPayload, change: TenantChange) -> Tenant:
         tenant_id = TenantId(payload.tenant_id)
         async with self._database.system("administer tenants") as transaction:
             store = AccessStore(transaction.connection)
@@ -117,6 +132,15 @@ class Users:
         limit = rules.valid_limit(window.limit)
         async with self._database.transaction(tenant_id) as transaction:
             return _page(await AccessStore(transaction.connection).users(window.after, limit + 1), limit)
+
+    async def names(self, tenant_id: TenantId, actors: Iterable[str]) -> Mapping[str, str]:
+        """Of those of a tenant's users who did something: colleagues see who it was, and nobody else's users."""
+        users = {actor: user_id for actor in actors if (user_id := rules.user_of(actor))}
+        if not users:
+            return {}
+        async with self._database.transaction(tenant_id) as transaction:
+            found = await AccessStore(transaction.connection).names(list(users.values()))
+        return {actor: found[user_id] for actor, user_id in users.items() if user_id in found}
 
     async def by_email(self, actor: Actor, email: str) -> User:
         """Operators find everybody, administrators everybody of their tenant."""
@@ -282,6 +306,11 @@ async def first_sign_in_link(database: Database, base_url: str, settings: AuthSe
             return None
         link = await add_link(transaction, INSTALLATION, user, settings.first_link_lifetime, clock)
     return link_url(base_url, link)
+
+
+async def suspended_tenants(database: Database) -> frozenset[TenantId]:
+    async with database.system("find suspended tenants") as transaction:
+        return frozenset(await AccessStore(transaction.connection).suspended_tenants())
 
 
 # --- The owner of something that arrived without a caller: a tenant and the first of its users.

@@ -14,7 +14,7 @@ MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 def _positive(value: timedelta) -> timedelta:
     if value <= timedelta(0):
-        raise ValueError("it must be longer than nothing")
+        raise ValueError("it must be longer than 0s")
     return value
 
 
@@ -31,50 +31,50 @@ Attempts = Annotated[int, Field(ge=1)]
 
 class AuthSettings(Section):
     issuer: str = "touchline"
-    """The issuer that access tokens name and must name."""
+    """The issuer of access tokens. Tokens of another issuer are refused."""
 
     audience: str = "touchline"
-    """The audience that access tokens name and must name."""
+    """The audience of access tokens. Tokens for another audience are refused."""
 
     access_lifetime: Lifetime = 10 * MINUTE
-    """How long an access token is valid: the longest that somebody who was locked out can still act."""
+    """How long an access token is valid, and so how long a disabled user can still act."""
 
     leeway: Tolerance = timedelta(seconds=10)
-    """How far the clocks of two machines may be apart when times of access tokens are checked."""
+    """The clock difference between machines that is tolerated when access tokens are checked."""
 
     session_lifetime: Lifetime = 30 * DAY
-    """When a session ends however much it is used."""
+    """The maximum duration of a session."""
 
     session_idle: Lifetime = 7 * DAY
-    """When a session ends that is not used."""
+    """A session that is not used for this long ends."""
 
     refresh_grace: Tolerance = timedelta(seconds=10)
-    """How long a session secret still answers after a newer one was used, for two tabs at once. 0s allows none."""
+    """How long an old session secret is accepted after a newer one was used, for two tabs at once. 0s: not at all."""
 
     key_lifetime: Lifetime = 30 * DAY
-    """How long one key signs access tokens before the next one takes over."""
+    """How long one key signs access tokens before it is replaced by the next."""
 
     link_lifetime: Lifetime = 15 * MINUTE
-    """How long a sign-in link can be used."""
+    """How long a sign-in link is valid."""
 
     first_link_lifetime: Lifetime = DAY
-    """How long the first sign-in link of an installation can be used."""
+    """How long the first sign-in link of an installation is valid."""
 
     attempt_window: Lifetime = 15 * MINUTE
-    """The time in which attempts with a password are counted together."""
+    """The window in which attempts to sign in with a password are counted."""
 
     attempts_per_email: Attempts = 10
-    """How many attempts with a password one e-mail may have in the window before each further one has to wait. A
-    browser that the person signed in from before is counted apart."""
+    """How many password attempts one e-mail address has in the window before further attempts must wait. Browsers from
+    which the user signed in before are counted separately."""
 
     attempts_per_address: Attempts = 50
-    """How many attempts with a password one network address may have in the window before each further one waits."""
+    """How many password attempts one network address has in the window before further attempts must wait."""
 
     longest_wait: Lifetime = MINUTE
-    """How long an attempt with a password has to wait at most. The wait begins with 1 s and doubles."""
+    """The longest wait between password attempts. The wait starts at 1 s and doubles."""
 
     last_used_every: Lifetime = MINUTE
-    """How exactly the last use of an API token is recorded."""
+    """The precision of the time at which an API token was last used."""
 
     keep_ended: Lifetime = 30 * DAY
-    """How long ended sessions, used links and retired keys are kept before they are removed."""
+    """How long ended sessions, used links and retired keys are kept before they are deleted."""

@@ -17,17 +17,9 @@ from psycopg import AsyncConnection
 from touchline.kernel import Role, Scope, TenantId, UserId
 from touchline.platform.postgres.database import fetch_all, fetch_one
 
-from .rules import (
-    ApiToken,
-    FoundToken,
-    NewToken,
-    NewUser,
-    Tenant,
-    TokenId,
-    User,
-)
+from .rules import ApiToken, FoundToken, NewToken, NewUser, Tenant, TokenId, User
 
-_TENANT: LiteralString = "tenant_id AS id, slug, name, created_at, suspended_at, revision"
+_TENANT: LiteralString = "tenant_id AS id, slug, name, created_at, suspended_at, embed_origins, revision"
 _USER: LiteralString = """tenant_id, id, email, name, role, password_hash IS NOT NULL AS has_password,
        created_at, disabled_at, revision"""
 _TOKEN: LiteralString = """tenant_id, id, user_id, name, scopes, created_at, expires_at,
@@ -62,6 +54,13 @@ UPDATE access.tenants SET suspended_at = NULL, revision = revision + 1
 RETURNING {_TENANT}
 """
 
+SET_EMBED_ORIGINS: LiteralString = f"""
+UPDATE access.tenants SET embed_origins = %(origins)s, revision = revision + 1
+ WHERE tenant_id = %(id)s AND embed_origins <> %(origins)s
+RETURNING {_TENANT}
+"""
+SUSPENDED: LiteralString = "SELECT tenant_id AS value FROM access.tenants WHERE suspended_at IS NOT NULL"
+
 # --- users
 
 ADD_USER: LiteralString = f"""
@@ -76,6 +75,7 @@ FIND_USER: LiteralString = "SELECT tenant_id, id FROM access.find_user(%(email)s
 USER: LiteralString = f"SELECT {_USER} FROM access.users WHERE id = %(id)s"
 USER_LOCKED: LiteralString = f"{USER} FOR UPDATE"
 USERS: LiteralString = f"SELECT {_USER} FROM access.users WHERE id > %(after)s ORDER BY id LIMIT %(limit)s"
+NAMES: LiteralString = "SELECT id, name FROM access.users WHERE id = ANY (%(ids)s::uuid[])"
 PASSWORD_HASH: LiteralString = "SELECT password_hash AS value FROM access.users WHERE id = %(id)s"
 SET_ROLE: LiteralString = f"""
 UPDATE access.users SET role = %(role)s, revision = revision + 1
@@ -130,29 +130,35 @@ class AccessStore:
 
     async def add_tenant(self, tenant_id: TenantId, slug: str, name: str, now: datetime) -> Tenant | None:
         """None when the slug is taken."""
-        return await fetch_one(self._connection, Tenant, ADD_TENANT, id=tenant_id, slug=slug, name=name, now=now)
+        return await fetch_one(self._connection, _tenant, ADD_TENANT, id=tenant_id, slug=slug, name=name, now=now)
 
     async def tenant(self, tenant_id: TenantId) -> Tenant | None:
-        return await fetch_one(self._connection, Tenant, TENANT, id=tenant_id)
+        return await fetch_one(self._connection, _tenant, TENANT, id=tenant_id)
 
     async def tenant_by_slug(self, slug: str) -> Tenant | None:
-        return await fetch_one(self._connection, Tenant, TENANT_BY_SLUG, slug=slug)
+        return await fetch_one(self._connection, _tenant, TENANT_BY_SLUG, slug=slug)
 
     async def tenants(self, after: UUID, limit: int) -> Sequence[Tenant]:
-        return await fetch_all(self._connection, Tenant, TENANTS, after=after, limit=limit)
+        return await fetch_all(self._connection, _tenant, TENANTS, after=after, limit=limit)
 
     async def first_tenant(self) -> Tenant | None:
         """The oldest: ids sort by time."""
-        return await fetch_one(self._connection, Tenant, FIRST_TENANT)
+        return await fetch_one(self._connection, _tenant, FIRST_TENANT)
 
     async def rename_tenant(self, tenant_id: TenantId, name: str) -> Tenant | None:
-        return await fetch_one(self._connection, Tenant, RENAME_TENANT, id=tenant_id, name=name)
+        return await fetch_one(self._connection, _tenant, RENAME_TENANT, id=tenant_id, name=name)
 
     async def suspend_tenant(self, tenant_id: TenantId, now: datetime) -> Tenant | None:
-        return await fetch_one(self._connection, Tenant, SUSPEND_TENANT, id=tenant_id, now=now)
+        return await fetch_one(self._connection, _tenant, SUSPEND_TENANT, id=tenant_id, now=now)
 
     async def resume_tenant(self, tenant_id: TenantId) -> Tenant | None:
-        return await fetch_one(self._connection, Tenant, RESUME_TENANT, id=tenant_id)
+        return await fetch_one(self._connection, _tenant, RESUME_TENANT, id=tenant_id)
+
+    async def set_embed_origins(self, tenant_id: TenantId, origins: Sequence[str]) -> Tenant | None:
+        return await fetch_one(self._connection, _tenant, SET_EMBED_ORIGINS, id=tenant_id, origins=list(origins))
+
+    async def suspended_tenants(self) -> Sequence[TenantId]:
+        return await fetch_all(self._connection, _value, SUSPENDED)
 
     async def any_user(self) -> bool:
         return await fetch_one(self._connection, _value, ANY_USER) is not None
@@ -177,6 +183,10 @@ class AccessStore:
 
     async def users(self, after: UUID, limit: int) -> Sequence[User]:
         return await fetch_all(self._connection, _user, USERS, after=after, limit=limit)
+
+    async def names(self, user_ids: Sequence[UUID]) -> dict[UUID, str]:
+        rows = await (await self._connection.execute(NAMES, {"ids": list(user_ids)})).fetchall()
+        return dict(rows)
 
     async def password_hash(self, user_id: UserId) -> str | None:
         return await fetch_one(self._connection, _value, PASSWORD_HASH, id=user_id)
@@ -215,6 +225,10 @@ class AccessStore:
 
     async def record_use(self, token_id: TokenId, seen: datetime | None, now: datetime) -> None:
         await self._connection.execute(RECORD_USE, {"id": token_id, "seen": seen, "now": now})
+
+
+def _tenant(*, embed_origins: Sequence[str], **columns: Any) -> Tenant:
+    return Tenant(embed_origins=tuple(embed_origins), **columns)
 
 
 def _user(*, role: str, **columns: Any) -> User:

@@ -15,8 +15,7 @@ import strawberry
 from strawberry.types.nodes import Selection
 from strawberry.utils.str_converters import to_camel_case
 
-from touchline.kernel import Scope
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput, Scope
 from touchline.measure.analytics import rules
 from touchline.measure.analytics.service import SessionAnalytics
 
@@ -27,34 +26,41 @@ from .sessions import Dimension, Leaders, Metric, Order, Progress, WorkflowSessi
 
 @strawberry.input(
     description="Which sessions. Those that start at `from` or later and before `to`; without `to` until now, without "
-    "`from` the last days before it, as many as the settings say. An empty text: those of which it is not known."
+    "`from` the last days before it, as many as the settings say. An empty "
+    "string selects sessions where the value is unknown."
 )
 class SessionFilter:
     since: datetime | None = strawberry.field(default=None, name="from")
     until: datetime | None = strawberry.field(default=None, name="to")
     workflow_type: str | None = None
     gateway: str | None = None
-    orchestrator: str | None = strawberry.field(default=None, description="The canonical address.")
+    orchestrator: str | None = strawberry.field(default=None, description="The canonical address of the orchestrator.")
     model: str | None = None
     gpu: str | None = None
     outcome: Progress | None = None
     swapped: bool | None = None
-    failed: bool | None = strawberry.field(default=None, description="Did not start, and no excuse is known.")
-    search: str | None = strawberry.field(
-        default=None, description="A part of an id, an orchestrator, a gateway or a pipeline, in any case."
+    failed: bool | None = strawberry.field(
+        default=None, description="Sessions that did not start, without a known excuse."
     )
-    metric: Metric | None = strawberry.field(default=None, description="Those that have it, within the two bounds.")
+    search: str | None = strawberry.field(
+        default=None, description="Part of an id, orchestrator, gateway or pipeline; upper and lower case are the same."
+    )
+    metric: Metric | None = strawberry.field(
+        default=None, description="Sessions that have this value, within the bounds."
+    )
     at_least_ms: float | None = None
     below_ms: float | None = None
 
 
-@strawberry.type(description="When the first and the last session start, whatever the range.")
+@strawberry.type(description="When the first and the last session started, regardless of the range.")
 class SessionSpan:
     first: datetime
     last: datetime
 
 
-@strawberry.type(description="In milliseconds; of more than 100 values to within half a percent. Null without any.")
+@strawberry.type(
+    description="In milliseconds. With more than 100 values they are approximate, within 0.5 %. Null without values."
+)
 class Percentiles:
     count: float
     p50: float | None
@@ -67,12 +73,13 @@ class Percentiles:
 class SessionSummary:
     sessions: float
     known: float = strawberry.field(
-        description="The denominator of all rates: those that a gateway was asked for, without running and cancelled."
+        description="The denominator of all rates: sessions that were requested from a "
+        "gateway, without running and cancelled ones."
     )
     success: float
     excused: float
     unexcused: float
-    running: float = strawberry.field(description="Not final, and nothing has decided how they began.")
+    running: float = strawberry.field(description="Not final yet, and without an outcome.")
     cancelled: float = strawberry.field(description="Stopped by a person, and not final yet.")
     swapped: float = strawberry.field(description="Sessions with at least one swap.")
     errors: float = strawberry.field(description="Errors, not sessions.")
@@ -105,7 +112,7 @@ class SessionBar:
     count: float
 
 
-@strawberry.type(description="Bars grow wider with the value, so that few show both the usual and the slowest.")
+@strawberry.type(description="Bars get wider as values grow, so that a few show both typical and slow values.")
 class SessionDistribution:
     metric: Metric
     percentiles: Percentiles
@@ -114,7 +121,7 @@ class SessionDistribution:
 
 @strawberry.type
 class SessionGroup:
-    key: str | None = strawberry.field(description="Null: not known.")
+    key: str | None = strawberry.field(description="Null: unknown.")
     sessions: float
     known: float
     success: float
@@ -147,24 +154,24 @@ class IngestBucket:
     quarantined: float
 
 
-@strawberry.type(description="What was delivered, and what became of it: `raw` is the sum of the other four.")
+@strawberry.type(description="What was delivered, and how it was classified: `raw` is the sum of the other four.")
 class IngestQuality:
     raw: float
     accepted: float
     duplicate: float
     ignored: float
     quarantined: float
-    reasons: list[IngestReason] = strawberry.field(description="Why events were set aside, the most frequent first.")
+    reasons: list[IngestReason] = strawberry.field(description="Why events were quarantined, most frequent first.")
     series: list[IngestBucket]
 
 
-@strawberry.type(description="An event that could not be read. It is kept, and can be replayed.")
+@strawberry.type(description="An event that could not be read. It is kept in quarantine, and can be replayed.")
 class QuarantinedEvent:
     id: strawberry.ID
     reason: str
     detail: str
     received_at: datetime
-    body: str = strawberry.field(description="Its beginning, as it was delivered.")
+    body: str = strawberry.field(description="The beginning of the event, as it was delivered.")
 
 
 # --- From the answers of `measure` to the types of the schema.
@@ -261,7 +268,7 @@ class SessionQueries:
         found = await _answers(info).span(info.context.principal.tenant_id)
         return SessionSpan(first=moment(found.since_ms), last=moment(found.until_ms)) if found else None
 
-    @strawberry.field(description="How sessions began and how fast, all together.")
+    @strawberry.field(description="Outcomes and latencies of all selected sessions together.")
     async def session_summary(
         self,
         info: Info,
@@ -270,7 +277,7 @@ class SessionQueries:
         answers, tenant = _answers(info), info.context.principal.tenant_id
         return summary_of(await answers.summary(tenant, filter_of(filter), metrics_of(info.selected_fields)))
 
-    @strawberry.field(description="The same over time, every bucket of the range; at most 1,000.")
+    @strawberry.field(description="The same over time, for every bucket of the range; at most 1,000 buckets.")
     async def session_series(
         self,
         info: Info,
@@ -281,7 +288,7 @@ class SessionQueries:
         found = await answers.series(tenant, filter_of(filter), bucket_seconds)
         return [bucket_of(bucket, found.seconds) for bucket in found.buckets]
 
-    @strawberry.field(description="How one latency is spread.")
+    @strawberry.field(description="The distribution of one latency.")
     async def session_distribution(
         self,
         info: Info,
@@ -291,7 +298,10 @@ class SessionQueries:
         answers, tenant = _answers(info), info.context.principal.tenant_id
         return distribution_of(await answers.distribution(tenant, filter_of(filter), metric))
 
-    @strawberry.field(description="By one property, the largest groups first; hours by the clock. At most 200.")
+    @strawberry.field(
+        description="Sessions grouped by one property, largest groups first; hours in "
+        "order of the clock. At most 200 groups."
+    )
     async def session_breakdown(
         self,
         info: Info,
@@ -304,8 +314,8 @@ class SessionQueries:
         return [group_of(group) for group in await answers.breakdown(tenant, filter_of(filter), by, first, metrics)]
 
     @strawberry.field(
-        description="Where most sessions swapped, where most failed without an excuse, or where the 95th percentile of "
-        "startup is highest. Groups without any of it are left out."
+        description="The groups with the most swaps, the most unexcused failures, or the highest 95th "
+        "percentile of startup time. Groups with none are left out."
     )
     async def session_leaders(
         self,
@@ -321,7 +331,7 @@ class SessionQueries:
         board = rules.Board(kind, by, first, at_least, metrics_of(info.selected_fields))
         return [group_of(group) for group in await answers.leaders(tenant, filter_of(filter), board)]
 
-    @strawberry.field(description="`totalCount` ends at 10,000.")
+    @strawberry.field(description="`totalCount` counts up to 10,000.")
     async def workflow_sessions_connection(
         self,
         info: Info,
@@ -347,7 +357,7 @@ class SessionQueries:
         found = await _answers(info).session(info.context.principal.tenant_id, id)
         return session_of(found) if found else None
 
-    @strawberry.field(description="What was delivered in a time, by when it came; without one, in the last days.")
+    @strawberry.field(description="What was delivered in a period, by time of arrival. Default: the last days.")
     async def ingest_quality(
         self,
         info: Info,
@@ -357,7 +367,7 @@ class SessionQueries:
         answers, tenant = _answers(info), info.context.principal.tenant_id
         return quality_of(await answers.quality(tenant, rules.Filter(since=since, until=until)))
 
-    @strawberry.field(description="Newest first, forwards only. `totalCount` ends at 10,000.")
+    @strawberry.field(description="Newest first, forwards only. `totalCount` counts up to 10,000.")
     async def quarantined_events_connection(
         self, info: Info, page: PageInput | None = None, reason: str | None = None
     ) -> Connection[QuarantinedEvent]:
@@ -365,7 +375,7 @@ class SessionQueries:
         cursor = context.cursor("quarantined events")
         asked = window(page, cursor)
         if asked.from_the_end or asked.before is not None:
-            raise InvalidInput("not a page", field="page", why="this list goes forwards only")
+            raise InvalidInput("not a page", field="page", why="this list supports `first` and `after` only")
         after = rules.QuarantinePlace.from_bytes(asked.after) if asked.after else None
         found = await answers.quarantined(
             context.principal.tenant_id, rules.QuarantineWindow(asked.size, after, reason)

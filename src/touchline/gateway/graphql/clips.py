@@ -5,35 +5,25 @@ Invariant: seconds outside, milliseconds inside; the registry decides, and its e
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from enum import Enum
 from typing import Annotated, Any
-from uuid import UUID
 
 import strawberry
+from strawberry.utils.str_converters import to_camel_case
 
 from touchline.contracts.events.artifacts import ArtifactType
-from touchline.contracts.registry import Clip as Record
-from touchline.contracts.registry import ClipFilter, NewClip, RowWindow
+from touchline.contracts.registry import Clip as Record, ClipFilter, ClipMode, NewClip, RowWindow
 from touchline.gateway.media.links import MediaLinks
-from touchline.kernel import Scope, TenantId
-from touchline.kernel.errors import InvalidInput, NotFound
-from touchline.kernel.ids import parse_artifact_hash
+from touchline.kernel import NotFound, Scope, TenantId, parse_artifact_hash
 from touchline.serve.clips.rules import milliseconds
 
 from .context import Info, Lifecycle
 from .lifecycle import IN_ORDER, LiveArtifactEvent, events_of
-from .pages import (
-    Connection,
-    Node,
-    PageInput,
-    PageRows,
-    connection,
-    global_id,
-    window,
-)
+from .pages import Connection, Node, PageInput, PageRows, connection, global_id, window
+from .recordings import DvrRecording, find_recording
 from .results import (
     AuthError,
     ConflictError,
@@ -43,28 +33,8 @@ from .results import (
     ValidationError,
     as_result,
 )
-from .serve import (
-    READY,
-    Vod,
-    find_vod,
-    known_of,
-    lifecycles_of,
-    place_of,
-    row_key,
-)
-
-# --- Field names: each API has its own.
-
-
-@contextmanager
-def with_field_names(names: Mapping[str, str]) -> Generator[None]:
-    """What the registry says about a field is said about the one that the sender filled in."""
-    try:
-        yield
-    except InvalidInput as error:
-        field = names.get(error.field, error.field)
-        raise InvalidInput(error.what, field=field, why=error.why, hint=error.hint) from error
-
+from .serve import READY, Vod, find_vod, known_of, lifecycles_of, place_of, retention_of, row_key, with_field_names
+from .streams import stream_uuid
 
 # --- Types, queries and mutations.
 
@@ -75,12 +45,27 @@ FIELDS = {
     "start_ms": "start_seconds",
     "end_ms": "end_seconds",
     "padding_ms": "padding_seconds",
+    "duration_ms": "duration_seconds",
+    "retention_ms": "retention_seconds",
 }
 
 
+@strawberry.enum(name="ClipMode", description="What the times of a clip count from.")
+class Mode(Enum):
+    ABSOLUTE = strawberry.enum_value(
+        "absolute",
+        description="A start, and an end or a duration: of a video from its beginning, of a stream since 1970.",
+    )
+    RELATIVE = strawberry.enum_value(
+        "relative", description="A start, and an end or a duration, from the beginning of the video or stream."
+    )
+    DURATION = strawberry.enum_value("duration", description="A start as in ABSOLUTE, and a duration.")
+    CLIP_NOW = strawberry.enum_value("clip_now", description="A duration: the last part of a stream, up to now.")
+
+
 @strawberry.type(
-    description="A part of a video, exact to the picture, and an artifact of its own. Business fields come from the "
-    "registry, lifecycle fields from the events; null is unknown."
+    description="A part of a video, cut exactly at a frame, and an artifact of its own. Business fields come "
+    "from the registry, lifecycle fields from events; null means unknown."
 )
 class Clip(Node):
     clip_hash: str
@@ -90,23 +75,29 @@ class Clip(Node):
     source_hash: str = strawberry.field(description="The artifact that it was cut from.")
     title: str
     description: str
-    start_seconds: float = strawberry.field(description="As asked for, in the time of the source.")
+    mode: Mode = strawberry.field(description="How its times were asked for.")
+    start_seconds: float = strawberry.field(
+        description="As asked for, in the time of the source: of a video from its beginning, of a stream since 1970."
+    )
     end_seconds: float
     padding_seconds: float
     shown_start_seconds: float = strawberry.field(
-        description="With the padding, as far as the source goes; exact once it was cut."
+        description="With the padding, as far as the source has it. Exact after the clip was cut."
     )
     shown_end_seconds: float
+    fulfilled_start_seconds: float = strawberry.field(description="How much of what was asked for it shows.")
+    fulfilled_end_seconds: float
     created_at: datetime
     expires_at: datetime
+    pinned: bool = strawberry.field(description="Kept until it is unpinned, whatever its retention.")
     status: str | None = strawberry.field(description="requested, processing, ready, failed or deleted.")
     progress_percent: int | None
     size_bytes: float | None
     duration_ms: int | None
     width: int | None
     height: int | None
-    poster_url: str | None = strawberry.field(description="Signed; without a host.")
-    download_url: str | None = strawberry.field(description="The clip as an MP4 file, when it is ready. Signed.")
+    poster_url: str | None = strawberry.field(description="A signed path, without the host.")
+    download_url: str | None = strawberry.field(description="The clip as an MP4 file, when it is ready. A signed path.")
     error_code: str | None
     error_message: str | None
     storage_location: str | None
@@ -114,7 +105,7 @@ class Clip(Node):
     revision: int
     lifecycle_known: bool = strawberry.field(description="False when the lifecycle service did not answer.")
 
-    @strawberry.field(description="The video that it was cut from; null when that was deleted, or is a clip itself.")
+    @strawberry.field(description="The video that it was cut from. Null if it was deleted or is a clip itself.")
     async def source(self, info: Info) -> Vod | None:
         return await find_vod(info, parse_artifact_hash(self.source_hash))
 
@@ -126,18 +117,28 @@ class DeletedClip:
 
 @strawberry.input
 class CreateClipInput:
-    artifact_hash: str
-    start_seconds: float
-    end_seconds: float
+    artifact_hash: str | None = strawberry.field(default=None, description="The video to clip; or `streamId`.")
+    stream_id: strawberry.ID | None = None
+    mode: Mode = strawberry.field(default=Mode.ABSOLUTE, description="What the times count from.")
+    start_seconds: float | None = None
+    end_seconds: float | None = None
+    duration_seconds: float | None = None
     padding_seconds: float | None = None
     title: str | None = None
     description: str | None = None
+    idempotency_key: str | None = strawberry.field(
+        default=None, description="Without it the same source, range and padding is the same request."
+    )
+    retention_seconds: float | None = strawberry.field(
+        default=None, description="How long it is kept; without it: as long as the tenant keeps things."
+    )
 
 
 CreateClipResult = Annotated[
-    Clip | ValidationError | NotFoundError | AuthError | RateLimitError, strawberry.union("CreateClipResult")
+    Clip | ValidationError | NotFoundError | AuthError | ConflictError | RateLimitError | UnavailableError,
+    strawberry.union("CreateClipResult"),
 ]
-Artifact = Annotated[Vod | Clip, strawberry.union("Artifact")]
+Artifact = Annotated[Vod | Clip | DvrRecording, strawberry.union("Artifact")]
 DeleteClipResult = Annotated[
     DeletedClip | NotFoundError | AuthError | ConflictError | UnavailableError, strawberry.union("DeleteClipResult")
 ]
@@ -150,7 +151,7 @@ class ClipQueries:
         info.context.principal.require(Scope.READ)
         return await find_clip(info, parse_artifact_hash(artifact_hash))
 
-    @strawberry.field(description="The video or clip with this playback id, also when it cannot be played.")
+    @strawberry.field(description="The artifact with this playback id, even if it cannot be played.")
     async def artifact(self, info: Info, playback_id: str) -> Artifact | None:
         context = info.context
         context.principal.require(Scope.READ)
@@ -158,8 +159,13 @@ class ClipQueries:
             found = await context.composition.sources.registry.resolve_playback_id(playback_id, context.principal)
         except NotFound:
             return None
-        is_clip = found.artifact_type is ArtifactType.CLIP
-        return await (find_clip if is_clip else find_vod)(info, found.artifact_hash)
+        match found.artifact_type:
+            case ArtifactType.CLIP:
+                return await find_clip(info, found.artifact_hash)
+            case ArtifactType.DVR:
+                return await find_recording(info, found.artifact_hash)
+            case ArtifactType.UPLOAD:
+                return await find_vod(info, found.artifact_hash)
 
     @strawberry.field
     async def clips_connection(
@@ -184,7 +190,7 @@ class ClipQueries:
 
 @strawberry.type
 class ClipMutations:
-    @strawberry.mutation(description="The same video, range and padding again answers the clip that exists.")
+    @strawberry.mutation(description="With the same video, range and padding, the existing clip is returned.")
     async def create_clip(self, info: Info, input: CreateClipInput) -> CreateClipResult:  # noqa: A002  its name in the schema
         return await as_result(CreateClipResult, _create(info, input))
 
@@ -202,13 +208,18 @@ async def _create(info: Info, new: CreateClipInput) -> Clip:
     context = info.context
     context.principal.require(Scope.WRITE)
     request = NewClip(
-        source_hash=parse_artifact_hash(new.artifact_hash),
-        start_ms=milliseconds(new.start_seconds, "start_seconds"),
-        end_ms=milliseconds(new.end_seconds, "end_seconds"),
-        padding_ms=None if new.padding_seconds is None else milliseconds(new.padding_seconds, "padding_seconds"),
+        source_hash=None if new.artifact_hash is None else parse_artifact_hash(new.artifact_hash),
+        stream_id=None if new.stream_id is None else stream_uuid(new.stream_id),
+        mode=ClipMode(new.mode.value),
+        **{
+            f"{name}_ms": None if value is None else milliseconds(value, f"{name}_seconds")
+            for name, value in _times(new).items()
+        },
         title=new.title or "",
         description=new.description or "",
         requested_params=_as_sent(new),
+        idempotency_key=new.idempotency_key or "",
+        retention=retention_of(new.retention_seconds),
     )
     with with_field_names(FIELDS):
         created = await context.composition.sources.registry.create_clip(context.principal, request)
@@ -251,6 +262,10 @@ def clip_of(record: Record, lifecycle: Lifecycle, tenant_id: TenantId, links: Me
         padding_seconds=record.padding_ms / 1000,
         shown_start_seconds=record.shown.start_ms / 1000,
         shown_end_seconds=record.shown.end_ms / 1000,
+        mode=Mode(record.mode.value),
+        fulfilled_start_seconds=record.fulfilled.start_ms / 1000,
+        fulfilled_end_seconds=record.fulfilled.end_ms / 1000,
+        pinned=record.pinned,
         created_at=record.created_at,
         expires_at=record.expires_at,
         poster_url=links.poster(*ids).url if lifecycle.has_poster else None,
@@ -259,23 +274,22 @@ def clip_of(record: Record, lifecycle: Lifecycle, tenant_id: TenantId, links: Me
     )
 
 
-def _as_sent(new: CreateClipInput) -> dict[str, Any]:
-    named = {
-        "artifactHash": new.artifact_hash,
-        "startSeconds": new.start_seconds,
-        "endSeconds": new.end_seconds,
-        "paddingSeconds": new.padding_seconds,
-        "title": new.title,
-        "description": new.description,
+def _times(new: CreateClipInput) -> dict[str, float | None]:
+    return {
+        "start": new.start_seconds,
+        "end": new.end_seconds,
+        "duration": new.duration_seconds,
+        "padding": new.padding_seconds,
     }
-    return {name: value for name, value in named.items() if value is not None}
+
+
+def _as_sent(new: CreateClipInput) -> dict[str, Any]:
+    named = {to_camel_case(name): value for name, value in vars(new).items() if value is not None}
+    return named | {"mode": new.mode.name}
 
 
 def _filter(stream_id: str | None, artifact_hash: str | None) -> ClipFilter:
-    try:
-        stream = None if stream_id is None else UUID(stream_id)
-    except ValueError as error:
-        raise InvalidInput("not the id of a stream", field="stream_id", why="it is a UUID") from error
+    stream = None if stream_id is None else stream_uuid(stream_id)
     return ClipFilter(None if artifact_hash is None else parse_artifact_hash(artifact_hash), stream)
 
 

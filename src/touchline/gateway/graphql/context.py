@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,19 +19,16 @@ from strawberry.dataloader import DataLoader
 from strawberry.types.graphql import OperationType
 from strawberry.types.nodes import SelectedField, Selection
 
+from touchline.contracts.lifecycle import LifecycleState
 from touchline.contracts.registry import Clip, Upload
-from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
 from touchline.gateway.composition import GraphqlComposition
-from touchline.gateway.settings import GraphqlSettings
-from touchline.kernel import Principal, TouchlineError
-from touchline.kernel.errors import Defect, Unauthenticated
+from touchline.kernel import Defect, Principal, TouchlineError, Unauthenticated
 from touchline.measure.analytics.rules import Change, SessionTimeline
 from touchline.process.queue.queries import Transition
 from touchline.process.videos.queries import FrameName, VideoMoment
 from touchline.watch.views.rules import Goal, Match
 
 from .pages import LARGEST_PAGE, Cursor
-from .sources import DataSources
 
 if TYPE_CHECKING:
     from touchline.gateway.graphql.feeds import LiveConnection
@@ -48,7 +44,7 @@ class Lifecycle:
     """What the events tell of one artifact. Known and without a state: nothing has happened yet."""
 
     known: bool
-    state: ArtifactState | None = None
+    state: LifecycleState | None = None
 
     @property
     def has_poster(self) -> bool:
@@ -59,9 +55,11 @@ UNKNOWN = Lifecycle(known=False)
 
 
 class Loaders:
-    def __init__(self, principal: Principal, sources: DataSources, settings: GraphqlSettings) -> None:
+    def __init__(self, principal: Principal, composition: GraphqlComposition) -> None:
+        sources, settings = composition.sources, composition.settings
         self._principal = principal
         self._sources = sources
+        self._users = composition.auth.administration.users
         self._lifecycle_timeout_s = settings.lifecycle_timeout.total_seconds()
         self._lifecycle_is_away = False
         self.uploads: DataLoader[str, Upload | None] = DataLoader(self._uploads, max_batch_size=LARGEST_PAGE)
@@ -74,6 +72,7 @@ class Loaders:
         self.goals: DataLoader[int, Sequence[Goal]] = DataLoader(self._goals, max_batch_size=LARGEST_PAGE)
         self.frames: DataLoader[VideoMoment, FrameName | None] = DataLoader(self._frames, max_batch_size=LARGEST_PAGE)
 
+        self.actor_names: DataLoader[str, str | None] = DataLoader(self._actor_names, max_batch_size=LARGEST_PAGE)
         self.timelines: DataLoader[str, SessionTimeline] = DataLoader(self._timelines, max_batch_size=LARGEST_PAGE)
         self.changes: DataLoader[tuple[str, int], Mapping[int, Change]] = DataLoader(
             self._changes, max_batch_size=LARGEST_PAGE
@@ -105,6 +104,10 @@ class Loaders:
         found = await self._sources.matches.goals(self._principal, match_ids)
         return [found.get(match_id, ()) for match_id in match_ids]
 
+    async def _actor_names(self, actors: list[str]) -> Sequence[str | None]:
+        found = await self._users.names(self._principal.tenant_id, actors)
+        return [found.get(actor) for actor in actors]
+
     async def _timelines(self, session_ids: list[str]) -> Sequence[SessionTimeline]:
         found = await self._sources.sessions.timelines(self._principal.tenant_id, session_ids)
         return [found[session_id] for session_id in session_ids]
@@ -125,10 +128,12 @@ class Loaders:
             async with asyncio.timeout(self._lifecycle_timeout_s):
                 states = await self._sources.lifecycle.states(self._principal, hashes)
         except (TouchlineError, TimeoutError) as error:
-            logger.warning("a page comes without its lifecycle", extra={"reason": str(error) or type(error).__name__})
+            logger.warning(
+                "a page is sent without lifecycle fields", extra={"reason": str(error) or type(error).__name__}
+            )
             self._lifecycle_is_away = True
             return [UNKNOWN] * len(hashes)
-        found = {state.artifact_hash: state for state in states}
+        found = {str(state.artifact_hash): state for state in states}
         return [Lifecycle(known=True, state=found.get(artifact_hash)) for artifact_hash in hashes]
 
 
@@ -151,18 +156,18 @@ class RequestContext:
     @property
     def principal(self) -> Principal:
         if self.known is None:
-            raise Unauthenticated("you are not signed in", why="the connection has not said who it is")
+            raise Unauthenticated("you are not signed in", why="the connection has not authenticated")
         return self.known
 
     @property
     def live(self) -> LiveConnection:
         if self.connection is None:
-            raise Defect("a subscription outside of a live connection")
+            raise Defect("a subscription needs a WebSocket connection")
         return self.connection
 
     @cached_property
     def loaders(self) -> Loaders:
-        return Loaders(self.principal, self.composition.sources, self.composition.settings)
+        return Loaders(self.principal, self.composition)
 
     def changed(self) -> None:
         """What was loaded before a change is old."""

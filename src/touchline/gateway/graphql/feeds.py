@@ -22,8 +22,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactRenamed
 from touchline.gateway.metrics import LIVE_CLOSINGS, LIVE_CONNECTIONS
 from touchline.gateway.settings import GraphqlSettings
-from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput, TenantId
 from touchline.platform.events.log import EVENTS_CHANNEL
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.wakeups import Wakeups
@@ -39,9 +38,9 @@ class CloseReason(Enum):
     """Codes from 4000 on are an application's own; graphql-ws treats none of these as final."""
 
     NOT_SIGNED_IN = (4403, "the token is not valid: get a new one, then connect again")
-    TOO_SLOW = (4413, "events came faster than they were taken: connect again and go on from the last cursor")
-    TOO_MANY = (4430, "the tenant has too many live connections: wait a little, then connect again")
-    FAILED = (4501, "the live events broke off: connect again and go on from the last cursor")
+    TOO_SLOW = (4413, "the client reads events too slowly: connect again and continue from the last cursor")
+    TOO_MANY = (4430, "the tenant has too many live connections: connect again later")
+    FAILED = (4501, "the event stream was interrupted: connect again and continue from the last cursor")
 
     @property
     def code(self) -> int:
@@ -161,7 +160,7 @@ class Feed:
         try:
             await retry_forever(self._turn, RETRY_AFTER, logger)
         except Exception:
-            logger.exception("live events broke off")
+            logger.exception("live events were interrupted")
             for listener in self._listeners:
                 listener.close(CloseReason.FAILED)
 
@@ -277,8 +276,10 @@ class Feeds:
 def require_within(position: int, bounds: Bounds) -> None:
     """A cursor that the log no longer reaches back to, or does not reach yet, would skip events in silence."""
     if not is_within(position, bounds):
-        hint = "Load the list again, then subscribe without a cursor."
-        raise InvalidInput("the cursor is too old", field="after", why="the log does not go back that far", hint=hint)
+        hint = "Reload the list, then subscribe without a cursor."
+        raise InvalidInput(
+            "the cursor is too old", field="after", why="the event log no longer has that position", hint=hint
+        )
 
 
 def is_within(position: int, bounds: Bounds) -> bool:

@@ -29,18 +29,19 @@ from strawberry.types.unset import UNSET, UnsetType
 from touchline.gateway.composition import GraphqlComposition
 from touchline.gateway.rest.callers import CurrentPrincipal
 from touchline.gateway.rest.problems import RESPONSES, RequestBody, request_id_of
-from touchline.kernel import Principal, Scope
-from touchline.kernel.errors import (
+from touchline.kernel import (
     DeadlineExceeded,
     Forbidden,
     InvalidInput,
     LimitExceeded,
+    Principal,
+    Scope,
     TouchlineError,
     Unauthenticated,
+    is_plain,
+    tracing,
 )
-from touchline.kernel.trace import tracing
-from touchline.kernel.values import is_plain
-from touchline.platform.rpc.protocol import deadline_in
+from touchline.platform.rpc.calls import deadline_in
 
 from .context import LIVE, RequestContext
 from .feeds import CloseReason, LiveConnection
@@ -171,7 +172,7 @@ class Sockets(GraphQL[RequestContext, None]):
 
     async def _principal(self, token: object) -> Principal:
         if not isinstance(token, str):
-            raise Unauthenticated("you are not signed in", why=f"the connection's parameters have no {TOKEN}")
+            raise Unauthenticated("you are not signed in", why=f"the connection parameters have no {TOKEN}")
         return await self._composition.auth.authentication.authenticate(token)
 
     async def _recheck(self, token: object, connection: LiveConnection) -> None:
@@ -233,10 +234,10 @@ async def execute(schema: Schema, operation: Operation, context: RequestContext)
                     operation_name=operation.operation_name,
                 )
     except TimeoutError:
-        why = f"the limit is {seconds:g} s; whether a change was kept is not known"
+        why = f"the limit is {seconds:g} s; it is unknown whether a change was saved"
         raise DeadlineExceeded("the request took too long", why=why) from None
     except (CannotGetOperationTypeError, MissingQueryError) as error:
-        raise InvalidInput("there is no such operation in the document", field="operationName") from error
+        raise InvalidInput("the document has no operation with this name", field="operationName") from error
     answer: dict[str, Any] = {"data": result.data}
     if result.errors:
         answer["errors"] = [error.formatted for error in result.errors]

@@ -17,19 +17,33 @@ import strawberry
 from strawberry.scalars import JSON
 
 from touchline.contracts.events import videos
-from touchline.kernel import Role, Scope, TouchlineError
-from touchline.kernel.errors import Forbidden, InvalidInput, NotFound
-from touchline.kernel.ids import artifact_hash, parse_artifact_hash
+from touchline.kernel import (
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    Role,
+    Scope,
+    TouchlineError,
+    artifact_hash,
+    parse_artifact_hash,
+)
 from touchline.process.queue import jobs, rules
 from touchline.process.queue.jobs import JobStatus
-from touchline.process.queue.queries import Cause, FailureGroup, JobWindow, QueueSample, RaisedAlert, sample_step_s
-from touchline.process.queue.queries import JobFilter as Wanted
+from touchline.process.queue.queries import (
+    Cause,
+    FailureGroup,
+    JobFilter as Wanted,
+    JobWindow,
+    QueueSample,
+    RaisedAlert,
+    sample_step_s,
+)
 from touchline.process.queue.service import apply_to_each, artifact_of_job
 
 from .clips import Clip, find_clip
 from .context import Info, RequestContext
-from .lifecycle import LIVE_CURSOR
-from .pages import Connection, Cursor, PageInput, PageRows, connection, window
+from .lifecycle import live_events
+from .pages import Connection, PageInput, PageRows, connection, window
 from .results import AuthError, ValidationError, as_result
 from .serve import Vod, find_vod
 from .store import LiveEvent
@@ -37,7 +51,7 @@ from .store import LiveEvent
 # --- Types.
 
 
-@strawberry.type(description="Why a job failed the last time.")
+@strawberry.type(description="Why the last attempt of a job failed.")
 class JobError:
     type: str
     message: str
@@ -56,41 +70,44 @@ class JobTransition:
     occurred_at: datetime
 
 
-@strawberry.type(description="Something that is done to a video. docs/explanation/jobs.md has the rules.")
+@strawberry.type(description="One processing step of a video. docs/explanation/jobs.md explains the rules.")
 class Job:
     id: strawberry.ID
     job_type: str = strawberry.field(description="transcode, sample, ocr, segment_index or clip_generate.")
     status: str = strawberry.field(description="queued, processing, done or failed.")
     video_id: strawberry.ID
     artifact_hash: str
-    priority: int = strawberry.field(description="Higher ones run first.")
+    priority: int = strawberry.field(description="Jobs with a higher priority run first.")
     progress_percent: int | None
     eta_seconds: float | None = strawberry.field(
-        description="If it goes on as it did in this attempt. Null while that cannot be known."
+        description="The estimated end, from the progress of this attempt. Null while unknown."
     )
     attempt: int
     retry_count: int
     max_retries: int
-    worker: str | None = strawberry.field(description="Who has it now.")
+    worker: str | None = strawberry.field(description="The worker that runs it.")
     depends_on: strawberry.ID | None
     created_at: datetime
     run_at: datetime = strawberry.field(description="Not before.")
     started_at: datetime | None
     finished_at: datetime | None
-    payload: JSON = strawberry.field(description="As it was enqueued, whatever happened since.")
+    payload: JSON = strawberry.field(description="The payload, as it was enqueued.")
     result: JSON | None
-    error: JobError | None = strawberry.field(description="The last one; a job that runs or is done may have one, too.")
+    error: JobError | None = strawberry.field(
+        description="The error of the last failed attempt. Running and done jobs can have one, too."
+    )
     revision: int
     about: strawberry.Private[str | None]  # the artifact, which may be a clip of the video
 
     @strawberry.field(
-        description="The video that it works on, also for a job that cuts a clip of it. Null when it was deleted, or "
-        "is a clip itself."
+        description="The video that it works on, or cuts a clip of. Null if it was deleted or is a clip itself."
     )
     async def vod(self, info: Info) -> Vod | None:
         return await find_vod(info, parse_artifact_hash(self.artifact_hash))
 
-    @strawberry.field(description="The clip that it makes or works on. Null when it was deleted, or is no clip.")
+    @strawberry.field(
+        description="The clip that it makes or works on. Null if it was deleted, or the job is not for a clip."
+    )
     async def clip(self, info: Info) -> Clip | None:
         return None if self.about is None else await find_clip(info, self.about)
 
@@ -100,14 +117,14 @@ class Job:
         return [JobTransition(**asdict(step)) for step in steps]
 
 
-@strawberry.type(description="Jobs that have failed for good, of one type and by one kind of error.")
+@strawberry.type(description="Jobs that failed permanently, of one type and with one type of error.")
 class JobFailure:
     job_type: str
     error_type: str
-    count: int = strawberry.field(description="Among the newest 10,000 that have failed.")
+    count: int = strawberry.field(description="Counted among the newest 10,000 failed jobs.")
     latest_at: datetime
     latest_job_id: strawberry.ID
-    example: str = strawberry.field(description="What the latest one said.")
+    example: str = strawberry.field(description="The message of the latest one.")
 
 
 @strawberry.type
@@ -115,7 +132,7 @@ class JobSample:
     sampled_at: datetime
     queued: int
     processing: int
-    oldest_seconds: float = strawberry.field(description="How long the one that is due for longest has waited.")
+    oldest_seconds: float = strawberry.field(description="How long the oldest due job has waited.")
 
 
 @strawberry.type
@@ -125,7 +142,7 @@ class JobTypeDepth:
 
 
 @strawberry.type(
-    description="A step without a sample: nothing waited and nothing ran. The last sample is of this moment."
+    description="A step without a sample: no job waited and none ran. The last sample is the current state."
 )
 class JobDepth:
     since: datetime
@@ -134,7 +151,7 @@ class JobDepth:
     types: list[JobTypeDepth]
 
 
-@strawberry.type(description="Something of the tenant's own queue that is beyond its threshold.")
+@strawberry.type(description="A figure of the tenant's queue that exceeds its threshold.")
 class JobAlert:
     kind: str = strawberry.field(description="failure_rate, queue_age (seconds) or dead_letters.")
     job_type: str
@@ -163,7 +180,9 @@ class JobCause:
 class JobSelection:
     ids: list[strawberry.ID] | None = None
     cause: JobCause | None = None
-    after: str | None = strawberry.field(default=None, description="`next` of the last answer, to go on with a cause.")
+    after: str | None = strawberry.field(
+        default=None, description="`next` of the last result, to continue with the same cause."
+    )
 
 
 @strawberry.type
@@ -174,11 +193,11 @@ class JobRefusal:
     hint: str
 
 
-@strawberry.type(description="What was done, and what could not be.")
+@strawberry.type(description="Which jobs were changed, and which could not be.")
 class JobActs:
     jobs: list[Job]
     refused: list[JobRefusal]
-    next: str | None = strawberry.field(description="There are more of the cause: go on after this.")
+    next: str | None = strawberry.field(description="More jobs have this cause: continue after this id.")
 
 
 JobActsResult = Annotated[JobActs | ValidationError | AuthError, strawberry.union("JobActsResult")]
@@ -290,11 +309,13 @@ async def reprioritise(context: RequestContext, selection: JobSelection, priorit
 def require_priority(role: Role, priority: int) -> None:
     """A tenant orders its own jobs; it does not push those of others back."""
     if not jobs.LOWEST_PRIORITY <= priority <= jobs.HIGHEST_PRIORITY:
-        why = f"it is between {jobs.LOWEST_PRIORITY} and {jobs.HIGHEST_PRIORITY}"
+        why = f"it must be between {jobs.LOWEST_PRIORITY} and {jobs.HIGHEST_PRIORITY}"
         raise InvalidInput("not a priority", field="priority", why=why)
     if priority > HIGHEST_FOR_TENANTS and not role.includes(Role.OPERATOR):
-        hint = f"Use {HIGHEST_FOR_TENANTS} or less, and lower for what may wait."
-        raise Forbidden("this priority is for operators", why="it goes before the jobs of all tenants", hint=hint)
+        hint = f"Use {HIGHEST_FOR_TENANTS} or less; lower values for jobs that can wait."
+        raise Forbidden(
+            "only operators may set this priority", why="such jobs run before those of all tenants", hint=hint
+        )
 
 
 async def _actor(context: RequestContext) -> str:
@@ -319,12 +340,12 @@ async def _act(context: RequestContext, selection: JobSelection, act: Act, *, de
 async def _selected(context: RequestContext, selection: JobSelection, *, dead: bool) -> Selected:
     """The jobs, what cannot be the id of any, and where to go on."""
     if (selection.ids is None) == (selection.cause is None):
-        raise InvalidInput("not a selection", field="selection", why="it has `ids` or a `cause`, and not both")
+        raise InvalidInput("invalid selection of jobs", field="selection", why="give either `ids` or `cause`")
     if selection.cause is not None:
         return await _of_cause(context, selection.cause, selection.after, dead=dead)
     given = selection.ids or []
     if len(given) > MOST_AT_ONCE:
-        raise InvalidInput("too many jobs at once", field="selection.ids", why=f"at most {MOST_AT_ONCE}")
+        raise InvalidInput("too many jobs at once", field="selection.ids", why=f"the limit is {MOST_AT_ONCE}")
     parsed = {text: job_id(text) for text in given}
     unknown: dict[str, TouchlineError] = {
         text: NotFound(f"there is no job {text}") for text, id_ in parsed.items() if not id_
@@ -347,12 +368,12 @@ def choice(kind: type[Choice], text: str, field: str) -> Choice:
     try:
         return kind(text)
     except ValueError as error:
-        raise InvalidInput("not one of them", field=field, why=f"it is one of {', '.join(kind)}") from error
+        raise InvalidInput("not one of them", field=field, why=f"it must be one of {', '.join(kind)}") from error
 
 
 def line(text: str, field: str) -> str:
     if len(text) > LONGEST_TEXT or not (text == "" or text.isprintable()):
-        raise InvalidInput("not a text", field=field, why=f"one line of at most {LONGEST_TEXT} characters")
+        raise InvalidInput("not a text", field=field, why=f"it must be one line of at most {LONGEST_TEXT} characters")
     return text
 
 
@@ -383,7 +404,7 @@ class JobQueries:
         found = await context.composition.sources.jobs.job(context.principal, wanted) if wanted else None
         return job_of(*found) if found else None
 
-    @strawberry.field(description="Newest first. `totalCount` ends at 10,000.")
+    @strawberry.field(description="Newest first. `totalCount` counts up to 10,000.")
     async def jobs_connection(
         self,
         info: Info,
@@ -405,7 +426,7 @@ class JobQueries:
         rows = PageRows(found.jobs, has_next, has_previous, found.total_count)
         return connection(rows, [job_of(job, now) for job in found.jobs], lambda job: job.id.bytes, cursor)
 
-    @strawberry.field(description="What has failed for good, by cause: the largest groups first.")
+    @strawberry.field(description="Permanently failed jobs by cause, largest groups first.")
     async def job_failures(self, info: Info) -> list[JobFailure]:
         context = info.context
         context.principal.require(Scope.READ)
@@ -416,11 +437,11 @@ class JobQueries:
         context = info.context
         context.principal.require(Scope.READ)
         if not 1 <= hours <= MOST_HOURS:
-            raise InvalidInput("not a number of hours", field="hours", why=f"it is between 1 and {MOST_HOURS}")
+            raise InvalidInput("invalid number of hours", field="hours", why=f"it must be between 1 and {MOST_HOURS}")
         samples, now = await context.composition.sources.jobs.samples(context.principal, hours)
         return depth_of(samples, hours, now)
 
-    @strawberry.field(description="What is beyond its threshold now.")
+    @strawberry.field(description="The figures that exceed their thresholds now.")
     async def job_alerts(self, info: Info) -> list[JobAlert]:
         context = info.context
         context.principal.require(Scope.READ)
@@ -429,17 +450,17 @@ class JobQueries:
 
 @strawberry.type
 class JobMutations:
-    @strawberry.mutation(description="Starts again what has failed for good, with all its retries.")
+    @strawberry.mutation(description="Starts permanently failed jobs again, with all retries.")
     async def retry_jobs(self, info: Info, selection: JobSelection, reason: str | None = None) -> JobActsResult:
         return await as_result(JobActsResult, retry(info.context, selection, reason or ""))
 
-    @strawberry.mutation(description="Ends what waits or runs, for good; what waits for it fails with it.")
+    @strawberry.mutation(description="Cancels waiting and running jobs permanently; jobs that depend on them fail.")
     async def cancel_jobs(self, info: Info, selection: JobSelection, reason: str | None = None) -> JobActsResult:
         return await as_result(JobActsResult, cancel(info.context, selection, reason or ""))
 
     @strawberry.mutation(
-        description="Lets jobs run before or after others: from -100 to 0. Operators may go up to 100, which is before "
-        "the jobs of all tenants."
+        description="Sets the priority of jobs, from -100 to 0. Operators may set up to "
+        "100: such jobs run before those of all tenants."
     )
     async def reprioritise_jobs(self, info: Info, selection: JobSelection, priority: int) -> JobActsResult:
         return await as_result(JobActsResult, reprioritise(info.context, selection, priority))
@@ -471,14 +492,16 @@ class JobChange:
     status: str
     attempt: int
     progress_percent: int | None
-    retry_count: int | None = strawberry.field(description="Null in reports of progress, as all that did not change.")
+    retry_count: int | None = strawberry.field(
+        description="Null in progress reports, like everything that did not change."
+    )
     priority: int | None
     error_type: str | None
     error_message: str | None
     revision: int | None
 
 
-@strawberry.type(description="One of the two.")
+@strawberry.type(description="Exactly one of the two fields must be set.")
 class JobEvent:
     cursor: str
     occurred_at: datetime
@@ -490,22 +513,16 @@ class JobEvent:
 class JobSubscriptions:
     @strawberry.subscription(
         description="What happens to jobs, in order. `cursor` is the position in the log: subscribe again with `after` "
-        "and nothing is missed. Without `after`: from when the connection was opened."
+        "to miss nothing. Without `after`, events start when the connection is opened."
     )
     async def live_jobs(self, info: Info, after: str | None = None) -> AsyncGenerator[JobEvent]:
-        context, live = info.context, info.context.live
-        context.principal.require(Scope.READ)
-        cursor = context.cursor(LIVE_CURSOR)
-        position = live.position if after is None else int.from_bytes(cursor.open(after, "after"))
-        async for event in context.composition.feeds.listen(
-            context.principal.tenant_id, position, live.close, JOB_EVENT_TYPES
-        ):
+        async for event, cursor in live_events(info, JOB_EVENT_TYPES, after):
             yield job_event_of(event, cursor)
 
 
-def job_event_of(event: LiveEvent, cursor: Cursor) -> JobEvent:
+def job_event_of(event: LiveEvent, cursor: str) -> JobEvent:
     return JobEvent(
-        cursor=cursor.seal(event.position.to_bytes(8)),
+        cursor=cursor,
         occurred_at=event.occurred_at,
         job=None if event.type == ALERT else _change(event),
         alert=_alert(event) if event.type == ALERT else None,

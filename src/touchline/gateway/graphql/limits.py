@@ -34,9 +34,7 @@ from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRul
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 from strawberry.types.execution import ParseOptions
 
-from touchline.kernel import TouchlineError
-from touchline.kernel.errors import InvalidInput, LimitExceeded
-from touchline.kernel.values import is_text
+from touchline.kernel import InvalidInput, LimitExceeded, TouchlineError, is_text
 
 from .context import RequestContext
 from .pages import LARGEST_PAGE, PAGE_SIZE
@@ -48,7 +46,7 @@ COMPARISON_BUDGET = 50_000  # what checking that fields of one name agree may co
 INTROSPECTION = ("__schema", "__type")  # their depth is watched by a rule of graphql-core
 INTROSPECTION_COST = 5_000  # about as many fields as the whole schema answers for each alias
 COUNTED = ("search", "searchSuggestions", "sessionBreakdown", "sessionLeaders")  # pages without the connection's form
-HINT = "Ask for less at once, or in several requests."
+HINT = "Request less at once, or split it into several requests."
 # The library's own knob, read at every validation; its default would let one document take most of a second.
 overlapping_fields_can_be_merged.MAX_COMPLEXITY_BUDGET = COMPARISON_BUDGET
 
@@ -97,9 +95,9 @@ def _require_within(found: Measure, limits: QueryLimits) -> None:
     if found.aliases > limits.aliases:
         raise LimitExceeded("the operation has too many aliases", why=f"the limit is {limits.aliases}", hint=HINT)
     if found.cost > limits.cost:
-        raise LimitExceeded("the operation asks for too much", why=f"the limit is {limits.cost}", hint=HINT)
+        raise LimitExceeded("the operation is too expensive", why=f"the limit is {limits.cost}", hint=HINT)
     if found.selections > MOST_SELECTIONS:
-        why = f"with all its fragments it has more than {MOST_SELECTIONS} selections"
+        why = f"with all fragments it has more than {MOST_SELECTIONS} selections"
         raise LimitExceeded("the operation is too large", why=why, hint=HINT)
 
 
@@ -223,7 +221,7 @@ class OperationLimits(SchemaExtension):
         execution, settings = self.execution_context, self._context.composition.settings
         if execution.operation_type not in self._context.operations:
             why = "subscriptions go over graphql-transport-ws, queries and mutations over POST"
-            raise InvalidInput("this operation does not pass here", why=why)
+            raise InvalidInput("this kind of operation is not supported here", why=why)
         if execution.graphql_document is not None:
             _require_texts(execution.graphql_document)
             limits = QueryLimits(settings.max_depth, settings.max_cost, settings.max_aliases)
@@ -235,8 +233,8 @@ def _require_texts(document: DocumentNode) -> None:
     token = document.loc.start_token if document.loc else None
     while token is not None:
         if token.kind in TEXTS and not is_text(token.value or ""):
-            why = "it holds half a character, or the character zero"
-            raise InvalidInput("a text of the document is not text", why=why)
+            why = "it has an unpaired surrogate or a NUL character"
+            raise InvalidInput("a string in the document is not valid text", why=why)
         token = token.next
 
 

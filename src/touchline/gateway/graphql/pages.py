@@ -17,8 +17,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput, TenantId
 
 # --- Cursors: where a list or a stream resumes, as opaque text that only this installation can make. One place has
 # one text.
@@ -49,8 +48,10 @@ class Cursor:
         try:
             return self._cipher.decrypt(_bytes(text), list(self._bound))
         except (InvalidTag, ValueError) as error:
-            hint = "Use a cursor that this list returned, as it was."
-            raise InvalidInput("not a valid cursor", field=name, why="this list did not make it", hint=hint) from error
+            hint = "Use a cursor that this list returned, unchanged."
+            raise InvalidInput(
+                "not a valid cursor", field=name, why="it does not belong to this list", hint=hint
+            ) from error
 
 
 def _text(sealed: bytes) -> str:
@@ -127,7 +128,7 @@ class PageRows(Generic[Row]):
 def window(page: PageInput | None, cursor: Cursor) -> PageWindow:
     page = page or PageInput()
     if page.first is not None and page.last is not None:
-        raise InvalidInput("not a page", field="page", why="it has the `first` rows or the `last` ones, not both")
+        raise InvalidInput("not a page", field="page", why="use either `first` or `last`")
     from_the_end = page.last is not None
     wanted, name = (page.last, "page.last") if from_the_end else (page.first, "page.first")
     return PageWindow(
@@ -153,7 +154,7 @@ def connection(
 
 def _size(wanted: int, name: str) -> int:
     if not 0 < wanted <= LARGEST_PAGE:
-        raise InvalidInput("not a page size", field=name, why=f"it is between 1 and {LARGEST_PAGE}")
+        raise InvalidInput("invalid page size", field=name, why=f"it must be between 1 and {LARGEST_PAGE}")
     return wanted
 
 

@@ -12,8 +12,7 @@ from uuid import UUID
 
 import strawberry
 
-from touchline.kernel import Scope
-from touchline.kernel.ids import parse_artifact_hash, video_id
+from touchline.kernel import Scope, parse_artifact_hash, video_id
 from touchline.process.queue.jobs import Job, JobStatus, JobType
 from touchline.process.videos.queries import (
     EntityRow,
@@ -31,7 +30,7 @@ from .pages import Connection, Cursor, PageInput, PageRows, connection, window
 # --- Sampled pictures: where a text stands in one, and where to fetch it.
 
 
-@strawberry.type(description="In pixels of the sampled pictures, whose size is null where it is not known.")
+@strawberry.type(description="In pixels of the sampled frames. Their size is null if unknown.")
 class BoundingBox:
     x: int
     y: int
@@ -60,7 +59,9 @@ READY, REQUESTED = "ready", "requested"
 Row = TypeVar("Row", SegmentRow, EntityRow)
 
 
-@strawberry.type(description="A text in one place, from the first picture that shows it to the first that does not.")
+@strawberry.type(
+    description="A text in one place of the picture, from the first frame that shows it to the first that does not."
+)
 class Segment:
     id: strawberry.ID
     text: str
@@ -72,12 +73,14 @@ class Segment:
     language: str | None
     artifact_hash: strawberry.Private[str]
 
-    @strawberry.field(description="The picture that shows it first, in which the box lies; signed, without a host.")
+    @strawberry.field(
+        description="The first frame that shows it; the box refers to this frame. A signed path, without the host."
+    )
     async def frame_url(self, info: Info) -> str | None:
         return await frame_url(info, self.artifact_hash, self.t_start)
 
 
-@strawberry.type(description="What a text speaks of: a mention, hashtag, url, emoji or number.")
+@strawberry.type(description="An entity in a text: a mention, hashtag, URL, emoji or number.")
 class Entity:
     id: strawberry.ID
     segment_id: strawberry.ID
@@ -89,24 +92,24 @@ class Entity:
     t_start: float
 
 
-@strawberry.type(description="One stage of the pipeline; without a status it has not begun.")
+@strawberry.type(description="One stage of the pipeline. Without a status it has not started.")
 class Stage:
     job_type: str
     job_id: strawberry.ID | None = strawberry.field(description="The job that `job` shows and `retryJobs` takes.")
     status: str | None
     progress_percent: int | None
     attempt: int
-    error_type: str | None = strawberry.field(description="Cancelled: somebody ended it.")
+    error_type: str | None = strawberry.field(description="Cancelled: a person cancelled it.")
     error_message: str | None
     started_at: datetime | None
     finished_at: datetime | None
 
 
-@strawberry.type(description="A video in the pipeline. A later stage that fails takes nothing from what can be played.")
+@strawberry.type(description="A video in the pipeline. It stays playable if a later stage fails.")
 class Video:
     artifact_hash: str
     status: str = strawberry.field(
-        description="requested (a clip that is not cut yet), uploaded, playable, ready or failed."
+        description="requested (a clip that was not cut yet), uploaded, playable, ready or failed."
     )
     is_playable: bool
     is_searchable: bool
@@ -115,18 +118,18 @@ class Video:
     frame_height: int | None
     revision: int
     original_missing_since: datetime | None = strawberry.field(
-        description="The object store does not have the original: what was made of it stays, and nothing new can be."
+        description="The original is missing from the object store: existing outputs stay, but no new ones can be made."
     )
     stages: list[Stage]
 
-    @strawberry.field(description="In the order of time.")
+    @strawberry.field(description="In order of time.")
     async def segments_connection(self, info: Info, page: PageInput | None = None) -> Connection[Segment]:
         context, wanted = info.context, video_id(parse_artifact_hash(self.artifact_hash))
         cursor = context.cursor(f"segments {wanted}")
         found = await context.composition.sources.process.segments(context.principal, wanted, _asked(page, cursor))
         return connection(_rows(found), [segment_of(row, self) for row in found.rows], _place, cursor)
 
-    @strawberry.field(description="In the order of time.")
+    @strawberry.field(description="In order of time.")
     async def entities_connection(self, info: Info, page: PageInput | None = None) -> Connection[Entity]:
         context, wanted = info.context, video_id(parse_artifact_hash(self.artifact_hash))
         cursor = context.cursor(f"entities {wanted}")

@@ -19,14 +19,7 @@ from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOpe
 from strawberry.types.execution import StreamExecutionResult
 from strawberry.utils.str_converters import to_camel_case
 
-from touchline.kernel.errors import (
-    Defect,
-    InvalidInput,
-    LimitExceeded,
-    RateLimited,
-    TouchlineError,
-    surface,
-)
+from touchline.kernel import Defect, InvalidInput, LimitExceeded, RateLimited, TouchlineError, Warming, surface
 
 from .limits import HINT
 
@@ -42,12 +35,12 @@ def cause_of(error: GraphQLError) -> TouchlineError:
     while isinstance(original, GraphQLError):
         original = original.original_error
     if isinstance(error, ValidationAbortedError):
-        return LimitExceeded("the document asks for too much checking", why=error.message, hint=HINT)
+        return LimitExceeded("the document is too complex to validate", why=error.message, hint=HINT)
     match original:
         case TouchlineError():
             return original
         case None | CannotGetOperationTypeError() | InvalidOperationTypeError():
-            return InvalidInput(error.message, hint="Correct the document; introspection describes the schema.")
+            return InvalidInput(error.message, hint="Correct the GraphQL document. Introspection describes the schema.")
         case RecursionError():
             return LimitExceeded("the operation is too deep")
         case _:
@@ -58,7 +51,7 @@ def public_error(error: GraphQLError) -> GraphQLError:
     """The same error as a client may see it."""
     known = cause_of(error)
     if surface(known).http == INTERNAL:
-        known = Defect("something went wrong on our side")
+        known = Defect("an internal error occurred")
     extensions: dict[str, Any] = {"code": known.code, "hint": known.hint, "retryable": known.retryable}
     if isinstance(known, InvalidInput) and known.field:
         extensions["field"] = field_name(known)
@@ -144,9 +137,17 @@ class UnavailableError(Problem):
     pass
 
 
+@strawberry.type(description="It lies in cold storage, and is being brought back.")
+class WarmingError(Problem):
+    retry_after_seconds: int | None
+
+
 MEMBERS: dict[str, type[Any]] = {
     kind.__name__: kind
-    for kind in (ValidationError, NotFoundError, AuthError, RateLimitError, ConflictError, UnavailableError)
+    for kind in (
+        *(ValidationError, NotFoundError, AuthError, RateLimitError, ConflictError, UnavailableError),
+        WarmingError,
+    )
 }
 
 
@@ -171,7 +172,7 @@ def _error_member(kind: type[Any], error: TouchlineError) -> Any:
     values: dict[str, Any] = {"code": error.code, "message": str(error), "hint": error.hint}
     if kind is ValidationError:
         values["field"] = field_name(error) if isinstance(error, InvalidInput) and error.field else None
-    if kind is RateLimitError:
-        wait = error.retry_after if isinstance(error, RateLimited) else None
+    if kind in (RateLimitError, WarmingError):
+        wait = error.retry_after if isinstance(error, RateLimited | Warming) else None
         values["retry_after_seconds"] = ceil(wait.total_seconds()) if wait else None
     return kind(**values)

@@ -10,22 +10,25 @@ from graphql import GraphQLError
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
-from touchline.kernel import Scope
-from touchline.kernel.errors import InvalidInput
-from touchline.kernel.ids import parse_artifact_hash
+from touchline.kernel import InvalidInput, Scope, parse_artifact_hash
 
 from .analytics import SessionQueries
+from .audit import AuditQueries
 from .clips import CLIP, Clip, ClipMutations, ClipQueries, ClipSubscriptions, find_clip
 from .context import Info
 from .jobs import JobMutations, JobQueries, JobSubscriptions
-from .lifecycle import LifecycleQueries
+from .lifecycle import LifecycleQueries, LifecycleSubscriptions
 from .limits import OperationLimits
 from .pages import Node, parse_global_id
+from .playback import PlaybackMutations, PlaybackQueries
 from .process import ProcessQueries
+from .recordings import DVR, DvrRecording, RecordingMutations, RecordingQueries, find_recording
 from .results import TypedErrors, log_errors
 from .search import SearchQueries
 from .serve import (
     VOD,
+    ArtifactMutations,
+    ArtifactQueries,
     UndeleteMutations,
     Vod,
     VodMutations,
@@ -33,6 +36,9 @@ from .serve import (
     VodSubscriptions,
     find_vod,
 )
+from .storage import StorageMutations, StorageQueries
+from .stored import StoredQueries
+from .streams import STREAM, Stream, StreamMutations, StreamQueries, find_stream, stream_uuid
 from .watch import MatchSubscriptions, WatchQueries
 
 # --- The caller.
@@ -66,6 +72,8 @@ class AccessQueries:
 FIND: dict[str, Callable[[Info, str], Awaitable[Node | None]]] = {
     VOD: lambda info, key: find_vod(info, parse_artifact_hash(key)),
     CLIP: lambda info, key: find_clip(info, parse_artifact_hash(key)),
+    DVR: lambda info, key: find_recording(info, parse_artifact_hash(key)),
+    STREAM: lambda info, key: find_stream(info, stream_uuid(key)),
 }
 
 
@@ -74,12 +82,19 @@ class Query(
     AccessQueries,
     VodQueries,
     ClipQueries,
+    StreamQueries,
+    RecordingQueries,
+    ArtifactQueries,
     ProcessQueries,
     SearchQueries,
     JobQueries,
     WatchQueries,
     SessionQueries,
     LifecycleQueries,
+    AuditQueries,
+    StoredQueries,
+    PlaybackQueries,
+    StorageQueries,
 ):
     @strawberry.field
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:  # noqa: A002  its name in the schema
@@ -95,12 +110,22 @@ class Query(
 
 
 @strawberry.type
-class Mutation(VodMutations, ClipMutations, UndeleteMutations, JobMutations):
+class Mutation(
+    VodMutations,
+    ClipMutations,
+    StreamMutations,
+    RecordingMutations,
+    ArtifactMutations,
+    UndeleteMutations,
+    PlaybackMutations,
+    JobMutations,
+    StorageMutations,
+):
     pass
 
 
 @strawberry.type
-class Subscription(VodSubscriptions, ClipSubscriptions, JobSubscriptions, MatchSubscriptions):
+class Subscription(VodSubscriptions, ClipSubscriptions, LifecycleSubscriptions, JobSubscriptions, MatchSubscriptions):
     pass
 
 
@@ -116,7 +141,7 @@ def build_schema() -> Schema:
         Query,
         Mutation,
         Subscription,
-        types=[Vod, Clip],
+        types=[Vod, Clip, DvrRecording, Stream],
         extensions=[TypedErrors, OperationLimits],
         config=StrawberryConfig(disable_field_suggestions=False),
     )

@@ -10,9 +10,7 @@ from uuid import UUID
 
 import strawberry
 
-from touchline.kernel import Scope
-from touchline.kernel.errors import InvalidInput
-from touchline.kernel.ids import parse_artifact_hash
+from touchline.kernel import InvalidInput, Scope, parse_artifact_hash
 from touchline.process.search.model import QueryFilters, SearchCursor, Sort, TextHit, TextPlace
 from touchline.process.search.service import MOST_COUNTED, PAGE_SIZE, SearchRequest
 
@@ -33,27 +31,27 @@ class SearchSort(Enum):
     CONFIDENCE = "confidence"
 
 
-@strawberry.enum(description="Where a text stands.")
+@strawberry.enum(description="Where a text was found.")
 class SearchPlace(Enum):
-    PICTURE = strawberry.enum_value("picture", description="It was read in the video.")
+    PICTURE = strawberry.enum_value("picture", description="Text that is visible in the video.")
     TITLE = strawberry.enum_value("title", description="The title of the video.")
-    MATCH = strawberry.enum_value("match", description="Teams, score and scorer of the goal that the video shows.")
+    MATCH = strawberry.enum_value("match", description="The teams, score and scorer of the goal in the video.")
 
 
-@strawberry.input(description="As the filters of the query itself, which may have more of them.")
+@strawberry.input(description="The same as filters in the query itself, which supports more of them.")
 class SearchFilters:
-    videos: list[str] | None = strawberry.field(default=None, description="Ids; one of them.")
-    languages: list[str] | None = strawberry.field(default=None, description="One of them.")
+    videos: list[str] | None = strawberry.field(default=None, description="Any of these ids.")
+    languages: list[str] | None = strawberry.field(default=None, description="Any of these.")
     entities: list[str] | None = strawberry.field(
-        default=None, description="All of them: `hashtag`, `score`, or with a value, `hashtag:coyg`."
+        default=None, description="All of these: `hashtag`, `score`, or with a value, `hashtag:coyg`."
     )
     match: str | None = None
     team: str | None = None
     player: str | None = None
-    after: datetime | None = strawberry.field(default=None, description="When the video came.")
+    after: datetime | None = strawberry.field(default=None, description="When the video was added.")
     before: datetime | None = None
     min_confidence: float | None = None
-    where: list[SearchPlace] | None = strawberry.field(default=None, description="One of them.")
+    where: list[SearchPlace] | None = strawberry.field(default=None, description="Any of these.")
 
 
 @strawberry.type
@@ -63,8 +61,9 @@ class TextFragment:
 
 
 @strawberry.type(
-    description="One text in one place of a video, from the moment it appears to the moment it has gone; or its title,"
-    " or what is known of the goal that it shows: these stand where the video begins."
+    description="A text in one place of a video, from when it appears to when it "
+    "disappears. Or the title of the video, "
+    "or the teams and scorer of its goal: these have the time of the start of the video."
 )
 class SearchHit:
     segment_id: strawberry.ID
@@ -72,19 +71,21 @@ class SearchHit:
     video_id: strawberry.ID
     artifact_hash: str
     text: str
-    fragments: list[TextFragment] = strawberry.field(description="The text, cut where matches begin and end.")
-    box: BoundingBox | None = strawberry.field(description="Null when the text was not read in a picture.")
-    start_ms: float = strawberry.field(description="The first picture that shows it, and where to jump to.")
+    fragments: list[TextFragment] = strawberry.field(description="The text, split where matches begin and end.")
+    box: BoundingBox | None = strawberry.field(description="Null if the text is not from a frame of the video.")
+    start_ms: float = strawberry.field(description="The time of the first frame that shows it: seek the player to it.")
     end_ms: float
     confidence: float
     language: str | None
     video_created_at: datetime
 
-    @strawberry.field(description="Null when it was deleted a moment ago.")
+    @strawberry.field(description="Null if it was just deleted.")
     async def vod(self, info: Info) -> Vod | None:
         return await find_vod(info, parse_artifact_hash(self.artifact_hash))
 
-    @strawberry.field(description="The picture that shows it first, in which the box lies; signed, without a host.")
+    @strawberry.field(
+        description="The first frame that shows it; the box refers to this frame. A signed path, without the host."
+    )
     async def frame_url(self, info: Info) -> str | None:
         return await frame_url(info, self.artifact_hash, self.start_ms) if self.box else None
 
@@ -95,7 +96,7 @@ class SearchEdge:
     node: SearchHit
 
 
-@strawberry.type(description="A word that was found nowhere, and those one slip away that were looked for instead.")
+@strawberry.type(description="A word without results, and the words one typo away that were searched instead.")
 class SearchCorrection:
     word: str
     read_as: list[str]
@@ -104,8 +105,8 @@ class SearchCorrection:
 @strawberry.type
 class SearchPlaceCount:
     where: SearchPlace
-    count: int = strawberry.field(description=f"How many texts of this place match; {MOST_COUNTED} at most.")
-    has_more: bool = strawberry.field(description="There are more than were counted.")
+    count: int = strawberry.field(description=f"The number of matching texts in this place, at most {MOST_COUNTED}.")
+    has_more: bool = strawberry.field(description="There are more than the counted ones.")
 
 
 @strawberry.type
@@ -116,7 +117,7 @@ class SearchPage:
     question: strawberry.Private[SearchRequest]
 
     @strawberry.field(
-        description="How many texts each value of the filter `where` would find, whichever of them is asked for now."
+        description="The number of results for each value of the filter `where`, regardless of the current value."
     )
     async def places(self, info: Info) -> list[SearchPlaceCount]:
         found = await info.context.composition.sources.search.places(info.context.principal, self.question)
@@ -125,8 +126,8 @@ class SearchPage:
 
 @strawberry.type
 class SearchSuggestion:
-    text: str = strawberry.field(description="What was typed, with its last word completed.")
-    segments: int = strawberry.field(description="How many texts have that word.")
+    text: str = strawberry.field(description="The typed text, with its last word completed.")
+    segments: int = strawberry.field(description="The number of texts with that word.")
 
 
 SearchResult = Annotated[SearchPage | ValidationError | AuthError | RateLimitError, strawberry.union("SearchResult")]
@@ -135,7 +136,8 @@ SearchResult = Annotated[SearchPage | ValidationError | AuthError | RateLimitErr
 @strawberry.type
 class SearchQueries:
     @strawberry.field(
-        description="Searches titles, goals and what was read in videos. docs/howto/search.md describes the query."
+        description="Searches titles, goals and text that is visible in videos. "
+        "docs/howto/search.md describes the query."
     )
     async def search(
         self,
@@ -149,7 +151,7 @@ class SearchQueries:
         question = SearchRequest(query, None, Sort(sort.value), first)
         return await as_result(SearchResult, _search(info, question, filters or SearchFilters(), after))
 
-    @strawberry.field(description="Words that may follow what was typed so far, most frequent first.")
+    @strawberry.field(description="Completions of the typed text, most frequent first.")
     async def search_suggestions(self, info: Info, prefix: str, first: int = 10) -> list[SearchSuggestion]:
         context = info.context
         context.principal.require(Scope.READ)
@@ -208,7 +210,7 @@ def _box(hit: TextHit) -> BoundingBox | None:
 
 def _filters(given: SearchFilters) -> QueryFilters:
     if given.min_confidence is not None and not 0 <= given.min_confidence <= 1:
-        raise InvalidInput("not a confidence", field="filters.min_confidence", why="it lies between 0 and 1")
+        raise InvalidInput("not a confidence", field="filters.min_confidence", why="it must be between 0 and 1")
     labels = ((kind, getattr(given, kind)) for kind in LABELS)
     return QueryFilters(
         videos=tuple(_video(video) for video in given.videos or ()),

@@ -5,7 +5,8 @@ Invariant: the services decide; this module translates requests into their terms
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any
@@ -13,15 +14,34 @@ from typing import Annotated, Any
 import strawberry
 
 from touchline.contracts.artifacts import ArtifactStatus, PartAddress, UploadState, ViewerEndpoint
-from touchline.contracts.events.artifacts import ArtifactType
-from touchline.contracts.registry import Clip, NewUpload, RowKey, RowWindow, Upload
-from touchline.contracts.rpc.v1.lifecycle_pb2 import ArtifactState
+from touchline.contracts.events.artifacts import ArtifactType, is_frozen
+from touchline.contracts.registry import (
+    ArtifactChange,
+    Clip,
+    NewUpload,
+    Recording,
+    RowKey,
+    RowWindow,
+    Stream,
+    TenantSettings,
+    Upload,
+)
 from touchline.gateway.media.links import MediaLinks
-from touchline.kernel import Scope, TenantId
-from touchline.kernel.errors import Conflict, DeadlineExceeded, InvalidInput, NotFound, Unavailable
-from touchline.kernel.ids import PlaybackId, parse_artifact_hash, parse_playback_id, video_id
-from touchline.measure.lifecycle.rules import is_frozen, storage_location
+from touchline.kernel import (
+    Conflict,
+    DeadlineExceeded,
+    InvalidInput,
+    NotFound,
+    PlaybackId,
+    Scope,
+    TenantId,
+    Unavailable,
+    parse_artifact_hash,
+    parse_playback_id,
+    video_id,
+)
 from touchline.media.model import STORYBOARD
+from touchline.serve.clips.rules import milliseconds
 
 from .context import UNKNOWN, Info, Lifecycle, RequestContext, asks_for
 from .lifecycle import IN_ORDER, LiveArtifactEvent, events_of
@@ -33,23 +53,26 @@ from .results import (
     RateLimitError,
     UnavailableError,
     ValidationError,
+    WarmingError,
     as_result,
 )
-from .sources import surviving_upload
+from .sources import start_playback, surviving_upload
 
 VOD = "Vod"
 READY = "ready"
 
 
 @strawberry.type(
-    description="An uploaded video. Business fields come from the registry, lifecycle fields from the events; "
-    "null is unknown."
+    description="An uploaded video. Business fields come from the registry, lifecycle "
+    "fields from events; null means unknown."
 )
 class Vod(Node):
     artifact_hash: str
     playback_id: str
     title: str
     title_revision: int = strawberry.field(description="Of two titles the one with the higher revision counts.")
+    description: str
+    pinned: bool = strawberry.field(description="Kept until it is unpinned, whatever its retention.")
     file_name: str
     created_at: datetime
     expires_at: datetime | None
@@ -59,7 +82,7 @@ class Vod(Node):
     duration_ms: int | None
     width: int | None
     height: int | None
-    poster_url: str | None = strawberry.field(description="Signed; without a host.")
+    poster_url: str | None = strawberry.field(description="A signed path, without the host.")
     error_code: str | None
     error_message: str | None
     storage_location: str | None
@@ -68,14 +91,14 @@ class Vod(Node):
     lifecycle_known: bool = strawberry.field(description="False when the lifecycle service did not answer.")
 
 
-@strawberry.type(description="Signed, expiring addresses of something that can be played now.")
+@strawberry.type(description="Signed, expiring paths of an artifact that can be played now.")
 class Playback:
     artifact_hash: str
     playback_id: str
     title: str
     manifest_url: str
     poster_url: str | None
-    storyboard_url: str | None = strawberry.field(description="WebVTT that says which small picture belongs to a time.")
+    storyboard_url: str | None = strawberry.field(description="WebVTT that maps times to thumbnails.")
     download_url: str | None = strawberry.field(description="A clip as an MP4 file; null for everything else.")
     duration_ms: int | None
     expires_at: datetime
@@ -94,7 +117,7 @@ class UploadTicket:
     part_size_bytes: int
     part_count: int
     parts: list[UploadPart] = strawberry.field(
-        description="Where the first parts go; none when an earlier request has sent them all."
+        description="Where to upload the first parts; empty if all parts have arrived."
     )
 
 
@@ -108,6 +131,10 @@ class ArrivedParts:
     part_size_bytes: int
     part_count: int
     arrived: list[int]
+    checksums: list[str] = strawberry.field(
+        description="The MD5 of each part that has arrived, in hex and in the same order. One that differs from the "
+        "file's own is to be sent again."
+    )
 
 
 @strawberry.type
@@ -126,7 +153,12 @@ class CreateVodUploadInput:
     file_name: str
     size_bytes: float
     title: str | None = None
+    description: str | None = None
     content_type: str | None = None
+    retention_seconds: float | None = strawberry.field(
+        default=None,
+        description="How long it is kept from when it plays; without it: as long as the tenant keeps things.",
+    )
 
 
 CreateVodUploadResult = Annotated[
@@ -145,7 +177,8 @@ DeleteVodResult = Annotated[
     DeletedVod | NotFoundError | AuthError | ConflictError | UnavailableError, strawberry.union("DeleteVodResult")
 ]
 PlaybackResult = Annotated[
-    Playback | NotFoundError | AuthError | ConflictError | UnavailableError, strawberry.union("PlaybackResult")
+    Playback | NotFoundError | AuthError | ConflictError | UnavailableError | WarmingError,
+    strawberry.union("PlaybackResult"),
 ]
 # What only the lifecycle can fill, as the schema spells it.
 LIFECYCLE_FIELDS = frozenset(
@@ -176,6 +209,8 @@ def vod_of(upload: Upload, lifecycle: Lifecycle, tenant_id: TenantId, links: Med
         playback_id=upload.playback_id,
         title=upload.title,
         title_revision=upload.revision,
+        description=upload.description,
+        pinned=upload.pinned,
         file_name=upload.file_name,
         created_at=upload.created_at,
         expires_at=upload.expires_at,
@@ -186,22 +221,16 @@ def vod_of(upload: Upload, lifecycle: Lifecycle, tenant_id: TenantId, links: Med
 
 def known_of(lifecycle: Lifecycle) -> dict[str, Any]:
     """The lifecycle fields of an artifact of any kind."""
-    state = lifecycle.state or ArtifactState()  # nothing is set in an empty one: all unknown
-    storage = _given(state, "synced"), _given(state, "local_copies")
+    state = lifecycle.state
     names = ("progress_percent", "size_bytes", "duration_ms", "width", "height", "error_code", "error_message")
     return {
-        "status": state.stage or None,
-        **{name: _given(state, name) for name in names},
-        "storage_location": storage_location(*storage),
-        "is_frozen": is_frozen(*storage),
-        "revision": state.revision,
+        "status": state.stage if state else None,
+        **{name: getattr(state, name, None) for name in names},
+        "storage_location": state.storage_location if state else None,
+        "is_frozen": is_frozen(state.synced, state.local_copies) if state else None,
+        "revision": state.revision if state else 0,
         "lifecycle_known": lifecycle.known,
     }
-
-
-def _given(state: ArtifactState, name: Any) -> Any:
-    """What is not set is unknown, which is not the same as nothing."""
-    return getattr(state, name) if state.HasField(name) else None
 
 
 def part_of(address: PartAddress) -> UploadPart:
@@ -251,6 +280,7 @@ class VodQueries:
             part_size_bytes=there.part_size_bytes,
             part_count=there.part_count,
             arrived=[part.number for part in there.parts],
+            checksums=[part.etag for part in there.parts],
         )
 
     @strawberry.field
@@ -268,9 +298,14 @@ class VodMutations:
     async def upload_parts(self, info: Info, artifact_hash: str, numbers: list[int]) -> UploadPartsResult:
         return await as_result(UploadPartsResult, _upload_parts(info, artifact_hash, numbers))
 
-    @strawberry.mutation
-    async def complete_vod_upload(self, info: Info, artifact_hash: str) -> VodResult:
-        return await as_result(VodResult, _complete_upload(info, artifact_hash))
+    @strawberry.mutation(
+        description="`checksums`: the MD5 of each part, in hex, the first part's first. Parts that are missing or "
+        "differ are named by a ValidationError of the field `parts`; send them again, then complete."
+    )
+    async def complete_vod_upload(
+        self, info: Info, artifact_hash: str, checksums: list[str] | None = None
+    ) -> VodResult:
+        return await as_result(VodResult, _complete_upload(info, artifact_hash, checksums))
 
     @strawberry.mutation
     async def abort_vod_upload(self, info: Info, artifact_hash: str) -> DeleteVodResult:
@@ -289,7 +324,8 @@ async def find_vod(info: Info, artifact_hash: str) -> Vod | None:
 async def _playback(info: Info, playback_id: str) -> Playback:
     context, media = info.context, info.context.composition.media
     context.principal.require(Scope.READ)
-    endpoint = await _endpoint(context, parse_playback_id(playback_id))
+    endpoint = await find_endpoint(context, parse_playback_id(playback_id))
+    await start_playback(context.composition.sources, endpoint)
     ids = endpoint.tenant_id, endpoint.playback_id, endpoint.artifact_hash
     manifest = media.links.manifest(*ids)
     state, _ = await context.composition.sources.process.video(context.principal, video_id(endpoint.artifact_hash))
@@ -307,11 +343,11 @@ async def _playback(info: Info, playback_id: str) -> Playback:
     )
 
 
-async def _endpoint(context: RequestContext, playback_id: PlaybackId) -> ViewerEndpoint:
+async def find_endpoint(context: RequestContext, playback_id: PlaybackId, *, fresh: bool = False) -> ViewerEndpoint:
     """Playback ids are public among the services. Here another tenant's is one that does not exist: it is looked for
     inside of the caller's tenant, so that both cost the same."""
     places, tenant_id = context.composition.media.places, context.principal.tenant_id
-    if known := places.remembered(playback_id, tenant_id):
+    if (known := places.remembered(playback_id, tenant_id)) and not fresh:
         return known
     try:
         identity = await context.composition.sources.registry.resolve_playback_id(playback_id, context.principal)
@@ -320,12 +356,12 @@ async def _endpoint(context: RequestContext, playback_id: PlaybackId) -> ViewerE
             return known
         raise
     try:
-        return await places.find(playback_id)
+        return await places.find(playback_id, fresh=fresh)
     except NotFound:
         kept = await surviving_upload(context.composition.sources, tenant_id, identity.artifact_hash)
         if kept is None:
             raise
-        return await places.find(kept.playback_id)
+        return await places.find(kept.playback_id, fresh=fresh)
 
 
 async def _create_upload(info: Info, new: CreateVodUploadInput) -> UploadTicket:
@@ -336,7 +372,9 @@ async def _create_upload(info: Info, new: CreateVodUploadInput) -> UploadTicket:
         file_name=new.file_name,
         size_bytes=_whole(new.size_bytes),
         title=new.title or "",
+        description=new.description or "",
         content_type=new.content_type or "",
+        retention=retention_of(new.retention_seconds),
     )
     created = await sources.registry.create_upload(context.principal, request)
     numbers = range(1, min(created.part_count, FIRST_PARTS) + 1)
@@ -360,20 +398,23 @@ async def _upload_parts(info: Info, artifact_hash: str, numbers: Sequence[int]) 
     return UploadParts(parts=[part_of(part) for part in parts])
 
 
-async def _complete_upload(info: Info, artifact_hash: str) -> VodPayload:
+async def _complete_upload(info: Info, artifact_hash: str, checksums: Sequence[str] | None) -> VodPayload:
     """A large file takes its time: after the deadline the answer says how far it is, and the rest comes as events."""
     context, wanted = info.context, parse_artifact_hash(artifact_hash)
     context.principal.require(Scope.WRITE)
+    etags = None if checksums is None else dict(enumerate(checksums, start=1))
+    if etags == {}:
+        raise InvalidInput("there are no checksums", field="checksums", why="an upload has at least one part")
     try:
         completed = await context.composition.sources.artifacts.complete_upload(
-            context.principal, wanted, deadline=COMPLETE_WITHIN
+            context.principal, wanted, etags, deadline=COMPLETE_WITHIN
         )
     except DeadlineExceeded:
         completed = UploadState(ArtifactStatus.COMPLETING, revision=0)
     context.changed()
     vod = await find_vod(info, wanted)
     if vod is None:
-        raise NotFound("no such upload", why=f"{wanted} was deleted meanwhile")
+        raise NotFound("no such upload", why=f"{wanted} was deleted in the meantime")
     if completed.revision >= vod.revision:  # the events are not there yet, but this answer is
         vod = replace(vod, status=completed.status, revision=completed.revision)
     return VodPayload(vod=vod)
@@ -409,7 +450,7 @@ async def lifecycles_of(info: Info, hashes: Sequence[str]) -> Sequence[Lifecycle
     return [UNKNOWN] * len(hashes)
 
 
-def place_of(record: Upload | Clip) -> bytes:
+def place_of(record: Upload | Clip | Recording | Stream) -> bytes:
     """The registry's exact key of a row."""
     return f"{record.created_at.isoformat()} {record.artifact_hash}".encode()
 
@@ -424,8 +465,126 @@ def row_key(place: bytes | None) -> RowKey | None:
 def _whole(size_bytes: float) -> int:
     """GraphQL's integers end at two gibibytes, so sizes come as numbers that could be anything."""
     if not size_bytes.is_integer() or abs(size_bytes) > LARGEST_WHOLE:
-        raise InvalidInput("not a size", field="size_bytes", why="it is a whole number of bytes, below 2 to the 53rd")
+        raise InvalidInput("invalid size", field="size_bytes", why="it must be a whole number of bytes below 2^53")
     return int(size_bytes)
+
+
+def retention_of(seconds: float | None) -> timedelta | None:
+    """To the millisecond, as the registry keeps it."""
+    return None if seconds is None else timedelta(milliseconds=milliseconds(seconds, "retention_seconds"))
+
+
+# --- Field names: each API has its own.
+
+
+@contextmanager
+def with_field_names(names: Mapping[str, str]) -> Generator[None]:
+    """What the registry says about a field is said about the one that the sender filled in."""
+    try:
+        yield
+    except InvalidInput as error:
+        field = names.get(error.field, error.field)
+        raise InvalidInput(error.what, field=field, why=error.why, hint=error.hint) from error
+
+
+# --- Title, description and pin of any kind of artifact, and what a tenant has set.
+
+
+@strawberry.type
+class UpdatedArtifact:
+    artifact_hash: str
+    artifact_type: str
+    title: str
+    title_revision: int = strawberry.field(description="Of two titles the one with the higher revision counts.")
+    description: str
+    pinned: bool
+    revision: int
+
+
+@strawberry.input(description="What is left out stays as it is.")
+class UpdateArtifactInput:
+    artifact_hash: str
+    title: str | None = None
+    description: str | None = None
+    pinned: bool | None = strawberry.field(
+        default=None, description="Kept until it is unpinned, whatever its retention."
+    )
+
+
+@strawberry.type(description="What the administrators of a tenant have set; null is as the installation says.")
+class TenantSettingsView:
+    retention_seconds: float | None = strawberry.field(description="How long artifacts are kept.")
+
+
+@strawberry.input
+class UpdateTenantSettingsInput:
+    retention_seconds: float | None = strawberry.field(
+        description="How long artifacts are kept that are made from now on; null: as long as the installation says."
+    )
+
+
+UpdateArtifactResult = Annotated[
+    UpdatedArtifact | ValidationError | NotFoundError | AuthError | UnavailableError,
+    strawberry.union("UpdateArtifactResult"),
+]
+TenantSettingsResult = Annotated[
+    TenantSettingsView | ValidationError | AuthError | UnavailableError, strawberry.union("TenantSettingsResult")
+]
+
+
+@strawberry.type
+class ArtifactQueries:
+    @strawberry.field
+    async def tenant_settings(self, info: Info) -> TenantSettingsView:
+        context = info.context
+        context.principal.require(Scope.READ)
+        return _settings_view(await context.composition.sources.registry.tenant_settings(context.principal))
+
+
+@strawberry.type
+class ArtifactMutations:
+    @strawberry.mutation(description="Of an upload, clip or recording.")
+    async def update_artifact(self, info: Info, input: UpdateArtifactInput) -> UpdateArtifactResult:  # noqa: A002  its name in the schema
+        return await as_result(UpdateArtifactResult, _update_artifact(info, input))
+
+    @strawberry.mutation(description="For administrators. What exists already keeps its time.")
+    async def update_tenant_settings(
+        self,
+        info: Info,
+        input: UpdateTenantSettingsInput,  # noqa: A002  its name in the schema
+    ) -> TenantSettingsResult:
+        return await as_result(TenantSettingsResult, _update_settings(info, input))
+
+
+async def _update_artifact(info: Info, new: UpdateArtifactInput) -> UpdatedArtifact:
+    context, wanted = info.context, parse_artifact_hash(new.artifact_hash)
+    context.principal.require(Scope.WRITE)
+    change = ArtifactChange(new.title, new.description, new.pinned)
+    changed = await context.composition.sources.registry.update_artifact(context.principal, wanted, change)
+    context.composition.media.places.forget(wanted)  # it knows the title
+    context.changed()
+    return UpdatedArtifact(
+        artifact_hash=changed.artifact_hash,
+        artifact_type=changed.artifact_type,
+        title=changed.title,
+        title_revision=changed.title_revision,
+        description=changed.description,
+        pinned=changed.pinned,
+        revision=changed.revision,
+    )
+
+
+async def _update_settings(info: Info, new: UpdateTenantSettingsInput) -> TenantSettingsView:
+    context = info.context
+    context.principal.require(Scope.ADMIN)
+    wanted = TenantSettings(retention_of(new.retention_seconds))
+    registry = context.composition.sources.registry
+    return _settings_view(await registry.update_tenant_settings(context.principal, wanted))
+
+
+def _settings_view(settings: TenantSettings) -> TenantSettingsView:
+    retention = settings.retention
+    return TenantSettingsView(retention_seconds=None if retention is None else retention.total_seconds())
 
 
 # --- Undelete: any kind of artifact, until it is purged.
@@ -446,8 +605,9 @@ UndeleteArtifactResult = Annotated[
 @strawberry.type
 class UndeleteMutations:
     @strawberry.mutation(
-        description="A video or clip that was deleted is listed, plays and is found again. A ConflictError: it never "
-        "could be played, is being purged, or the same clip was made again. What is not deleted stays as it is."
+        description="Restores a deleted video or clip: it is listed, playable and searchable again. Returns a "
+        "ConflictError if it was never playable, is being purged, or the same clip "
+        "was created again. Does nothing if it is not deleted."
     )
     async def undelete_artifact(self, info: Info, artifact_hash: str) -> UndeleteArtifactResult:
         return await as_result(UndeleteArtifactResult, _undelete(info, artifact_hash))

@@ -12,7 +12,7 @@ from typing import Any
 
 import strawberry
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.measure.analytics import rules
 from touchline.measure.analytics.rules import (
     DEFAULT_WINDOW_S,
@@ -37,7 +37,7 @@ strawberry.enum(Outcome, name="StartupOutcome")
 strawberry.enum(
     Progress,
     name="SessionProgress",
-    description="How a session stands: its outcome, or RUNNING or CANCELLED as long as that is not final.",
+    description="The status of a session: its outcome, or RUNNING or CANCELLED while the outcome is not final.",
 )
 strawberry.enum(Metric, name="SessionMetric")
 strawberry.enum(Dimension, name="SessionDimension", description="HOUR is the hour of the day, in UTC.")
@@ -49,7 +49,9 @@ _JOB_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 UNKNOWN = rules.Change(None, None, None, None)
 
 
-@strawberry.type(description="A time in which one orchestrator served the session: from its start to before its end.")
+@strawberry.type(
+    description="A period in which one orchestrator served the session, from its start to its end, exclusive."
+)
 class WorkflowSegment:
     segment_index: int
     segment_start_ts: datetime
@@ -72,7 +74,7 @@ class WorkflowSegment:
     quality_flags: list[str]
 
 
-@strawberry.type(description="New parameters of a running inference, with means of FPS and jitter around them.")
+@strawberry.type(description="A parameter update of a running inference, with mean FPS and jitter before and after it.")
 class ParameterUpdate:
     update_index: int
     update_ts: datetime
@@ -113,12 +115,14 @@ class SessionSample:
     jitter_ms: float | None
 
 
-@strawberry.type(description="What happened, by time. Segments and updates of parameters are the session's own.")
+@strawberry.type(
+    description="The events of the session, by time. Segments and parameter updates are fields of the session."
+)
 class SessionTimeline:
     edges: list[SessionEdge]
     errors: list[SessionError]
     samples: list[SessionSample]
-    truncated: bool = strawberry.field(description="There is more than this.")
+    truncated: bool = strawberry.field(description="There are more entries than these.")
 
 
 @strawberry.type
@@ -128,7 +132,7 @@ class SessionVideo:
 
 
 @strawberry.type(
-    description="A session, as `fact_workflow_sessions` has it. docs/howto/read-sessions.md has the words."
+    description="A session, as `fact_workflow_sessions` has it. docs/howto/read-sessions.md explains the fields."
 )
 class WorkflowSession:
     id: strawberry.ID
@@ -156,7 +160,9 @@ class WorkflowSession:
     startup_excused: bool
     startup_unexcused: bool
     startup_outcome: Outcome
-    progress: Progress = strawberry.field(description="As people see it; `startupOutcome` is the fact.")
+    progress: Progress = strawberry.field(
+        description="The status to show to people; `startupOutcome` is the stored fact."
+    )
     swap_count: int
     explicit_swap_count: int
     orchestrator_count: int
@@ -173,37 +179,41 @@ class WorkflowSession:
     gpu_attribution_confidence: float
     source_first_event_uid: str
     source_last_event_uid: str
-    version: int = strawberry.field(description="Grows whenever the row may have changed.")
-    is_final: bool = strawberry.field(description="Whether events may still come, by the greatest event time seen.")
+    version: int = strawberry.field(description="Increases whenever the row may have changed.")
+    is_final: bool = strawberry.field(
+        description="Whether no more events are expected, judged by the latest event time seen."
+    )
     semantics_version: int
     quality_flags: list[str]
     segments: list[WorkflowSegment] = strawberry.field(description="The first 1,000.")
     found: strawberry.Private[rules.ListedSession]
 
-    @strawberry.field(description="The first 1,000. The means are over so many seconds before and after each.")
+    @strawberry.field(description="The first 1,000. Means are over this many seconds before and after each update.")
     async def parameter_updates(self, info: Info, window_seconds: int = DEFAULT_WINDOW_S) -> list[ParameterUpdate]:
         if not 1 <= window_seconds <= LONGEST_WINDOW_S:
-            why = f"it is between 1 and {LONGEST_WINDOW_S} seconds"
-            raise InvalidInput("not a window", field="window_seconds", why=why)
+            why = f"it must be between 1 and {LONGEST_WINDOW_S} seconds"
+            raise InvalidInput("invalid window", field="window_seconds", why=why)
         found = self.found
         if not found.parameters:
             return []
         changes = await info.context.loaders.changes.load((found.row.workflow_session_id, window_seconds))
         return [_update(row, changes.get(row.update_index, UNKNOWN), window_seconds) for row in found.parameters]
 
-    @strawberry.field(description="What our own work is done for. Null for sessions of others, and when it is gone.")
+    @strawberry.field(
+        description="The video or match of Touchline's own sessions. Null for other sessions, and if it was deleted."
+    )
     async def video(self, info: Info) -> SessionVideo | None:
         if self.gateway != GATEWAY or not _HASH.fullmatch(self.stream_id or ""):
             return None
         upload = await info.context.loaders.uploads.load(self.stream_id or "")
         return SessionVideo(title=upload.title, playback_id=upload.playback_id) if upload else None
 
-    @strawberry.field(description="The job that the session is of, if it is one of our own.")
+    @strawberry.field(description="The job of the session, for Touchline's own sessions.")
     def job_id(self) -> strawberry.ID | None:
         own = self.gateway == GATEWAY and _JOB_ID.fullmatch(self.request_id or "")
         return strawberry.ID(self.request_id) if own and self.request_id else None
 
-    @strawberry.field(description="Of at most 20 sessions in one request.")
+    @strawberry.field(description="For at most 20 sessions in one request.")
     async def timeline(self, info: Info) -> SessionTimeline:
         return _timeline(await info.context.loaders.timelines.load(self.workflow_session_id))
 

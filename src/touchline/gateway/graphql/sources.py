@@ -5,18 +5,21 @@ Invariant: every call names its caller, and comes back as an answer or as the se
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from touchline.contracts.artifacts import ArtifactClient
+from touchline.contracts.artifacts import ArtifactClient, ViewerEndpoint
+from touchline.contracts.lifecycle import LifecycleClient
+from touchline.contracts.playback import PlaybackClient
 from touchline.contracts.registry import RegistryClient, Upload
-from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
-from touchline.kernel import Principal, Role, Scope, TenantId, UserId
+from touchline.contracts.roles import RoleClients
+from touchline.contracts.storage import StorageClient
+from touchline.kernel import Principal, Role, Scope, TenantId, TouchlineError, UserId, Warming
 from touchline.measure.analytics.service import SessionAnalytics
-from touchline.measure.lifecycle.rpc import SERVICE
+from touchline.measure.audit.service import Audit
 from touchline.platform.postgres.database import Database
-from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.process.clips.store import job_of_clip
 from touchline.process.queue.jobs import Job
 from touchline.process.queue.queries import QueueReader, jobs_of_videos
@@ -35,37 +38,11 @@ from touchline.process.videos.queries import (
     list_entities,
     list_segments,
 )
-from touchline.serve.artifacts.rpc import GrpcArtifactClient
-from touchline.serve.registry.rpc import GrpcRegistryClient
+from touchline.serve.storage.queries import StorageReads
 from touchline.watch.settings import WatchSettings
 from touchline.watch.views.service import MatchReads
 
-
-class LifecycleClient:
-    def __init__(self, client: RpcClient) -> None:
-        self._stub = Stub(client, SERVICE)
-
-    async def states(self, caller: Principal, hashes: Sequence[str]) -> Sequence[pb.ArtifactState]:
-        """Of the known ones; what is not set in one is unknown."""
-        request = pb.GetArtifactStatesRequest(request_ids=hashes)
-        answer = await self._stub.call("GetArtifactStates", request, pb.GetArtifactStatesResponse, caller)
-        return answer.states
-
-    async def events(
-        self, caller: Principal, hashes: Sequence[str], after: int, limit: int
-    ) -> Sequence[pb.ArtifactEvent]:
-        """Of each so many, oldest first."""
-        request = pb.GetArtifactEventsRequest(request_ids=hashes, after=after, limit=limit)
-        answer = await self._stub.call("GetArtifactEvents", request, pb.GetArtifactEventsResponse, caller)
-        return answer.events
-
-    async def storage_events(
-        self, caller: Principal, hashes: Sequence[str], after: int, limit: int
-    ) -> Sequence[pb.StorageEvent]:
-        """Of all of them together; without hashes of all artifacts."""
-        request = pb.GetStorageEventsRequest(request_ids=hashes, after=after, limit=limit)
-        answer = await self._stub.call("GetStorageEvents", request, pb.GetStorageEventsResponse, caller)
-        return answer.events
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,31 +73,56 @@ class ProcessReads:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasureReads:
+    sessions: SessionAnalytics
+    audit: Audit
+
+
+@dataclass(frozen=True, slots=True)
 class DataSources:
     registry: RegistryClient
     artifacts: ArtifactClient
     lifecycle: LifecycleClient
+    playback: PlaybackClient
+    storage: StorageClient
     process: ProcessReads
     search: VideoSearch
     jobs: QueueReader
     administration: JobAdministration
     matches: MatchReads
     sessions: SessionAnalytics
+    audit: Audit
+    stored: StorageReads
 
 
 def build_sources(
-    registry: RpcClient,
-    artifacts: RpcClient,
-    lifecycle: RpcClient,
+    roles: RoleClients,
     database: Database,
-    sessions: SessionAnalytics,
+    measure: MeasureReads,
+    stored: StorageReads,
     watch: WatchSettings | None = None,
 ) -> DataSources:
-    """Each client leads to the process that answers for that role, which may be the same for all."""
-    clients = GrpcRegistryClient(registry), GrpcArtifactClient(artifacts), LifecycleClient(lifecycle)
+    """Each client is the role itself, if it runs in this process, or leads to the process where it runs."""
+    clients = roles.registry, roles.artifacts, roles.lifecycle, roles.playback, roles.storage
     jobs = QueueReader(database), JobAdministration(database)
     matches = MatchReads(database, watch or WatchSettings())
-    return DataSources(*clients, ProcessReads(database), VideoSearch(database), *jobs, matches, sessions)
+    process = ProcessReads(database), VideoSearch(database)
+    return DataSources(*clients, *process, *jobs, matches, measure.sessions, measure.audit, stored)
+
+
+# --- Somebody is about to watch.
+
+
+async def start_playback(sources: DataSources, endpoint: ViewerEndpoint) -> None:
+    """What is cold is warmed. Warming when the viewer is to wait for that; whatever else is wrong stops nobody."""
+    if endpoint.nodes:
+        return
+    try:
+        await sources.storage.start_playback(endpoint.playback_id)
+    except Warming:
+        raise
+    except TouchlineError as error:
+        logger.info("not warmed", extra={"playback_id": endpoint.playback_id, "reason": str(error)})
 
 
 # --- The kept copy of a video that a better one replaced. Nothing leaves its tenant; a video whose goal was removed has

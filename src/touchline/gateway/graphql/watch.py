@@ -12,15 +12,14 @@ from datetime import date, datetime
 import strawberry
 
 from touchline.contracts.events import watch
-from touchline.kernel import Scope
-from touchline.kernel.ids import parse_artifact_hash
+from touchline.kernel import Scope, parse_artifact_hash
 from touchline.watch.fixtures.store import FeedCheck
 from touchline.watch.queries import MatchPlace, MatchWindow
 from touchline.watch.views import rules
 
 from .context import Info
-from .lifecycle import LIVE_CURSOR
-from .pages import Connection, Cursor, PageInput, PageRows, connection, window
+from .lifecycle import live_events
+from .pages import Connection, PageInput, PageRows, connection, window
 from .serve import Vod, find_vod
 from .store import LiveEvent
 
@@ -29,24 +28,26 @@ from .store import LiveEvent
 OWN_GOAL, PENALTY = "Own Goal", "Penalty"
 
 
-@strawberry.type(description="A day, in UTC, on which there are matches.")
+@strawberry.type(description="A day, in UTC, with matches.")
 class MatchDay:
     day: date
     matches: int
-    live: int = strawberry.field(description="Matches that are being played.")
+    live: int = strawberry.field(description="Matches that are being played now.")
     goals: int
     covered: int = strawberry.field(description="Goals with at least one video.")
 
 
-@strawberry.type(description="The feed that matches come from, when it was last asked for those of a day.")
+@strawberry.type(description="The state of the football feed, from its last request for the matches of a day.")
 class FootballFeed:
-    is_enabled: bool = strawberry.field(description="Whether this installation watches football: `watch.enabled`.")
-    checked_at: datetime | None = strawberry.field(description="Null: it was never asked.")
+    is_enabled: bool = strawberry.field(
+        description="Whether this installation watches football (setting `watch.enabled`)."
+    )
+    checked_at: datetime | None = strawberry.field(description="Null: no request was made yet.")
     answered_at: datetime | None
-    failure: str | None = strawberry.field(description="Why it did not answer. Null: it did.")
+    failure: str | None = strawberry.field(description="Why the last request failed. Null: it succeeded.")
     why: str | None
-    hint: str | None = strawberry.field(description="What to do about the failure.")
-    next_try_at: datetime | None = strawberry.field(description="When it is asked again after a failure.")
+    hint: str | None = strawberry.field(description="How to fix the failure.")
+    next_try_at: datetime | None = strawberry.field(description="When the next request is made after a failure.")
 
 
 @strawberry.type
@@ -56,11 +57,11 @@ class Team:
     goals: int | None
 
 
-@strawberry.type(description="Why there is no video, or what went wrong most often.")
+@strawberry.type(description="Why there is no video, or the most frequent problem.")
 class GoalReason:
     code: str
     words: str
-    count: int = strawberry.field(description="How many videos it concerns; 0: the goal as a whole.")
+    count: int = strawberry.field(description="The number of affected videos; 0: the goal as a whole.")
 
 
 @strawberry.type
@@ -76,7 +77,7 @@ class GoalTelemetry:
     downloaded: int
     validated: int
     archived: int
-    failures: list[FailureCount] = strawberry.field(description="By class, the most frequent first.")
+    failures: list[FailureCount] = strawberry.field(description="By class, most frequent first.")
     first_seen: datetime
     first_archived: datetime | None
     first_video_seconds: float | None
@@ -86,19 +87,19 @@ class GoalTelemetry:
 class MatchTelemetry:
     goals: int
     covered: int = strawberry.field(description="Goals with at least one video.")
-    coverage: float | None = strawberry.field(description="Null without a goal.")
+    coverage: float | None = strawberry.field(description="Null without goals.")
     first_video_p50_seconds: float | None
     first_video_p95_seconds: float | None
     top_failure: GoalReason | None
 
 
-@strawberry.type(description="A kept video of a goal: an artifact like any other.")
+@strawberry.type(description="An archived video of a goal: an artifact like any other.")
 class GoalVideo:
     artifact_hash: str
     rank: int = strawberry.field(description="1 is the best.")
-    verified: bool = strawberry.field(description="Its clock shows the minute of the goal.")
-    clock: str | None = strawberry.field(description="As it was read in the picture.")
-    popularity: int = strawberry.field(description="How often the same video was found.")
+    verified: bool = strawberry.field(description="Whether the clock in the video shows the minute of the goal.")
+    clock: str | None = strawberry.field(description="The clock as it was read in the video.")
+    popularity: int = strawberry.field(description="How many times the same video was found.")
     source_url: str
     archived_at: datetime
     size_bytes: float
@@ -107,19 +108,19 @@ class GoalVideo:
     height: int
     revision: int
 
-    @strawberry.field(description="Null until it was registered, and when it was deleted a moment ago.")
+    @strawberry.field(description="Null until it is registered, and if it was just deleted.")
     async def vod(self, info: Info) -> Vod | None:
         return await find_vod(info, parse_artifact_hash(self.artifact_hash))
 
 
-@strawberry.type(description="A goal as it is followed. One that the referee takes away is no longer there.")
+@strawberry.type(description="A goal of a watched match. A goal that the referee annuls is removed.")
 class Goal:
     event_id: str
-    generation: int = strawberry.field(description="Grows when an id that became free is given to another goal.")
+    generation: int = strawberry.field(description="Increases when the id of a removed goal is given to another goal.")
     match_id: strawberry.ID
-    team_id: strawberry.ID = strawberry.field(description="The side that it counts for.")
+    team_id: strawberry.ID = strawberry.field(description="The team that the goal counts for.")
     team_name: str
-    player_name: str | None = strawberry.field(description="Null while the scorer is not known.")
+    player_name: str | None = strawberry.field(description="Null while the scorer is unknown.")
     detail: str
     is_own_goal: bool
     is_penalty: bool
@@ -130,13 +131,13 @@ class Goal:
     state: str = strawberry.field(
         description="unidentified, seen, stable, searching, validating, archiving or complete."
     )
-    words: str = strawberry.field(description="The state as a person reads it.")
-    why: list[GoalReason] = strawberry.field(description="Why there is no video; none while nothing was tried.")
+    words: str = strawberry.field(description="The state in words.")
+    why: list[GoalReason] = strawberry.field(description="Why there is no video. Empty while no search was made.")
     why_summary: str
     outcome: str | None
     is_complete: bool
     telemetry: GoalTelemetry
-    videos: list[GoalVideo] = strawberry.field(description="The best one first.")
+    videos: list[GoalVideo] = strawberry.field(description="Best first.")
     revision: int
 
 
@@ -144,18 +145,18 @@ class Goal:
 class Match:
     id: strawberry.ID
     stage: str = strawberry.field(description="staging, active or completed.")
-    status: str = strawberry.field(description="As the feed says it: NS, 1H, HT, 2H, FT and so on.")
+    status: str = strawberry.field(description="The status from the feed: NS, 1H, HT, 2H, FT and so on.")
     elapsed: int | None = strawberry.field(description="The minute of play.")
     kick_off: datetime
     league_name: str
     home: Team
     away: Team
-    checked_at: datetime | None = strawberry.field(description="When the feed last answered about it.")
-    failure: str | None = strawberry.field(description="Why the last look at it failed.")
+    checked_at: datetime | None = strawberry.field(description="When the feed last sent data about it.")
+    failure: str | None = strawberry.field(description="Why the last poll of it failed.")
     revision: int
     number: strawberry.Private[int]
 
-    @strawberry.field(description="In the order of play.")
+    @strawberry.field(description="In the order in which they were scored.")
     async def goals(self, info: Info) -> list[Goal]:
         limits = info.context.composition.sources.matches.limits
         return [goal_of(goal, limits) for goal in await info.context.loaders.goals.load(self.number)]
@@ -268,7 +269,7 @@ class WatchQueries:
             for one in days
         ]
 
-    @strawberry.field(description="Whether the football feed answers, from which matches come.")
+    @strawberry.field(description="The state of the football feed.")
     async def football_feed(self, info: Info) -> FootballFeed:
         context = info.context
         context.principal.require(Scope.READ)
@@ -290,7 +291,9 @@ class WatchQueries:
         rows = PageRows(found.matches, has_next, has_previous, found.total_count)
         return connection(rows, [match_of(match) for match in found.matches], _place_of, cursor)
 
-    @strawberry.field(description="Matches whose teams, competition or scorers have words that begin so. Newest first.")
+    @strawberry.field(
+        description="Matches with a team, competition or scorer that has a word with this beginning. Newest first."
+    )
     async def search_matches(self, info: Info, query: str, first: int = 20) -> list[Match]:
         context = info.context
         context.principal.require(Scope.READ)
@@ -305,7 +308,7 @@ class WatchQueries:
         found = await info.context.loaders.matches.load(int(id))
         return match_of(found) if found else None
 
-    @strawberry.field(description="By the id that it has, or had before the feed named another scorer.")
+    @strawberry.field(description="By its id, or by an id that it had before the feed corrected the scorer.")
     async def goal(self, info: Info, event_id: str) -> Goal | None:
         context = info.context
         context.principal.require(Scope.READ)
@@ -341,12 +344,12 @@ GOAL_EVENT_TYPES = MATCH_EVENT_TYPES - {FIXTURE}
 WHAT = {FIXTURE: "changed", KEPT: "video_kept", DROPPED: "video_dropped"}
 
 
-@strawberry.type(description="Something of one match, of one of its goals, or of a goal's video has changed.")
+@strawberry.type(description="A change of a match, of one of its goals, or of a video of a goal.")
 class MatchEvent:
     cursor: str
     occurred_at: datetime
     match_id: strawberry.ID
-    event_id: str | None = strawberry.field(description="The goal; null when the match itself changed.")
+    event_id: str | None = strawberry.field(description="The goal; null if the match itself changed.")
     generation: int | None
     what: str = strawberry.field(
         description="changed (the match); seen, stable, searching, searched, archived, complete, removed, moved "
@@ -356,7 +359,7 @@ class MatchEvent:
     outcome: str | None
     moved_to: str | None = strawberry.field(description="The goal that has its videos now.")
     artifact_hash: str | None
-    replaced_by: str | None = strawberry.field(description="The better copy of a video that was dropped.")
+    replaced_by: str | None = strawberry.field(description="The better copy that replaced a dropped video.")
     revision: int
 
 
@@ -364,23 +367,17 @@ class MatchEvent:
 class MatchSubscriptions:
     @strawberry.subscription(
         description="What happens to matches, goals and their videos, in order. `cursor` is the position in the log: "
-        "subscribe again with `after` and nothing is missed. Without `after`: from when the connection was opened."
+        "subscribe again with `after` to miss nothing. Without `after`, events start when the connection is opened."
     )
     async def live_matches(self, info: Info, after: str | None = None) -> AsyncGenerator[MatchEvent]:
-        context, live = info.context, info.context.live
-        context.principal.require(Scope.READ)
-        cursor = context.cursor(LIVE_CURSOR)
-        position = live.position if after is None else int.from_bytes(cursor.open(after, "after"))
-        async for event in context.composition.feeds.listen(
-            context.principal.tenant_id, position, live.close, MATCH_EVENT_TYPES
-        ):
+        async for event, cursor in live_events(info, MATCH_EVENT_TYPES, after):
             yield match_event_of(event, cursor)
 
 
-def match_event_of(event: LiveEvent, cursor: Cursor) -> MatchEvent:
+def match_event_of(event: LiveEvent, cursor: str) -> MatchEvent:
     data = event.data
     return MatchEvent(
-        cursor=cursor.seal(event.position.to_bytes(8)),
+        cursor=cursor,
         occurred_at=event.occurred_at,
         match_id=strawberry.ID(str(data["fixture_id"])),
         event_id=data.get("event_id"),

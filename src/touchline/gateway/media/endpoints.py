@@ -14,9 +14,7 @@ from datetime import datetime, timedelta
 from touchline.contracts.artifacts import ArtifactClient, ViewerEndpoint
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactRenamed
 from touchline.gateway.settings import MediaLinkSettings
-from touchline.kernel import Clock, TenantId, TouchlineError
-from touchline.kernel.errors import Unavailable
-from touchline.kernel.ids import PlaybackId
+from touchline.kernel import Clock, PlaybackId, TenantId, TouchlineError, Unavailable
 from touchline.platform.events.log import EventSource
 from touchline.platform.retry import retry_forever
 
@@ -44,10 +42,11 @@ class EndpointCache:
         found = self._recall(playback_id) if self._is_trusted() or not trusted else None
         return found if found is not None and found.tenant_id == tenant_id else None
 
-    async def find(self, playback_id: PlaybackId) -> ViewerEndpoint:
-        """NotFound and Conflict as the service says; Unavailable says nothing about the artifact."""
+    async def find(self, playback_id: PlaybackId, *, fresh: bool = False) -> ViewerEndpoint:
+        """NotFound and Conflict as the service says; Unavailable says nothing about the artifact. `fresh`: the service
+        is asked, since nodes come and go without an event about the artifact."""
         remembered = self._recall(playback_id)
-        if remembered and self._is_trusted():
+        if remembered and self._is_trusted() and not fresh:
             return remembered
         forgotten = self._forgotten
         try:

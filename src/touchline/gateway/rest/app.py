@@ -19,18 +19,16 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from touchline import __version__
-from touchline.gateway import composition
-from touchline.gateway import web_page as page
+from touchline.gateway import composition, web_page as page
 from touchline.gateway.composition import GatewayComposition
 from touchline.gateway.graphql import http as graphql
 from touchline.gateway.metrics import HTTP_REQUESTS, HTTP_SECONDS
 from touchline.gateway.rest import serve as media
 from touchline.gateway.settings import GatewaySettings
-from touchline.kernel.errors import Defect, LimitExceeded
-from touchline.kernel.values import format_bytes
+from touchline.kernel import Defect, LimitExceeded, format_bytes
 from touchline.platform.http_server import HostCheck
 
-from . import auth, health, measure, problems, serve, watch
+from . import auth, health, measure, playback, problems, serve, watch
 from .problems import problem
 
 # --- Middleware.
@@ -39,10 +37,12 @@ SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+FRAMED = "/embed/"  # below it the content security policy says who may: the older header knows only all or nobody
 HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 UNCOMPRESSED = ("/api/auth/", "/media/")
@@ -68,7 +68,7 @@ class RequestMiddleware:
         headers = Headers(scope=scope)
         request_id = _request_id(headers)
         scope.setdefault("state", {})["request_id"] = request_id
-        answer = _Answer(scope, send, self._headers | {"X-Request-Id": request_id})
+        answer = _Answer(scope, send, self._headers_of(scope["path"]) | {"X-Request-Id": request_id})
         most_bytes = self._larger.get(scope["path"], self._most_bytes)
         if _declared_bytes(headers) > most_bytes:
             await problem(_too_large(most_bytes), request_id)(scope, receive, answer.send)
@@ -82,6 +82,9 @@ class RequestMiddleware:
             if answer.begun:
                 raise  # half an answer must not look like a whole one
             await problem(Defect("unexpected"), request_id)(scope, receive, answer.send)
+
+    def _headers_of(self, path: str) -> dict[str, str]:
+        return {k: v for k, v in self._headers.items() if not (k == "X-Frame-Options" and path.startswith(FRAMED))}
 
 
 class CompressionMiddleware(GZipMiddleware):
@@ -181,6 +184,8 @@ def build_app(gateway: GatewayComposition) -> FastAPI:
         watch.router,
         health.router,
         media.media_router,
+        playback.playback_router,
+        playback.build_player(web.player),
         graphql.build_router(gateway.graphql, gateway.settings.origins),
         web.router,
     ):

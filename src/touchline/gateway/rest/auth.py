@@ -18,8 +18,7 @@ from touchline.gateway.auth.sessions.rules import LONGEST_PASSWORD, SignedIn
 from touchline.gateway.auth.sessions.service import PasswordAttempt
 from touchline.gateway.composition import Gateway
 from touchline.gateway.settings import GatewaySettings
-from touchline.kernel import Role, Scope
-from touchline.kernel.errors import Unauthenticated
+from touchline.kernel import Role, Scope, Unauthenticated
 
 from .callers import CurrentPrincipal, require_own_origin
 from .problems import RESPONSES, problem, request_id_of
@@ -91,7 +90,7 @@ async def sign_in_by_password(
 async def refresh(request: Request, response: Response, gateway: Gateway) -> SignedInBody | Response:
     secret = request.cookies.get(cookie_name(gateway.settings))
     if secret is None:
-        raise Unauthenticated("you are not signed in", why="the request carries no session")
+        raise Unauthenticated("you are not signed in", why="the request has no session")
     try:
         return _answer(await gateway.auth.sessions.refresh(secret), response, gateway.settings)
     except Unauthenticated as error:

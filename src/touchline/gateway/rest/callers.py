@@ -14,8 +14,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from touchline.gateway.composition import Gateway
 from touchline.gateway.settings import LOOPBACK_NAMES, GatewaySettings
-from touchline.kernel import Principal
-from touchline.kernel.errors import Forbidden, Unauthenticated
+from touchline.kernel import Forbidden, Principal, Unauthenticated
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
@@ -26,8 +25,8 @@ def require_own_origin(headers: Mapping[str, str], settings: GatewaySettings) ->
     site = headers.get("sec-fetch-site", "none")
     own = origin in settings.origins if origin is not None else site in {"same-origin", "none"}
     if not own:
-        hint = "Open the page by its own address, or set `gateway.public_url` to the one that people use."
-        raise Forbidden("the request comes from another site", why=f"it names {origin or site}", hint=hint)
+        hint = "Open the page at its public address, or set `gateway.public_url` to the address that people use."
+        raise Forbidden("the request comes from another site", why=f"it comes from {origin or site}", hint=hint)
 
 
 def is_this_machine(peer: str, headers: Mapping[str, str]) -> bool:
@@ -52,7 +51,7 @@ Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 async def current_principal(bearer: Bearer, gateway: Gateway) -> Principal:
     if bearer is None:
-        why = "the request carries no bearer token"
+        why = "the request has no bearer token"
         raise Unauthenticated("you are not signed in", why=why, hint="Send `Authorization: Bearer …`.")
     return await gateway.auth.authentication.authenticate(bearer.credentials)
 

@@ -14,8 +14,7 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from touchline.gateway.composition import Check, Gateway
-from touchline.kernel import Role, Scope
-from touchline.kernel.errors import Forbidden, Unavailable
+from touchline.kernel import Forbidden, Role, Scope, Unavailable
 
 from .callers import Bearer, current_principal, is_this_machine
 from .problems import RESPONSES, problem, request_id_of
@@ -51,7 +50,7 @@ async def metrics(request: Request, bearer: Bearer, gateway: Gateway) -> Respons
         principal = await current_principal(bearer, gateway)
         principal.require(Scope.READ)
         if principal.role is not Role.OPERATOR:
-            raise Forbidden("this needs an operator", why="it concerns the whole installation")
+            raise Forbidden("only an operator may do this", why="it shows the whole installation")
     return Response(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 

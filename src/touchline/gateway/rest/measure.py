@@ -17,9 +17,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from touchline.gateway.composition import Gateway
-from touchline.kernel import Scope
-from touchline.kernel.errors import InvalidInput, LimitExceeded
-from touchline.kernel.values import format_bytes
+from touchline.kernel import InvalidInput, LimitExceeded, Scope, format_bytes
 from touchline.measure.analytics.export_store import MEDIA_TYPES, ExportFormat, ExportKind, encode_tables
 from touchline.measure.analytics.rules import Filter, Metric, Progress
 from touchline.measure.ingest.records import decompress, split_body
@@ -40,15 +38,16 @@ _EVENT: dict[str, Any] = {
     "properties": {
         "id": _TEXT,
         "type": _TEXT,
-        "timestamp": {"type": "integer", "description": "Epoch milliseconds; a text of digits as well."},
+        "timestamp": {"type": "integer", "description": "Milliseconds since 1970, as a number or a string of digits."},
         "gateway": _TEXT,
-        "data": {"description": "What the type says: an object, an array, or the JSON text of either."},
+        "data": {"description": "The payload of the type: an object, an array, or a string with the JSON of either."},
     },
 }
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "One event, an array of them, or one a line (JSON lines). `Content-Encoding: gzip` is taken.",
+        "description": "One event, an array of events, or one event per line (JSON lines). "
+        "`Content-Encoding: gzip` is accepted.",
         "content": {"application/json": {"schema": _EVENT}},
     }
 }
@@ -77,7 +76,7 @@ async def deliver_events(request: Request, principal: CurrentPrincipal, gateway:
     principal.require(Scope.WRITE)
     idempotency_key = request.headers.get("idempotency-key", "")
     if idempotency_key and not _KEY.fullmatch(idempotency_key):
-        raise InvalidInput("not a key", field="Idempotency-Key", why="it is 1 to 200 visible characters")
+        raise InvalidInput("not a valid key", field="Idempotency-Key", why="it must have 1 to 200 printable characters")
     body = await request.body()
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     delivery = await asyncio.to_thread(_delivery, body, encoding, idempotency_key, gateway.ingest.settings)
@@ -88,7 +87,7 @@ def _delivery(body: bytes, encoding: str, key: str, settings: IngestSettings) ->
     if encoding in {"gzip", "x-gzip"}:
         body = decompress(body, settings.max_unpacked)
     elif encoding != "identity":
-        raise InvalidInput("this encoding is not known", field="Content-Encoding", why="gzip is, and none")
+        raise InvalidInput("this encoding is not supported", field="Content-Encoding", why="use gzip or no encoding")
     if len(body) > settings.max_unpacked:
         raise LimitExceeded("the body is too large", why=f"the limit is {format_bytes(settings.max_unpacked)}")
     records = split_body(body, settings.max_records)
@@ -111,7 +110,7 @@ session_router = APIRouter(tags=["sessions"], responses=RESPONSES)
 FILES: dict[int | str, dict[str, Any]] = {
     200: {
         "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA_TYPES.values()},
-        "description": "The file. In CSV, a text that would be a formula in a spreadsheet begins with an apostrophe.",
+        "description": "The file. In CSV, text that a spreadsheet would run as a formula starts with an apostrophe.",
     }
 }
 

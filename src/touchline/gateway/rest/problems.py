@@ -17,7 +17,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, model_validator
 from starlette.exceptions import HTTPException
 
-from touchline.kernel.errors import (
+from touchline.kernel import (
     DeadlineExceeded,
     Defect,
     Forbidden,
@@ -28,9 +28,10 @@ from touchline.kernel.errors import (
     TouchlineError,
     Unauthenticated,
     Unavailable,
+    Warming,
+    is_plain,
     surface,
 )
-from touchline.kernel.values import is_plain
 
 MEDIA_TYPE = "application/problem+json"
 INTERNAL = 500
@@ -43,10 +44,8 @@ logger = logging.getLogger(__name__)
 _BY_STATUS: dict[int, TouchlineError] = {
     401: Unauthenticated("you are not signed in"),
     403: Forbidden("this is not allowed"),
-    404: NotFound("there is nothing here", hint="Check the address."),
-    405: InvalidInput(
-        "this address does not take that method", hint="/api/openapi.json lists what each address takes."
-    ),
+    404: NotFound("not found", hint="Check the URL."),
+    405: InvalidInput("this URL does not support that method", hint="/api/openapi.json lists the methods of each URL."),
     413: LimitExceeded("the request is too large"),
 }
 
@@ -82,7 +81,7 @@ def problem(
     error: TouchlineError, request_id: str, status: int | None = None, extra: Mapping[str, Any] | None = None
 ) -> JSONResponse:
     status = status or surface(error).http
-    public = error if status != INTERNAL else Defect("something went wrong on our side")
+    public = error if status != INTERNAL else Defect("an internal error occurred")
     body = ProblemBody(
         type=f"urn:touchline:problem:{public.code}",
         code=public.code,
@@ -104,6 +103,8 @@ def _headers(error: TouchlineError) -> dict[str, str] | None:
             return {"WWW-Authenticate": "Bearer"}
         case DeadlineExceeded():
             return None  # what took too long takes too long again
+        case Warming(retry_after=timedelta() as wait):
+            return {"Retry-After": str(ceil(wait.total_seconds()))}
         case Unavailable():
             return {"Retry-After": str(ceil(COME_BACK.total_seconds()))}
         case RateLimited(retry_after=timedelta() as wait):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Annotated
 from urllib.parse import quote
 from uuid import UUID
@@ -20,27 +21,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from touchline.contracts.registry import NewClip
 from touchline.gateway.composition import Gateway, GatewayComposition, MediaAccess
-from touchline.gateway.graphql.clips import with_field_names
-from touchline.gateway.graphql.sources import surviving_upload
-from touchline.gateway.media.links import Grant
-from touchline.gateway.media.rules import (
-    CLIP,
-    MANIFEST,
-    POSTER,
-    File,
-    Keys,
-    file_is_gone,
-    file_is_unreadable,
-    file_of,
-    frame_of,
-    narrower,
-    no_such_file,
-    wanted_bytes,
-)
-from touchline.kernel import Scope, TouchlineError
-from touchline.kernel.errors import InvalidInput, NotFound, Unavailable
-from touchline.kernel.ids import artifact_hash, video_id
+from touchline.gateway.graphql.serve import with_field_names
+from touchline.gateway.graphql.sources import start_playback, surviving_upload
+from touchline.gateway.media.rules import File, Keys, file_is_gone, file_is_unreadable, file_of, frame_of, narrower
+from touchline.kernel import InvalidInput, NotFound, Scope, TouchlineError, Unavailable, artifact_hash, video_id
 from touchline.platform.objects.rules import ByteRange, ObjectInfo
+from touchline.serve.playback.files import CLIP, MANIFEST, POSTER, no_such_file, wanted_bytes
+from touchline.serve.playback.tokens import Grant
 
 from .callers import CurrentPrincipal
 from .problems import RESPONSES, RequestBody, problem, request_id_of
@@ -60,6 +47,7 @@ class ClipBody(RequestBody):
     padding_ms: Milliseconds | None = None
     title: str = ""
     description: str = ""
+    idempotency_key: str = ""
 
 
 class ClipAnswer(BaseModel):
@@ -77,6 +65,7 @@ async def create_clip(body: ClipBody, principal: CurrentPrincipal, gateway: Gate
         padding_ms=body.padding_ms,
         title=body.title,
         description=body.description,
+        idempotency_key=body.idempotency_key,
         requested_params=body.model_dump(mode="json", exclude_unset=True),
     )
     with with_field_names(FIELDS):
@@ -103,6 +92,7 @@ async def media_file(
     """A poster with a `width` comes in the smallest size that is made and wide enough, and never enlarged."""
     media = gateway.media
     grant = media.tokens.read(token, artifact_hash, media.clock.now())
+    await media.access.require(grant)
     if b"%" in request.scope.get("raw_path", b""):
         raise no_such_file()  # none of our names needs it, and a slash or a dot could hide behind it
     try:
@@ -113,14 +103,16 @@ async def media_file(
         raise
     if (viewable.artifact_hash, viewable.tenant_id) != (grant.artifact_hash, grant.tenant_id):
         raise no_such_file()
+    if name == MANIFEST:
+        await start_playback(gateway.graphql.sources, viewable)
     keys = Keys(viewable.manifest_key, viewable.poster_key, viewable.clip_key)
     file = frame_of(name, viewable.artifact_hash) or file_of(name, keys, viewable.title)
     smaller = narrower(file, width) if width and name == POSTER else None
     try:
         if smaller:
             with suppress(NotFound):  # a small video, or one from before there were any
-                return await _answer(request, media, smaller)
-        return await _answer(request, media, file)
+                return await _answer(request, media, grant, smaller)
+        return await _answer(request, media, grant, file)
     except NotFound as error:
         if name not in {MANIFEST, POSTER, CLIP}:
             raise no_such_file() from error  # the store's words name its key
@@ -134,12 +126,12 @@ async def _elsewhere(gateway: GatewayComposition, grant: Grant, name: str) -> Re
     kept = await surviving_upload(gateway.graphql.sources, grant.tenant_id, grant.artifact_hash)
     if kept is None:
         return None
-    links = gateway.media.links
-    link = (links.manifest if name == MANIFEST else links.poster)(grant.tenant_id, kept.playback_id, kept.artifact_hash)
+    there = replace(grant, playback_id=kept.playback_id, artifact_hash=kept.artifact_hash)
+    link = gateway.media.links.signed(there, name)
     return RedirectResponse(link.url, REPLACED, {"Cache-Control": "no-store"})
 
 
-async def _answer(request: Request, media: MediaAccess, file: File) -> Response:
+async def _answer(request: Request, media: MediaAccess, grant: Grant, file: File) -> Response:
     info = await media.objects.head(file.key)
     headers = _headers(file, info)
     if _has(request.headers.get("if-none-match"), headers["ETag"]):
@@ -150,7 +142,9 @@ async def _answer(request: Request, media: MediaAccess, file: File) -> Response:
         refusal = problem(error, request_id_of(request), RANGE_NOT_SATISFIABLE)
         refusal.headers["Content-Range"] = f"bytes */{info.size_bytes}"
         return refusal
-    return await _body(request, media, info, part, headers)
+    if request.method == "HEAD":
+        return _without_body(info, part, headers)
+    return await _body(Sending(media, grant, info), part, headers)
 
 
 def _headers(file: File, info: ObjectInfo) -> dict[str, str]:
@@ -165,16 +159,52 @@ def _headers(file: File, info: ObjectInfo) -> dict[str, str]:
     return headers
 
 
-async def _body(
-    request: Request, media: MediaAccess, info: ObjectInfo, part: ByteRange | None, headers: dict[str, str]
-) -> Response:
-    status, start, stop = (206, part.start, part.stop or 0) if part else (200, 0, info.size_bytes)
-    headers["Content-Length"] = str(stop - start)
+def _without_body(info: ObjectInfo, part: ByteRange | None, headers: dict[str, str]) -> Response:
+    status, start, stop = _extent(info, part)
+    return Response(status_code=status, headers=headers | _lengths(info, part, stop - start))
+
+
+def _extent(info: ObjectInfo, part: ByteRange | None) -> tuple[int, int, int]:
+    return (206, part.start, part.stop or 0) if part else (200, 0, info.size_bytes)
+
+
+def _lengths(info: ObjectInfo, part: ByteRange | None, length: int) -> dict[str, str]:
+    found = {"Content-Length": str(length)}
     if part:
-        headers["Content-Range"] = f"bytes {start}-{stop - 1}/{info.size_bytes}"
-    if request.method == "HEAD" or stop == start:
+        found["Content-Range"] = f"bytes {part.start}-{(part.stop or 0) - 1}/{info.size_bytes}"
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """An answer under way."""
+
+    media: MediaAccess
+    grant: Grant
+    info: ObjectInfo
+
+    async def whole(self, first: bytes, rest: AsyncIterator[bytes], promised: int) -> AsyncIterator[bytes]:
+        """No more than was promised: it may have been written again since it was looked at. It breaks off when what
+        allows it ends."""
+        promised -= len(first)
+        yield first
+        async for chunk in rest:
+            promised -= len(chunk)
+            if promised < 0:
+                break
+            await self.media.access.require(self.grant)
+            yield chunk
+        if promised:
+            raise Unavailable("the file ended early", why="its length changed while it was sent")
+
+
+async def _body(sending: Sending, part: ByteRange | None, headers: dict[str, str]) -> Response:
+    info = sending.info
+    status, start, stop = _extent(info, part)
+    headers |= _lengths(info, part, stop - start)
+    if stop == start:
         return Response(status_code=status, headers=headers)
-    chunks = media.objects.stream(info.key, part)
+    chunks = sending.media.objects.stream(info.key, part)
     try:
         first = await anext(chunks)
     except NotFound:
@@ -182,20 +212,7 @@ async def _body(
     except TouchlineError as error:
         logger.warning("a file that the store lists cannot be read", extra={"key": info.key, "reason": str(error)})
         raise file_is_unreadable() from error
-    return StreamingResponse(_whole(first, chunks, stop - start), status, headers)
-
-
-async def _whole(first: bytes, rest: AsyncIterator[bytes], promised: int) -> AsyncIterator[bytes]:
-    """No more than was promised either: it may have been written again since it was looked at."""
-    promised -= len(first)
-    yield first
-    async for chunk in rest:
-        promised -= len(chunk)
-        if promised < 0:
-            break
-        yield chunk
-    if promised:
-        raise Unavailable("the file broke off", why="it is not as long as it was when the answer began")
+    return StreamingResponse(sending.whole(first, chunks, stop - start), status, headers)
 
 
 def _range_header(request: Request, etag: str) -> str | None:

@@ -23,9 +23,7 @@ from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from touchline.gateway.composition import Gateway, GatewayComposition
 from touchline.gateway.graphql.store import LiveEvent
 from touchline.gateway.graphql.watch import GOAL_EVENT_TYPES, is_event_id, what
-from touchline.kernel import Principal, Scope
-from touchline.kernel.errors import InvalidInput, NotFound, RateLimited, Unauthenticated
-from touchline.kernel.ids import parse_artifact_hash
+from touchline.kernel import InvalidInput, NotFound, Principal, RateLimited, Scope, Unauthenticated, parse_artifact_hash
 from touchline.watch.views.rules import Goal, GoalKey
 
 from .callers import Bearer, CurrentPrincipal
@@ -116,7 +114,9 @@ async def _has_more(gateway: GatewayComposition, follow: Follow) -> bool:
 async def _frames(gateway: GatewayComposition, follow: Follow, after: int | None, head: int) -> AsyncGenerator[str]:
     connections, tenant_id = gateway.graphql.feeds.connections, follow.principal.tenant_id
     if not connections.enter(tenant_id):
-        raise RateLimited("the tenant has too many live connections", retry_after=COME_BACK, hint="Close some first.")
+        raise RateLimited(
+            "the tenant has too many live connections", retry_after=COME_BACK, hint="Close other connections first."
+        )
     try:
         yield ""
         yield f"retry: {RETRY_MS}\n\n"
@@ -177,8 +177,8 @@ async def _is_valid(gateway: GatewayComposition, follow: Follow) -> bool:
 router = APIRouter(tags=["goals"], responses=RESPONSES)
 ELSEWHERE = 302  # not for ever: the feed may name the first scorer again
 EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "Events until the goal is over."},
-    204: {"description": "The goal is over, and the client has heard all of it: it need not come back."},
+    200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "Events until the goal is complete."},
+    204: {"description": "The goal is complete and all events were sent: do not reconnect."},
 }
 
 
@@ -225,7 +225,9 @@ async def _document(gateway: GatewayComposition, principal: Principal, event_id:
     reads = gateway.graphql.sources.matches
     found = await reads.document(principal, event_id) if is_event_id(event_id) else None
     if found is None:
-        raise NotFound("there is no such goal", hint="It may have been taken away. `matchDays` lists what there is.")
+        raise NotFound(
+            "there is no such goal", hint="It may have been annulled. `matchDays` lists the days with matches."
+        )
     return found
 
 
@@ -241,4 +243,4 @@ def _hash(text: str) -> str:
 
 
 def _no_such_video() -> NotFound:
-    return NotFound("there is no such video", hint="The goal's document lists the ones that are kept.")
+    return NotFound("there is no such video", hint="The goal document lists the archived videos.")

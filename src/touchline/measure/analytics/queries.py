@@ -12,17 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from touchline.measure.analytics.rollups.rules import FEW, PageReach, RollupPart
-from touchline.measure.analytics.rollups.store import (
-    OF_DAYS,
-    OF_KEY,
-    SETTINGS,
-    TALLY,
-    key,
-    low,
-    summed,
-    told,
-    units,
-)
+from touchline.measure.analytics.rollups.store import OF_DAYS, OF_KEY, SETTINGS, TALLY, key, low, summed, told, units
 from touchline.measure.sessions.model import SessionRow
 
 from .filters import CANCELLED, HORIZON, RUNNING, Condition

@@ -13,8 +13,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
 
-from touchline.kernel.clock import epoch_ms
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput, epoch_ms
 from touchline.measure.ingest.self_metrics import GATEWAY
 from touchline.measure.sessions.model import ParameterRow, SegmentRow, SessionRow
 from touchline.measure.sessions.settings import CANCELLED

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from touchline.kernel import TenantId
-from touchline.kernel.clock import Clock, SystemClock
-from touchline.kernel.errors import InvalidInput, LimitExceeded
+from touchline.kernel import Clock, InvalidInput, LimitExceeded, SystemClock, TenantId
 from touchline.measure.analytics.rollups.rules import HOUR_S, by_weeks, grouping, part, weeks, whole_days
 from touchline.measure.analytics.rollups.store import RollupStore
 from touchline.measure.sessions.settings import SessionSettings

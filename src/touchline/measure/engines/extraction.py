@@ -6,8 +6,10 @@ Invariant: exact. The quick parser's word counts only for lines of the plain sha
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,34 +17,31 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from touchline.kernel.errors import Conflict
-from touchline.measure.sessions.parser import (
-    LARGEST_BYTES,
-    Accepted,
-    Ignored,
-    Quarantined,
-    Reason,
-    believed,
-    read_text,
-)
+from touchline.kernel import Conflict
+from touchline.measure.sessions.parser import LARGEST_BYTES, Accepted, Ignored, Quarantined, Reason, believed, read_text
+from touchline.platform.arrow import ArrowRows, pa
 
-from .collecting import uncollected
-from .columns import Columns, Profile, no_columns
 from .guards import judged
-from .inputs import records_of
-from .pieces import BLANK, BOM, Files, Piece
-from .shape import Data, Envelope, Tables
+from .inputs import BLANK, BOM, Files, Piece, records_of
+from .plain_events import EVENTS, NO_PROFILE, NO_SESSION, NO_TIME, Data, Numbers, PlainEnvelope, PlainEvents
 
 BLOCK_BYTES = 1 << 21
 RUN = 512  # lines: what is made of them fits into the processor's cache
 CLIPPED = 1024  # of a record that is too large
 
 
+class PieceTask(NamedTuple):
+    """A piece, and the latest time that is believed: events that are dated later are quarantined."""
+
+    piece: Piece
+    latest_ts: int
+
+
 class Odd(NamedTuple):
     """An accepted record that was read one by one, without the record itself: where it stands tells that."""
 
     reading: Accepted
-    offset: int
+    start: int
     length: int
 
 
@@ -57,35 +56,46 @@ class Refused(NamedTuple):
 
 @dataclass(slots=True)
 class Extract:
-    """`names` and `profiles` are what the columns' numbers stand for."""
+    """`rows` are those of `EVENTS`, the plain ones first; `names` and `profiles` are what their numbers stand for."""
 
-    columns: Columns = field(default_factory=no_columns)
+    rows: ArrowRows
     names: list[str] = field(default_factory=list[str])
-    profiles: list[Profile] = field(default_factory=list[Profile])
-    odd: list[Odd] = field(default_factory=list[Odd])
+    profiles: list[bytes] = field(default_factory=list[bytes])
     raw: int = 0
     ignored: int = 0
     refused: list[Refused] = field(default_factory=list[Refused])
 
 
-_decoder = msgspec.json.Decoder(Envelope)
+_decoder = msgspec.json.Decoder(PlainEnvelope)
+encode = msgspec.msgpack.Encoder().encode
 _OPEN, _CLOSE = ord("{"), ord("}")
 
 
-def extract(piece: Piece, latest_ts: int) -> Extract:
-    """Events that are dated later are quarantined."""
-    if not piece.whole:
-        return _too_long(piece)
+def extract(task: PieceTask) -> Extract:
+    if not task.piece.whole:
+        return _too_long(task.piece)
     with uncollected():
-        return _Extraction(piece, latest_ts).result()
+        return _Extraction(task.piece, task.latest_ts).result()
+
+
+@contextmanager
+def uncollected() -> Generator[None]:
+    """Rest for the collector of cycles: builds make millions of small objects, none of them in a cycle."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _too_long(piece: Piece) -> Extract:
     length, head = piece.bared(CLIPPED)
     if not length:
-        return Extract()
+        return Extract(EVENTS.empty_table())
     detail = f"{length} bytes, at most {LARGEST_BYTES} are read"
-    return Extract(raw=1, refused=[Refused(Reason.TOO_LARGE, detail, _as_text(head))])
+    return Extract(EVENTS.empty_table(), raw=1, refused=[Refused(Reason.TOO_LARGE, detail, _as_text(head))])
 
 
 class _Block:
@@ -99,7 +109,7 @@ class _Block:
         braced = (letters[np.minimum(self.starts, size - 1)] == _OPEN) & (letters[self.ends - 1] == _CLOSE)
         self.sure = braced & ~doubtful  # an object on one line: no value reaches over its end
 
-    def events(self) -> Iterator[tuple[list[Envelope], NDArray[np.int64]]]:
+    def events(self) -> Iterator[tuple[list[PlainEnvelope], NDArray[np.int64]]]:
         """Of the plain shape, and which lines they are."""
         for first, last in _runs(self.sure):
             events, lines = self._decoded(first, last)
@@ -109,7 +119,7 @@ class _Block:
             if events:
                 yield events, lines
 
-    def _decoded(self, first: int, last: int) -> tuple[list[Envelope], NDArray[np.int64]]:
+    def _decoded(self, first: int, last: int) -> tuple[list[PlainEnvelope], NDArray[np.int64]]:
         content = memoryview(self.content)[self.starts[first] : self.ends[last - 1]]
         try:
             events = _decoder.decode_lines(content)
@@ -120,8 +130,8 @@ class _Block:
         return events, np.arange(first, last)
 
 
-def _decoded_each(content: bytes, first: int) -> tuple[list[Envelope], NDArray[np.int64]]:
-    events: list[Envelope] = []
+def _decoded_each(content: bytes, first: int) -> tuple[list[PlainEnvelope], NDArray[np.int64]]:
+    events: list[PlainEnvelope] = []
     lines: list[int] = []
     for number, line in enumerate(content.split(b"\n"), first):
         try:
@@ -133,6 +143,7 @@ def _decoded_each(content: bytes, first: int) -> tuple[list[Envelope], NDArray[n
 
 
 def _blocks(piece: Piece, files: Files) -> Iterator[_Block]:
+    """Their starts are counted from the start of the piece."""
     start, size = piece.start, BLOCK_BYTES
     while start < piece.end:
         content = files.read(piece.path, start, min(size, piece.end - start))
@@ -142,15 +153,16 @@ def _blocks(piece: Piece, files: Files) -> Iterator[_Block]:
             continue
         if not whole:
             raise Conflict(f"{piece.path} has become shorter", hint="Start again when nothing is writing to it.")
-        yield _Block(content, whole, start)
+        yield _Block(content, whole, start - piece.start)
         start, size = start + whole, BLOCK_BYTES
 
 
 class _Extraction:
     def __init__(self, piece: Piece, latest_ts: int) -> None:
         self._piece, self._latest_ts = piece, latest_ts
-        self._tables = Tables()
-        self._extract = Extract()
+        self._plain = PlainEvents()
+        self._odd: list[Odd] = []
+        self._extract = Extract(EVENTS.empty_table())
 
     def result(self) -> Extract:
         with Files() as files:
@@ -163,7 +175,7 @@ class _Extraction:
         left = np.ones(len(block.ends), np.bool_)
         for events, lines in block.events():
             starts, ends = block.starts[lines], block.ends[lines]
-            self._tables.add(events, starts + block.start, (ends - starts).astype(np.int32))
+            self._plain.add(events, starts + block.start, (ends - starts).astype(np.int32))
             left[lines] = False
         for line in np.flatnonzero(left).tolist():
             start, end = int(block.starts[line]), int(block.ends[line])
@@ -171,15 +183,13 @@ class _Extraction:
 
     def _finish(self, files: Files) -> None:
         """What is decoded and yet not plain, or not believed, is read alone, like what is not decoded."""
-        columns = self._tables.columns()
-        usable = self._tables.usable & (columns.ts <= self._latest_ts)
-        for row in np.flatnonzero(~usable).tolist():
-            offset = int(columns.offset[row])
-            self._read(files.read(self._piece.path, offset, int(columns.length[row])), offset)
-        kept = np.flatnonzero(usable)
-        self._extract.columns = columns if len(kept) == len(columns) else columns.take(kept)
-        self._extract.names, self._extract.profiles = self._tables.names, self._tables.profiles
-        self._extract.raw += len(kept)
+        columns = self._plain.columns(self._latest_ts)
+        for start, length in columns.odd:
+            self._read(files.read(self._piece.path, self._piece.start + start, length), start)
+        names = Numbers(columns.names)
+        self._extract.rows = pa.concat_tables([columns.rows, _rows_of(self._odd, names)])
+        self._extract.names, self._extract.profiles = names.values, list(map(encode, columns.profiles))
+        self._extract.raw += len(columns.rows)
 
     def _read(self, line: bytes, start: int) -> None:
         """One line, which may be blank, or an array of records."""
@@ -206,12 +216,27 @@ class _Extraction:
         match believed(read_text(content), self._latest_ts):
             case Accepted() as reading:
                 light = reading._replace(record={}, samples=())
-                self._extract.odd.append(Odd(light, start, len(content)))
+                self._odd.append(Odd(light, start, len(content)))
             case Ignored():
                 self._extract.ignored += 1
             case Quarantined(reason, detail):
                 shown = content[:CLIPPED] if reason is Reason.TOO_LARGE else content
                 self._extract.refused.append(Refused(reason.value, detail, _as_text(shown)))
+
+
+def _rows_of(odd: list[Odd], names: Numbers[str]) -> ArrowRows:
+    readings = [one.reading for one in odd]
+    columns = [
+        [one.start for one in odd],
+        [one.length for one in odd],
+        [reading.uid for reading in readings],
+        [reading.ts for reading in readings],
+        [NO_SESSION if reading.session_id is None else names.number(reading.session_id) for reading in readings],
+        [NO_TIME] * len(odd),
+        [NO_PROFILE] * len(odd),
+        [encode(reading) if reading.event or reading.capabilities else None for reading in readings],
+    ]
+    return pa.table([pa.array(column, kind) for column, kind in zip(columns, EVENTS.types, strict=True)], schema=EVENTS)
 
 
 def _as_text(content: bytes) -> str:

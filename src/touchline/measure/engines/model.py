@@ -1,4 +1,4 @@
-"""What a build is asked for and what it answers."""
+"""What a build is asked for, what it answers, and the lines that it writes of a session."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from touchline.measure.sessions.model import SEMANTICS_VERSION
+import msgspec
+
+from touchline.measure.sessions.model import SEMANTICS_VERSION, Evidence, ParameterRow, SegmentRow, SessionRow
 from touchline.measure.sessions.parser import latest_believed
+from touchline.measure.sessions.rules import Directory, Rules, conclude
 
-from .facts import Lines
+Progress = Callable[[str], None]
+_encode = msgspec.json.Encoder().encode
 
-Tell = Callable[[str], None]
 
-
-class Engine(StrEnum):
-    INCREMENTAL = "incremental"
-    BATCH = "batch"
+class BuildEngine(StrEnum):
+    INCREMENTAL = "incremental"  # one process
+    BATCH = "batch"  # as many as there are processors
 
 
 class Received(NamedTuple):
@@ -37,7 +39,7 @@ class Received(NamedTuple):
 ANY_TIME = Received(sys.maxsize, sys.maxsize)
 
 
-class Source(NamedTuple):
+class InputFile(NamedTuple):
     """An input by the name it was given, and the plain file that is read for it."""
 
     name: str
@@ -58,9 +60,29 @@ class Tally:
     def quarantined(self) -> int:
         return sum(self.reasons.values())
 
-    def refuse(self, reasons: Iterable[str]) -> None:
-        for reason in reasons:
-            self.reasons[reason] = self.reasons.get(reason, 0) + 1
+
+class Lines(NamedTuple):
+    """Of one session, each context with a line's end: the same facts, the same bytes."""
+
+    session_id: str
+    session: bytes
+    segments: bytes
+    parameters: bytes
+
+
+def lines_of(evidence: Evidence, directory: Directory, rules: Rules, now_ms: int) -> Lines:
+    facts = conclude(evidence, directory, rules, now_ms)
+    return Lines(
+        evidence.session_id,
+        line_of(facts.session),
+        b"".join(map(line_of, facts.segments)),
+        b"".join(map(line_of, facts.parameters)),
+    )
+
+
+def line_of(row: SessionRow | SegmentRow | ParameterRow) -> bytes:
+    """Keys in the order of the columns, no spaces."""
+    return _encode(row) + b"\n"
 
 
 @dataclass(slots=True)

@@ -15,9 +15,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from touchline.kernel.errors import AlreadyExists, Conflict, InvalidInput
+from touchline.kernel import AlreadyExists, Conflict, InvalidInput
 
-from .facts import Lines
+from .model import Lines
 
 SESSIONS = "fact_workflow_sessions.jsonl"
 SEGMENTS = "fact_workflow_session_segments.jsonl"

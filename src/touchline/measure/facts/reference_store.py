@@ -1,4 +1,4 @@
-"""All SQL of supporting facts in ClickHouse.
+"""All SQL of reference facts in ClickHouse.
 
 Invariant: every row follows from the one copy of its event that counts, and is written by a fold pass. When another
 copy counts, the rows that only the old one had are deleted in the same insert; a late pass never wins.

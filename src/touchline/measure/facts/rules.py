@@ -104,12 +104,12 @@ def portion(session_ids: Collection[str], copies: Iterable[EventCopy], fresh: Co
         if counting.event and counting.session_id in events:
             events[counting.session_id].append(counting.event)
         if fresh is None or counting.uid in fresh:
-            add_beside(found, one)
+            add_sessionless(found, one)
     found.evidence = {session_id: gather(some) if some else None for session_id, some in events.items()}
     return found
 
 
-def add_beside(found: FoldPortion, decided: DecidedEvent) -> None:
+def add_sessionless(found: FoldPortion, decided: DecidedEvent) -> None:
     """What follows from an event beside its session."""
     rows, gone = changes(decided.counting, decided.others)
     found.rows += rows

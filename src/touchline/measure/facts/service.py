@@ -38,7 +38,7 @@ from .rules import (
     FoldPortion,
     PassReport,
     SessionPlace,
-    add_beside,
+    add_sessionless,
     chunks,
     decide,
     portion,
@@ -115,8 +115,8 @@ class FoldLock:
 
 class SessionFold:
     def __init__(self, analytics: Analytics, tenant_id: TenantId, rules: Rules, most_bytes: int) -> None:
-        self.journal = RawEventStore(analytics, tenant_id)
-        self.supporting = ReferenceStore(analytics, tenant_id)
+        self.raw_events = RawEventStore(analytics, tenant_id)
+        self.references = ReferenceStore(analytics, tenant_id)
         self.facts = FactStore(analytics, tenant_id)
         self._rules = rules
         self._most_bytes = most_bytes
@@ -126,7 +126,7 @@ class SessionFold:
         named, times = sorted(session_ids), EventTimes()
         for at in range(0, len(named), MOST_NAMED):
             async for found in self._portions(named[at : at + MOST_NAMED], fresh):
-                await self.supporting.write(hold.number, found.rows, found.gone)
+                await self.references.write(hold.number, found.rows, found.gone)
                 await self._write(hold, found.evidence)
                 times.include(found.times)
         return times
@@ -145,9 +145,9 @@ class SessionFold:
     async def _greatest(self) -> int:
         """From the latest copies back, until none that is left can be later than what was found."""
         found, below = 0, LATEST_TS
-        while latest := await self.journal.latest(below, MOST_LATEST):
+        while latest := await self.raw_events.latest(below, MOST_LATEST):
             sessions = sorted({session for one in latest for session in one.sessions})
-            decided = decide(await self.journal.copies_of_uids(sessions, [one.uid for one in latest]))
+            decided = decide(await self.raw_events.copies_of_uids(sessions, [one.uid for one in latest]))
             found = max([found, *(one.counting.ts for one in decided)])
             below = min(one.latest_ts for one in latest)
             if found >= below:
@@ -155,41 +155,41 @@ class SessionFold:
         return found
 
     async def _portions(self, session_ids: Sequence[str], fresh: Collection[str] | None) -> AsyncIterator[FoldPortion]:
-        sizes = await self.journal.sizes(session_ids)
+        sizes = await self.raw_events.sizes(session_ids)
         known = {session_id: sizes.get(session_id, 0) for session_id in session_ids}
         for chunk in chunks(known, self._most_bytes, MOST_SESSIONS):
             parts = -(-known[chunk[0]] // self._most_bytes) if len(chunk) == 1 else 1
             if parts > 1:
                 yield await self._long(chunk[0], parts, fresh)
             else:
-                copies = await self.journal.copies_of_sessions(chunk)
+                copies = await self.raw_events.copies_of_sessions(chunk)
                 copies += await self._elsewhere(chunk)
                 yield await asyncio.to_thread(portion, chunk, copies, fresh)
 
     async def _long(self, session_id: str, parts: int, fresh: Collection[str] | None) -> FoldPortion:
         """One session that is too long to be held: part by part, each with all copies of its uids."""
         elsewhere = await self._elsewhere([session_id])
-        together = FoldPortion({session_id: None})
+        whole = FoldPortion({session_id: None})
         for part in range(parts):
-            copies = await self.journal.copies_of_part(session_id, part, parts)
+            copies = await self.raw_events.copies_of_part(session_id, part, parts)
             uids = {copy.uid for copy in copies}
             copies += [copy for copy in elsewhere if copy.uid in uids]
             found = await asyncio.to_thread(portion, [session_id], copies, fresh)
-            together.evidence[session_id] = _merged(together.evidence[session_id], found.evidence[session_id])
-            together.rows += found.rows
-            together.gone += found.gone
-            together.times.include(found.times)
-        return together
+            whole.evidence[session_id] = _merged(whole.evidence[session_id], found.evidence[session_id])
+            whole.rows += found.rows
+            whole.gone += found.gone
+            whole.times.include(found.times)
+        return whole
 
     async def _elsewhere(self, session_ids: Sequence[str]) -> list[EventCopy]:
         """Copies in other sessions of uids that these hold: one of those may be the one that counts."""
-        shared = await self.journal.shared_by_sessions(session_ids)
+        shared = await self.raw_events.shared_by_sessions(session_ids)
         others = {session for sessions in shared.values() for session in sessions} - set(session_ids)
-        return await self.journal.copies_of_uids(sorted(others), sorted(shared)) if others else []
+        return await self.raw_events.copies_of_uids(sorted(others), sorted(shared)) if others else []
 
     async def _write(self, hold: FoldLock, evidence: dict[str, Evidence | None]) -> None:
         """Places first. What another pass has noted meanwhile is deleted afterwards, under our higher number."""
-        facts = await concluded(self.supporting, [one for one in evidence.values() if one], self._rules)
+        facts = await concluded(self.references, [one for one in evidence.values() if one], self._rules)
         now = {SessionPlace(one.session.workflow_session_id, start_day(one.session.session_start_ts)) for one in facts}
         before = await self.facts.places(list(evidence))
         await self.facts.note(now - before)
@@ -256,7 +256,7 @@ class FoldService:
         more = records >= self._settings.fold_records or len(taken) >= MOST_TAKEN
         return PassReport(len(taken), records, sessions, more)
 
-    async def rebuild(self, tenant_id: TenantId, tell: Callable[[int], None]) -> int:
+    async def rebuild(self, tenant_id: TenantId, progress: Callable[[int], None]) -> int:
         """Folds every session again, some at a time, while others may go on delivering. How many there were."""
         folding, after, total = self._folding(tenant_id), "", 0
         while True:
@@ -270,7 +270,7 @@ class FoldService:
                     return total
                 await folding.fold(hold, sessions, None)
             after, total = sessions[-1], total + len(sessions)
-            tell(total)
+            progress(total)
 
     async def fold_again(self, tenant_id: TenantId, session_ids: Collection[str]) -> None:
         """These, from what is stored of them. Rows of a session without events go, wherever they lie."""
@@ -286,7 +286,7 @@ class FoldService:
 
     async def _next(self, folding: SessionFold, after: str) -> list[str]:
         """In order: those that have events, and those that were ever written and may have none any more."""
-        some = await folding.journal.sessions_after(after, MOST_NAMED)
+        some = await folding.raw_events.sessions_after(after, MOST_NAMED)
         some += await folding.facts.written_after(after, MOST_NAMED)
         return sorted(set(some))[:MOST_NAMED]
 
@@ -308,36 +308,36 @@ class FoldService:
 
     async def _fold(self, tenant_id: TenantId, hold: FoldLock, taken: Sequence[TakenDelivery]) -> int:
         folding, batch_ids = self._folding(tenant_id), [one.batch_id for one in taken]
-        seen = await folding.journal.seen(batch_ids)
+        seen = await folding.raw_events.seen(batch_ids)
         if not seen:
             return 0
-        shared = await folding.journal.shared_by_batches(batch_ids)
+        shared = await folding.raw_events.shared_by_batches(batch_ids)
         uids = {one.uid for one in seen}
         touched = {one.session_id for one in seen} | {session for several in shared.values() for session in several}
         outside = {one.uid: shared.get(one.uid, [""]) for one in seen if not one.session_id}
-        beside = await self._beside(folding, outside)
-        concern = await self._concern(folding, beside.said, doubtful=any(one.taken_before for one in taken))
-        await folding.supporting.write(hold.number, beside.portion.rows, beside.portion.gone)
+        sessionless = await self._sessionless(folding, outside)
+        concern = await self._concern(folding, sessionless.said, doubtful=any(one.taken_before for one in taken))
+        await folding.references.write(hold.number, sessionless.portion.rows, sessionless.portion.gone)
         if concern:
             touched |= {*await folding.facts.concerned(concern)}
         touched.discard("")
         times = await folding.fold(hold, touched, uids)
-        times.include(beside.portion.times)
+        times.include(sessionless.portion.times)
         await folding.keep_time(hold, times)
         return len(touched)
 
-    async def _beside(self, folding: SessionFold, uids: Mapping[str, Sequence[str]]) -> _Beside:
+    async def _sessionless(self, folding: SessionFold, uids: Mapping[str, Sequence[str]]) -> _Sessionless:
         """Events of no session, each with the places that claim it."""
         if not uids:
-            return _Beside(FoldPortion({}), [])
+            return _Sessionless(FoldPortion({}), [])
         places = sorted({place for several in uids.values() for place in several})
-        copies = await folding.journal.copies_of_uids(places, sorted(uids))
+        copies = await folding.raw_events.copies_of_uids(places, sorted(uids))
         decided = await asyncio.to_thread(decide, copies)
         portion = FoldPortion({})
         for one in decided:
-            add_beside(portion, one)
+            add_sessionless(portion, one)
         copies = (copy for one in decided for copy in (one.counting, *one.others))
-        return _Beside(portion, [row for copy in copies for row in copy.capabilities])
+        return _Sessionless(portion, [row for copy in copies for row in copy.capabilities])
 
     async def _concern(
         self, folding: SessionFold, rows: Sequence[Capability], *, doubtful: bool
@@ -348,7 +348,7 @@ class FoldService:
             return None
         said = {Combination(row.address, row.local_address, row.url, row.models) for row in rows}
         snapshots = sorted({row.snapshot_uid for row in rows})
-        known = set[Combination]() if doubtful else await folding.supporting.known_already(said, snapshots)
+        known = set[Combination]() if doubtful else await folding.references.known_already(said, snapshots)
         return AffectedSessions(
             changed=_names(said - known),
             listed=_names(said),
@@ -358,7 +358,7 @@ class FoldService:
 
 
 @dataclass(frozen=True, slots=True)
-class _Beside:
+class _Sessionless:
     portion: FoldPortion
     said: list[Capability]  # by snapshots, those that do not count as well: what they said is taken back
 

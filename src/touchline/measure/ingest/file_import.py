@@ -16,10 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
 from typing import IO, TypeVar
 
-from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput, NotFound, StorageFull, is_storage_full
+from touchline.kernel import InvalidInput, NotFound, StorageFull, TenantId, is_storage_full
 from touchline.measure.ingest.rules import RecordCounts
-from touchline.platform.retry import backoff_seconds, is_transient
+from touchline.platform.retry import retry_transient
 
 from .records import MAGIC, split_file
 from .rules import Delivery
@@ -29,8 +28,9 @@ from .service import IngestService
 SCHEME = 1
 RECORDS = 5000
 BYTES = 8 * 1024 * 1024
-PATIENCE = timedelta(minutes=5)
+RETRY_LIMIT = timedelta(minutes=5)
 FIRST_DELAY = timedelta(milliseconds=200)
+LONGEST_DELAY = timedelta(seconds=3.2)
 _COPY = 1024 * 1024
 
 
@@ -50,16 +50,16 @@ async def import_file(ingest: IngestService, tenant_id: TenantId, path: Path, te
     """Delivery by delivery, each kept before the next. Parts that are away are waited for, a while."""
     with ExitStack() as stack:
         prefix, file, size = await asyncio.to_thread(_opened, path, stack)
-        known = await _patiently(lambda: ingest.known(tenant_id, prefix), tell)
+        known = await _retry(lambda: ingest.known(tenant_id, prefix), tell)
         batches = repeated = records = 0
         for delivery in deliveries(prefix, split_file(file, size)):
             if delivery.batch_id in known:
                 repeated += 1
             else:
-                await _patiently(lambda one=delivery: ingest.take(tenant_id, one), tell)
+                await _retry(lambda one=delivery: ingest.take(tenant_id, one), tell)
             batches, records = batches + 1, records + len(delivery.records)
             tell(f"{path}: {records} records")
-        counted = await _patiently(lambda: ingest.count(tenant_id, prefix), tell)
+        counted = await _retry(lambda: ingest.count(tenant_id, prefix), tell)
         return ImportedFile(str(path), batches, repeated, counted)
 
 
@@ -108,16 +108,14 @@ def _unpacked(path: Path, file: IO[bytes], stack: ExitStack) -> IO[bytes]:
     return plain
 
 
-async def _patiently(work: Callable[[], Awaitable[Result]], tell: Tell) -> Result:
-    """Again and again while what is wrong passes by itself."""
-    deadline = asyncio.get_running_loop().time() + PATIENCE.total_seconds()
-    attempt = 0
-    while True:
-        try:
-            return await work()
-        except Exception as error:
-            if not is_transient(error) or asyncio.get_running_loop().time() > deadline:
-                raise
-            tell(f"waiting: {error}")
-        await asyncio.sleep(backoff_seconds(FIRST_DELAY, min(attempt, 4)))
-        attempt += 1
+async def _retry(work: Callable[[], Awaitable[Result]], tell: Tell) -> Result:
+    """Retries transient errors until the time limit."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + RETRY_LIMIT.total_seconds()
+    return await retry_transient(
+        work,
+        FIRST_DELAY,
+        on_failure=lambda error: tell(f"waiting: {error}"),
+        may_continue=lambda: loop.time() <= deadline,
+        longest_delay=LONGEST_DELAY,
+    )

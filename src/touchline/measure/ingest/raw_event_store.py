@@ -19,8 +19,7 @@ from typing import Any, cast
 
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
-from touchline.kernel import TenantId
-from touchline.kernel.errors import Unavailable
+from touchline.kernel import TenantId, Unavailable
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
 from touchline.platform.clickhouse.store import ensure_schema
 

@@ -13,7 +13,7 @@ from typing import IO
 
 import msgspec
 
-from touchline.kernel.errors import InvalidInput, LimitExceeded
+from touchline.kernel import InvalidInput, LimitExceeded
 from touchline.measure.sessions.parser import LARGEST_BYTES
 
 # Records.

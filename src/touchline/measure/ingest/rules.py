@@ -14,7 +14,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import NamedTuple
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.measure.sessions.parser import Accepted, Ignored, Quarantined, believed, read_text
 
 

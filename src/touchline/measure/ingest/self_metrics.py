@@ -22,9 +22,7 @@ from touchline.contracts.events import PAYLOADS, Event, Payload
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactType
 from touchline.contracts.events.videos import JobChanged, VideoTranscoded
 from touchline.contracts.events.watch import GoalChanged, GoalVideoJudged, GoalVideoKept
-from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput
-from touchline.kernel.ids import artifact_hash
+from touchline.kernel import InvalidInput, TenantId, artifact_hash
 from touchline.measure.sessions import edges
 from touchline.measure.sessions.model import EventType
 from touchline.measure.sessions.parser import ERROR
@@ -135,44 +133,46 @@ def _registered(event: Event, payload: Any) -> list[Record]:
     registered: ArtifactRegistered = payload
     if registered.artifact_type is not ArtifactType.UPLOAD:
         return []
-    told = ReportedEvent(event.id, event.occurred_at, _upload(registered.artifact_hash))
-    return [told.step(WorkStep.ACCEPTED), told.asked()]
+    reported = ReportedEvent(event.id, event.occurred_at, _upload(registered.artifact_hash))
+    return [reported.step(WorkStep.ACCEPTED), reported.asked()]
 
 
 def _lifecycle(event: Event, payload: Any) -> list[Record]:
     lifecycle: ArtifactLifecycle = payload
     if lifecycle.artifact_type is not ArtifactType.UPLOAD:
         return []
-    told = ReportedEvent(event.id, event.occurred_at, _upload(lifecycle.artifact_hash))
+    reported = ReportedEvent(event.id, event.occurred_at, _upload(lifecycle.artifact_hash))
     match lifecycle.status:
         case "uploading":
-            return [told.step(WorkStep.STARTED)]
+            return [reported.step(WorkStep.STARTED)]
         case "processing":  # the original lies verified in the object store
-            return _steps(told, RESULT)
+            return _steps(reported, RESULT)
         case "ready":
-            return _steps(told, COMPLETE)
+            return _steps(reported, COMPLETE)
         case "failed":
-            failure = told.error(lifecycle.error_code or "", lifecycle.error_message or "")
-            return [failure, told.step(WorkStep.ENDED)]
+            failure = reported.error(lifecycle.error_code or "", lifecycle.error_message or "")
+            return [failure, reported.step(WorkStep.ENDED)]
         case _:
             return []
 
 
 def _job(event: Event, payload: Any) -> list[Record]:
     job: JobChanged = payload
-    told = ReportedEvent(
+    reported = ReportedEvent(
         event.id, event.occurred_at, _job_work(artifact_hash(job.video_id), str(job.job_id), job.job_type)
     )
-    failure = [told.error(job.error_type or "", job.error_message or "")] if job.error_type or job.error_message else []
+    failure = (
+        [reported.error(job.error_type or "", job.error_message or "")] if job.error_type or job.error_message else []
+    )
     match job.status:
         case "queued":
-            return failure or [told.step(WorkStep.ACCEPTED), told.asked()]
+            return failure or [reported.step(WorkStep.ACCEPTED), reported.asked()]
         case "processing":
-            return [told.step(WorkStep.STARTED)]
+            return [reported.step(WorkStep.STARTED)]
         case "done":
-            return _steps(told, COMPLETE)
+            return _steps(reported, COMPLETE)
         case "failed":
-            return [*(failure or [told.error("", "")]), told.step(WorkStep.ENDED)]
+            return [*(failure or [reported.error("", "")]), reported.step(WorkStep.ENDED)]
         case _:
             return []
 
@@ -186,32 +186,32 @@ def _transcoded(event: Event, payload: Any) -> list[Record]:
 
 def _goal(event: Event, payload: Any) -> list[Record]:
     goal: GoalChanged = payload
-    told = ReportedEvent(event.id, event.occurred_at, _search(goal.event_id, goal.generation))
+    reported = ReportedEvent(event.id, event.occurred_at, _search(goal.event_id, goal.generation))
     match goal.what:
         case "stable":
-            return [told.step(WorkStep.ACCEPTED), told.asked()]
+            return [reported.step(WorkStep.ACCEPTED), reported.asked()]
         case "searching":
-            return [told.step(WorkStep.STARTED)]
+            return [reported.step(WorkStep.STARTED)]
         case "searched":
-            return [told.step(WorkStep.MADE)]
+            return [reported.step(WorkStep.MADE)]
         case "complete":
-            return [*_why_complete(told, goal.outcome), told.step(WorkStep.ENDED)]
+            return [*_why_complete(reported, goal.outcome), reported.step(WorkStep.ENDED)]
         case what if what in FRUITLESS:
-            return _steps(told, (WorkStep.NOTHING_TO_FIND, WorkStep.ENDED))
+            return _steps(reported, (WorkStep.NOTHING_TO_FIND, WorkStep.ENDED))
         case _:
             return []
 
 
-def _why_complete(told: ReportedEvent, outcome: str | None) -> list[Record]:
+def _why_complete(reported: ReportedEvent, outcome: str | None) -> list[Record]:
     if outcome == "nothing_found":
-        return [told.step(WorkStep.NOTHING_TO_FIND)]
-    return [told.error(outcome, "")] if outcome in FAILURES else []
+        return [reported.step(WorkStep.NOTHING_TO_FIND)]
+    return [reported.error(outcome, "")] if outcome in FAILURES else []
 
 
 def _kept(event: Event, payload: Any) -> list[Record]:
     kept: GoalVideoKept = payload
-    told = ReportedEvent(event.id, event.occurred_at, _search(kept.event_id, kept.generation))
-    return _steps(told, (WorkStep.RECEIVED, WorkStep.READY))
+    reported = ReportedEvent(event.id, event.occurred_at, _search(kept.event_id, kept.generation))
+    return _steps(reported, (WorkStep.RECEIVED, WorkStep.READY))
 
 
 def _judged(event: Event, payload: Any) -> list[Record]:
@@ -219,9 +219,9 @@ def _judged(event: Event, payload: Any) -> list[Record]:
     judged: GoalVideoJudged = payload
     video = f"{judged.post_id}-{judged.video_index}"
     work = MeasuredWork(judged.event_id, f"validation-{judged.generation}-{video}", VALIDATION, WorkflowType.INFERENCE)
-    told, began = ReportedEvent(event.id, event.occurred_at, work), judged.began_at
-    begun = [told.step(WorkStep.ACCEPTED, began), told.asked(began), told.step(WorkStep.STARTED, began)]
-    return begun + _steps(told, COMPLETE)
+    reported, began = ReportedEvent(event.id, event.occurred_at, work), judged.began_at
+    begun = [reported.step(WorkStep.ACCEPTED, began), reported.asked(began), reported.step(WorkStep.STARTED, began)]
+    return begun + _steps(reported, COMPLETE)
 
 
 def _upload(artifact: str) -> MeasuredWork:
@@ -236,8 +236,8 @@ def _search(event_id: str, generation: int) -> MeasuredWork:
     return MeasuredWork(event_id, f"search-{generation}", GOAL_SEARCH, WorkflowType.BATCH)
 
 
-def _steps(told: ReportedEvent, steps: tuple[WorkStep, ...]) -> list[Record]:
-    return [told.step(step) for step in steps]
+def _steps(reported: ReportedEvent, steps: tuple[WorkStep, ...]) -> list[Record]:
+    return [reported.step(step) for step in steps]
 
 
 _READ: dict[str, Callable[[Event, Any], list[Record]]] = {

@@ -16,8 +16,7 @@ from itertools import groupby
 
 from prometheus_client import Counter
 
-from touchline.kernel import Clock, SystemClock, TenantId
-from touchline.kernel.errors import Conflict, StorageFull, TouchlineError, Unavailable
+from touchline.kernel import Clock, Conflict, StorageFull, SystemClock, TenantId, TouchlineError, Unavailable
 from touchline.measure.sessions.parser import Reason, latest_believed
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
@@ -86,13 +85,13 @@ class IngestService:
 
     async def _repeated(self, tenant_id: TenantId, received: ReceivedDelivery) -> Receipt | None:
         """None when it was stored once and rows of it are gone: lost with a disk, or in a backup that is older."""
-        journal = RawEventStore(self._analytics, tenant_id)
-        found = await journal.stored(received.batch_id)
+        raw_events = RawEventStore(self._analytics, tenant_id)
+        found = await raw_events.stored(received.batch_id)
         if not found.is_whole(received.records):
             logger.warning("a delivery is stored again", extra={"batch_id": received.batch_id, "found": min(found)})
             return None
         DELIVERIES.labels("repeated").inc()
-        return Receipt(received.batch_id, await journal.count(received.batch_id), repeated=True)
+        return Receipt(received.batch_id, await raw_events.count(received.batch_id), repeated=True)
 
     async def _read_again(self, tenant_id: TenantId, received: ReceivedDelivery) -> ReceivedDelivery:
         async with self._database.transaction(tenant_id) as transaction:
@@ -113,20 +112,20 @@ class IngestService:
 
     async def _complete_arrivals(self, tenant_id: TenantId, batch_id: str) -> bool:
         """Whether the delivery has rows. An insert that broke off may have left them in one order only."""
-        journal = RawEventStore(self._analytics, tenant_id)
-        found = await journal.stored(batch_id)
+        raw_events = RawEventStore(self._analytics, tenant_id)
+        found = await raw_events.stored(batch_id)
         if found.arrivals < found.records:
-            await journal.restore_arrivals([batch_id])
+            await raw_events.restore_arrivals([batch_id])
         return found.records > 0
 
     async def _store(self, tenant_id: TenantId, received: ReceivedDelivery, records: list[DeliveredRecord]) -> None:
-        journal = RawEventStore(self._analytics, tenant_id)
+        raw_events = RawEventStore(self._analytics, tenant_id)
         batch = BatchReading(received.batch_id, received.received_at, received.reading)
         try:
             gone: set[RecordPlace] = set()
             if not received.first:  # an earlier try may have been read with other rules
-                gone = await journal.places(received.batch_id) - {record.place for record in records}
-            await journal.keep(batch, records, gone)
+                gone = await raw_events.places(received.batch_id) - {record.place for record in records}
+            await raw_events.keep(batch, records, gone)
         except TouchlineError as error:
             DELIVERIES.labels("failed").inc()
             if isinstance(error, StorageFull):
@@ -171,25 +170,25 @@ class Replay:
         self._clock = clock or SystemClock()
 
     async def run(self, tenant_id: TenantId, wanted: RejectedFilter) -> ReplayReport:
-        journal, after = RawEventStore(self._analytics, tenant_id), ("", 0)
+        raw_events, after = RawEventStore(self._analytics, tenant_id), ("", 0)
         looked_at, changed = 0, Tally[str]()
-        while page := await journal.set_aside(wanted, after, REPLAY_PAGE):
+        while page := await raw_events.set_aside(wanted, after, REPLAY_PAGE):
             latest_ts = latest_believed(self._clock.now(), self._settings.max_ahead)
             for batch_id, records in await asyncio.to_thread(_changed, page, latest_ts):
-                await self._write(journal, tenant_id, batch_id, records)
+                await self._write(raw_events, tenant_id, batch_id, records)
                 changed.update(record.verdict for record in records)
             looked_at, after = looked_at + len(page), (page[-1].batch_id, page[-1].ordinal)
         return ReplayReport(looked_at, dict(sorted(changed.items())))
 
     async def _write(
-        self, journal: RawEventStore, tenant_id: TenantId, batch_id: str, records: Sequence[DeliveredRecord]
+        self, raw_events: RawEventStore, tenant_id: TenantId, batch_id: str, records: Sequence[DeliveredRecord]
     ) -> None:
         async with self._database.transaction(tenant_id) as transaction:
             received = await DeliveryStore(transaction.connection).read_again(batch_id)
         if received is None:  # its rows were left by a delivery that never was finished, and is forgotten
             return
         gone = {RecordPlace("", "", record.ordinal) for record in records} - {record.place for record in records}
-        await journal.keep(BatchReading(batch_id, received.received_at, received.reading), records, gone)
+        await raw_events.keep(BatchReading(batch_id, received.received_at, received.reading), records, gone)
         async with self._database.transaction(tenant_id) as transaction:
             await DeliveryStore(transaction.connection).stored(batch_id)
 

@@ -10,32 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from pydantic import ValidationError
 
 from touchline.contracts.events import PAYLOADS, Event, Payload
-from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, OriginalStored
+from touchline.contracts.events.artifacts import (
+    ArtifactLifecycle,
+    ArtifactRegistered,
+    OriginalStored,
+    is_frozen,
+    storage_location,
+)
 from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoRetried, VideoTranscoded
-from touchline.kernel.errors import InvalidInput
-from touchline.kernel.ids import ArtifactHash, parse_artifact_hash
-
-
-class StorageLocation(StrEnum):
-    PENDING = "pending"
-    LOCAL = "local"
-    FREEZING = "freezing"
-    S3 = "s3"
-    DEFROSTING = "defrosting"
-
-
-class StorageTransfer(StrEnum):
-    """Bytes on their way between a node and the object store."""
-
-    FREEZE = "freeze"
-    DEFROST = "defrost"
+from touchline.kernel import ArtifactHash, InvalidInput, parse_artifact_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +43,7 @@ class ArtifactFacts:
     poster_key: str | None = None
     synced: bool | None = None
     local_copies: int | None = None
+    storage_location: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +89,6 @@ class ArtifactEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class StorageEvent:
-    """Where an artifact's bytes were, as one event says it."""
-
-    event_id: UUID
-    position: int
-    artifact_hash: ArtifactHash
-    type: str
-    revision: int
-    occurred_at: datetime
-    synced: bool | None
-    local_copies: int | None
-    size_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class FoldedArtifact:
     """All events of one artifact put together; nothing is concluded from it yet."""
 
@@ -144,7 +119,7 @@ class ArtifactState:
     local_copies: int | None
     error_code: str | None
     error_message: str | None
-    storage_location: StorageLocation | None
+    storage_location: str | None
     is_frozen: bool | None
     revision: int
     position: int
@@ -183,12 +158,13 @@ def fold(events: Iterable[ArtifactEvent]) -> FoldedArtifact:
 
 def conclude(known: FoldedArtifact) -> ArtifactState:
     facts, failure = known.facts, standing_failure(known)
+    said = asdict(facts)
+    said["storage_location"] = facts.storage_location or storage_location(facts.synced, facts.local_copies)
     return ArtifactState(
         artifact_hash=known.artifact_hash,
-        **asdict(facts),
+        **said,
         error_code=failure.code if failure else None,
         error_message=failure.message if failure else None,
-        storage_location=storage_location(facts.synced, facts.local_copies),
         is_frozen=is_frozen(facts.synced, facts.local_copies),
         revision=known.revision,
         position=known.position,
@@ -199,26 +175,6 @@ def conclude(known: FoldedArtifact) -> ArtifactState:
 def standing_failure(known: FoldedArtifact) -> ArtifactFailure | None:
     """A failure ends with the stage in which it was reported: what is ready after a retry has no error."""
     return known.failure if known.failure and known.failure.stage == known.facts.stage else None
-
-
-def storage_location(
-    synced: bool | None, local_copies: int | None, transfer: StorageTransfer | None = None
-) -> StorageLocation | None:
-    """Where the bytes are read from; while they move, the move."""
-    if transfer:
-        return StorageLocation.FREEZING if transfer is StorageTransfer.FREEZE else StorageLocation.DEFROSTING
-    if local_copies:
-        return StorageLocation.LOCAL
-    if synced is None or local_copies is None:
-        return None
-    return StorageLocation.S3 if synced else StorageLocation.PENDING
-
-
-def is_frozen(synced: bool | None, local_copies: int | None) -> bool | None:
-    """In the object store and nowhere else. One known no is enough for a no; otherwise both must be known."""
-    if synced is False or local_copies:
-        return False
-    return None if synced is None or local_copies is None else True
 
 
 # Rows: what one event of the log says about an artifact. Nothing is concluded here: null for what the event leaves out.

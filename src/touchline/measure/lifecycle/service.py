@@ -1,18 +1,21 @@
-"""Answers for a tenant's artifacts by their hashes. Another tenant's hash is as unknown as one that never was.
+"""What is known of a tenant's artifacts by their hashes, and the role that other roles ask for it.
 
-Invariant: a page of any size is one statement.
+Invariants: another tenant's hash is as unknown as one that never was. A page of any size is one statement.
+`LifecycleRole` checks every call, by RPC or from this process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
-from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput, LimitExceeded
+from touchline.contracts.lifecycle import LifecycleEvent, LifecycleState, StorageEvent
+from touchline.kernel import InvalidInput, LimitExceeded, Principal, Scope, TenantId
 from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.rpc.calls import answering, require
 
 from . import rules
-from .rules import ArtifactEvent, ArtifactState, StorageEvent
+from .rules import ArtifactEvent, ArtifactState
 from .store import LifecycleStore
 
 MOST_HASHES = 500
@@ -69,3 +72,77 @@ def _check(after: int, limit: int) -> None:
         raise InvalidInput("there are no such positions", field="after", why="they start at 1")
     if not 1 <= limit <= MOST_EVENTS:
         raise InvalidInput("not a possible number of events", field="limit", why=f"it is 1 to {MOST_EVENTS}")
+
+
+class LifecycleRole:
+    """`LifecycleClient` by the service itself: each call is checked, and has a deadline."""
+
+    def __init__(self, service: LifecycleService, deadline: timedelta) -> None:
+        self._service = service
+        self._deadline = deadline
+
+    async def states(self, caller: Principal, hashes: Sequence[str]) -> Sequence[LifecycleState]:
+        async with answering(self._deadline):
+            require(caller, Scope.READ)
+            return [_state(one) for one in await self._service.states(caller.tenant_id, hashes)]
+
+    async def events(
+        self, caller: Principal, hashes: Sequence[str], after: int, limit: int
+    ) -> Sequence[LifecycleEvent]:
+        async with answering(self._deadline):
+            require(caller, Scope.READ)
+            found = await self._service.events_of_many(caller.tenant_id, hashes, after, limit)
+            return [_event(one) for one in found]
+
+    async def storage_events(
+        self, caller: Principal, hashes: Sequence[str], after: int, limit: int
+    ) -> Sequence[StorageEvent]:
+        async with answering(self._deadline):
+            require(caller, Scope.READ)
+            return await self._service.storage_events(caller.tenant_id, hashes, after, limit)
+
+
+def _state(state: ArtifactState) -> LifecycleState:
+    return LifecycleState(
+        artifact_hash=state.artifact_hash,
+        artifact_type=state.artifact_type,
+        stage=state.stage,
+        progress_percent=state.progress_percent,
+        size_bytes=state.size_bytes,
+        duration_ms=state.duration_ms,
+        width=state.width,
+        height=state.height,
+        manifest_key=state.manifest_key,
+        poster_key=state.poster_key,
+        error_code=state.error_code,
+        error_message=state.error_message,
+        synced=state.synced,
+        local_copies=state.local_copies,
+        storage_location=state.storage_location,
+        revision=state.revision,
+        updated_at=state.updated_at,
+    )
+
+
+def _event(event: ArtifactEvent) -> LifecycleEvent:
+    facts, context = event.facts, event.context
+    return LifecycleEvent(
+        event_id=event.event_id,
+        position=event.position,
+        artifact_hash=event.artifact_hash,
+        type=event.type,
+        revision=event.revision,
+        occurred_at=event.occurred_at,
+        stage=facts.stage,
+        progress_percent=facts.progress_percent,
+        size_bytes=facts.size_bytes,
+        duration_ms=facts.duration_ms,
+        synced=facts.synced,
+        local_copies=facts.local_copies,
+        error_code=event.error_code,
+        error_message=event.error_message,
+        job_id=context.job_id,
+        job_type=context.job_type,
+        attempt=context.attempt,
+        user_id=context.user_id,
+    )

@@ -14,8 +14,8 @@ from uuid import UUID
 
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
-from touchline.kernel import TenantId
-from touchline.kernel.errors import Unavailable
+from touchline.contracts.lifecycle import StorageEvent
+from touchline.kernel import TenantId, Unavailable
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
 from touchline.platform.clickhouse.store import ensure_schema
 
@@ -27,7 +27,6 @@ from .rules import (
     ArtifactFailure,
     EventContext,
     FoldedArtifact,
-    StorageEvent,
 )
 
 TABLE = "artifact_events"
@@ -56,6 +55,7 @@ CREATE TABLE IF NOT EXISTS artifact_events (
     poster_key Nullable(String),
     synced Nullable(Bool),
     local_copies Nullable(Int32),
+    storage_location LowCardinality(Nullable(String)),
     error_code LowCardinality(Nullable(String)),
     error_message Nullable(String),
     internal_name Nullable(String),
@@ -94,6 +94,7 @@ SELECT
     argMax(e.poster_key, standing) AS poster_key,
     argMax(e.synced, standing) AS synced,
     argMax(e.local_copies, standing) AS local_copies,
+    argMax(e.storage_location, standing) AS storage_location,
     failure.1 AS error_code,
     failure.2 AS error_message,
     failure.3 AS error_stage,
@@ -106,12 +107,17 @@ GROUP BY e.tenant_id, e.artifact_hash
 
 CREATE_STORAGE = """
 CREATE OR REPLACE VIEW storage_events AS
-SELECT tenant_id, artifact_hash, position, event_id, type, revision, occurred_at, synced, local_copies, size_bytes
+SELECT tenant_id, artifact_hash, position, event_id, type, revision, occurred_at, synced, local_copies,
+       storage_location, size_bytes
 FROM artifact_events FINAL
 WHERE synced IS NOT NULL OR local_copies IS NOT NULL
 """
 
 SCHEMA = (CREATE_EVENTS, CREATE_STATE, CREATE_STORAGE)
+
+FORGET = """
+DELETE FROM artifact_events WHERE tenant_id = {tenant_id:UUID} AND artifact_hash IN {hashes:Array(String)}
+"""
 
 STATES = """
 SELECT * EXCEPT tenant_id
@@ -191,6 +197,10 @@ class LifecycleStore:
         if missing := await self.missing(tenant_id, events):
             why = f"{len(missing)} of {len(events)} cannot be read back"
             raise Unavailable("ClickHouse did not keep all artifact events", why=why)
+
+    async def forget(self, tenant_id: TenantId, hashes: Sequence[str]) -> None:
+        """All that is known of these artifacts."""
+        await self._analytics.within(tenant_id).command(FORGET, {"hashes": list(hashes)})
 
     async def missing(self, tenant_id: TenantId, events: Sequence[ArtifactEvent]) -> list[ArtifactEvent]:
         """Those of which there is no row."""

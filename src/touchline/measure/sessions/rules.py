@@ -25,16 +25,7 @@ from .model import (
     SessionRow,
     Sight,
 )
-from .orchestrators import (
-    Attribution,
-    CanonicalField,
-    Directory,
-    Identity,
-    Segment,
-    attribute,
-    cut,
-    segment_at,
-)
+from .orchestrators import Attribution, CanonicalField, Directory, Identity, Segment, attribute, cut, segment_at
 
 if TYPE_CHECKING:  # a process that only applies the rules need not load pydantic
     from .settings import SessionSettings

@@ -15,8 +15,7 @@ from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from touchline.contracts.events import Event
-from touchline.kernel import TenantId
-from touchline.kernel.errors import Conflict, InvalidInput
+from touchline.kernel import Conflict, InvalidInput, TenantId
 from touchline.measure.analytics.rollups.rules import EVERY_DAY, weeks
 from touchline.measure.analytics.rollups.store import RollupStore
 from touchline.measure.facts.service import FoldService
@@ -231,9 +230,9 @@ class FactRepair:
         return repaired
 
     async def _deliveries(self, tenant_id: TenantId, repaired: RepairReport) -> None:
-        journal = RawEventStore(self._analytics, tenant_id)
+        raw_events = RawEventStore(self._analytics, tenant_id)
         async for page, after in pages(self._database, tenant_id):
-            there = await journal.stored_between(after, page[-1].batch_id if page else BEHIND_ALL)
+            there = await raw_events.stored_between(after, page[-1].batch_id if page else BEHIND_ALL)
             for delivery, found in not_whole(page, there):
                 if await self._restored(tenant_id, delivery, found):
                     repaired.deliveries += 1
@@ -278,10 +277,10 @@ class FactRepair:
             position = max(batch.reached, position + 1)
 
     async def _sessions(self, tenant_id: TenantId, repaired: RepairReport) -> None:
-        journal = RawEventStore(self._analytics, tenant_id)
+        raw_events = RawEventStore(self._analytics, tenant_id)
         if (await self._validation.check(tenant_id, PLACES_KNOWN)).wrong:
             async for portion in self._validation.portions(tenant_id):
-                await journal.restore_places(portion.after, portion.to)
+                await raw_events.restore_places(portion.after, portion.to)
         async for portion in self._validation.portions(tenant_id):
             broken = await self._broken(tenant_id, portion, spare=bool(repaired.lost))
             await self._folds.fold_again(tenant_id, broken)

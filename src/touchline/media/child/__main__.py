@@ -3,13 +3,13 @@ from .zygote import serve
 TASKS = {
     "probe": "touchline.media.child.probe:probe",
     "hls": "touchline.media.child.hls:package",
-    "survey": "touchline.media.child.surveying:survey",
+    "survey": "touchline.media.child.survey:survey",
     "poster": "touchline.media.child.poster:make_poster",
     "storyboard": "touchline.media.child.storyboard:make_storyboard",
     "sample": "touchline.media.child.sampling:sample",
     "clip": "touchline.media.child.clip:cut",
     "pixels": "touchline.media.child.pixels:decode_pixels",
-    "walls": "touchline.media.child.walls:check_isolation",
+    "isolation": "touchline.media.child.isolation:check_isolation",
 }
 
 if __name__ == "__main__":

@@ -5,36 +5,187 @@ The packets of the range are read twice: to see what can be copied, then to writ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import Any, Protocol
 
+import av
+from av.audio.frame import AudioFrame
 from av.audio.stream import AudioStream
 from av.container import OutputContainer
+from av.error import BlockingIOError as NothingYet, EOFError as Finished
+from av.filter import Graph
 
 from touchline.media import clip_rules, rules
-from touchline.media.clip_model import CLIP, ClipOptions, Cut, CutMethod
+from touchline.media.clip_rules import CLIP, ClipOptions, Cut, CutMethod
 from touchline.media.model import MediaFailure, Probe
 
-from .channel import Channel
-from .clip_encoder import ClipShape
-from .clip_pictures import EncodedClip, JoinedClip
-from .clip_sound import CopiedClipSound, EncodedClipSound, SoundRange
-from .facts import learn
+from .boxes import check_written, inspect_written
+from .channel import Channel, Output
+from .clip_pictures import ClipShape, EncodedClip, JoinedClip
+from .encoder import SAMPLE_FORMAT, SAMPLES_PER_PACKET, NewSound
 from .failures import InputRefused
-from .hls import PacketStream as Track
-from .movie import open_movie
 from .order import Options
-from .packets import AnyPacket, mux
+from .packets import AnyPacket, PacketStream, mux
 from .pictures import DisplayTransform
-from .reach import find_read_range
-from .scanning import RangeScan, scan_range
-from .source import VideoSource, identify
+from .probe import learn
+from .range_scan import RangeScan, find_read_range, scan_range
+from .source import VideoSource, identify, tick_of
+
+# The sound of a clip, from the first picture to the end of the last. AAC is copied: a packet more in front, which the
+# decoder needs and the edit list hides, so that it starts at the sample. Everything else is cut at the sample and
+# encoded.
+
+
+@dataclass(frozen=True, slots=True)
+class SoundRange:
+    """In seconds, as the source counts."""
+
+    start: Fraction
+    end: Fraction
+
+
+class CopiedClipSound:
+    def __init__(self, stream: AudioStream, output: OutputContainer, stretch: SoundRange) -> None:
+        self._target = output.add_stream_from_template(stream)  # pyright: ignore[reportUnknownMemberType]
+        tick = tick_of(stream)
+        self._start, self._end = round(stretch.start / tick), round(stretch.end / tick)
+        self._length = ceil(Fraction(SAMPLES_PER_PACKET, stream.sample_rate) / tick)
+        self._before: AnyPacket | None = None
+        self._begun = False
+
+    def take(self, packet: AnyPacket) -> Iterator[AnyPacket]:
+        if packet.pts is None or packet.pts >= self._end:
+            return
+        length = packet.duration or self._length
+        if packet.pts + length <= self._start:
+            self._before = packet
+            return
+        if not self._begun and self._before:
+            yield from self._placed(self._before, self._before.duration or self._length)
+        self._begun = True
+        yield from self._placed(packet, min(length, self._end - packet.pts))
+
+    def finish(self) -> Iterator[AnyPacket]:
+        return iter(())
+
+    def _placed(self, packet: AnyPacket, length: int) -> Iterator[AnyPacket]:
+        packet.pts = packet.dts = (packet.pts or 0) - self._start
+        packet.duration = length
+        packet.stream = self._target
+        yield packet
+
+
+class EncodedClipSound(NewSound):
+    def __init__(self, stream: AudioStream, output: OutputContainer, stretch: SoundRange) -> None:
+        super().__init__(stream, output)
+        self._tick = tick_of(stream)
+        self._start, self._end = round(stretch.start * self._rate), round(stretch.end * self._rate)
+        self._shape: tuple[str, str, int] | None = None
+        self._graph: Graph | None = None
+
+    def _converted(self, sound: AudioFrame) -> Iterator[AudioFrame]:
+        """The filters are made for one shape."""
+        shape = (sound.format.name, sound.layout.name, sound.sample_rate)
+        if shape != self._shape:
+            yield from self._rest()
+            self._graph, self._shape = self._filters(sound), shape
+        if sound.pts is not None and self._graph:
+            yield from _passed(self._graph, sound)
+
+    def _rest(self) -> Iterator[AudioFrame]:
+        if self._graph:
+            yield from _passed(self._graph, None)
+
+    def _filters(self, sound: AudioFrame) -> Graph:
+        graph = Graph()
+        source = graph.add_abuffer(
+            sample_rate=sound.sample_rate, format=sound.format, layout=sound.layout, time_base=self._tick
+        )
+        form = f"sample_fmts={SAMPLE_FORMAT}:sample_rates={self._rate}:channel_layouts={self._layout}"
+        steps = [
+            ("aformat", form),
+            ("asettb", f"1/{self._rate}"),
+            ("atrim", f"start_pts={self._start}:end_pts={self._end}"),
+            ("asetpts", f"PTS-{self._start}"),
+        ]
+        graph.link_nodes(source, *(graph.add(*step) for step in steps), graph.add("abuffersink")).configure()
+        return graph
+
+
+def _passed(graph: Graph, sound: AudioFrame | None) -> Iterator[AudioFrame]:
+    with suppress(Finished):  # behind the end of the range it takes no more
+        graph.push(sound)
+    while True:
+        try:
+            cut = graph.pull()
+        except (NothingYet, Finished):
+            return
+        if isinstance(cut, AudioFrame):
+            yield cut
+
+
+# The MP4 file of a clip, with its index in front, so that it plays while it is loaded. The muxer moves the index to
+# the front at the end: it opens the file once more, to read.
+
+FRONT = "+faststart"
+
+
+@contextmanager
+def open_movie(name: str, channel: Channel) -> Generator[OutputContainer]:
+    with channel.create(name) as file:
+
+        def reopened(url: str, flags: int, options: Mapping[str, str]) -> _Hand:
+            return _Hand(file)
+
+        with av.open(_Hand(file), "w", format="mp4", container_options={"movflags": FRONT}, io_open=reopened) as movie:
+            yield movie
+        written = inspect_written(file.fileno())
+        check_written(written, b"mdat")
+        if written.boxes.get(b"moov", written.size_bytes) >= written.size_bytes:
+            raise InputRefused(MediaFailure.STORAGE, "the index of the clip could not be moved to the front")
+
+
+class _Hand:
+    """One of those that hold the file: each has its own place in it."""
+
+    def __init__(self, file: Output) -> None:
+        self._file = file
+        self._place = 0
+
+    def write(self, data: bytes) -> int:
+        self._file.seek(self._place)
+        self._place += self._file.write(data)
+        return len(data)
+
+    def read(self, size: int) -> bytes:
+        data = os.pread(self._file.fileno(), size, self._place)
+        self._place += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        bases = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: os.fstat(self._file.fileno()).st_size}
+        self._place = bases[whence] + offset
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """The file is closed by whoever made it."""
+
 
 LONGEST_WAIT = Fraction(5)  # seconds of pictures behind the end, in which the last sound may still come
 
 
-class PictureTrack(Track, Protocol):
+class PictureTrack(PacketStream, Protocol):
     @property
     def frames(self) -> int: ...
 
@@ -64,7 +215,7 @@ class _Work:
 
     def do(self, source: VideoSource, movie: OutputContainer) -> None:
         pictures = self._pictures(source, movie)
-        tracks: dict[int, Track] = {source.video.index: pictures}
+        tracks: dict[int, PacketStream] = {source.video.index: pictures}
         if source.audio:
             tracks[source.audio.index] = self._sound(source.audio, movie)
         for packet in self._needed(source):
@@ -73,7 +224,7 @@ class _Work:
             mux(movie, track.finish())
         self._frames = pictures.frames
         if not self._frames:
-            raise InputRefused(MediaFailure.DAMAGED, "none of the pictures in this range can be decoded")
+            raise InputRefused(MediaFailure.DAMAGED, "no frame in this range can be decoded")
         self._channel.progress(1.0)
 
     def result(self) -> Cut:
@@ -94,7 +245,7 @@ class _Work:
             return EncodedClip(source, movie, self._scanned, shape)
         return JoinedClip(source, movie, self._scanned, self._plan)
 
-    def _sound(self, stream: AudioStream, movie: OutputContainer) -> Track:
+    def _sound(self, stream: AudioStream, movie: OutputContainer) -> PacketStream:
         tick = self._reach.tick
         stretch = SoundRange(self._found.first * tick, self._found.end * tick)
         copied = self._facts.audio and rules.is_copyable_sound(self._facts.audio)

@@ -35,9 +35,9 @@ def _classified(error: Exception) -> tuple[MediaFailure, str]:
     if isinstance(error, InputRefused):
         return error.failure, error.why
     if isinstance(error, MemoryError) or number == errno.ENOMEM:
-        return MediaFailure.LIMIT, "it needs more memory than it may have"
+        return MediaFailure.LIMIT, "it exceeds the memory limit"
     if number == errno.EFBIG:
-        return MediaFailure.LIMIT, "a file that is made of it is larger than it may be"
+        return MediaFailure.LIMIT, "an output file exceeds the size limit"
     if number in NO_ROOM:
         return MediaFailure.STORAGE, "the disk is full"
     return _of_the_codecs(error) or (MediaFailure.DEFECT, _place(error))

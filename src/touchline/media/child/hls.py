@@ -15,12 +15,19 @@ from itertools import chain, islice
 from typing import Any, Protocol
 
 from av.audio.stream import AudioStream
+from av.bitstream import BitStreamFilterContext
 from av.container import OutputContainer
+from av.error import FFmpegError
+from av.subtitles.codeccontext import SubtitleCodecContext
+from av.subtitles.subtitle import AssSubtitle, SubtitleSet
+from av.video.stream import VideoStream
 
 from touchline.media import rules
+from touchline.media.captions import caption_text, cue, header, known_language
 from touchline.media.model import (
     FIRST_MASTER,
     MASTER,
+    Captions,
     ContainerFormat,
     HlsRendition,
     Packaged,
@@ -28,30 +35,175 @@ from touchline.media.model import (
     Probe,
     SoundRendition,
 )
-from touchline.media.playlists import master_playlist
+from touchline.media.playlists import master_playlist, whole_playlist
 
-from .captions import CaptionTrack, text_streams
-from .channel import Channel
-from .copying import CopiedTrack
-from .encoded_pictures import EncodedLadder, RungTarget
-from .encoded_sound import EncodedSound
-from .facts import examined
-from .folder import OutputFolder
-from .meter import Meter, shares
-from .moving import write_fast_path
+from .channel import Channel, Output
+from .encoder import EncodedLadder, EncodedSound, RungTarget
+from .fast_path import find_fast_path, write_fast_path
 from .order import Options
-from .packets import AnyPacket, mux
+from .packets import AnyPacket, PacketStream, PacketTimeline, filtered, mux
+from .probe import examined
 from .renditions import (
     HEADER,
     PLAYLIST,
+    OutputFolder,
     RenditionDraft,
     RenditionFiles,
     describe,
     describe_sound,
     open_draft,
 )
-from .source import VideoSource, identify, open_source
-from .straight import find_fast_path
+from .source import VideoSource, identify, open_source, tick_of
+
+# Text streams of the source on their way to WebVTT: one file for each, written as it goes. Invariant: bounded by the
+# number of cues; a stream without a word makes no file.
+
+TEXT_CODECS = frozenset({"mov_text", "subrip", "ass", "ssa", "webvtt", "text"})
+MOST_STREAMS = 16
+MOST_CUES = 50_000
+USUAL_MS = 3000  # for a text that does not say how long it stays
+LONGEST_MS = 600_000
+FILE = "captions.vtt"
+
+
+def text_streams(source: VideoSource) -> list[Any]:
+    streams = [stream for stream in source.container.streams.subtitles if stream.codec_context]
+    return [each for each in streams if each.codec_context.codec.canonical_name in TEXT_CODECS][:MOST_STREAMS]
+
+
+class CaptionTrack:
+    def __init__(self, stream: Any, source: VideoSource, name: str, channel: Channel) -> None:
+        self._decoder: SubtitleCodecContext = stream.codec_context
+        self._tick_ms = stream.time_base * 1000
+        self._start_ms = source.start * 1000
+        self._language = known_language(stream.language)
+        self._name = name
+        self._channel = channel
+        self._file: Output | None = None
+        self._last_ms = 0
+        self._cues = 0
+
+    def take(self, packet: AnyPacket) -> None:
+        if packet.pts is None or self._cues >= MOST_CUES or (said := self._decoded(packet)) is None:
+            return
+        text = "\n".join(filter(None, (caption_text(words) for words in _words(said))))
+        start_ms = max(self._last_ms, round(packet.pts * self._tick_ms - self._start_ms))
+        if text:
+            lasts_ms = round((packet.duration or 0) * self._tick_ms) or said.end_display_time or USUAL_MS
+            self._write(cue(start_ms, start_ms + max(1, min(lasts_ms, LONGEST_MS)), text))
+            self._last_ms = start_ms
+
+    def finish(self) -> None:
+        """It stays open until it is described."""
+
+    def described(self, duration_ms: int, lead_s: float) -> Captions | None:
+        """Its head and its playlist are written now: duration and lead are known when all is read."""
+        if self._file is None:
+            return None
+        self._file.seek(0)
+        self._file.write(header(lead_s).encode())
+        self._file.close()
+        playlist = f"{self._name}/{PLAYLIST}"
+        with self._channel.create(playlist) as file:
+            file.write(whole_playlist(FILE, duration_ms).encode())
+        return Captions(self._name, playlist, self._language, self._cues)
+
+    def _decoded(self, packet: AnyPacket) -> SubtitleSet | None:
+        try:
+            return self._decoder.decode2(packet)  # pyright: ignore[reportUnknownMemberType]
+        except FFmpegError:
+            return None  # one broken text does not end a video
+
+    def _write(self, text: str) -> None:
+        if self._file is None:
+            self._file = self._channel.create(f"{self._name}/{FILE}")
+            self._file.write(header(0).encode())  # holds the place
+        self._file.write(text.encode())
+        self._cues += 1
+
+
+def _words(said: SubtitleSet) -> list[str]:
+    return [each.dialogue.decode(errors="replace") for each in said.rects if isinstance(each, AssSubtitle)]
+
+
+# A stream that goes into HLS as it is.
+
+
+class CopiedTrack:
+    def __init__(self, stream: VideoStream | AudioStream, source: VideoSource, output: OutputContainer) -> None:
+        self._target = output.add_stream_from_template(stream)  # pyright: ignore[reportUnknownMemberType]
+        rate = stream.average_rate if stream.type == "video" else None
+        self._timeline = PacketTimeline(tick_of(stream), rate, source.start)
+        self._unwrap = _adts_remover(stream, self._target)
+
+    @property
+    def begins(self) -> Fraction:
+        return self._timeline.begins
+
+    def take(self, packet: AnyPacket) -> Sequence[AnyPacket]:
+        return self._addressed(self._timeline.take(packet))
+
+    def finish(self) -> Sequence[AnyPacket]:
+        return self._addressed(self._timeline.finish())
+
+    def _addressed(self, packets: Sequence[AnyPacket]) -> Sequence[AnyPacket]:
+        if self._unwrap:
+            packets = [plain for packet in packets for plain in filtered(self._unwrap, packet)]
+        for packet in packets:
+            packet.stream = self._target
+        return packets
+
+
+def _adts_remover(
+    stream: VideoStream | AudioStream, target: VideoStream | AudioStream
+) -> BitStreamFilterContext | None:
+    """In MPEG-TS each AAC frame has its own header, which MP4 keeps once for all."""
+    if stream.type != "audio" or stream.codec_context.extradata:
+        return None
+    return BitStreamFilterContext("aac_adtstoasc", stream, target)
+
+
+# How far a pass over a source is, by the time of the last picture that was read.
+
+STEPS = 400  # at which it is looked how far a pass is; each percent is told once
+DECODING = 0.3  # of what encoding a picture of the same size takes
+
+
+class Meter:
+    """Says which share of the whole is done; a pass goes from one share to another."""
+
+    def __init__(self, channel: Channel, facts: Probe, begin: float, end: float) -> None:
+        self._channel = channel
+        self._duration_ms = facts.duration_ms
+        self._begin, self._end = begin, end
+        self._video, self._start, self._share_of_a_tick = 0, 0, 0.0
+        self._next, self._step = 0, 1
+
+    def begin(self, source: VideoSource) -> None:
+        tick = tick_of(source.video)
+        self._video = source.video.index
+        self._start = int(source.start / tick)
+        self._share_of_a_tick = float(tick * 1000 / self._duration_ms)
+        self._next, self._step = self._start, max(1, int(self._duration_ms / (tick * 1000 * STEPS)))
+
+    def see(self, packet: AnyPacket) -> None:
+        time = packet.dts
+        if packet.stream_index == self._video and time is not None and time >= self._next:
+            self._next = time + self._step
+            done = min(1.0, max(0.0, (time - self._start) * self._share_of_a_tick))
+            self._channel.progress(self._begin + (self._end - self._begin) * done)
+
+    def finish(self) -> None:
+        self._channel.progress(self._end)
+
+
+def shares(passes: Sequence[Sequence[tuple[int, int]]], seen: tuple[int, int]) -> list[tuple[float, float]]:
+    """Where each pass begins and ends, by the pixels that it decodes and encodes."""
+    decoded = DECODING * seen[0] * seen[1]
+    work = [decoded + sum(width * height for width, height in sizes) for sizes in passes]
+    ends = [sum(work[: number + 1]) / sum(work) for number in range(len(work))]
+    return list(zip([0.0, *ends], ends, strict=False))
+
 
 SOUND = "sound"
 FIRST_PACKETS = 64  # enough to see each stream begin
@@ -61,11 +213,6 @@ Sizes = Sequence[tuple[int, int]]
 class PacketSink(Protocol):
     def take(self, packet: AnyPacket) -> None: ...
     def finish(self) -> None: ...
-
-
-class PacketStream(Protocol):
-    def take(self, packet: AnyPacket) -> Iterable[AnyPacket]: ...
-    def finish(self) -> Iterable[AnyPacket]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 
 from av.codec import CodecContext
-from av.error import BlockingIOError as NothingYet
-from av.error import EOFError as Finished
+from av.error import BlockingIOError as NothingYet, EOFError as Finished, FFmpegError
 from av.filter import Graph
-from av.video.frame import VideoFrame
+from av.video.codeccontext import VideoCodecContext
+from av.video.frame import PictureType, VideoFrame
 
-from touchline.media.model import Light, MediaFailure
+from touchline.media.model import Light, MediaFailure, VideoTrack
 
 from .failures import InputRefused
-from .packets import encode
+from .order import Options
+from .packets import AnyPacket, decode, encode
+from .source import VideoSource, ready_to_decode, tick_of
 
 TICK = Fraction(1, 90_000)  # times are the caller's business; the chain must only have some
 TURNS = {0: (), 90: (("transpose", "clock"),), 180: (("hflip", ""), ("vflip", "")), 270: (("transpose", "cclock"),)}
@@ -125,7 +128,7 @@ def upright(
 def jpeg(picture: VideoFrame, size: tuple[int, int], look: DisplayTransform) -> bytes:
     shown = FilterChain(upright(size, look, "yuvj420p", full_range=True)).apply(picture)
     if shown is None:
-        raise InputRefused(MediaFailure.DAMAGED, "its picture cannot be converted")
+        raise InputRefused(MediaFailure.DAMAGED, "a frame cannot be converted")
     return as_jpeg(shown)
 
 
@@ -138,3 +141,103 @@ def as_jpeg(picture: VideoFrame) -> bytes:
     encoder.qmin = encoder.qmax = JPEG_QUALITY
     packets = [*encode(encoder, picture), *encode(encoder, None)]
     return b"".join(bytes(packet) for packet in packets)
+
+
+# Many JPEGs of one video: the filters and the encoder are made once, so that an hour of them needs no more memory.
+
+
+class Stills:
+    def __init__(self, size: tuple[int, int], look: DisplayTransform) -> None:
+        self._chain = FilterChain(upright(size, look, "yuvj420p", full_range=True))
+        self._encoder = _new_encoder(size)
+        self._number = 0
+
+    def jpeg(self, picture: VideoFrame) -> bytes:
+        """Nothing for a picture that cannot be converted."""
+        shown = self._chain.apply(picture)
+        if shown is None:
+            return b""
+        self._number += 1
+        shown.pts, shown.time_base, shown.pict_type = self._number, TICK, PictureType.NONE
+        return b"".join(bytes(packet) for packet in encode(self._encoder, shown))
+
+
+def _new_encoder(size: tuple[int, int]) -> VideoCodecContext:
+    encoder = CodecContext.create("mjpeg", "w")
+    encoder.width, encoder.height = size
+    encoder.pix_fmt, encoder.color_range = "yuvj420p", FULL_RANGE
+    encoder.time_base = TICK
+    encoder.thread_count = 1  # more would hold pictures back
+    encoder.qmin = encoder.qmax = JPEG_QUALITY
+    return encoder
+
+
+# Decoded pictures with the times at which they are shown, from zero on: the one decoding that all renditions share.
+# Invariant: times rise, and keyframes lie on one grid of media time, so that renditions can be switched.
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPicture:
+    picture: VideoFrame
+    time: int  # in ticks of the source
+    is_key: bool
+
+
+class PictureDecoder:
+    def __init__(self, source: VideoSource, video: VideoTrack, options: Options) -> None:
+        self._source = source
+        self._decoder = source.video.codec_context
+        self.tick = tick_of(source.video)
+        self._start = int(source.start / self.tick) if source.keeps_times else None
+        self._segment = max(1, int(Fraction(options.segment_ms, 1000) / self.tick))
+        self._progressive = Deinterlacer(self.tick) if video.is_interlaced else None
+        self._read, self._last, self._next_key = -1, -1, 0
+        ready_to_decode(source.video, options, options.threads)
+
+    def take(self, packet: AnyPacket) -> Iterator[ShownPicture]:
+        return self._dated(self._whole(decode(self._decoder, packet)))
+
+    def finish(self) -> Iterator[ShownPicture]:
+        yield from self._dated(self._whole(decode(self._decoder, None)))
+        if self._progressive:
+            yield from self._dated(self._progressive.finish())
+
+    def _whole(self, pictures: Iterable[VideoFrame]) -> Iterator[tuple[VideoFrame, int]]:
+        for picture in pictures:
+            if (time := self._time(picture)) is not None:
+                self._read = time
+                yield from self._progressive.take(picture, time) if self._progressive else [(picture, time)]
+
+    def _dated(self, pictures: Iterable[tuple[VideoFrame, int]]) -> Iterator[ShownPicture]:
+        for picture, time in pictures:
+            if time <= self._last:
+                continue  # another picture has had this time already
+            self._last = time
+            is_key = time >= self._next_key
+            if is_key:
+                self._next_key = (time // self._segment + 1) * self._segment
+            yield ShownPicture(picture, time, is_key)
+
+    def _time(self, picture: VideoFrame) -> int | None:
+        """Nothing for a picture without a time."""
+        time = self._source.time_of(picture)
+        if time is None:
+            return None if self._source.keeps_times else self._read + 1
+        if self._start is None:
+            self._start = time  # without times of their own, pictures begin with the first and go by the tick
+        return time - self._start
+
+
+# Single pictures from anywhere in a video: a seek and the decoding of one keyframe, however long the video is.
+
+MOST_BROKEN_PACKETS = 100
+
+
+def keyframe_before(source: VideoSource, time: Fraction) -> VideoFrame | None:
+    """The one at or before a time, in seconds from the start; none where the container cannot be searched."""
+    try:
+        source.container.seek(int((time + source.start) / tick_of(source.video)), stream=source.video)
+        packets = islice(source.container.demux(source.video), MOST_BROKEN_PACKETS)
+        return next((picture for packet in packets for picture in decode(source.video.codec_context, packet)), None)
+    except FFmpegError:
+        return None

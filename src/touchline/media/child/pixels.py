@@ -15,8 +15,7 @@ import av
 from av.container import InputContainer
 from av.video.frame import VideoFrame
 
-from touchline.media.model import MediaFailure
-from touchline.media.pixels_model import Decoded, DecodedPicture
+from touchline.media.model import Decoded, DecodedPicture, MediaFailure
 
 from .channel import Channel
 from .failures import InputRefused
@@ -49,7 +48,7 @@ def _opened(bounds: Options) -> InputContainer:
     head = os.pread(INPUT, 12, 0)
     demuxer = next((name for signature, name in DEMUXERS if head.startswith(signature)), None)
     if demuxer is None or (demuxer == "webp_pipe" and head[8:12] != b"WEBP"):
-        raise InputRefused(MediaFailure.NOT_A_VIDEO, "its first bytes are those of no picture that we know")
+        raise InputRefused(MediaFailure.NOT_A_VIDEO, "the file format is not a known image format")
     os.lseek(INPUT, 0, os.SEEK_SET)
     safely = {"protocol_whitelist": "fd", "format_whitelist": demuxer, "max_pixels": str(bounds.most_pixels)}
     return av.open("fd:", format=demuxer, options=safely, metadata_errors="replace")
@@ -70,7 +69,7 @@ def _written(picture: VideoFrame, channel: Channel, number: int) -> DecodedPictu
     size = (height, width) if look.rotation % 180 else (width, height)
     shown = FilterChain(upright(size, look, "bgr24")).apply(picture)
     if shown is None:
-        raise InputRefused(MediaFailure.DAMAGED, "its picture cannot be converted")
+        raise InputRefused(MediaFailure.DAMAGED, "the image cannot be converted")
     name = f"{number:06d}.bgr"
     with channel.create(name) as file:
         file.write(_plain(shown))

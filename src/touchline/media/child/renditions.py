@@ -5,28 +5,132 @@ Invariant: every name is ours; what could not be written as a whole is never des
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from queue import Queue
+from threading import Thread
 
 import av
 from av.container import OutputContainer
 
 from touchline.media import rules
-from touchline.media.model import (
-    HlsRendition,
-    MediaFailure,
-    PackagingPlan,
-    Probe,
-    SoundRendition,
-)
+from touchline.media.model import HlsRendition, MediaFailure, PackagingPlan, Probe, SoundRendition
 from touchline.media.playlists import PlaylistSegment, read_segments
 
-from .channel import Channel
-from .encoded_sound import MOST_CHANNELS
+from .boxes import NOT_WRITTEN, WrittenFile, check_written, inspect_written
+from .channel import Channel, Output
+from .encoder import MOST_CHANNELS
 from .failures import InputRefused
-from .folder import OutputFolder
 from .order import Options
-from .wholeness import check_written
+
+# A thread that does one thing after the other: what a muxer makes is written down while it goes on. Invariant: what
+# is waiting is bounded. After the first failure nothing is done any more, and whoever adds something or waits for the
+# end is told.
+
+MOST_WAITING = 32  # of at most so many bytes each as a muxer writes at once
+
+
+class WriterThread:
+    def __init__(self) -> None:
+        self._waiting: Queue[Callable[[], None]] = Queue(MOST_WAITING)
+        self._error: BaseException | None = None
+        Thread(target=self._work, daemon=True).start()
+
+    def add(self, work: Callable[[], None]) -> None:
+        self._report()
+        self._waiting.put(work)
+
+    def settle(self) -> None:
+        """Until all of it is done."""
+        self._waiting.join()
+        self._report()
+
+    def _report(self) -> None:
+        if self._error:
+            raise self._error
+
+    def _work(self) -> None:
+        while True:
+            work = self._waiting.get()
+            try:
+                if self._error is None:
+                    work()
+            except BaseException as error:  # it is raised where it is waited for
+                self._error = error
+            finally:
+                self._waiting.task_done()
+
+
+# One folder of the output, in which a muxer makes files as it goes. A thread writes them down. Invariant: what a file
+# was when it was closed is remembered, because it cannot be opened again.
+
+
+class OutputFolder:
+    def __init__(self, name: str, channel: Channel, kept: Iterable[str]) -> None:
+        """`kept`: those whose content is asked for afterwards."""
+        self.name = name
+        self._channel = channel
+        self._writer = WriterThread()
+        self._written: dict[str, WrittenFile] = {}
+        self._kept = {self.path(each): b"" for each in kept}
+
+    def path(self, name: str) -> str:
+        return f"{self.name}/{name}"
+
+    def open(self, url: str, flags: int, options: Mapping[str, str]) -> MuxedFile:
+        """What a muxer calls for each of its files."""
+        return MuxedFile(url, self._channel, self, self._writer)
+
+    def remember(self, output: Output) -> None:
+        self._written[output.path] = inspect_written(output.fileno())
+        if output.path in self._kept:
+            output.seek(0)
+            self._kept[output.path] = output.read()
+
+    def written(self, name: str) -> WrittenFile:
+        """Nothing of what was never opened."""
+        self._writer.settle()
+        return self._written.get(self.path(name), NOT_WRITTEN)
+
+    def content(self, name: str) -> bytes:
+        self._writer.settle()
+        return self._kept[self.path(name)]
+
+
+class MuxedFile:
+    """A file in the hands of a muxer. Asking for it takes as long as the parent needs to hear: that is waited for
+    aside too."""
+
+    def __init__(self, path: str, channel: Channel, folder: OutputFolder, writer: WriterThread) -> None:
+        self._path = path
+        self._channel = channel
+        self._folder = folder
+        self._writer = writer
+        self._output: Output | None = None
+        self._is_open = True
+        writer.add(self._create)
+
+    def write(self, data: bytes) -> int:
+        self._writer.add(lambda: self._write(data))
+        return len(data)
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._writer.add(self._close)
+
+    def _create(self) -> None:
+        self._output = self._channel.create(self._path)
+
+    def _write(self, data: bytes) -> None:
+        if self._output:
+            self._output.write(data)
+
+    def _close(self) -> None:
+        if self._output:
+            self._folder.remember(self._output)
+            self._output.close()
+
 
 PLAYLIST = "index.m3u8"
 HEADER = "init.mp4"
@@ -152,7 +256,7 @@ def _peak(bits: Sequence[int], segments: Sequence[PlaylistSegment]) -> int:
 
 def _written_segments(playlist: str) -> list[PlaylistSegment]:
     if not playlist.endswith(END):
-        raise InputRefused(MediaFailure.STORAGE, "the playlist could not be written as a whole")
+        raise InputRefused(MediaFailure.STORAGE, "the playlist could not be written completely")
     if segments := read_segments(playlist):
         return segments
-    raise InputRefused(MediaFailure.DAMAGED, "none of its pictures can be decoded")
+    raise InputRefused(MediaFailure.DAMAGED, "no frame can be decoded")

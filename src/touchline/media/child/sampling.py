@@ -11,27 +11,96 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from av.error import BlockingIOError as NothingYet
+from av.filter import Graph
+from av.filter.context import FilterContext
+from av.video.format import VideoFormat
 from av.video.frame import VideoFrame
 
 from touchline.media import rules, sampling_rules
 from touchline.media.model import ContainerFormat, MediaFailure, Probe
-from touchline.media.sampling_model import MANIFEST, Sampled, SampleOptions
+from touchline.media.sampling_rules import MANIFEST, Sampled, SampleOptions
 
 from .channel import Channel, Output
-from .facts import learn
 from .failures import InputRefused
-from .novelty import NoveltyFilter
 from .order import Options
 from .packets import decode
-from .pictures import DisplayTransform
-from .source import (
-    VideoSource,
-    identify,
-    open_source,
-    ready_to_decode,
-    tick_of,
-)
-from .stills import Stills
+from .pictures import TICK, DisplayTransform, FilterChain, Stills
+from .probe import learn
+from .source import VideoSource, identify, open_source, ready_to_decode, tick_of
+
+# Whether a picture shows something that the last kept one does not: another scene, or other digits in a corner. The
+# filters do the work on pixels: a difference hash for the whole, and the mean change of each small tile.
+
+HASH = [("scale", f"{sampling_rules.HASH_WIDTH + 1}:{sampling_rules.HASH_HEIGHT}:flags=area"), ("format", "gray")]
+
+
+class NoveltyFilter:
+    """Keeps one small grey picture and one hash, those of the last that was kept."""
+
+    def __init__(self, size: tuple[int, int], threshold: float) -> None:
+        width, height = sampling_rules.examined_size(*size)
+        self._grey = FilterChain([("scale", f"{width}:{height}:flags=area"), ("format", "gray")])
+        self._hash = FilterChain(HASH)
+        self._tiles = _Tiles(width, height)
+        self._threshold = threshold
+        self._kept: tuple[int, VideoFrame] | None = None
+
+    def is_new(self, picture: VideoFrame) -> bool:
+        """A picture that is new is the one that the next are compared with."""
+        grey, small = self._grey.apply(picture), self._hash.apply(picture)
+        if grey is None or small is None:
+            return True
+        found = sampling_rules.difference_hash(_pixels(small))
+        if self._is_known(found, grey):
+            return False
+        self._kept = found, grey
+        return True
+
+    def _is_known(self, found: int, grey: VideoFrame) -> bool:
+        if self._kept is None or not sampling_rules.is_similar(self._kept[0], found, self._threshold):
+            return False
+        return not sampling_rules.is_changed(self._tiles.largest_change(self._kept[1], grey))
+
+
+class _Tiles:
+    """The difference of two pictures, then the mean of each tile, of which the largest counts."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self._graph = Graph()
+        self._inputs = [self._input(width, height) for _ in range(2)]
+        across, down = max(1, width // sampling_rules.TILE), max(1, height // sampling_rules.TILE)
+        blend = self._graph.add("blend", "all_mode=difference")
+        tiles = self._graph.add("scale", f"{across}:{down}:flags=area")
+        self._output = self._graph.add("buffersink")
+        for place, source in enumerate(self._inputs):
+            source.link_to(blend, 0, place)
+        blend.link_to(tiles)
+        tiles.link_to(self._output)
+        self._graph.configure()
+        self._number = 0
+
+    def largest_change(self, before: VideoFrame, after: VideoFrame) -> int:
+        self._number += 1
+        for source, picture in zip(self._inputs, (before, after), strict=True):
+            picture.pts, picture.time_base = self._number, TICK
+            source.push(picture)
+        try:
+            changes = self._output.pull()
+        except NothingYet:
+            return sampling_rules.MOST_CHANGE
+        return max(_pixels(changes)) if isinstance(changes, VideoFrame) else sampling_rules.MOST_CHANGE
+
+    def _input(self, width: int, height: int) -> FilterContext:
+        return self._graph.add_buffer(width=width, height=height, format=VideoFormat("gray"), time_base=TICK)
+
+
+def _pixels(picture: VideoFrame) -> bytes:
+    """Row by row; rows may be padded to a round length."""
+    plane = picture.planes[0]
+    padded = memoryview(plane)
+    starts = range(0, plane.height * plane.line_size, plane.line_size)
+    return b"".join(padded[start : start + plane.width] for start in starts)
 
 
 def sample(options: dict[str, Any], channel: Channel) -> Sampled:
@@ -43,7 +112,7 @@ def sample(options: dict[str, Any], channel: Channel) -> Sampled:
         writer = _Writer(channel, manifest, Stills(size, DisplayTransform(facts.video.rotation, facts.video.light)))
         examined = _kept(kind, facts, bounds, wanted, writer, channel)
     if not examined:
-        raise InputRefused(MediaFailure.DAMAGED, "none of its pictures can be decoded")
+        raise InputRefused(MediaFailure.DAMAGED, "no frame can be decoded")
     channel.progress(1.0)
     return Sampled(facts, size[0], size[1], examined, writer.written)
 
@@ -108,9 +177,7 @@ class _Writer:
         if not picture:
             return
         if self.written >= sampling_rules.MOST_PICTURES:
-            raise InputRefused(
-                MediaFailure.LIMIT, f"it has more than {sampling_rules.MOST_PICTURES} different pictures"
-            )
+            raise InputRefused(MediaFailure.LIMIT, f"it has more than {sampling_rules.MOST_PICTURES} different frames")
         self.written += 1
         with self._channel.create(f"{time_ms}.jpg") as file:
             file.write(picture)

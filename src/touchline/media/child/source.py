@@ -20,10 +20,75 @@ from av.video.stream import VideoStream
 
 from touchline.media.model import ContainerFormat, MediaFailure
 
+from .boxes import check_whole
 from .failures import InputRefused
 from .order import Options
-from .sniffing import DEMUXERS, HEAD_BYTES, sniff
-from .wholeness import check_whole
+
+# Which container a file is, by its first bytes. The demuxer is then forced: a text that calls itself a playlist, a
+# list of files or a script never reaches one that would follow it.
+
+HEAD_BYTES = 4096
+DEMUXERS = {
+    ContainerFormat.MP4: "mov",
+    ContainerFormat.QUICKTIME: "mov",
+    ContainerFormat.MATROSKA: "matroska",
+    ContainerFormat.WEBM: "matroska",
+    ContainerFormat.AVI: "avi",
+    ContainerFormat.MPEG_TS: "mpegts",
+    ContainerFormat.MPEG_PS: "mpeg",
+    ContainerFormat.FLASH: "flv",
+    ContainerFormat.OGG: "ogg",
+    ContainerFormat.WINDOWS_MEDIA: "asf",
+}
+_QUICKTIME_BOXES = frozenset({b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot"})
+_PICTURE_BRANDS = frozenset({b"heic", b"heix", b"hevc", b"mif1", b"avif", b"avis", b"crx "})
+_SIGNATURES = (
+    (b"\x1a\x45\xdf\xa3", ContainerFormat.MATROSKA),
+    (b"\x00\x00\x01\xba", ContainerFormat.MPEG_PS),
+    (b"FLV\x01", ContainerFormat.FLASH),
+    (b"OggS", ContainerFormat.OGG),
+    (bytes.fromhex("3026b2758e66cf11"), ContainerFormat.WINDOWS_MEDIA),
+)
+_SOUND = (b"ID3", b"fLaC", b"\xff\xfb", b"\xff\xf3", b"\xff\xf1", b"\xff\xf9")
+
+
+def sniff(head: bytes) -> ContainerFormat:
+    found = _boxed(head) or _riff(head) or _signed(head) or _transport_stream(head)
+    if found:
+        return found
+    if head.startswith(_SOUND) or (head[:4] == b"RIFF" and head[8:12] == b"WAVE"):
+        raise InputRefused(MediaFailure.NO_PICTURES, "it is an audio file")
+    if not head:
+        raise InputRefused(MediaFailure.NOT_A_VIDEO, "the file is empty")
+    raise InputRefused(MediaFailure.NOT_A_VIDEO, "the file format is not a known video container")
+
+
+def _boxed(head: bytes) -> ContainerFormat | None:
+    kind, brand = head[4:8], head[8:12]
+    if kind == b"ftyp":
+        if brand in _PICTURE_BRANDS:
+            raise InputRefused(MediaFailure.NOT_A_VIDEO, "it is a still image")
+        return ContainerFormat.QUICKTIME if brand == b"qt  " else ContainerFormat.MP4
+    return ContainerFormat.QUICKTIME if kind in _QUICKTIME_BOXES else None
+
+
+def _riff(head: bytes) -> ContainerFormat | None:
+    return ContainerFormat.AVI if head[:4] == b"RIFF" and head[8:12] == b"AVI " else None
+
+
+def _signed(head: bytes) -> ContainerFormat | None:
+    found = next((kind for signature, kind in _SIGNATURES if head.startswith(signature)), None)
+    return ContainerFormat.WEBM if found is ContainerFormat.MATROSKA and b"webm" in head[:64] else found
+
+
+def _transport_stream(head: bytes) -> ContainerFormat | None:
+    """A sync byte every 188 bytes, or every 192 behind a time stamp."""
+    for first, distance in ((0, 188), (4, 192)):
+        marks = head[first : first + 4 * distance : distance]
+        if len(marks) == 4 and set(marks) == {0x47}:
+            return ContainerFormat.MPEG_TS
+    return None
+
 
 INPUT = 0  # its standard input
 
@@ -78,14 +143,14 @@ def _opened(demuxer: str, options: Options) -> InputContainer:
     try:
         return av.open("fd:", format=demuxer, options=safely, metadata_errors="replace")
     except MemoryError as error:  # which is also how the library says that there are too many streams
-        why = f"it has more than {options.most_streams} streams, or needs more memory than it may have"
+        why = f"it has more than {options.most_streams} streams, or exceeds the memory limit"
         raise InputRefused(MediaFailure.LIMIT, why) from error
 
 
 def tick_of(stream: VideoStream | AudioStream) -> Fraction:
     """The unit of its times, in seconds."""
     if not stream.time_base:
-        raise InputRefused(MediaFailure.DAMAGED, "a stream has no unit of time")
+        raise InputRefused(MediaFailure.DAMAGED, "a stream has no time base")
     return stream.time_base
 
 
@@ -99,10 +164,10 @@ def _choose_video(container: InputContainer) -> VideoStream:
     """The largest one with moving pictures: a cover of an album is none."""
     moving = [stream for stream in container.streams.video if not stream.disposition & Disposition.attached_pic]
     if not moving:
-        raise InputRefused(MediaFailure.NO_PICTURES, "there is no video stream in it")
+        raise InputRefused(MediaFailure.NO_PICTURES, "it has no video stream")
     known = [stream for stream in moving if stream.codec_context]
     if not known:
-        raise InputRefused(MediaFailure.UNSUPPORTED, "there is no decoder for its pictures")
+        raise InputRefused(MediaFailure.UNSUPPORTED, "no decoder supports its video codec")
     return max(known, key=lambda stream: stream.width * stream.height)
 
 

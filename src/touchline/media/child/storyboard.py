@@ -9,26 +9,85 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, pairwise, repeat
+from math import ceil
 from typing import Any
 
 from av.error import EOFError as Finished
 from av.filter import Graph
 from av.video.frame import VideoFrame
 
-from touchline.media import rules, storyboards
+from touchline.media import rules
+from touchline.media.captions import timestamp
 from touchline.media.model import STORYBOARD, ContainerFormat, MediaFailure, Probe, Tiled
-from touchline.media.storyboards import COLUMNS, ROWS
+from touchline.media.rules import fitted_size
 
 from .channel import Channel
-from .facts import learn
 from .failures import InputRefused
-from .keyframes import keyframe_before
 from .order import Options
-from .pictures import TICK, DisplayTransform, FilterChain, as_jpeg, upright
-from .shown_pictures import PictureDecoder
+from .pictures import TICK, DisplayTransform, FilterChain, PictureDecoder, as_jpeg, keyframe_before, upright
+from .probe import learn
 from .source import VideoSource, identify, open_source, ready_to_decode
+
+# How a storyboard is laid out. Pure, and light: the child lays it out by the same rules.
+
+COLUMNS = ROWS = 10
+MOST_SHEETS = 10
+WIDTH = 160
+INTERVALS_S = (1, 2, 5, 10, 15, 20, 30, 60, 120)
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Where one thumbnail is, and which time it stands for."""
+
+    start_ms: int
+    end_ms: int
+    sheet: int
+    x: int
+    y: int
+
+
+def layout(duration_ms: int, seen: tuple[int, int]) -> Tiled:
+    """The shortest of a few round intervals with which the sheets are not too many."""
+    most = MOST_SHEETS * COLUMNS * ROWS * 1000
+    fitting = (second * 1000 for second in INTERVALS_S if ceil(duration_ms / second) <= most)
+    interval_ms = next(fitting, ceil(duration_ms * 1000 / most))
+    width, height = fitted_size(*seen, (WIDTH, WIDTH))
+    return Tiled(width, height, interval_ms, max(1, ceil(duration_ms / interval_ms)), duration_ms)
+
+
+def sheet_names(tiled: Tiled) -> list[str]:
+    return [f"storyboard_{number:02}.jpg" for number in range(ceil(tiled.tiles / (COLUMNS * ROWS)))]
+
+
+def grid(tiled: Tiled, sheet: int) -> tuple[int, int]:
+    """Columns and rows of a sheet: the last one, or the only one, is no larger than it must be."""
+    tiles = min(COLUMNS * ROWS, tiled.tiles - sheet * COLUMNS * ROWS)
+    return min(COLUMNS, tiles), ceil(tiles / COLUMNS)
+
+
+def tiles(tiled: Tiled) -> Iterator[Tile]:
+    for number in range(tiled.tiles):
+        sheet, place = divmod(number, COLUMNS * ROWS)
+        row, column = divmod(place, COLUMNS)
+        start_ms = number * tiled.interval_ms
+        end_ms = min(start_ms + tiled.interval_ms, tiled.duration_ms)
+        yield Tile(start_ms, end_ms, sheet, column * tiled.width, row * tiled.height)
+
+
+def directions(tiled: Tiled) -> str:
+    """WebVTT that players read: for each stretch of time a part of a sheet."""
+    names = sheet_names(tiled)
+    cues = [
+        f"{timestamp(tile.start_ms)} --> {timestamp(tile.end_ms)}\n"
+        f"{names[tile.sheet]}#xywh={tile.x},{tile.y},{tiled.width},{tiled.height}\n"
+        for tile in tiles(tiled)
+    ]
+    return "\n".join(["WEBVTT\n", *cues])
+
 
 SHORT_MS = 600_000
 TRIED = 12  # places, to see whether keyframes are dense enough
@@ -37,7 +96,7 @@ TRIED = 12  # places, to see whether keyframes are dense enough
 def make_storyboard(options: dict[str, Any], channel: Channel) -> Tiled:
     bounds, kind = Options(**options), identify()
     facts = learn(kind, bounds)
-    tiled = storyboards.layout(facts.duration_ms, rules.display_size(facts.video))
+    tiled = layout(facts.duration_ms, rules.display_size(facts.video))
     look = DisplayTransform(facts.video.rotation, facts.video.light)
     small = FilterChain(upright((tiled.width, tiled.height), look, "yuvj420p", full_range=True))
     read = _keyframes if _can_be_searched(kind, tiled, bounds) else _each_picture
@@ -45,7 +104,7 @@ def make_storyboard(options: dict[str, Any], channel: Channel) -> Tiled:
         pictures = read(source, facts, tiled, bounds)
         _write_sheets((shown for picture in pictures if (shown := small.apply(picture))), tiled, channel)
     with channel.create(STORYBOARD) as file:
-        file.write(storyboards.directions(tiled).encode())
+        file.write(directions(tiled).encode())
     return tiled
 
 
@@ -92,8 +151,8 @@ def _each_picture(source: VideoSource, facts: Probe, tiled: Tiled, options: Opti
 
 
 def _write_sheets(pictures: Iterator[VideoFrame], tiled: Tiled, channel: Channel) -> None:
-    for sheet, name in enumerate(storyboards.sheet_names(tiled)):
-        columns, rows = storyboards.grid(tiled, sheet)
+    for sheet, name in enumerate(sheet_names(tiled)):
+        columns, rows = grid(tiled, sheet)
         graph = _tiler(tiled, columns, rows)
         wanted = min(COLUMNS * ROWS, tiled.tiles - sheet * COLUMNS * ROWS)
         count = 0
@@ -103,7 +162,7 @@ def _write_sheets(pictures: Iterator[VideoFrame], tiled: Tiled, channel: Channel
             count += 1
             channel.progress((sheet * COLUMNS * ROWS + count) / tiled.tiles)
         if not count:
-            raise InputRefused(MediaFailure.DAMAGED, "none of its pictures can be decoded")
+            raise InputRefused(MediaFailure.DAMAGED, "no frame can be decoded")
         with channel.create(name) as file:
             file.write(as_jpeg(_pulled(graph)))
 

@@ -24,7 +24,7 @@ def leave_namespaces() -> None:
 
 def drop_capabilities() -> None:
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
-    _checked(_library.capset(header, (ctypes.c_uint32 * CAPABILITY_WORDS)()), "giving up all capabilities")
+    _checked(_library.capset(header, (ctypes.c_uint32 * CAPABILITY_WORDS)()), "dropping all capabilities")
 
 
 def exit_on_signal(number: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 CHANNELS = 3
 
@@ -108,3 +109,13 @@ class TextReading:
 
     pictures: int
     texts: tuple[SeenText, ...]
+
+
+# What is asked of whoever reads text.
+
+
+class TextReader(Protocol):
+    async def read(self, picture: Picture, stream: str = "") -> tuple[TextRegion, ...]:
+        """The text of one picture. Pictures of one video, in order, at even steps and under one name, cost only what
+        changed."""
+        ...

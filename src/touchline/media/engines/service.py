@@ -14,13 +14,85 @@ from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from touchline.kernel.errors import Defect
-from touchline.media.sandbox import Sandbox
+from touchline.kernel import DeadlineExceeded, Defect, InvalidInput, LimitExceeded, Misconfigured, Unavailable
+from touchline.media.sandbox import IsolatedProgram, Sandbox
 
-from .companion import EngineProcess, EngineProcessEnded
-from .errors import BadPicture, EngineCrashed, EngineTimedOut, LanguageMissing, PictureTooLarge
-from .messages import Message
+from .messages import LENGTHS, BrokenMessage, Message, document_in, head_of, lengths_in
 from .model import CHANNELS, EngineOrder, FrameVerdict, Picture, ReaderName, TextRegion, reader_for
+
+# The engine process as its parent sees it: one question at a time, one answer each. Invariant: whatever is wrong with
+# an answer ends the process; nobody hears the answer to somebody else's question.
+
+PART = 65536
+
+
+class EngineProcessEnded(Exception):
+    """It ended instead of answering; with its exit code and its last words."""
+
+
+class EngineProcess:
+    def __init__(self, program: IsolatedProgram) -> None:
+        self._program = program
+        self._loop = asyncio.get_running_loop()
+        self.process_id = program.process_id
+
+    @property
+    def lives(self) -> bool:
+        return self._program.lives
+
+    async def ask(self, message: Message) -> dict[str, Any]:
+        """Its answer. After a question that was given up, only `close` is left."""
+        try:
+            await self._loop.sock_sendall(self._program.line, head_of(message))
+            await self._loop.sock_sendall(self._program.line, message.payload)
+            length, _ = lengths_in(await self._exactly(LENGTHS.size), most_payload_bytes=0)
+            return document_in(await self._exactly(length))
+        except (OSError, EOFError, BrokenMessage) as error:
+            exit_code = await self.close()
+            words = self._program.last_words or type(error).__name__
+            raise EngineProcessEnded(f"it ended with {exit_code}: {words}") from error
+
+    def kill(self) -> None:
+        self._program.kill()
+
+    async def close(self) -> int:
+        """Its exit code, once nothing of it is left."""
+        return await self._program.close()
+
+    async def _exactly(self, length: int) -> bytes:
+        received = bytearray()
+        while len(received) < length:
+            part = await self._loop.sock_recv(self._program.line, min(PART, length - len(received)))
+            if not part:
+                raise EOFError
+            received += part
+        return bytes(received)
+
+
+# What can go wrong with the engines, as errors. Misconfigured └── LanguageMissing final: names the package
+# LimitExceeded └── PictureTooLarge InvalidInput └── BadPicture its bytes are not what its size says Unavailable ├──
+# EngineCrashed the engine process ended in the middle of a picture, twice └── DeadlineExceeded └── EngineTimedOut
+
+
+class LanguageMissing(Misconfigured):
+    next_step = "Install its package, or choose another language or reader."
+
+
+class BadPicture(InvalidInput):
+    next_step = "Send three bytes for each pixel: blue, green, red."
+
+
+class PictureTooLarge(LimitExceeded):
+    next_step = "Send a smaller image, or raise `media.largest_picture`."
+
+
+class EngineCrashed(Unavailable):
+    next_step = "Try again. If it only happens with this image, report it."
+
+
+class EngineTimedOut(DeadlineExceeded):
+    next_step = "Try again when the machine is less busy, or raise `media.picture_time`."
+
 
 MODULE = "touchline.media.vision"
 REGIONS = TypeAdapter(tuple[TextRegion, ...])
@@ -30,7 +102,7 @@ PYTHON_PACKAGES = frozenset({"deu", "eng", "jpn"})
 
 
 class Engine:
-    """Without a reader it only judges, and needs a quarter of the memory. The sandbox gives it its walls."""
+    """Without a reader it only judges, and needs a quarter of the memory. The sandbox isolates it."""
 
     def __init__(self, sandbox: Sandbox, reader: ReaderName | None = None, languages: Sequence[str] = ("eng",)) -> None:
         self._sandbox = sandbox
@@ -96,18 +168,18 @@ class Engine:
     def _check(self, picture: Picture) -> None:
         size = f"{picture.width} x {picture.height} pixels"
         if min(picture.width, picture.height) < SMALLEST_SIDE:
-            raise BadPicture("there is nothing to see on this picture", why=size)
+            raise BadPicture("the image is empty", why=size)
         if picture.width * picture.height > self._settings.largest_picture:
             why = f"{size}; {self._settings.largest_picture} are allowed"
-            raise PictureTooLarge("this picture is too large", why=why)
+            raise PictureTooLarge("the image is too large", why=why)
         if len(picture.pixels) != picture.width * picture.height * CHANNELS:
-            raise BadPicture("this picture is not what its size says", why=f"{len(picture.pixels)} bytes for {size}")
+            raise BadPicture("the image data does not match its size", why=f"{len(picture.pixels)} bytes for {size}")
 
     async def _answered_at_last(self, message: Message) -> dict[str, Any]:
         try:
             return await self._answered(message)
         except EngineProcessEnded as error:
-            raise EngineCrashed("the engine ended in the middle of a picture", why=str(error)) from error
+            raise EngineCrashed("the engine ended while it read an image", why=str(error)) from error
 
     async def _answered(self, message: Message) -> dict[str, Any]:
         async with self._in_time():
@@ -117,16 +189,16 @@ class Engine:
 
     @asynccontextmanager
     async def _in_time(self) -> AsyncGenerator[None]:
-        patience = asyncio.timeout(self._settings.picture_time.total_seconds())
+        deadline = asyncio.timeout(self._settings.picture_time.total_seconds())
         try:
-            async with patience:
-                with self._sandbox.stopping(patience):
+            async with deadline:
+                with self._sandbox.stopping(deadline):
                     yield
         except BaseException as error:  # also cancelled: what it still says would answer the wrong question
             await self._end()
-            if isinstance(error, TimeoutError) and patience.expired():
-                why = f"it takes longer than {self._settings.picture_time.total_seconds():g} s"
-                raise EngineTimedOut("the engine does not answer in time", why=why) from error
+            if isinstance(error, TimeoutError) and deadline.expired():
+                why = f"it took longer than {self._settings.picture_time.total_seconds():g} s"
+                raise EngineTimedOut("the engine did not respond in time", why=why) from error
             raise
 
     async def _started(self) -> EngineProcess:
@@ -166,10 +238,13 @@ def _believed(document: dict[str, Any]) -> dict[str, Any]:
         case {"error": "language", "language": str(language)}:
             package = package_of(language)
             hint = f"Install it (`{package}`) where the worker runs, or choose other languages."
-            why = f"there is no data for `{language}`; `{package}` installs it"  # a job keeps this and not the hint
-            raise LanguageMissing("a language is not installed", why=why, hint=hint)
+            why = (
+                f"the language data of `{language}` is missing; "
+                f"`{package}` installs it"
+            )  # a job keeps this and not the hint
+            raise LanguageMissing("the data of a language is not installed", why=why, hint=hint)
         case {"error": "memory"}:
-            raise PictureTooLarge("this picture is too large", why="it needs more memory than the engine may have")
+            raise PictureTooLarge("the image is too large", why="it exceeds the memory limit of the engine")
         case {"error": _}:
             raise Defect("the engine failed", why=str(document.get("why", "")))
         case _:
@@ -180,4 +255,4 @@ def _checked(kind: TypeAdapter[Any], document: Any) -> Any:
     try:
         return kind.validate_python(document)
     except ValidationError as error:
-        raise Defect("the engine's answer is not what was asked for", why=str(error)) from error
+        raise Defect("the response of the engine is invalid", why=str(error)) from error

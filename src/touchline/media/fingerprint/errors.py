@@ -10,7 +10,7 @@ SetupError
 
 from __future__ import annotations
 
-from touchline.kernel.errors import Conflict, InvalidInput, SetupError
+from touchline.kernel import Conflict, InvalidInput, SetupError
 
 
 class InvalidFingerprint(InvalidInput):
@@ -18,7 +18,7 @@ class InvalidFingerprint(InvalidInput):
 
 
 class IndexBusy(Conflict):
-    next_step = "Wait until the other process is done, then try again; searching is possible all the time."
+    next_step = "Wait until the other process is done, then try again. The index can be searched in the meantime."
 
 
 class DamagedIndex(SetupError):

@@ -19,7 +19,7 @@ import numpy as np
 
 from .errors import InvalidFingerprint
 from .model import INTERVAL_MS, MOST_SAMPLES, Fingerprint, Style
-from .rules import sample_time_ms
+from .pictures import sample_time_ms
 
 STYLES: tuple[Style, ...] = tuple(Style)  # by their number in the bytes; new ones go to the end
 PREFIXES = {f"{style}:0.25:": style for style in STYLES}
@@ -47,7 +47,7 @@ def from_text(text: str) -> Fingerprint:
     """Samples that are left out have no information."""
     prefix = next((each for each in PREFIXES if text.startswith(each)), None)
     if prefix is None:
-        raise _invalid(f"it begins with none of {', '.join(PREFIXES)}")
+        raise _invalid(f"it must start with one of {', '.join(PREFIXES)}")
     if len(text) > LONGEST_TEXT:
         raise _invalid(f"it has more than {MOST_SAMPLES} samples")
     style, samples = PREFIXES[prefix], list[Sample]()
@@ -64,10 +64,10 @@ def from_text(text: str) -> Fingerprint:
 def _entry(entry: str, style: Style) -> tuple[int, Sample]:
     parts = ENTRY.fullmatch(entry)
     if not parts or (parts[3] is not None) != (style is Style.CAREFUL):
-        raise _invalid(f"{entry[:60]!r} is no time and hash of style {style}")
+        raise _invalid(f"{entry[:60]!r} is not a time and a hash of style {style}")
     time_ms = int(parts[1].replace(".", "")) * 10
     if time_ms % INTERVAL_MS or not time_ms:
-        raise _invalid(f"{parts[1]} s is no time at which samples are taken")
+        raise _invalid(f"{parts[1]} s is not a sample time")
     return time_ms // INTERVAL_MS - 1, (int(parts[2], 16), int(parts[3] or "0", 16))
 
 
@@ -80,11 +80,11 @@ def to_bytes(fingerprint: Fingerprint) -> bytes:
 
 def from_bytes(content: bytes) -> Fingerprint:
     if len(content) < HEAD.size + CHECK.size or content[: len(MAGIC)] != MAGIC:
-        raise _invalid("it does not begin like one")
+        raise _invalid("the file format is wrong")
     style, count = _head(content)
     numbers = 2 * count if style is Style.CAREFUL else count
     if len(content) != HEAD.size + 8 * numbers + CHECK.size:
-        raise _invalid("it is cut off, or something was added")
+        raise _invalid("it is truncated or has extra data")
     body = content[: -CHECK.size]
     if CHECK.unpack_from(content, len(body))[0] != crc32(body):
         raise _invalid("its checksum is wrong")
@@ -95,10 +95,10 @@ def from_bytes(content: bytes) -> Fingerprint:
 def _head(content: bytes) -> tuple[Style, int]:
     version, number, interval_ms, count = _numbers(content)
     if number >= len(STYLES) or interval_ms != INTERVAL_MS or count > MOST_SAMPLES:
-        raise _invalid(f"{count} samples of style {number}, one each {interval_ms} ms, are not possible")
+        raise _invalid(f"{count} samples of style {number} every {interval_ms} ms are impossible")
     style = STYLES[number]
     if version != VERSIONS[style]:
-        raise _invalid(f"its version is {version}; this program knows {VERSIONS[style]} of style {style}")
+        raise _invalid(f"its version is {version}; this program supports {VERSIONS[style]} of style {style}")
     return style, count
 
 

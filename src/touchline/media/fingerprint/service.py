@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from touchline.kernel.errors import InvalidInput, NotFound
+from touchline.kernel import InvalidInput, NotFound
+from touchline.media.model import SurveyOptions
 from touchline.media.sandbox import Progress, Sandbox
 from touchline.media.survey import surveyed
-from touchline.media.survey_model import SurveyOptions
 
 from .errors import InvalidFingerprint
 from .formats import LONGEST_BINARY, LONGEST_PREFIX, LONGEST_TEXT, from_bytes, from_text, is_binary, is_text

@@ -1,14 +1,7 @@
-"""Work on what strangers wrote, in a child process behind walls. Nothing else in `media` starts a process."""
+"""Work on what strangers wrote, in an isolated child process. Nothing else in `media` starts a process."""
 
-from .enclosed import IsolatedProgram
-from .model import (
-    Completed,
-    IsolationLevel,
-    Program,
-    Progress,
-    Task,
-    TaskOutcome,
-)
+from .enclosure import IsolatedProgram
+from .model import Completed, IsolationLevel, Program, Progress, Task, TaskOutcome
 from .pause import Pause
 from .service import HINT, Sandbox
 

@@ -1,4 +1,4 @@
-"""The command line of a zygote, with the walls that bubblewrap raises around it and its children.
+"""A program that bubblewrap isolates: its command line, and the process that was started with it.
 
 Invariant: inside there are the interpreter, its packages and the system's libraries, read-only; no configuration, no
 home, no data folder, no `/proc`, no network, and no place to write to.
@@ -6,14 +6,21 @@ home, no data folder, no `/proc`, no network, and no place to write to.
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shutil
+import signal
+import socket
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import touchline
-from touchline.kernel.errors import SetupError
-from touchline.platform.stack.process import Launch
+from touchline.kernel import SetupError
+from touchline.platform.stack.process import Launch, guarded_command
 from touchline.platform.stack.programs import program
 
 from .model import IsolatedLaunch, IsolationLevel, Program
@@ -37,7 +44,7 @@ def launch(cell: IsolatedLaunch) -> Launch:
     zygote = [sys.executable, "-s", "-P", "-B", "-m", cell.program.module]
     if cell.bubblewrap is None or cell.enclosure is IsolationLevel.BARE:
         return Launch(zygote, ROOT, _environment(cell.program), niceness=cell.program.niceness)
-    walled = [str(cell.bubblewrap), *_walls(cell), "--", *zygote]
+    walled = [str(cell.bubblewrap), *_isolation_options(cell), "--", *zygote]
     return Launch(walled, ROOT, _environment(cell.program), niceness=cell.program.niceness)
 
 
@@ -49,7 +56,7 @@ def _environment(runs: Program) -> dict[str, str]:
     return {"PYTHONPATH": ":".join(paths), "LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "2", **threads}
 
 
-def _walls(cell: IsolatedLaunch) -> Iterator[str]:
+def _isolation_options(cell: IsolatedLaunch) -> Iterator[str]:
     """The capabilities are for the keepers, who give each child its own namespaces; the child has none."""
     yield from (*NAMESPACES, "--die-with-parent", "--hostname", "sandbox")
     if cell.enclosure is IsolationLevel.NAMESPACE:
@@ -82,3 +89,106 @@ def _read_only(paths: Iterable[Path]) -> Iterator[str]:
         else:
             yield from ("--ro-bind", str(path), str(path))
         made.add(path)
+
+
+# What a process writes to its standard error: read to the end, the last of it kept.
+
+MOST_LAST_WORDS = 4096
+PART = 65536
+
+
+class StderrTail:
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._kept = b""
+        self._reading = asyncio.create_task(self._read(pipe))
+        self._reading.add_done_callback(lambda _: pipe.close())  # also when it was cancelled before it began
+
+    @property
+    def text(self) -> str:
+        return self._kept.decode("utf-8", "replace").strip()
+
+    async def ended(self) -> None:
+        """Once nobody can write there any more. Giving up the wait leaves the pipe open."""
+        await asyncio.wait([self._reading])
+
+    def close(self) -> None:
+        self._reading.cancel()
+
+    async def _read(self, pipe: IO[bytes]) -> None:
+        reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(reader)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, pipe)
+        try:
+            while part := await reader.read(PART):
+                self._kept = (self._kept + part)[-MOST_LAST_WORDS:]
+        finally:
+            transport.close()
+
+
+# One isolated program: in a session of its own, ended with us by the parent-death guard. Its standard input is a
+# socket to us.
+# Invariant: when it ends, whatever it left in its process group is killed before its id can be used again.
+
+
+class IsolatedProgram:
+    """Start it from a thread that lives as long as the process: the tether is tied to it."""
+
+    def __init__(self, cell: IsolatedLaunch, kind: socket.SocketKind) -> None:
+        self.line, theirs = socket.socketpair(socket.AF_UNIX, kind)
+        self.line.setblocking(False)
+        starting = launch(cell)
+        with theirs:
+            self._process = subprocess.Popen(
+                guarded_command(starting),
+                cwd=starting.folder,
+                env=dict(starting.environment),
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        assert self._process.stderr is not None  # noqa: S101 - a pipe was asked for
+        self._words = StderrTail(self._process.stderr)
+        self._loop = asyncio.get_running_loop()
+        self._exited: asyncio.Future[int] = self._loop.create_future()
+        self._watch = os.pidfd_open(self._process.pid)
+        self._loop.add_reader(self._watch, self._reap)
+        self.process_id = self._process.pid
+
+    @property
+    def lives(self) -> bool:
+        return not self._exited.done()
+
+    @property
+    def last_words(self) -> str:
+        return self._words.text
+
+    def pause(self) -> None:
+        """With all that it started."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """With all that it started, at once."""
+        self._signal(signal.SIGKILL)
+
+    async def close(self) -> int:
+        """Its exit code, once nothing of it is left."""
+        self.kill()
+        await asyncio.wait([self._exited])
+        await self._words.ended()
+        self.line.close()
+        return self._exited.result()
+
+    def _reap(self) -> None:
+        self._loop.remove_reader(self._watch)
+        os.close(self._watch)
+        self._signal(signal.SIGKILL)  # before the wait: as long as nobody waited, the id is still its own
+        self._exited.set_result(self._process.wait())
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self.lives:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process_id, number)

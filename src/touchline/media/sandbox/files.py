@@ -12,7 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from touchline.kernel.errors import Defect, InvalidInput, NotFound, Unavailable
+from touchline.kernel import Defect, InvalidInput, NotFound, Unavailable
 from touchline.media.errors import CrashingVideo, NotAVideo
 from touchline.media.model import OutputFile
 
@@ -31,6 +31,12 @@ def opened(source: Path | int | None) -> Generator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def check_source(source: Path | int | None) -> None:
+    """Says what is wrong with a file before anything is started for it."""
+    with opened(source):
+        pass
 
 
 def _check(status: os.stat_result) -> None:
@@ -63,20 +69,22 @@ class Outputs:
     def create(self, name: str) -> int:
         """A descriptor that can be written and read."""
         if self._folder is None or not _NAME.fullmatch(name) or name in self._paths or len(self._paths) >= MOST_FILES:
-            raise CrashingVideo("this video broke the program that read it", why="it asked for a file that is not its")
+            raise CrashingVideo(
+                "the program that read this video crashed", why="it requested a file that it may not open"
+            )
         path = self._folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise Unavailable("what is made of a video cannot be written", why=error.strerror or "") from error
+            raise Unavailable("the outputs of a video cannot be written", why=error.strerror or "") from error
         self._paths[name] = path
         return descriptor
 
     def completed(self, name: str) -> OutputFile:
         """Once for each: whoever counts on it would count it twice."""
         if name not in self._paths or name in self._completed:
-            raise CrashingVideo("this video broke the program that read it", why="it completed a file that is not open")
+            raise CrashingVideo("the program that read this video crashed", why="it completed a file that was not open")
         self._completed.add(name)
         return self._file(name)
 

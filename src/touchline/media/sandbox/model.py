@@ -1,4 +1,4 @@
-"""What runs in a sandbox, on what, and behind which walls."""
+"""What runs in a sandbox, on what, and how it is isolated."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from touchline.media.model import OutputFile
 
 from .pause import Pause
 
+NOT_STARTED = "the sandbox could not be started"
 Result = TypeVar("Result")
 Progress = Callable[[int], None]  # takes the percentage that is done
 Completed = Callable[[OutputFile], None]  # takes each file that is whole, while the child goes on

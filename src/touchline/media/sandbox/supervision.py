@@ -1,4 +1,4 @@
-"""Watching over one child until it has ended: its words, its time, and what it writes.
+"""One task for one child of a zygote, watched until it has ended: its words, its time, and what it writes.
 
 Invariant: however the watch ends, by its answer, a limit, or the caller's own end, no process is left behind.
 """
@@ -6,19 +6,114 @@ Invariant: however the watch ends, by its answer, a limit, or the caller's own e
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
 from contextlib import nullcontext
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, cast
 
-from touchline.kernel.errors import DeadlineExceeded
+from pydantic import TypeAdapter, ValidationError
+
+from touchline.kernel import DeadlineExceeded, Defect, SetupError, TouchlineError, Unavailable
 from touchline.media.child.order import ChildLimits, TaskOrder
-from touchline.media.errors import media_error
+from touchline.media.errors import CrashingVideo, media_error
 from touchline.media.model import MediaFailure
 
-from .conversation import ChildMessages
-from .files import Outputs
-from .model import ChildExit
+from .files import Outputs, opened
+from .model import (
+    NOT_STARTED,
+    ChildExit,
+    Completed,
+    IsolatedLaunch,
+    IsolationLevel,
+    Progress,
+    Result,
+    Task,
+    TaskOutcome,
+)
 from .pause import Pause
-from .process import ChildProcess
-from .zygote import Zygote
+from .zygote import ChildProcess, Zygote
+
+# What a child says, line by line, believed only as far as its form goes; and the files that it asks for. Invariant:
+# bounded: so many lines, each so long. Whoever breaks the form was taken over by its input.
+
+MOST_WORDS = 100_000  # a day of samples; files are counted where they are made
+
+
+class ChildMessages:
+    def __init__(self, outputs: Outputs, progress: Progress | None, completed: Completed | None) -> None:
+        self.outputs = outputs
+        self._progress = progress
+        self._completed = completed
+        self._words = 0
+        self.started = False
+        self.answer: dict[str, Any] | None = None
+
+    async def follow(self, process: ChildProcess) -> None:
+        """To the end of its words."""
+        while line := await _line(process):
+            match message := _message(line):
+                case {"create": str(name)}:
+                    _hand(process, self.outputs.create(name))
+                case {"complete": str(name)}:
+                    self._complete(name)
+                case _:
+                    self._hear(message)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        self._words += 1
+        if self._words > MOST_WORDS:
+            raise _nonsense("too many lines")
+        match message:
+            case {"started": True}:
+                self.started = True
+            case {"progress": int(percent)} if 0 <= percent <= 100:
+                if self._progress:
+                    self._progress(percent)
+            case {"result": dict()} | {"failure": str(), "why": str()} if self.answer is None:
+                self.answer = message
+            case _:
+                raise _nonsense("an unknown message")
+
+    def _complete(self, name: str) -> None:
+        file = self.outputs.completed(name)
+        if self._completed:
+            self._completed(file)
+
+
+async def _line(process: ChildProcess) -> bytes:
+    try:
+        return await process.line()
+    except ValueError as error:
+        raise _nonsense("a line that is too long") from error
+
+
+def _hand(process: ChildProcess, descriptor: int) -> None:
+    try:
+        process.hand(descriptor)
+    except BlockingIOError as error:
+        raise _nonsense("a request for files that it did not receive") from error
+    except ConnectionError:
+        pass  # it has ended, which is seen next
+    finally:
+        os.close(descriptor)
+
+
+def _message(line: bytes) -> dict[str, Any]:
+    try:
+        message: Any = json.loads(line)
+    except ValueError as error:
+        raise _nonsense("no JSON") from error
+    if not isinstance(message, dict):
+        raise _nonsense("no object")
+    return cast("dict[str, Any]", message)
+
+
+def _nonsense(what: str) -> CrashingVideo:
+    return CrashingVideo("the program that read this video crashed", why=f"the program said {what}")
+
 
 LOOK_AGAIN_S = 1.0
 LEAVING_S = 60.0  # a busy machine takes its time; who gives up ends the work on all other videos, too
@@ -31,10 +126,10 @@ async def supervise(
         await pause.wait_until_ended()
     process = zygote.fork(order, source)
     eye = asyncio.create_task(_keep_an_eye(process, conversation.outputs, order.limits))
-    patience = asyncio.timeout(order.limits.wall_s)
+    deadline = asyncio.timeout(order.limits.wall_s)
     try:
-        async with patience:
-            with pause.stopping(patience) if pause else nullcontext():
+        async with deadline:
+            with pause.stopping(deadline) if pause else nullcontext():
                 if pause:
                     pause.add(process)
                 await conversation.follow(process)
@@ -43,7 +138,7 @@ async def supervise(
             eye.result()
         return ChildExit(conversation.started, conversation.answer, exit_code, process.last_words)
     except TimeoutError as error:
-        if not patience.expired():
+        if not deadline.expired():
             raise
         raise _late(order) from error
     finally:
@@ -54,9 +149,9 @@ async def supervise(
 
 def _late(order: TaskOrder) -> DeadlineExceeded:
     """No verdict on the video: what it needs is counted in processor time, by the system."""
-    hint = "Try again when the machine is less busy, or let it do less at once (`worker.concurrency`)."
-    why = f"`{order.task}` was not done after {order.limits.wall_s:g} s by the clock"
-    return DeadlineExceeded("the work on a video took too long", why=why, hint=hint)
+    hint = "Try again when the machine is less busy, or lower `worker.concurrency`."
+    why = f"`{order.task}` was not done after {order.limits.wall_s:g} s of wall-clock time"
+    return DeadlineExceeded("processing a video took too long", why=why, hint=hint)
 
 
 async def _see_off(process: ChildProcess, zygote: Zygote) -> None:
@@ -75,7 +170,83 @@ async def _keep_an_eye(process: ChildProcess, outputs: Outputs, limits: ChildLim
         while True:
             await asyncio.sleep(LOOK_AGAIN_S)
             if await asyncio.to_thread(outputs.size_bytes) > limits.output_bytes:
-                raise media_error(MediaFailure.LIMIT, f"more than {limits.output_bytes} bytes are made of it")
+                raise media_error(MediaFailure.LIMIT, f"its output exceeds {limits.output_bytes} bytes")
     except Exception:
         process.kill()  # it does not go on unseen
         raise
+
+
+# From how a child ended to its result, or to the error that says whose fault it is.
+
+
+def result_of(ending: ChildExit) -> dict[str, Any]:
+    if ending.answer is None:
+        raise _silent(ending)
+    if "result" in ending.answer:
+        return ending.answer["result"]
+    try:
+        failure = MediaFailure(ending.answer["failure"])
+    except ValueError as error:
+        raise Defect("a child failed in an unknown way", why=str(error)) from error
+    raise media_error(failure, ending.answer["why"])
+
+
+def _silent(ending: ChildExit) -> TouchlineError:
+    """It ended without an answer. What the input did to it begins when it has started."""
+    if ending.exit_code is None or (ending.started and ending.exit_code == -signal.SIGKILL):
+        hint = "Add memory to the machine, or lower `worker.concurrency`, then try again."
+        return Unavailable(
+            "processing a video was killed", why="by the system, perhaps because memory ran out", hint=hint
+        )
+    if not ending.started:
+        return SetupError(NOT_STARTED, why=ending.last_words or f"it ended with {ending.exit_code}")
+    if ending.exit_code == -signal.SIGXCPU:
+        return media_error(MediaFailure.LIMIT, "it exceeds the limit of CPU time")
+    code = ending.exit_code
+    why = f"signal {signal.Signals(-code).name}" if code < 0 else f"it ended with {code} without a result"
+    return media_error(MediaFailure.CRASHED, why)
+
+
+# One task for one child of a zygote: from the order to a checked result.
+
+
+async def run_task(
+    zygote: Zygote, task: Task, kind: type[Result], progress: Progress | None = None
+) -> TaskOutcome[Result]:
+    outputs = Outputs(task.output)
+    conversation = ChildMessages(outputs, progress, task.completed)
+    with opened(task.source) as source:
+        ending = await supervise(zygote, _order(zygote.cell, task), source, conversation, task.pause)
+    document, files = result_of(ending), outputs.files()
+    if sum(file.size_bytes for file in files) > task.limits.output_bytes:
+        raise media_error(MediaFailure.LIMIT, f"its output exceeds {task.limits.output_bytes} bytes")
+    return TaskOutcome(_checked(kind, document), files)
+
+
+def _order(cell: IsolatedLaunch, task: Task) -> TaskOrder:
+    """Root's children change the user themselves. The number of processes can only be limited for a user who has no
+    others: where no namespace has its own users, for the one they become."""
+    is_root, is_bare = os.geteuid() == 0, cell.enclosure is IsolationLevel.BARE
+    changes_user = is_root and cell.enclosure is not IsolationLevel.NAMESPACE
+    limits = task.limits if changes_user or not is_bare else replace(task.limits, processes=None)
+    return TaskOrder(
+        task=task.name,
+        options=dict(task.options),
+        limits=limits,
+        user_id=cell.user_id if changes_user else None,
+        namespaces=not is_bare,
+        background=task.background,
+    )
+
+
+def _checked(kind: type[Result], document: dict[str, Any]) -> Result:
+    try:
+        return _adapter(kind).validate_python(document)
+    except ValidationError as error:
+        raise Defect("the result of a child process is invalid", why=str(error)) from error
+
+
+@lru_cache
+def _adapter(kind: type[Result]) -> TypeAdapter[Result]:
+    """Making one takes longer than forking a child."""
+    return TypeAdapter(kind)

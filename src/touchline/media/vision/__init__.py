@@ -1,6 +1,6 @@
 """What a picture says and shows: the work of the engine process, which is the only one that imports these libraries.
 
-Invariant: pictures come in as plain pixels, already decoded by somebody behind walls; nothing here parses a file, and
+Invariant: pictures come in as plain pixels, already decoded by an isolated process; nothing here parses a file, and
 nothing is told to anybody else.
 """
 

@@ -2,7 +2,7 @@
 
 import socket
 
-from .serving import serve
+from .server import serve
 
 with socket.socket(fileno=0) as line:
     serve(line)

@@ -22,7 +22,7 @@ from types import FrameType
 
 import uvicorn
 
-from touchline.kernel.errors import Conflict, Misconfigured, TouchlineError, surface
+from touchline.kernel import Conflict, Misconfigured, TouchlineError, surface
 from touchline.platform import http_server
 from touchline.platform.files import raise_open_files_limit
 

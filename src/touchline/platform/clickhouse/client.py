@@ -8,71 +8,37 @@ is our own mistake.
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime, timedelta
-from importlib.abc import MetaPathFinder
 from typing import Any, Protocol, Self, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
 
 import clickhouse_connect
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from clickhouse_connect.driver import httputil
 from clickhouse_connect.driver.binding import DT64Param
 from clickhouse_connect.driver.exceptions import ClickHouseError, Error
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-from touchline.kernel import TenantId
-from touchline.kernel.errors import (
+from touchline.kernel import (
     DeadlineExceeded,
     Defect,
     LimitExceeded,
     Misconfigured,
     RateLimited,
     StorageFull,
+    TenantId,
     TouchlineError,
     Unavailable,
 )
+from touchline.platform.arrow import ArrowTable
 from touchline.platform.endpoints import ClickHouseEndpoint
 
 from .settings import ClickHouseSettings
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-
-
-class _NoPandas(MetaPathFinder):
-    """With its first array pyarrow tries to import pandas, once, to recognize its objects. We use none of them, and
-    pandas comes with chdb: loading it would cost a second and 58 MiB during the first events."""
-
-    def find_spec(self, fullname: str, *_: object) -> None:
-        if fullname == "pandas":
-            raise ImportError(fullname)
-
-
-def _skip_pandas() -> None:
-    sys.meta_path.insert(0, nothing := _NoPandas())
-    try:
-        cast("Any", pa).array([])
-    finally:
-        sys.meta_path.remove(nothing)
-
-
-_skip_pandas()
-
-
-class ArrowTable(Protocol):
-    """What we use of `pyarrow.Table`."""
-
-    @property
-    def num_rows(self) -> int: ...
-    @property
-    def column_names(self) -> list[str]: ...
-    @property
-    def schema(self) -> Any: ...
-    def column(self, i: str | int) -> Any: ...
-    def to_pylist(self) -> list[dict[str, Any]]: ...
 
 
 class InsertSummary(Protocol):
@@ -210,7 +176,18 @@ def _urllib3_reason(error: BaseException) -> BaseException | None:
     return reason if isinstance(reason, BaseException) and reason is not error else None
 
 
-__all__ = ["Analytics", "ArrowTable", "Parameters", "TenantAnalytics"]
+@contextmanager
+def inserting(what: str) -> Generator[None]:
+    """Of rows that fit their columns: whatever ClickHouse complains of is no event's fault, and none is set aside."""
+    try:
+        yield
+    except StorageFull:
+        raise
+    except TouchlineError as error:
+        raise Unavailable(f"ClickHouse does not take {what} now", why=str(error), hint=error.hint) from error
+
+
+__all__ = ["Analytics", "ArrowTable", "Parameters", "TenantAnalytics", "inserting"]
 
 Parameters = Mapping[str, object]
 Result = TypeVar("Result")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from touchline.kernel.errors import Misconfigured, SetupError
+from touchline.kernel import Misconfigured, SetupError
 
 from . import queries
 from .options import MIB, OwnerLimits

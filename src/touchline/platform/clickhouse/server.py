@@ -25,7 +25,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from touchline.kernel.errors import is_storage_full
+from touchline.kernel import is_storage_full
 from touchline.platform.http_server import HostCheck
 
 from .engine import EmbeddedEngine, Statement, StatementResult

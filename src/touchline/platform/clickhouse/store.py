@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from touchline.kernel.errors import HistoryDiffers
+from touchline.kernel import HistoryDiffers
 from touchline.platform.endpoints import ClickHouseEndpoint
 
 from .client import Analytics

@@ -16,8 +16,7 @@ from datetime import timedelta
 from prometheus_client import Counter
 
 from touchline.contracts.events import Event
-from touchline.kernel import TenantId
-from touchline.kernel.errors import LeaseLost
+from touchline.kernel import LeaseLost, TenantId
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.retry import backoff_seconds, is_transient, retry_forever
 

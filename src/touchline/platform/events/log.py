@@ -19,8 +19,7 @@ from prometheus_client import Counter
 from pydantic import TypeAdapter
 
 from touchline.contracts.events import Event
-from touchline.kernel import Clock
-from touchline.kernel.errors import Defect
+from touchline.kernel import Clock, Defect
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.retry import retry_forever

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchline.kernel.errors import NotFound
+from touchline.kernel import NotFound
 from touchline.platform.postgres.database import Database
 
 from .store import ConsumerStore

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
-from touchline.kernel.errors import (
+from touchline.kernel import (
     AlreadyExists,
     Conflict,
     DeadlineExceeded,

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import NewType, TypeAlias
 from urllib.parse import quote
 
-from touchline.kernel.errors import InvalidInput, LimitExceeded
-from touchline.kernel.values import format_bytes
+from touchline.kernel import InvalidInput, LimitExceeded, format_bytes
 
 ObjectKey = NewType("ObjectKey", str)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import obstore
 from obstore.exceptions import BaseError
 
-from touchline.kernel.errors import (
+from touchline.kernel import (
     AlreadyExists,
     Conflict,
     Defect,
@@ -25,8 +25,8 @@ from touchline.kernel.errors import (
     Misconfigured,
     NotFound,
     Unavailable,
+    format_bytes,
 )
-from touchline.kernel.values import format_bytes
 from touchline.platform.endpoints import ObjectsEndpoint
 
 from .clients import ThreadedS3, error_from_response, from_obstore, make_data_client

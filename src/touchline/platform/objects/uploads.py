@@ -14,8 +14,7 @@ from hashlib import md5
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
-from touchline.kernel.clock import SystemClock
-from touchline.kernel.errors import AlreadyExists, Conflict, InvalidInput, LimitExceeded, NotFound
+from touchline.kernel import AlreadyExists, Conflict, InvalidInput, LimitExceeded, NotFound, SystemClock
 
 from .clients import ThreadedS3
 from .rules import (

@@ -24,8 +24,7 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
-from touchline.kernel.errors import AlreadyExists, Conflict, LimitExceeded, NotFound, TouchlineError
-from touchline.kernel.values import format_bytes
+from touchline.kernel import AlreadyExists, Conflict, LimitExceeded, NotFound, TouchlineError, format_bytes
 from touchline.platform.files import open_file
 
 from .clients import ThreadedS3, from_obstore

@@ -1,6 +1,7 @@
 """Runs periodic tasks: any process may claim one; a pass whose process died is due again when its lease ends.
 
-Invariant: passes are idempotent and bounded, so one that ran twice or late does no harm.
+Invariant: passes are idempotent and bounded, so one that ran twice or late does no harm. What a task may do in one
+interval is counted in its row: neither a second machine, a pass that failed, nor a clock that jumps adds to it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from prometheus_client import Counter
+from prometheus_client import Counter, Gauge
 
 from touchline.platform.postgres.database import Database
 from touchline.platform.retry import retry_forever
@@ -20,7 +21,9 @@ from .settings import PeriodicSettings
 from .store import PeriodicClaim, PeriodicStore
 
 PASSES = Counter("touchline_periodic_passes", "Passes of periodic tasks by this process.", ["task", "outcome"])
-
+LIMITED = Gauge(
+    "touchline_periodic_limited", "1 while a task has more to do than its limit allows in an interval.", ["task"]
+)
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +33,26 @@ class PeriodicTask:
     name: str
     every: timedelta
     run_pass: Callable[[], Awaitable[bool]]  # returns whether more work is waiting
+    catches_up: bool = False  # then it is due again at once: only for what does no harm, however much it is
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How much a task may do in its interval: on all machines, by all passes, and by hand."""
+
+    database: Database
+    task: str
+    every: timedelta
+    most: int
+
+    async def take(self, wanted: int) -> int:
+        """How much of it may be done. It is used up, even by a pass that then fails."""
+        if wanted <= 0:
+            return 0
+        async with self.database.system("take from the quota of a periodic task") as transaction:
+            store = PeriodicStore(transaction.connection)
+            await store.register(self.task, self.every)
+            return await store.take(self.task, wanted, self.most)
 
 
 class PeriodicRunner:
@@ -68,9 +91,10 @@ class PeriodicRunner:
 
     async def _run_pass(self, claim: PeriodicClaim) -> None:
         """The pass runs outside any transaction: a long one must not hold back the vacuum."""
+        task = self._tasks[claim.name]
         try:
             async with asyncio.timeout(self._settings.lease.total_seconds()):
-                again = await self._tasks[claim.name].run_pass()
+                more = await task.run_pass()
         except Exception as error:
             PASSES.labels(claim.name, "failed").inc()
             logger.exception("periodic task failed", extra={"task": claim.name})
@@ -79,5 +103,8 @@ class PeriodicRunner:
                 await PeriodicStore(transaction.connection).fail(claim, reason, self._settings.retry_delay)
             return
         PASSES.labels(claim.name, "done").inc()
+        if limited := more and not task.catches_up:
+            logger.warning("a task has reached its limit, and goes on in its next interval", extra={"task": claim.name})
+        LIMITED.labels(claim.name).set(limited)
         async with self._database.system("finish a periodic pass") as transaction:
-            await PeriodicStore(transaction.connection).finish(claim, again=again)
+            await PeriodicStore(transaction.connection).finish(claim, more=more, catches_up=task.catches_up)

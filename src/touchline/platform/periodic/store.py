@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,12 +21,13 @@ ON CONFLICT (name) DO UPDATE
 """
 
 CLAIM = """
--- The longest overdue of the tasks that this process knows. Until it is finished the next run is the lease's end.
+-- The longest overdue of the tasks that this process knows. Until it is finished the next run is the lease's end. What
+-- is due later than anything can be was planned by a clock that has been put back since.
 UPDATE platform.periodic AS p
    SET attempt = p.attempt + 1, running = true, claimed_by = %(by)s,
        started_at = now(), next_run_at = now() + %(lease)s
   FROM (SELECT name FROM platform.periodic
-         WHERE next_run_at <= now() AND name = ANY (%(names)s)
+         WHERE (next_run_at <= now() OR next_run_at > now() + greatest(every, %(lease)s)) AND name = ANY (%(names)s)
          ORDER BY next_run_at, name
          LIMIT 1
            FOR UPDATE SKIP LOCKED) AS due
@@ -34,10 +36,11 @@ RETURNING p.name, p.attempt
 """
 
 FINISH = """
--- Only the claim that is still the latest may say that it is done.
+-- Only the claim that is still the latest may say that it is done. `more`: it did what it may, and more is waiting.
 UPDATE platform.periodic
    SET running = false, finished_at = now(), failures = 0, last_error = NULL,
-       next_run_at = CASE WHEN %(again)s THEN now() ELSE greatest(now(), started_at + every) END
+       limited_since = CASE WHEN %(more)s AND NOT %(catches_up)s THEN coalesce(limited_since, now()) END,
+       next_run_at = CASE WHEN %(more)s AND %(catches_up)s THEN now() ELSE greatest(now(), started_at + every) END
  WHERE name = %(name)s AND attempt = %(attempt)s AND running
 """
 
@@ -46,6 +49,20 @@ UPDATE platform.periodic
    SET running = false, finished_at = now(), failures = failures + 1, last_error = %(error)s,
        next_run_at = now() + least(every, %(delay)s * power(2, least(failures, 20)))
  WHERE name = %(name)s AND attempt = %(attempt)s AND running
+"""
+
+QUOTA_USED = """
+-- Of the interval that has begun; a start in the future is that of a clock that was put back. Nobody else takes until
+-- the transaction ends.
+SELECT CASE WHEN quota_started_at > now() - every AND quota_started_at <= now() THEN quota_used ELSE 0 END
+  FROM platform.periodic WHERE name = %(name)s FOR UPDATE
+"""
+USE_QUOTA = """
+UPDATE platform.periodic
+   SET quota_used = %(used)s,
+       quota_started_at = CASE WHEN quota_started_at > now() - every AND quota_started_at <= now()
+                               THEN quota_started_at ELSE now() END
+ WHERE name = %(name)s
 """
 
 
@@ -67,9 +84,16 @@ class PeriodicStore:
             await cursor.execute(CLAIM, {"names": names, "by": by, "lease": lease})
             return await cursor.fetchone()
 
-    async def finish(self, claim: PeriodicClaim, *, again: bool) -> bool:
+    async def take(self, name: str, wanted: int, most: int) -> int:
+        """How much of it is granted. The task must be registered."""
+        [(used,)] = await (await self._connection.execute(QUOTA_USED, {"name": name})).fetchall()
+        granted = max(0, min(wanted, most - used))
+        await self._connection.execute(USE_QUOTA, {"name": name, "used": used + granted})
+        return granted
+
+    async def finish(self, claim: PeriodicClaim, *, more: bool, catches_up: bool) -> bool:
         """False when the lease was lost meanwhile."""
-        values = {"name": claim.name, "attempt": claim.attempt, "again": again}
+        values = {"name": claim.name, "attempt": claim.attempt, "more": more, "catches_up": catches_up}
         return (await self._connection.execute(FINISH, values)).rowcount == 1
 
     async def fail(self, claim: PeriodicClaim, error: str, delay: timedelta) -> None:
@@ -78,7 +102,7 @@ class PeriodicStore:
 
 
 LIST = """
-SELECT name, every, next_run_at, running, claimed_by, started_at, finished_at, failures, last_error
+SELECT name, every, next_run_at, running, claimed_by, started_at, finished_at, failures, last_error, limited_since
   FROM platform.periodic
  ORDER BY name
 """
@@ -95,6 +119,12 @@ class PeriodicTaskStatus:
     finished_at: datetime | None
     failures: int
     last_error: str | None
+    limited_since: datetime | None
+
+
+def limited(tasks: Sequence[PeriodicTaskStatus]) -> list[PeriodicTaskStatus]:
+    """Those that their limit has stopped, with more to do."""
+    return [task for task in tasks if task.limited_since]
 
 
 async def list_tasks(database: Database) -> list[PeriodicTaskStatus]:

@@ -12,6 +12,7 @@ import json
 import select
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any, LiteralString, Self, TypeVar
 
 import psycopg
@@ -21,9 +22,18 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from touchline.contracts.events import Envelope, Payload
-from touchline.kernel import Clock, Principal, SystemClock, TenantId, uuid7
-from touchline.kernel.errors import DeadlineExceeded, Defect, StorageFull, Unavailable
-from touchline.kernel.trace import current_trace
+from touchline.kernel import (
+    Clock,
+    DeadlineExceeded,
+    Defect,
+    Principal,
+    StorageFull,
+    SystemClock,
+    TenantId,
+    Unavailable,
+    current_trace,
+    uuid7,
+)
 
 from .settings import PostgresSettings
 
@@ -59,7 +69,7 @@ def _event_values(envelope: Envelope) -> tuple[object, ...]:
     )
 
 
-SYSTEM_ROLE = "touchline_system"
+SYSTEM_ROLE, SYSTEM_ACTOR = "touchline_system", "system"
 _ENTER: LiteralString = "SELECT set_config('role', %s, true), set_config('request.jwt.claims', %s, true)"
 _BEGIN = sql.SQL(
     "BEGIN; SELECT set_config('role', {}, true), set_config('request.jwt.claims', {}, true)"
@@ -67,10 +77,16 @@ _BEGIN = sql.SQL(
 
 
 class Transaction:
-    """One transaction, of one tenant or of the system. `connection` is for the stores, `announce` for the services."""
+    """One transaction, of one tenant or of the system. `connection` is for the stores, `announce` for the services.
 
-    def __init__(self, connection: AsyncConnection[Any], clock: Clock, tenant_id: TenantId | None) -> None:
+    `actor` is who acts: the caller, or the part of Touchline that sets it. Events that have the field carry it.
+    """
+
+    def __init__(
+        self, connection: AsyncConnection[Any], clock: Clock, tenant_id: TenantId | None, actor: str = SYSTEM_ACTOR
+    ) -> None:
         self.connection = connection
+        self.actor = actor
         self._clock = clock
         self._tenant_id = tenant_id
         self.announced: list[Envelope] = []
@@ -81,9 +97,15 @@ class Transaction:
             raise Defect("this transaction belongs to no tenant")
         return self._tenant_id
 
+    def now(self) -> datetime:
+        """By the clock that its events are stamped with."""
+        return self._clock.now()
+
     def announce(self, payload: Payload, *, revision: int = 1, tenant_id: TenantId | None = None) -> None:
         """Puts an event into the log when, and only if, this transaction commits."""
-        now = self._clock.now()
+        now, data = self._clock.now(), payload.model_dump(mode="json")
+        if payload.names_actor:
+            data["actor"] = data["actor"] or self.actor
         self.announced.append(
             Envelope(
                 id=uuid7(now),
@@ -94,7 +116,7 @@ class Transaction:
                 revision=revision,
                 occurred_at=now,
                 trace=current_trace(),
-                data=payload.model_dump(mode="json"),
+                data=data,
             )
         )
 
@@ -143,10 +165,11 @@ class Database:
         await self._pool.close()
 
     @asynccontextmanager
-    async def transaction(self, tenant: TenantId | Principal) -> AsyncGenerator[Transaction]:
-        """A transaction that sees one tenant and nothing else."""
+    async def transaction(self, tenant: TenantId | Principal, actor: str = SYSTEM_ACTOR) -> AsyncGenerator[Transaction]:
+        """A transaction that sees one tenant and nothing else. A principal acts in their own name."""
         tenant_id, claims = _claims(tenant)
         async with self._begin("none", _claims_json(tenant_id, claims), tenant_id) as transaction:
+            transaction.actor = tenant.actor if isinstance(tenant, Principal) else actor
             yield transaction
             await transaction.flush()
 

@@ -27,7 +27,7 @@ import psycopg
 from psycopg import AsyncConnection, sql
 
 import touchline
-from touchline.kernel.errors import Defect, HistoryDiffers, SetupError, Unavailable
+from touchline.kernel import Defect, HistoryDiffers, SetupError, Unavailable
 
 LOGIN_ROLES = ("touchline_owner", "touchline_app", "touchline_worker", "touchline_readonly")
 NOLOGIN_ROLES = ("touchline_system", "touchline_definer")

@@ -16,9 +16,9 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 
 from touchline.contracts.rpc.v1.common_pb2 import Credentials, Failure
-from touchline.kernel import Clock, Principal, SystemClock
-from touchline.kernel.errors import DeadlineExceeded, Defect, Misconfigured
+from touchline.kernel import Clock, DeadlineExceeded, Defect, Misconfigured, Principal, SystemClock
 
+from .calls import seconds_left
 from .credentials import (
     CREDENTIALS,
     FAILURE,
@@ -30,7 +30,7 @@ from .credentials import (
     metadata_value,
     new_credentials,
 )
-from .protocol import client_options, method_path, seconds_left, to_error, transport_error
+from .protocol import client_options, method_path, to_error, transport_error
 from .settings import RpcSettings
 
 Answer = TypeVar("Answer", bound=Message)

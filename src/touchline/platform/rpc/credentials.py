@@ -19,9 +19,20 @@ from uuid import UUID
 from google.protobuf.message import DecodeError
 
 from touchline.contracts.rpc.v1.common_pb2 import Caller, Credentials
-from touchline.kernel import Clock, Principal, Role, Scope, TenantId, UserId, epoch_ms
-from touchline.kernel.errors import Misconfigured, Unauthenticated
-from touchline.kernel.trace import current_trace
+from touchline.kernel import (
+    Clock,
+    Misconfigured,
+    Principal,
+    Role,
+    Scope,
+    TenantId,
+    Unauthenticated,
+    UserId,
+    current_trace,
+    epoch_ms,
+)
+
+from .calls import identified
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +41,10 @@ class RpcCall:
 
     caller: Principal | None
 
-    def require(self, scope: Scope) -> Principal:
-        if self.caller is None:
-            raise Unauthenticated("this call needs a user", why="it has no caller")
-        self.caller.require(scope)
-        return self.caller
+    @property
+    def principal(self) -> Principal:
+        """For a service that needs one, which then checks what it may do."""
+        return identified(self.caller)
 
 
 def to_caller(principal: Principal) -> Caller:

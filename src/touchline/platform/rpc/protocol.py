@@ -1,15 +1,11 @@
-"""What both ends of a connection agree on: channel options, deadlines, and how errors cross.
+"""What both ends of a connection agree on: channel options, and how errors cross.
 
 Invariant: an error has the same class and the same words on the other side; what is not one of our errors crosses as
-`internal` and without its text, which may hold anything. A call that a service makes cannot outlast the one it answers.
+`internal` and without its text, which may hold anything.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Generator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +13,7 @@ import grpc
 from google.protobuf.descriptor import MethodDescriptor
 
 from touchline.contracts.rpc.v1.common_pb2 import Failure
-from touchline.kernel.errors import (
+from touchline.kernel import (
     DeadlineExceeded,
     Defect,
     InvalidInput,
@@ -26,6 +22,7 @@ from touchline.kernel.errors import (
     RateLimited,
     TouchlineError,
     Unavailable,
+    Warming,
     error_classes,
     surface,
 )
@@ -75,26 +72,6 @@ def _milliseconds(duration: timedelta) -> int:
     return duration // timedelta(milliseconds=1)
 
 
-_ends_at: ContextVar[float | None] = ContextVar("ends_at", default=None)
-
-
-@contextmanager
-def deadline_in(seconds: float) -> Generator[None]:
-    """Calls made inside end by then."""
-    token = _ends_at.set(asyncio.get_running_loop().time() + seconds)
-    try:
-        yield
-    finally:
-        _ends_at.reset(token)
-
-
-def seconds_left(wanted: timedelta) -> float:
-    ends_at = _ends_at.get()
-    if ends_at is None:
-        return wanted.total_seconds()
-    return min(wanted.total_seconds(), max(ends_at - asyncio.get_running_loop().time(), 0.0))
-
-
 LONGEST_TEXT = 1000  # characters: a failure travels in the metadata, where 8 KiB is the limit
 MILLISECOND = timedelta(milliseconds=1)
 TOO_MANY = "Concurrent RPC limit"  # in the message of a busy server: its status is the same as for a large message
@@ -125,7 +102,7 @@ def to_error(failure: Failure) -> TouchlineError:
     more: dict[str, Any] = {}
     if issubclass(kind, InvalidInput):
         more["field"] = failure.field
-    if issubclass(kind, RateLimited) and failure.HasField("retry_after_ms"):
+    if issubclass(kind, RateLimited | Warming) and failure.HasField("retry_after_ms"):
         more["retry_after"] = failure.retry_after_ms * MILLISECOND
     return kind(failure.what, why=failure.why, hint=failure.hint, **more)
 
@@ -148,6 +125,6 @@ def transport_error(code: grpc.StatusCode, details: str | None, method: str) -> 
 
 
 def _retry_after_ms(error: TouchlineError) -> int | None:
-    if isinstance(error, RateLimited) and error.retry_after is not None:
+    if isinstance(error, RateLimited | Warming) and error.retry_after is not None:
         return error.retry_after // MILLISECOND
     return None

@@ -21,12 +21,21 @@ from google.protobuf.message_factory import GetMessageClass
 from prometheus_client import Counter, Histogram
 
 from touchline.contracts.rpc.v1.common_pb2 import Credentials
-from touchline.kernel import Clock, SystemClock, TouchlineError
-from touchline.kernel.errors import DeadlineExceeded, Defect, InvalidInput, SetupError, Unauthenticated
-from touchline.kernel.trace import tracing
+from touchline.kernel import (
+    Clock,
+    DeadlineExceeded,
+    Defect,
+    InvalidInput,
+    SetupError,
+    SystemClock,
+    TouchlineError,
+    Unauthenticated,
+    tracing,
+)
 
+from .calls import deadline_in
 from .credentials import FAILURE, NO_BODY, PROOF, CallAuthenticator, ProofSigner, ReplayGuard, RpcCall, to_principal
-from .protocol import deadline_in, method_path, server_options, to_failure, to_status
+from .protocol import method_path, server_options, to_failure, to_status
 from .settings import RpcSettings
 
 CALLS = Counter("touchline_rpc_calls", "Calls that this process answered.", ["method", "outcome"])
@@ -131,7 +140,7 @@ def call_from(credentials: Credentials) -> RpcCall:
     return RpcCall(to_principal(credentials.caller) if credentials.HasField("caller") else None)
 
 
-_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class RpcServer:

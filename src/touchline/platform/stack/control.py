@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
 
-from touchline.kernel.errors import DeadlineExceeded, SetupError, TouchlineError, error_classes
+from touchline.kernel import DeadlineExceeded, SetupError, TouchlineError, error_classes
 
 from .folder import PRIVATE_FILE, DataFolder, service_user
 from .lock import hold_lock, lock_holder

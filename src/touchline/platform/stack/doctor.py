@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from touchline.kernel.errors import SetupError, TouchlineError
+from touchline.kernel import SetupError, TouchlineError
 
 from . import clickhouse, objects, postgres, temporal
 from .folder import OPEN_TO_OTHERS, PASSABLE_FOLDER, first_inaccessible, service_user
@@ -149,7 +149,9 @@ def _user(stack: Stack) -> Iterator[DoctorFinding]:
         return
     root = stack.folder.root
     if closed := first_inaccessible(user, [path for path in (*reversed(root.parents), root) if path.exists()]):
-        fix = "Choose a data folder whose parent folders others may enter, or another user with `stack.service_user`."
+        fix = (
+            "Choose a data folder whose parent folders this user may enter, or another user with `stack.service_user`."
+        )
         why = f"{closed} is closed to it"
         yield DoctorFinding("user", FindingLevel.WARN, f"{user.name} cannot reach the data folder", why, fix)
     else:
@@ -207,7 +209,7 @@ async def _embedded_findings(stack: Stack) -> list[DoctorFinding]:
     started = {part.name for part in state.parts if part.state is not PartState.OUTSIDE}
     probes = {part.name: part.probe for part in server_parts(stack, installation) if part.name in started}
     roles = {part.name: http_probe(part.address) for part in state.parts if part.kind == "role"}
-    return await _probe_findings(probes | roles, "See `touchline logs {name}`; the supervisor keeps restarting it.")
+    return await _probe_findings(probes | roles, "See `touchline logs {name}`. The supervisor keeps restarting it.")
 
 
 async def _outside_findings(stack: Stack) -> list[DoctorFinding]:
@@ -231,7 +233,7 @@ def _outside_probes(outside: OutsideEndpoints) -> dict[str, Probe]:
 async def _probe_findings(probes: dict[str, Probe], fix: str) -> list[DoctorFinding]:
     answers = await asyncio.gather(*(probe_error(probe) for probe in probes.values()))
     return [
-        DoctorFinding(name, FindingLevel.FAIL, "it does not answer as it should", why, fix.format(name=name))
+        DoctorFinding(name, FindingLevel.FAIL, "the response is not as expected", why, fix.format(name=name))
         if why
         else DoctorFinding(name, FindingLevel.OK, "it answers")
         for name, why in zip(probes, answers, strict=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from touchline.kernel.errors import Misconfigured
+from touchline.kernel import Misconfigured
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
@@ -175,7 +175,7 @@ class DataFolder:
         if owner != os.geteuid():
             raise Misconfigured(
                 f"the data folder {self.root} belongs to {_user_name(owner)}",
-                why="with files of two users in one folder, one of them would be locked out",
+                why="files of two users in one folder would lock one of them out",
                 hint=f"Run the command as {_user_name(owner)}, or choose another folder with the setting `data`.",
             )
         found = {entry.name for entry in self.root.iterdir()} - MAY_BE_THERE_BEFORE

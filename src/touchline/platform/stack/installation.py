@@ -18,7 +18,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from touchline.contracts.settings import Port
-from touchline.kernel.errors import SetupError
+from touchline.kernel import SetupError
 from touchline.platform.clickhouse.options import OwnerLimits
 
 from .folder import OPEN_TO_OTHERS, DataFolder, ServiceUser, write_private

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from touchline.kernel.errors import Conflict, SetupError
+from touchline.kernel import Conflict, SetupError
 
 from .folder import PRIVATE_FILE, DataFolder
 from .process import is_marked, mark

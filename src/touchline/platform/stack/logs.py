@@ -16,7 +16,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO
 
-from touchline.kernel.errors import NotFound
+from touchline.kernel import NotFound
 
 from .folder import PRIVATE_FILE
 

@@ -33,7 +33,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from obstore.store import S3Store
 
-from touchline.kernel.errors import SetupError, Unavailable
+from touchline.kernel import SetupError, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint
 
 from .folder import DataFolder, private_folder, write_private

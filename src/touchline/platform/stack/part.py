@@ -16,7 +16,7 @@ from datetime import timedelta
 from enum import StrEnum
 from urllib.parse import SplitResult, urlsplit
 
-from touchline.kernel.errors import Unavailable
+from touchline.kernel import Unavailable
 
 from .folder import DataFolder
 from .process import Launch, python_environment

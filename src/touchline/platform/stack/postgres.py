@@ -18,7 +18,7 @@ import psutil
 from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
 
-from touchline.kernel.errors import Misconfigured, SetupError
+from touchline.kernel import Misconfigured, SetupError
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.migrations import LOGIN_ROLES, ensure_database, ensure_roles
 

@@ -7,7 +7,7 @@ import shutil
 from importlib import metadata
 from pathlib import Path
 
-from touchline.kernel.errors import SetupError
+from touchline.kernel import SetupError
 
 from .folder import DataFolder, ServiceUser
 

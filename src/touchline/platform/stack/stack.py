@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 from psycopg.conninfo import conninfo_to_dict
 
-from touchline.kernel import SystemClock
-from touchline.kernel.errors import SetupError
+from touchline.kernel import SetupError, SystemClock
 from touchline.platform.clickhouse.options import OwnerLimits
 from touchline.platform.endpoints import (
     ClickHouseEndpoint,
@@ -87,10 +86,12 @@ def read_endpoints(folder: DataFolder, outside: OutsideEndpoints) -> Endpoints:
 
 
 GATEWAY_PORT = "gateway"
+RPC_PORT = "rpc"
 WORKER_PORT = "worker"
+NODE_PORT = "node"
 WATCH_PORT = "watch"
 BROWSER_PORT = "browser"
-ROLE_PORTS = (GATEWAY_PORT, WORKER_PORT, WATCH_PORT, BROWSER_PORT)
+ROLE_PORTS = (GATEWAY_PORT, RPC_PORT, NODE_PORT, WORKER_PORT, WATCH_PORT, BROWSER_PORT)
 CLUSTER_SECRET = "cluster"  # noqa: S105 - the name of one
 PORTS = (*postgres.PORTS, *temporal.PORTS, *objects.PORTS, *clickhouse.PORTS, *ROLE_PORTS)
 SECRETS = (*postgres.SECRETS, *objects.SECRETS, *clickhouse.SECRETS, CLUSTER_SECRET)

@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from touchline.kernel import Clock, SystemClock
-from touchline.kernel.errors import SURFACES, SetupError
+from touchline.kernel import SURFACES, Clock, SetupError, SystemClock
 
 from .folder import DataFolder
 from .logs import LogFile, LogLimits

@@ -12,16 +12,11 @@ from datetime import timedelta
 
 from google.protobuf.duration_pb2 import Duration
 from temporalio.api.namespace.v1 import NamespaceConfig
-from temporalio.api.workflowservice.v1 import (
-    DescribeNamespaceRequest,
-    RegisterNamespaceRequest,
-    UpdateNamespaceRequest,
-)
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, RegisterNamespaceRequest, UpdateNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from touchline.kernel import TouchlineError
-from touchline.kernel.errors import DeadlineExceeded, Misconfigured, Unavailable
+from touchline.kernel import DeadlineExceeded, Misconfigured, TouchlineError, Unavailable
 from touchline.platform.endpoints import TemporalEndpoint
 
 from .settings import TemporalSettings

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from uuid import UUID
 
-from touchline.kernel.errors import Conflict
-from touchline.media.clip_model import Cut, CutMethod
+from touchline.kernel import Conflict
+from touchline.media.clip_rules import Cut, CutMethod
 from touchline.platform.objects.rules import ObjectKey, join_key
 from touchline.process.originals import OriginalMissing
 from touchline.process.queue.rules import ProgressStage
@@ -39,6 +39,11 @@ class ClipStage(ProgressStage):
     FETCH = (0, 40)
     CUT = (40, 90)
     STORED = (90, 99)
+
+
+def clip_folder(video_id: UUID) -> ObjectKey:
+    """Of all clips of a video."""
+    return join_key("videos", "clips", str(video_id))
 
 
 def clip_key(video_id: UUID, clip_id: UUID) -> ObjectKey:

@@ -14,8 +14,8 @@ from touchline.process.queue.store import JobStore
 from .rules import CutClip
 
 ADD: LiteralString = """
-INSERT INTO process.clips (tenant_id, clip_id, video_id, job_id)
-VALUES (platform.current_tenant(), %(clip_id)s, %(video_id)s, %(job_id)s)
+INSERT INTO process.clips (tenant_id, clip_id, video_id, job_id, registered)
+VALUES (platform.current_tenant(), %(clip_id)s, %(video_id)s, %(job_id)s, true)
 """
 KNOWN: LiteralString = """
 SELECT job_id FROM process.clips

@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from touchline.contracts.events.videos import ClipMade
-from touchline.kernel.errors import AlreadyExists, NotFound
-from touchline.kernel.ids import artifact_hash
+from touchline.kernel import AlreadyExists, NotFound, artifact_hash
 from touchline.media.clip import make_clip
-from touchline.media.clip_model import ClipFile, ClipRange
+from touchline.media.clip_rules import ClipFile, ClipRange
 from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch
 from touchline.platform.objects.store import ObjectStore

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import regex
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.media.engines.model import TextRegion
 from touchline.process.queue.jobs import OcrPayload
 from touchline.process.sampling.rules import FRAMES

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Self
 from uuid import UUID
 
-from touchline.kernel.errors import Conflict, NotFound
-from touchline.media.engines.model import ReaderName, reader_for
-from touchline.media.engines.port import TextReader
+from touchline.kernel import Conflict, NotFound
+from touchline.media.engines.model import ReaderName, TextReader, reader_for
 from touchline.media.engines.service import SMALLEST_SIDE, Engine
 from touchline.media.pixels import decode_samples
-from touchline.media.sampling_model import SampledPicture
+from touchline.media.sampling_rules import SampledPicture
 from touchline.media.sandbox import Sandbox
 from touchline.platform.concurrency import gather_or_cancel
 from touchline.platform.files import Scratch

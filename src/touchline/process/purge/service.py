@@ -16,10 +16,11 @@ from uuid import UUID
 from prometheus_client import Counter
 
 from touchline.contracts.events.videos import VideoPurged
-from touchline.kernel.ids import artifact_hash
+from touchline.kernel import artifact_hash
 from touchline.platform.objects.rules import ObjectKey, join_key
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
+from touchline.process.clips.rules import clip_folder, clip_key
 from touchline.process.pipeline_logs import log_key
 from touchline.process.queue.service import announce_change
 from touchline.process.queue.store import JobStore
@@ -28,15 +29,14 @@ from touchline.process.settings import ProcessSettings
 
 from .store import TABLES, Purge, PurgeStore
 
-PURGED = Counter("touchline_videos_purged", "Videos of which this process saw the last rows and objects go.")
+PURGED = Counter("touchline_videos_purged", "Videos that this process purged completely.")
 
 
 FOLDERS = (
     ("videos", "proxy"),
-    ("videos", "clips"),
     ("frames",),
     ("thumbs",),
-)  # the original belongs to the serve plane
+)  # originals belong to the serve plane, and so do the files of registered clips, which are their originals
 
 
 def object_prefixes(video_id: UUID) -> list[ObjectKey]:
@@ -120,9 +120,24 @@ class Purger:
             while more:
                 deleted = await self.objects.delete_prefix(prefix)
                 found, more = found + deleted.count, deleted.more
+        found += await self._delete_clips(purge)
         for start in range(0, len(purge.job_ids), LOGS_AT_ONCE):
             logs = [log_key(job_id) for job_id in purge.job_ids[start : start + LOGS_AT_ONCE]]
             await asyncio.gather(*(self.objects.delete(key) for key in logs))
+        return found
+
+    async def _delete_clips(self, purge: Purge) -> int:
+        """What lies among the clips of it and is none that lives on."""
+        async with self.database.system("purge a video") as transaction:
+            living = await PurgeStore(transaction.connection).clips_of(purge)
+        kept, folder = {clip_key(purge.video_id, clip_id) for clip_id in living}, clip_folder(purge.video_id) + "/"
+        found, after = 0, ""
+        while after is not None:
+            page = await self.objects.list(folder, after=after)
+            unwanted = [item.key for item in page.objects if item.key not in kept]
+            for key in unwanted:
+                await self.objects.delete(key)
+            found, after = found + len(unwanted), page.next_after
         return found
 
     async def _check_again_later(self, purge: Purge, found: int) -> None:

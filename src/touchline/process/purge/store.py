@@ -75,9 +75,11 @@ TABLES: tuple[LiteralString, ...] = (
 _JOBS: LiteralString = f"ANY (ARRAY(SELECT job_id FROM process.video_jobs WHERE {THIS}))"
 FORGET_EVENTS: LiteralString = f"DELETE FROM process.job_events WHERE tenant_id = %(tenant_id)s AND job_id = {_JOBS}"
 DELETE_CLIPS: LiteralString = """
--- The clips that were cut from it, and its own row if it is a clip itself.
-DELETE FROM process.clips WHERE tenant_id = %(tenant_id)s AND %(video_id)s IN (video_id, clip_id)
+-- Its own row if it is a clip itself, and the clips of it that nobody registered: the others have purges of their own.
+DELETE FROM process.clips
+ WHERE tenant_id = %(tenant_id)s AND (clip_id = %(video_id)s OR (video_id = %(video_id)s AND NOT registered))
 """
+CLIPS_OF: LiteralString = f"SELECT clip_id FROM process.clips WHERE {THIS}"
 DELETE_JOBS: LiteralString = f"DELETE FROM process.jobs WHERE tenant_id = %(tenant_id)s AND id = {_JOBS}"
 FORGET_JOBS: LiteralString = f"DELETE FROM process.video_jobs WHERE {THIS}"
 DELETE_VIDEO: LiteralString = f"DELETE FROM process.videos WHERE {THIS}"
@@ -139,6 +141,11 @@ class PurgeStore:
         """The video is locked: whoever wants to add a job waits, and then finds no video."""
         for statement in (LOCK_VIDEO, DELETE_CLIPS, FORGET_EVENTS, DELETE_JOBS, FORGET_JOBS, DELETE_VIDEO):
             await self._connection.execute(statement, _key_of(purge))
+
+    async def clips_of(self, purge: Purge) -> list[UUID]:
+        """The clips of it that live on."""
+        cursor = await self._connection.execute(CLIPS_OF, _key_of(purge))
+        return [clip_id for (clip_id,) in await cursor.fetchall()]
 
     async def postpone(self, purge: Purge, objects: int, delay: timedelta) -> None:
         await self._connection.execute(PUT_OFF, {**_key_of(purge), "objects": objects, "delay": delay})

@@ -14,8 +14,7 @@ import httpx
 from prometheus_client import Gauge
 
 from touchline.contracts.events.videos import JobAlert
-from touchline.kernel import Clock
-from touchline.kernel.clock import epoch_ms
+from touchline.kernel import Clock, epoch_ms
 from touchline.platform.postgres.database import Database
 from touchline.process.settings import AlertSettings
 
@@ -23,7 +22,7 @@ from . import rules
 from .rules import Alert
 from .store import AlertStore
 
-ALERTS = Gauge("touchline_job_alerts", "Alerts that are raised now, of all tenants.", ["kind", "job_type"])
+ALERTS = Gauge("touchline_job_alerts", "Alerts that are raised now, in all tenants.", ["kind", "job_type"])
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +65,7 @@ class QueueMonitor:
             ALERTS.labels(alert.kind, alert.job_type).inc()
 
     async def _deliver(self) -> None:
-        async with self.database.system("find alerts that the webhook has not heard of") as transaction:
+        async with self.database.system("find alerts that were not sent to the webhook") as transaction:
             undelivered = await AlertStore(transaction.connection).undelivered(rules.MAX_DELIVERY_ATTEMPTS)
         if not undelivered:
             return
@@ -74,7 +73,7 @@ class QueueMonitor:
         async with httpx.AsyncClient(timeout=timeout, follow_redirects=False, trust_env=False) as client:
             for alert in undelivered:
                 delivered = await self._post(client, alert)
-                async with self.database.system("record what the webhook has heard") as transaction:
+                async with self.database.system("record which alerts were sent to the webhook") as transaction:
                     await AlertStore(transaction.connection).record_delivery(alert, delivered=delivered)
 
     async def _post(self, client: httpx.AsyncClient, alert: Alert) -> bool:
@@ -92,7 +91,9 @@ class QueueMonitor:
             )
             return False
         if not answer.is_success:
-            logger.warning("the webhook refused", extra={"status_code": answer.status_code, "tries": alert.tries + 1})
+            logger.warning(
+                "the webhook rejected the alerts", extra={"status_code": answer.status_code, "tries": alert.tries + 1}
+            )
         return answer.is_success
 
 

@@ -7,7 +7,6 @@ has expired. While the database is unavailable it is retried; the worker cancels
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -15,9 +14,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
 
-from touchline.kernel.errors import LeaseLost
+from touchline.kernel import LeaseLost
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.retry import backoff_seconds, is_transient
+from touchline.platform.retry import retry_transient
 
 from .jobs import Job, JobPayload
 from .service import Effects
@@ -75,16 +74,11 @@ logger = logging.getLogger(__name__)
 
 async def write_while_held(database: Database, held: Job, percent: int, effects: Effects) -> None:
     """The effects run in one transaction with the fence, and again if the response to the commit was lost."""
-    failures = 0
-    while True:
-        try:
-            return await _write(database, held, percent, effects)
-        except Exception as error:
-            if not is_transient(error):
-                raise
-            logger.warning("retrying the write", extra={"job_id": str(held.id), "reason": str(error)})
-        await asyncio.sleep(backoff_seconds(FIRST_RETRY_DELAY, failures))
-        failures += 1
+
+    def warn(error: Exception) -> None:
+        logger.warning("retrying the write", extra={"job_id": str(held.id), "reason": str(error)})
+
+    await retry_transient(lambda: _write(database, held, percent, effects), FIRST_RETRY_DELAY, warn)
 
 
 async def _write(database: Database, held: Job, percent: int, effects: Effects) -> None:

@@ -16,8 +16,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput, TenantId
 from touchline.platform.objects.rules import object_key
 
 NO_TENANT = TenantId(UUID(int=0))

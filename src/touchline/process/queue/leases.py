@@ -16,9 +16,9 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TypeVar
 
-from touchline.kernel.errors import LeaseLost
+from touchline.kernel import LeaseLost
 from touchline.platform.postgres.wakeups import Wakeup
-from touchline.platform.retry import backoff_seconds, is_transient
+from touchline.platform.retry import retry_transient
 from touchline.process.settings import WorkerSettings
 
 from .jobs import Job
@@ -59,19 +59,19 @@ class Lease:
     async def retry_while_held(self, act: Callable[[], Awaitable[Answer]], retry_delay: timedelta) -> Answer:
         """Records how the job ended. Retries transient errors for as long as the lease is held."""
         self._ending = True
-        failures = 0
-        while not self.lost:
-            try:
-                return await act()
-            except Exception as error:
-                if not is_transient(error):
-                    raise
-                logger.warning(
-                    "retrying to record the end of a job", extra={"job_id": str(self.job.id), "reason": str(error)}
-                )
-            await asyncio.sleep(backoff_seconds(retry_delay, failures))
-            failures += 1
-        raise LeaseLost(f"the lease of job {self.job.id} has expired", why="the database was unavailable for too long")
+
+        async def act_while_held() -> Answer:
+            if self.lost:
+                why = "the database was unavailable for too long"
+                raise LeaseLost(f"the lease of job {self.job.id} has expired", why=why)
+            return await act()
+
+        def warn(error: Exception) -> None:
+            logger.warning(
+                "retrying to record the end of a job", extra={"job_id": str(self.job.id), "reason": str(error)}
+            )
+
+        return await retry_transient(act_while_held, retry_delay, warn)
 
 
 class Heartbeats:

@@ -28,7 +28,7 @@ from .store import COLUMNS, JobStore, read_jobs
 
 # Of the whole queue; of a long queue as sampled in the last minute.
 DEPTH = Gauge("touchline_jobs_depth", "Jobs in the queue now.", ["job_type", "status"])
-AGE = Gauge("touchline_jobs_age_seconds", "How long the job that is due for longest has waited.", ["job_type"])
+AGE = Gauge("touchline_jobs_age_seconds", "How long the oldest due job has waited.", ["job_type"])
 
 MOST_JOBS = 100  # of one video: the newest
 MOST_ACTIVE_COUNTED = 20_000

@@ -13,8 +13,16 @@ from enum import Enum, StrEnum, auto
 
 import psycopg
 
-from touchline.kernel import TenantId, TouchlineError
-from touchline.kernel.errors import Forbidden, InvalidInput, LimitExceeded, Misconfigured, NotFound, Unauthenticated
+from touchline.kernel import (
+    Forbidden,
+    InvalidInput,
+    LimitExceeded,
+    Misconfigured,
+    NotFound,
+    TenantId,
+    TouchlineError,
+    Unauthenticated,
+)
 from touchline.process.settings import AlertSettings
 
 from .jobs import FailureReason, JobType

@@ -17,12 +17,23 @@ from uuid import UUID
 from psycopg.errors import UniqueViolation
 
 from touchline.contracts.events.videos import ClipFailed, JobChanged, VideoFailed, VideoProgressed, VideoRetried
-from touchline.kernel import Principal, TenantId, TouchlineError, uuid7
-from touchline.kernel.clock import Clock, SystemClock
-from touchline.kernel.errors import Conflict, InvalidInput, LeaseLost, NotFound
-from touchline.kernel.ids import ArtifactHash, artifact_hash
-from touchline.kernel.trace import current_trace, tracing
-from touchline.platform.postgres.database import Database, Transaction
+from touchline.kernel import (
+    ArtifactHash,
+    Clock,
+    Conflict,
+    InvalidInput,
+    LeaseLost,
+    NotFound,
+    Principal,
+    SystemClock,
+    TenantId,
+    TouchlineError,
+    artifact_hash,
+    current_trace,
+    tracing,
+    uuid7,
+)
+from touchline.platform.postgres.database import SYSTEM_ACTOR, Database, Transaction
 from touchline.platform.retry import is_transient
 from touchline.process.videos.store import VideoStore
 
@@ -92,6 +103,7 @@ def announce_change(transaction: Transaction, job: Job) -> None:
         error_type=error.type if error else None,
         error_message=error.message if error else None,
         priority=job.priority,
+        actor=None if transaction.actor == SYSTEM_ACTOR else transaction.actor,
     )
     transaction.announce(change, revision=job.revision)
 
@@ -277,7 +289,7 @@ def _is_done_by(job: Job | None, held: Job) -> bool:
     return job is not None and job.status is JobStatus.DONE and job.attempt == held.attempt
 
 
-RETRY_REASON = "retried by hand"
+RETRY_REASON = "retried by a user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,15 +302,17 @@ class BulkResult:
 
 @dataclass(frozen=True, slots=True)
 class JobAdministration:
+    """`actor` is how the job's history names who acts; a caller with a principal is named by that in events."""
+
     database: Database
 
     async def cancel(self, tenant: TenantId | Principal, job_id: UUID, actor: str, why: str = "") -> Job:
         """For good. The worker that runs it stops; the jobs that depend on it fail with it."""
-        async with self.database.transaction(tenant) as transaction:
+        async with self.database.transaction(tenant, actor) as transaction:
             store = JobStore(transaction.connection)
             jobs = await store.cancel(job_id, actor, _reason(f"cancelled by {actor}", why))
             if not jobs:
-                _refuse(await store.find(job_id), job_id, "it has ended already")
+                _refuse(await store.find(job_id), job_id, "it has already ended")
             with tracing(jobs[0].trace):
                 await announce_failures(transaction, jobs)
         return jobs[0]
@@ -306,7 +320,7 @@ class JobAdministration:
     async def retry(self, tenant: TenantId | Principal, job_id: UUID, actor: str, why: str = "") -> Job:
         """A dead letter starts again with all its retries, and with it the jobs that had failed because of it."""
         try:
-            async with self.database.transaction(tenant) as transaction:
+            async with self.database.transaction(tenant, actor) as transaction:
                 jobs = await JobStore(transaction.connection).retry(job_id, actor, _reason(RETRY_REASON, why))
                 if not jobs:
                     await _refuse_retry(transaction, job_id)
@@ -321,14 +335,15 @@ class JobAdministration:
 
     async def reprioritise(self, tenant: TenantId | Principal, job_id: UUID, actor: str, priority: int) -> Job:
         if not LOWEST_PRIORITY <= priority <= HIGHEST_PRIORITY:
-            why = f"a priority is between {LOWEST_PRIORITY} and {HIGHEST_PRIORITY}"
+            why = f"a priority must be between {LOWEST_PRIORITY} and {HIGHEST_PRIORITY}"
             raise InvalidInput("invalid priority", field="priority", why=why)
-        async with self.database.transaction(tenant) as transaction:
+        async with self.database.transaction(tenant, actor) as transaction:
             store = JobStore(transaction.connection)
             job = await store.reprioritise(job_id, actor, priority)
             if job is None:
-                _refuse(await store.find(job_id), job_id, "it has ended already")
-            _announce_changes(transaction, [job])
+                _refuse(await store.find(job_id), job_id, "it has already ended")
+            with tracing(job.trace):
+                announce_change(transaction, job)
         return job
 
 
@@ -348,12 +363,6 @@ def _reason(what: str, why: str) -> str:
     return f"{what}: {why}" if why else what
 
 
-def _announce_changes(transaction: Transaction, jobs: Sequence[Job]) -> None:
-    for job in jobs:
-        with tracing(job.trace):
-            announce_change(transaction, job)
-
-
 async def _require_video(transaction: Transaction, job: Job) -> None:
     if await VideoStore(transaction.connection).is_deleted(job.video_id):
         hint = "Undelete the video first, then retry."
@@ -367,7 +376,7 @@ async def _refuse_retry(transaction: Transaction, job_id: UUID) -> Never:
     if job and job.status is JobStatus.FAILED and parent:
         hint = f"Retry {parent.id}: this job is queued again with it."
         raise Conflict(f"job {job_id} cannot be retried", why="the job that it depends on has failed", hint=hint)
-    _refuse(job, job_id, "only a job that has failed for good can be retried by hand")
+    _refuse(job, job_id, "only a job that failed permanently can be retried")
 
 
 def _refuse(job: Job | None, job_id: UUID, why: str) -> Never:

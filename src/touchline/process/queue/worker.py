@@ -22,8 +22,7 @@ from uuid import UUID
 
 from prometheus_client import Counter, Histogram
 
-from touchline.kernel.errors import InvalidInput, LeaseLost
-from touchline.kernel.trace import current_trace, tracing
+from touchline.kernel import InvalidInput, LeaseLost, current_trace, tracing
 from touchline.platform.foreground import Foreground
 from touchline.platform.postgres.wakeups import Wakeups
 from touchline.platform.process_registry import ProcessRegistry
@@ -157,7 +156,7 @@ DURATION = Histogram(
     buckets=(0.1, 0.3, 1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10_800),
 )
 RETRIES = Counter("touchline_job_retries", "Runs that failed and will be tried again.", ["job_type"])
-FAILURES = Counter("touchline_job_failures", "Jobs that failed for good.", ["job_type"])
+FAILURES = Counter("touchline_job_failures", "Jobs that failed permanently.", ["job_type"])
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from touchline.contracts.events import Event
 from touchline.contracts.events.artifacts import ArtifactRegistered, ArtifactRenamed, ArtifactType
 from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoLabeled
-from touchline.kernel.ids import parse_artifact_hash, video_id
-from touchline.kernel.trace import tracing
+from touchline.kernel import parse_artifact_hash, tracing, video_id
 from touchline.platform.postgres.database import Transaction
 
 from . import labels

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.process.text import fold_word, normalize, split_words
 
 from .model import QueryFilters, SearchQuery, Term, TextPlace
@@ -51,7 +51,7 @@ def parse_query(text: str, filters: QueryFilters | None = None) -> SearchQuery:
         _read(part, parts)
     query = parts.query()
     if query == SearchQuery():
-        raise _invalid_query("there is nothing to search for", "it has no word and no filter")
+        raise _invalid_query("there is nothing to search for", "the query has no word and no filter")
     return query
 
 
@@ -61,7 +61,7 @@ def _read(part: re.Match[str], parts: _Parts) -> None:
     if name in _FILTERS:
         if minus:
             raise _invalid_query(
-                f"`{name}:` cannot be excluded", "a minus goes before words, phrases, #tags and @names"
+                f"`{name}:` cannot be excluded", "a minus excludes words, phrases, #tags and @names only"
             )
         parts.filters = _FILTERS[name](parts.filters, value)
     elif name:
@@ -84,7 +84,7 @@ def _words(value: str, parts: _Parts, *, minus: bool) -> None:
         return
     *before, last = words
     if minus and before:
-        raise _invalid_query(f"`-{value}` cannot be excluded", "a prefix to exclude is one word")
+        raise _invalid_query(f"`-{value}` cannot be excluded", "only single words can be excluded as a prefix")
     _phrase(tuple(before), parts, minus=minus)
     term = Term(last, prefix=mark == "*", near=mark == "~")
     (parts.without if minus else parts.terms).append(term)
@@ -124,7 +124,7 @@ def _video(filters: QueryFilters, value: str) -> QueryFilters:
     try:
         return replace(filters, videos=(*filters.videos, UUID(value)))
     except ValueError as error:
-        raise _invalid_query(f"`video:{value}` is not a video", "it takes a video's id") from error
+        raise _invalid_query(f"`video:{value}` is not the id of a video", "write the id of a video") from error
 
 
 def _after(filters: QueryFilters, value: str) -> QueryFilters:
@@ -141,7 +141,7 @@ def _minimum(filters: QueryFilters, value: str) -> QueryFilters:
     except ValueError:
         confidence = -1.0
     if not 0 <= confidence <= 1:
-        raise _invalid_query(f"`min:{value}` is not a confidence", "it lies between 0 and 1")
+        raise _invalid_query(f"`min:{value}` is not a confidence", "it must be between 0 and 1")
     return replace(filters, min_confidence=confidence)
 
 
@@ -154,7 +154,7 @@ def _where(filters: QueryFilters, value: str) -> QueryFilters:
         return replace(filters, where=(*filters.where, TextPlace(value.lower())))
     except ValueError as error:
         places = ", ".join(TextPlace)
-        raise _invalid_query(f"`where:{value}` is not a place", f"it takes one of these: {places}") from error
+        raise _invalid_query(f"`where:{value}` is unknown", f"use one of: {places}") from error
 
 
 def _time(name: str, value: str) -> datetime:
@@ -163,12 +163,14 @@ def _time(name: str, value: str) -> datetime:
         return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError) as error:
         raise _invalid_query(
-            f"`{name}:{value}` is not a time", "it takes a day like 2026-03-31, or a day and a time"
+            f"`{name}:{value}` is not a time", "write a day like 2026-03-31, or a day and a time"
         ) from error
 
 
 def _invalid_query(what: str, why: str) -> InvalidInput:
-    return InvalidInput(what, field="query", why=why, hint="Correct the query; `docs/howto/search.md` shows how.")
+    return InvalidInput(
+        what, field="query", why=why, hint="Correct the query. `docs/howto/search.md` explains the syntax."
+    )
 
 
 def _label_filters() -> Iterator[tuple[str, Callable[[QueryFilters, str], QueryFilters]]]:

@@ -23,7 +23,7 @@ class WordVariants:
 
     spelling: Spelling = field(default_factory=dict[str, Sequence[str]])
     splits: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict[str, Sequence[tuple[str, str]]])
-    """Words that may be two words: a space may be missing in the query or in what was read."""
+    """words that may be two words: a space may be missing in the query or in what was read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from touchline.kernel import Principal, TenantId
-from touchline.kernel.errors import InvalidInput, LimitExceeded
+from touchline.kernel import InvalidInput, LimitExceeded, Principal, TenantId
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.process.text import split_words
 
@@ -55,7 +54,7 @@ class VideoSearch:
 
     async def page(self, tenant: TenantId | Principal, question: SearchRequest) -> HitPage:
         if not 0 < question.first <= LARGEST_PAGE:
-            raise InvalidInput("not a page size", field="first", why=f"it is between 1 and {LARGEST_PAGE}")
+            raise InvalidInput("invalid page size", field="first", why=f"it must be between 1 and {LARGEST_PAGE}")
         query = _query(question)
         async with self._database.transaction(tenant) as transaction:
             return await _page(SearchStore(transaction.connection), query, question)

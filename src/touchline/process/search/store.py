@@ -8,8 +8,7 @@ are locked from the moment they are read until what follows from them is written
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, LiteralString

@@ -12,8 +12,7 @@ from threading import Event
 from uuid import UUID
 
 from touchline.contracts.events.videos import VideoIndexed
-from touchline.kernel.errors import Conflict
-from touchline.kernel.ids import artifact_hash
+from touchline.kernel import Conflict, artifact_hash
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.process.ocr.rules import TextRun, expand_runs
 from touchline.process.ocr.store import ReadingStore

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events import Event
+from touchline.contracts.events.artifacts import SystemActor
 from touchline.contracts.events.videos import (
     ClipFailed,
     ClipMade,
@@ -22,8 +23,7 @@ from touchline.contracts.events.videos import (
     VideoTranscoded,
 )
 from touchline.contracts.registry import Span
-from touchline.kernel import Clock
-from touchline.kernel.ids import ArtifactHash
+from touchline.kernel import ArtifactHash, Clock
 from touchline.platform.postgres.database import Transaction
 from touchline.serve.artifacts.rules import NO_RUN, Artifact, JobRun, Reason, Rendition
 from touchline.serve.clips.rules import MadeClip
@@ -39,11 +39,11 @@ class VideoEvents:
     name = "serve-artifacts"
     types = frozenset(payload.event_type for payload in PAYLOADS)
 
-    def __init__(self, retention: timedelta, clock: Clock) -> None:
-        self._retention = retention
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     async def handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
+        transaction.actor = SystemActor.PROCESSING
         for event in events:
             await self._apply(transaction, event)
 
@@ -51,7 +51,7 @@ class VideoEvents:
         artifact = await ArtifactStore(transaction).find_locked(ArtifactHash(event.data["artifact_hash"]))
         if artifact is None:
             return
-        target = _Target(transaction, artifact, self._clock.now() + self._retention)
+        target = _Target(transaction, artifact, self._clock.now() + artifact.retention)
         match event.type:
             case VideoProgressed.event_type:
                 progressed = VideoProgressed.model_validate(event.data)

@@ -1,57 +1,57 @@
-"""The artifacts' service, as it is called from outside: rights are checked here, the rest is the services'."""
+"""The artifacts role between processes: its calls as messages, on the server's side and on the client's.
+
+Invariant: nothing is decided here. What a caller may do, and which input is valid, `ArtifactsRole` checks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, timedelta
 from uuid import UUID
 
 from touchline.contracts.artifacts import (
     COMPLETION_DEADLINE,
     ArrivedPart,
     ArrivedParts,
+    ArtifactClient,
     ArtifactStatus,
     PartAddress,
     PartLayout,
+    RecordingState,
     UploadState,
     ViewerEndpoint,
+    ViewerNode,
 )
+from touchline.contracts.events.artifacts import ArtifactType
 from touchline.contracts.rpc.v1 import artifacts_pb2 as pb
-from touchline.kernel import Principal, Scope, TenantId
-from touchline.kernel.ids import ArtifactHash, PlaybackId, parse_artifact_hash
+from touchline.kernel import ArtifactHash, PlaybackId, Principal, TenantId
+from touchline.platform.rpc.calls import CALLERS_DEADLINE
 from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.platform.rpc.credentials import RpcCall
-from touchline.serve.artifacts.service import PlaybackService
-from touchline.serve.uploads.service import UploadService
-
-from .service import ArtifactService
 
 SERVICE = pb.DESCRIPTOR.services_by_name["Artifacts"]
 
 
 class ArtifactsServicer:
-    def __init__(self, artifacts: ArtifactService, uploads: UploadService, playback: PlaybackService) -> None:
+    def __init__(self, artifacts: ArtifactClient) -> None:
         self._artifacts = artifacts
-        self._uploads = uploads
-        self._playback = playback
 
     async def create_upload(
         self, request: pb.CreateArtifactUploadRequest, call: RpcCall
     ) -> pb.CreateArtifactUploadResponse:
-        caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
-        parts = await self._uploads.create(caller, artifact_hash, request.file_name, request.size_bytes)
+        parts = await self._artifacts.create_upload(
+            call.principal, request.artifact_hash, request.file_name, request.size_bytes
+        )
         return pb.CreateArtifactUploadResponse(part_size_bytes=parts.part_size_bytes, part_count=parts.part_count)
 
     async def presign_parts(self, request: pb.PresignPartsRequest, call: RpcCall) -> pb.PresignPartsResponse:
-        caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
-        parts = await self._uploads.presign(caller, artifact_hash, request.numbers)
+        parts = await self._artifacts.presign_parts(call.principal, request.artifact_hash, request.numbers)
         return pb.PresignPartsResponse(
             parts=[pb.PartAddress(number=one.number, url=one.url, size_bytes=one.size_bytes) for one in parts]
         )
 
     async def list_parts(self, request: pb.ListPartsRequest, call: RpcCall) -> pb.ListPartsResponse:
-        caller, artifact_hash = call.require(Scope.READ), parse_artifact_hash(request.artifact_hash)
-        arrived = await self._uploads.arrived(caller, artifact_hash)
+        arrived = await self._artifacts.list_parts(call.principal, request.artifact_hash)
         return pb.ListPartsResponse(
             parts=[
                 pb.ArrivedPart(number=one.number, size_bytes=one.size_bytes, etag=one.etag) for one in arrived.parts
@@ -61,29 +61,39 @@ class ArtifactsServicer:
         )
 
     async def complete_upload(self, request: pb.CompleteUploadRequest, call: RpcCall) -> pb.CompleteUploadResponse:
-        caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
-        state = await self._uploads.complete(caller, artifact_hash, dict(request.etags) or None)
+        state = await self._artifacts.complete_upload(
+            call.principal, request.artifact_hash, dict(request.etags), CALLERS_DEADLINE
+        )
         return pb.CompleteUploadResponse(status=state.status, revision=state.revision)
 
     async def abort_upload(self, request: pb.AbortUploadRequest, call: RpcCall) -> pb.AbortUploadResponse:
-        caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
-        state = await self._uploads.abort(caller, artifact_hash)
+        state = await self._artifacts.abort_upload(call.principal, request.artifact_hash)
         return pb.AbortUploadResponse(status=state.status, revision=state.revision)
 
+    async def start_dvr(self, request: pb.StartArtifactDVRRequest, call: RpcCall) -> pb.ArtifactDVRResponse:
+        state = await self._artifacts.start_dvr(call.principal, request.dvr_hash)
+        return pb.ArtifactDVRResponse(status=state.status, revision=state.revision)
+
+    async def stop_dvr(self, request: pb.StopArtifactDVRRequest, call: RpcCall) -> pb.ArtifactDVRResponse:
+        state = await self._artifacts.stop_dvr(call.principal, request.dvr_hash)
+        return pb.ArtifactDVRResponse(status=state.status, revision=state.revision)
+
     async def delete_artifact(self, request: pb.DeleteArtifactRequest, call: RpcCall) -> pb.DeleteArtifactResponse:
-        caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
-        return pb.DeleteArtifactResponse(revision=await self._artifacts.delete(caller, artifact_hash))
+        return pb.DeleteArtifactResponse(
+            revision=await self._artifacts.delete_artifact(call.principal, request.artifact_hash)
+        )
 
     async def undelete_artifact(
         self, request: pb.UndeleteArtifactRequest, call: RpcCall
     ) -> pb.UndeleteArtifactResponse:
-        caller, artifact_hash = call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash)
-        return pb.UndeleteArtifactResponse(revision=await self._artifacts.undelete(caller, artifact_hash))
+        return pb.UndeleteArtifactResponse(
+            revision=await self._artifacts.undelete_artifact(call.principal, request.artifact_hash)
+        )
 
     async def resolve_viewer_endpoint(
         self, request: pb.ResolveViewerEndpointRequest, call: RpcCall
     ) -> pb.ResolveViewerEndpointResponse:
-        found = await self._playback.resolve(request.playback_id)
+        found = await self._artifacts.resolve_viewer_endpoint(request.playback_id)
         return pb.ResolveViewerEndpointResponse(
             artifact_hash=found.artifact_hash,
             tenant_id=str(found.tenant_id),
@@ -93,6 +103,13 @@ class ArtifactsServicer:
             title=found.title,
             duration_ms=found.duration_ms,
             clip_key=found.clip_key,
+            artifact_type=found.artifact_type,
+            status=found.status,
+            width=found.width,
+            height=found.height,
+            size_bytes=found.size_bytes,
+            created_at=found.created_at,
+            nodes=[pb.ViewerNode(node_id=one.node_id, base_url=one.base_url) for one in found.nodes],
         )
 
 
@@ -141,6 +158,16 @@ class GrpcArtifactClient:
         answer = await self._stub.call("AbortUpload", request, pb.AbortUploadResponse, caller)
         return UploadState(ArtifactStatus(answer.status), answer.revision)
 
+    async def start_dvr(self, caller: Principal, dvr_hash: str) -> RecordingState:
+        request = pb.StartArtifactDVRRequest(dvr_hash=dvr_hash)
+        answer = await self._stub.call("StartDVR", request, pb.ArtifactDVRResponse, caller)
+        return RecordingState(ArtifactStatus(answer.status), answer.revision)
+
+    async def stop_dvr(self, caller: Principal, dvr_hash: str) -> RecordingState:
+        request = pb.StopArtifactDVRRequest(dvr_hash=dvr_hash)
+        answer = await self._stub.call("StopDVR", request, pb.ArtifactDVRResponse, caller)
+        return RecordingState(ArtifactStatus(answer.status), answer.revision)
+
     async def delete_artifact(self, caller: Principal, artifact_hash: str) -> int:
         """The registry's business as well. Answers the revision."""
         request = pb.DeleteArtifactRequest(artifact_hash=artifact_hash)
@@ -164,4 +191,11 @@ class GrpcArtifactClient:
             title=answer.title,
             duration_ms=answer.duration_ms if answer.HasField("duration_ms") else None,
             clip_key=answer.clip_key,
+            artifact_type=ArtifactType(answer.artifact_type),
+            status=ArtifactStatus(answer.status),
+            width=answer.width if answer.HasField("width") else None,
+            height=answer.height if answer.HasField("height") else None,
+            size_bytes=answer.size_bytes if answer.HasField("size_bytes") else None,
+            created_at=answer.created_at.ToDatetime(tzinfo=UTC),
+            nodes=tuple(ViewerNode(one.node_id, one.base_url) for one in answer.nodes),
         )

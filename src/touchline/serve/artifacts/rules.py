@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum, auto
 from uuid import UUID
 
 from touchline.contracts.artifacts import ArtifactStatus
-from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType, OriginalStored
-from touchline.kernel import TenantId, UserId
-from touchline.kernel.errors import Conflict, Defect, NotFound
-from touchline.kernel.ids import ArtifactHash, InternalName
+from touchline.contracts.events.artifacts import (
+    ArtifactLifecycle,
+    ArtifactType,
+    OriginalStored,
+    StorageTransfer,
+    storage_location,
+)
+from touchline.kernel import ArtifactHash, Conflict, Defect, InternalName, NotFound, TenantId, UserId
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,6 +50,7 @@ class NewArtifact:
     original_key: str
     content_type: str
     size_bytes: int | None  # None: not known before it is made
+    retention: timedelta  # how long it is kept, as the registry resolved it
     retention_until: datetime | None = None
 
 
@@ -59,8 +64,10 @@ class Artifact:
     status: ArtifactStatus
     original_key: str
     content_type: str
-    size_bytes: int | None  # None: a clip that is not cut yet
+    size_bytes: int | None  # None: a clip that is not cut yet, or a recording that goes on
     synced: bool
+    local_copies: int  # nodes that have it
+    transfer: StorageTransfer | None  # its bytes move right now
     run: JobRun  # the latest one that reported
     progress_percent: int | None
     manifest_key: str | None
@@ -70,8 +77,22 @@ class Artifact:
     height: int | None
     reason: Reason | None
     created_at: datetime
+    started_at: datetime | None  # of a recording
+    ended_at: datetime | None
+    retention: timedelta
     retention_until: datetime | None
+    pinned: bool  # kept until unpinned, whatever its retention
     revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRecording:
+    """What there is of a recording that goes on no more."""
+
+    ended_at: datetime
+    size_bytes: int
+    duration_ms: int
+    is_partial: bool  # the node was lost in the middle of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +106,15 @@ class Rendition:
     height: int
 
 
+ENDED_RECORDING = (ArtifactStatus.COMPLETED, ArtifactStatus.COMPLETED_PARTIAL)
+COMES_BACK = (ArtifactStatus.READY, ArtifactStatus.FAILED, *ENDED_RECORDING)
 ARROWS: Mapping[ArtifactStatus, frozenset[ArtifactStatus]] = {
     ArtifactStatus.REQUESTED: frozenset(
         {
             ArtifactStatus.UPLOADING,
             ArtifactStatus.COMPLETING,
             ArtifactStatus.ABORTING,
+            ArtifactStatus.STARTING,
             ArtifactStatus.PROCESSING,
             ArtifactStatus.FAILED,
             ArtifactStatus.DELETED,
@@ -101,13 +125,52 @@ ARROWS: Mapping[ArtifactStatus, frozenset[ArtifactStatus]] = {
         {ArtifactStatus.UPLOADING, ArtifactStatus.PROCESSING, ArtifactStatus.FAILED, ArtifactStatus.DELETED}
     ),
     ArtifactStatus.ABORTING: frozenset({ArtifactStatus.FAILED, ArtifactStatus.DELETED}),
+    ArtifactStatus.STARTING: frozenset(
+        {ArtifactStatus.RECORDING, ArtifactStatus.STOPPING, ArtifactStatus.FAILED, ArtifactStatus.DELETED}
+    ),
+    ArtifactStatus.RECORDING: frozenset(
+        {
+            ArtifactStatus.STOPPING,
+            ArtifactStatus.COMPLETED,
+            ArtifactStatus.COMPLETED_PARTIAL,
+            ArtifactStatus.FAILED,
+            ArtifactStatus.DELETED,
+        }
+    ),
+    ArtifactStatus.STOPPING: frozenset(
+        {
+            ArtifactStatus.COMPLETED,
+            ArtifactStatus.COMPLETED_PARTIAL,
+            ArtifactStatus.FAILED,
+            ArtifactStatus.DELETED,
+        }
+    ),
+    ArtifactStatus.COMPLETED: frozenset({ArtifactStatus.DELETED}),
+    ArtifactStatus.COMPLETED_PARTIAL: frozenset({ArtifactStatus.DELETED}),
     ArtifactStatus.PROCESSING: frozenset({ArtifactStatus.READY, ArtifactStatus.FAILED, ArtifactStatus.DELETED}),
     ArtifactStatus.READY: frozenset({ArtifactStatus.DELETED}),
     ArtifactStatus.FAILED: frozenset({ArtifactStatus.PROCESSING, ArtifactStatus.READY, ArtifactStatus.DELETED}),
-    ArtifactStatus.DELETED: frozenset({ArtifactStatus.READY, ArtifactStatus.FAILED}),  # until it is purged
+    ArtifactStatus.DELETED: frozenset(COMES_BACK),  # until it is purged
+}
+
+# The periodic task that ends each state when nobody else does. A recording goes on for as long as its stream.
+OWNERS: Mapping[ArtifactStatus, str] = {
+    ArtifactStatus.REQUESTED: "end uploads",
+    ArtifactStatus.UPLOADING: "end uploads",
+    ArtifactStatus.COMPLETING: "end uploads",
+    ArtifactStatus.ABORTING: "end uploads",
+    ArtifactStatus.STARTING: "end silent processing",
+    ArtifactStatus.STOPPING: "end silent processing",
+    ArtifactStatus.PROCESSING: "end silent processing",
+    ArtifactStatus.READY: "retention",
+    ArtifactStatus.FAILED: "retention",
+    ArtifactStatus.COMPLETED: "retention",
+    ArtifactStatus.COMPLETED_PARTIAL: "retention",
+    ArtifactStatus.DELETED: "purge",
 }
 
 OPEN = (ArtifactStatus.REQUESTED, ArtifactStatus.UPLOADING)  # the sender may still come
+ON_AIR = (ArtifactStatus.STARTING, ArtifactStatus.RECORDING)  # of a recording that nobody has stopped
 UNDER_WAY = (*OPEN, ArtifactStatus.COMPLETING)
 LIVING = tuple(status for status in ArtifactStatus if status is not ArtifactStatus.DELETED)
 LONGEST_REASON = 1000
@@ -151,6 +214,8 @@ def is_news(artifact: Artifact, report: Report, run: JobRun, percent: int = 0) -
 
 def _can_be(artifact: Artifact, report: Report) -> bool:
     """Clips are reported about before they have an original, uploads only afterwards: one without was refused."""
+    if artifact.artifact_type is ArtifactType.DVR:
+        return False
     is_clip = artifact.artifact_type is ArtifactType.CLIP
     if report is Report.CUT and (artifact.synced or not is_clip):
         return False
@@ -159,13 +224,20 @@ def _can_be(artifact: Artifact, report: Report) -> bool:
 
 def unknown(artifact_hash: ArtifactHash) -> NotFound:
     """The same words for what never was, what is another tenant's, and what was deleted."""
-    return NotFound("no such artifact", why=f"{artifact_hash} is not known here")
+    return NotFound("no such artifact", why=f"{artifact_hash} does not exist")
 
 
 def gone(artifact_hash: ArtifactHash) -> Conflict:
     """Whoever deleted it may know that it was there."""
-    why = f"{artifact_hash} was never finished, is being purged, or was made again meanwhile"
-    return Conflict("this cannot be undeleted", why=why, hint="Upload the video, or make the clip, again.")
+    why = f"{artifact_hash} was never finished, is being purged, or was created again"
+    return Conflict("this cannot be undeleted", why=why, hint="Upload the video or create the clip again.")
+
+
+def existing_recording(artifact: Artifact | None, dvr_hash: ArtifactHash) -> Artifact:
+    artifact = existing(artifact, dvr_hash)
+    if artifact.artifact_type is not ArtifactType.DVR:
+        raise unknown(dvr_hash)
+    return artifact
 
 
 def existing(artifact: Artifact | None, artifact_hash: ArtifactHash) -> Artifact:
@@ -175,7 +247,7 @@ def existing(artifact: Artifact | None, artifact_hash: ArtifactHash) -> Artifact
 
 
 def lifecycle(artifact: Artifact) -> ArtifactLifecycle:
-    """All that is known at this revision. Copies on nodes are known to be none: nodes hold nothing yet."""
+    """All that is known at this revision."""
     return ArtifactLifecycle(
         artifact_hash=artifact.artifact_hash,
         artifact_type=artifact.artifact_type,
@@ -192,7 +264,10 @@ def lifecycle(artifact: Artifact) -> ArtifactLifecycle:
         error_code=artifact.reason.code if artifact.reason else None,
         error_message=artifact.reason.message if artifact.reason else None,
         synced=artifact.synced,
-        local_copies=0,
+        local_copies=artifact.local_copies,
+        storage_location=storage_location(artifact.synced, artifact.local_copies, artifact.transfer),
+        started_at=artifact.started_at,
+        ended_at=artifact.ended_at,
     )
 
 

@@ -1,21 +1,37 @@
-"""The artifacts' own use cases."""
+"""The artifacts' own use cases, and the role that other roles ask.
+
+Invariant: `ArtifactsRole` checks every call, by RPC or from this process.
+"""
 
 from __future__ import annotations
 
-from touchline.contracts.artifacts import ArtifactStatus, ViewerEndpoint
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from touchline.contracts.artifacts import (
+    COMPLETION_DEADLINE,
+    ArrivedParts,
+    ArtifactStatus,
+    PartAddress,
+    PartLayout,
+    RecordingState,
+    UploadState,
+    ViewerEndpoint,
+)
 from touchline.contracts.events.artifacts import ArtifactType
-from touchline.kernel import Principal
-from touchline.kernel.errors import Conflict, InvalidInput, NotFound, TouchlineError
-from touchline.kernel.ids import ArtifactHash, PlaybackId, parse_playback_id
-from touchline.platform.postgres.database import Database
-from touchline.serve.context import WITHOUT_TENANT, ServeContext
+from touchline.kernel import ArtifactHash, Principal, Scope, parse_artifact_hash
+from touchline.platform.rpc.calls import answering, require
+from touchline.serve.context import ServeContext
+from touchline.serve.playback.service import PlaybackService
+from touchline.serve.recordings.rules import CONTENT_TYPE, manifest_key
+from touchline.serve.recordings.store import RecordingStore
 from touchline.serve.registry.rules import require_bytes
-from touchline.serve.registry.store import RegistryStore, find_playback_id
+from touchline.serve.registry.store import RegistryStore
 from touchline.serve.uploads.completion import release_soon
+from touchline.serve.uploads.service import UploadService
 from touchline.serve.uploads.store import MultipartStore
 
 from . import rules, transitions
-from .rules import Artifact
 from .store import ArtifactStore
 
 
@@ -34,6 +50,39 @@ class ArtifactService:
         await release_soon(self._environment, caller.tenant_id, artifact_hash)
         return deleted.revision
 
+    async def start_dvr(self, caller: Principal, dvr_hash: ArtifactHash) -> RecordingState:
+        """The artifact of a registered recording."""
+        async with self._environment.database.transaction(caller) as transaction:
+            record = await RecordingStore(transaction).by_hash(dvr_hash)
+            if record is None or record.deleted:
+                raise rules.unknown(dvr_hash)
+            new = rules.NewArtifact(
+                artifact_hash=dvr_hash,
+                artifact_type=ArtifactType.DVR,
+                internal_name=record.recording.internal_name,
+                user_id=record.recording.user_id,
+                original_key=manifest_key(dvr_hash),
+                content_type=CONTENT_TYPE,
+                size_bytes=None,
+                retention=record.retention,
+            )
+            store = ArtifactStore(transaction)
+            await store.add(new, self._environment.clock.now())
+            requested, starting = (ArtifactStatus.REQUESTED,), ArtifactStatus.STARTING
+            started = await transitions.move(transaction, dvr_hash, starting, requested)
+            artifact = rules.existing_recording(started or await store.find(dvr_hash), dvr_hash)
+        return RecordingState(artifact.status, artifact.revision)
+
+    async def stop_dvr(self, caller: Principal, dvr_hash: ArtifactHash) -> RecordingState:
+        """What has ended stays as it is."""
+        async with self._environment.database.transaction(caller) as transaction:
+            store = ArtifactStore(transaction)
+            artifact = rules.existing_recording(await store.find_locked(dvr_hash), dvr_hash)
+            if artifact.status in rules.ON_AIR:
+                stopping = ArtifactStatus.STOPPING
+                artifact = await transitions.move(transaction, dvr_hash, stopping, rules.ON_AIR) or artifact
+        return RecordingState(artifact.status, artifact.revision)
+
     async def undelete(self, caller: Principal, artifact_hash: ArtifactHash) -> int:
         """Back as it was, for viewers, listings and search; answers the revision. What lives stays as it is."""
         now, settings = self._environment.clock.now(), self._environment.settings
@@ -46,7 +95,7 @@ class ArtifactService:
             if artifact.status is not ArtifactStatus.DELETED:
                 return artifact.revision
             require_bytes(await registry.usage(), artifact.size_bytes or 0, settings)
-            undeleted = await transitions.undelete(transaction, artifact_hash, now, now + settings.retention)
+            undeleted = await transitions.undelete(transaction, artifact_hash, now, now + artifact.retention)
             if undeleted is None:
                 raise rules.gone(artifact_hash)
         return undeleted.revision
@@ -58,54 +107,70 @@ class ArtifactService:
         return artifact.revision
 
 
-# Where a viewer gets an artifact, by its public id. Invariant: only what can be played now is answered; unknown and
-# deleted are the same.
+class ArtifactsRole:
+    """`ArtifactClient` by the services themselves: each call is checked, and has a deadline."""
 
+    def __init__(
+        self, artifacts: ArtifactService, uploads: UploadService, playback: PlaybackService, deadline: timedelta
+    ) -> None:
+        self._artifacts = artifacts
+        self._uploads = uploads
+        self._playback = playback
+        self._deadline = deadline
 
-class PlaybackService:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    async def create_upload(self, caller: Principal, artifact_hash: str, file_name: str, size_bytes: int) -> PartLayout:
+        async with answering(self._deadline):
+            require(caller, Scope.WRITE)
+            return await self._uploads.create(caller, parse_artifact_hash(artifact_hash), file_name, size_bytes)
 
-    async def resolve(self, text: str) -> ViewerEndpoint:
-        try:
-            playback_id = parse_playback_id(text)
-        except InvalidInput as error:
-            raise _nothing_behind() from error
-        async with self._database.transaction(WITHOUT_TENANT) as transaction:
-            place = await find_playback_id(transaction.connection, playback_id)
-            if place is None:
-                raise _nothing_behind()
-            await transaction.enter_tenant(place.tenant_id)
-            artifact = await ArtifactStore(transaction).find(place.artifact_hash)
-            title = await RegistryStore(transaction).title(place.artifact_hash)
-        if artifact is None or title is None:
-            raise _nothing_behind()
-        return _endpoint(playback_id, artifact, title)
+    async def presign_parts(
+        self, caller: Principal, artifact_hash: str, numbers: Sequence[int]
+    ) -> Sequence[PartAddress]:
+        async with answering(self._deadline):
+            require(caller, Scope.WRITE)
+            return await self._uploads.presign(caller, parse_artifact_hash(artifact_hash), numbers)
 
+    async def list_parts(self, caller: Principal, artifact_hash: str) -> ArrivedParts:
+        async with answering(self._deadline):
+            require(caller, Scope.READ)
+            return await self._uploads.arrived(caller, parse_artifact_hash(artifact_hash))
 
-def _endpoint(playback_id: PlaybackId, artifact: Artifact, title: str) -> ViewerEndpoint:
-    if artifact.status is not ArtifactStatus.READY or artifact.manifest_key is None:
-        raise _not_playable(artifact)
-    return ViewerEndpoint(
-        artifact_hash=artifact.artifact_hash,
-        tenant_id=artifact.tenant_id,
-        playback_id=playback_id,
-        manifest_key=artifact.manifest_key,
-        poster_key=artifact.poster_key or "",
-        title=title,
-        duration_ms=artifact.duration_ms,
-        clip_key=artifact.original_key if artifact.artifact_type is ArtifactType.CLIP else "",
-    )
+    async def complete_upload(
+        self,
+        caller: Principal,
+        artifact_hash: str,
+        etags: Mapping[int, str] | None = None,
+        deadline: timedelta = COMPLETION_DEADLINE,
+    ) -> UploadState:
+        async with answering(deadline):
+            require(caller, Scope.WRITE)
+            return await self._uploads.complete(caller, parse_artifact_hash(artifact_hash), etags or None)
 
+    async def abort_upload(self, caller: Principal, artifact_hash: str) -> UploadState:
+        async with answering(self._deadline):
+            require(caller, Scope.WRITE)
+            return await self._uploads.abort(caller, parse_artifact_hash(artifact_hash))
 
-def _not_playable(artifact: Artifact) -> TouchlineError:
-    if artifact.status is ArtifactStatus.DELETED:
-        return _nothing_behind()
-    if artifact.status is ArtifactStatus.FAILED:
-        hint = "Its page shows what went wrong; editors can retry it there."
-        return Conflict("this video cannot be played", why="it could not be processed", hint=hint)
-    return Conflict("this video cannot be played yet", why=f"it is {artifact.status}", hint="Try again a little later.")
+    async def start_dvr(self, caller: Principal, dvr_hash: str) -> RecordingState:
+        async with answering(self._deadline):
+            require(caller, Scope.WRITE)
+            return await self._artifacts.start_dvr(caller, parse_artifact_hash(dvr_hash))
 
+    async def stop_dvr(self, caller: Principal, dvr_hash: str) -> RecordingState:
+        async with answering(self._deadline):
+            require(caller, Scope.WRITE)
+            return await self._artifacts.stop_dvr(caller, parse_artifact_hash(dvr_hash))
 
-def _nothing_behind() -> NotFound:
-    return NotFound("there is nothing at this address")
+    async def delete_artifact(self, caller: Principal, artifact_hash: str) -> int:
+        async with answering(self._deadline):
+            require(caller, Scope.WRITE)
+            return await self._artifacts.delete(caller, parse_artifact_hash(artifact_hash))
+
+    async def undelete_artifact(self, caller: Principal, artifact_hash: str) -> int:
+        async with answering(self._deadline):
+            require(caller, Scope.WRITE)
+            return await self._artifacts.undelete(caller, parse_artifact_hash(artifact_hash))
+
+    async def resolve_viewer_endpoint(self, playback_id: str) -> ViewerEndpoint:
+        async with answering(self._deadline):
+            return await self._playback.resolve(playback_id)

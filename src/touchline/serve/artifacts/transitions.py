@@ -6,15 +6,23 @@ Invariant: whatever changes a state goes through here or announces by `tell` its
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from touchline.contracts.artifacts import ArtifactStatus
-from touchline.contracts.events.artifacts import ArtifactType, ArtifactUndeleted
-from touchline.kernel.ids import ArtifactHash
+from touchline.contracts.events.artifacts import (
+    ArtifactPinned,
+    ArtifactRenamed,
+    ArtifactType,
+    ArtifactUndeleted,
+    PurgeDue,
+)
+from touchline.contracts.registry import ArtifactChange
+from touchline.kernel import ArtifactHash
 from touchline.platform.postgres.database import Transaction
-from touchline.serve.artifacts.rules import Artifact, JobRun, Reason, Rendition
+from touchline.serve.artifacts.rules import Artifact, EndedRecording, JobRun, Reason, Rendition
 from touchline.serve.clips.rules import MadeClip
 from touchline.serve.clips.store import ClipStore
+from touchline.serve.recordings.store import RecordingStore
 from touchline.serve.registry.store import RegistryStore
 
 from . import rules
@@ -40,7 +48,7 @@ async def move(
 async def store_original(transaction: Transaction, artifact_hash: ArtifactHash) -> Artifact | None:
     """From here on the original is safe, and whoever processes videos may begin."""
     changed = await ArtifactStore(transaction).store_original(artifact_hash)
-    return changed and _tell_stored(transaction, changed)
+    return changed and _announce_stored(transaction, changed)
 
 
 async def store_clip(transaction: Transaction, found: Artifact, made: MadeClip, until: datetime) -> Artifact | None:
@@ -50,7 +58,7 @@ async def store_clip(transaction: Transaction, found: Artifact, made: MadeClip, 
         return None
     await ClipStore(transaction).cut(found.artifact_hash, made.shown)
     await _keep_record(transaction, found, changed)
-    return _tell_stored(transaction, changed)
+    return _announce_stored(transaction, changed)
 
 
 async def finish(
@@ -79,10 +87,13 @@ async def fail(
     changed = await ArtifactStore(transaction).fail(artifact_hash, reason, leaving, until, run)
     if changed is None:
         return None
-    if _is_clip(changed):
-        await ClipStore(transaction).release_range(artifact_hash, until)
-    else:
-        await RegistryStore(transaction).keep_until(artifact_hash, changed.retention_until or until)
+    match changed.artifact_type:
+        case ArtifactType.CLIP:
+            await ClipStore(transaction).release_range(artifact_hash, until)
+        case ArtifactType.DVR:
+            await RecordingStore(transaction).end(artifact_hash, until - changed.retention, until)
+        case ArtifactType.UPLOAD:
+            await RegistryStore(transaction).keep_until(artifact_hash, changed.retention_until or until)
     return tell(transaction, changed)
 
 
@@ -100,9 +111,30 @@ async def delete(transaction: Transaction, artifact_hash: ArtifactHash, now: dat
     changed = await ArtifactStore(transaction).delete(artifact_hash, now)
     if changed is None:
         return None
-    record = ClipStore(transaction) if _is_clip(changed) else RegistryStore(transaction)
-    await record.delete(artifact_hash, now)
+    await _record(transaction, changed).delete(artifact_hash, now)
     return tell(transaction, changed)
+
+
+async def expire(transaction: Transaction, hashes: Sequence[ArtifactHash], now: datetime) -> Sequence[Artifact]:
+    """Of those, what is over its time, with its record. Many at once, for passes over a whole archive."""
+    gone = await ArtifactStore(transaction).expire(hashes, now)
+    for record in (ClipStore(transaction), RegistryStore(transaction), RecordingStore(transaction)):
+        await record.delete_many([artifact.artifact_hash for artifact in gone], now)
+    return [tell(transaction, artifact) for artifact in gone]
+
+
+# Who holds something of an artifact besides this plane, and answers a call for its purge.
+HOLDERS = ("process", "watch")
+ASK_AGAIN_AFTER = timedelta(days=1)
+
+
+async def purge_due(transaction: Transaction, artifact_hash: ArtifactHash, deleted_before: datetime) -> Artifact | None:
+    """Its deletion is final from now on: the other planes delete what they hold, and then its bytes go."""
+    next_at = transaction.now() + ASK_AGAIN_AFTER
+    changed = await ArtifactStore(transaction).purge_due(artifact_hash, deleted_before, HOLDERS, next_at)
+    if changed is not None:
+        transaction.announce(PurgeDue(artifact_hash=artifact_hash), revision=changed.revision)
+    return changed
 
 
 async def undelete(
@@ -115,14 +147,57 @@ async def undelete(
     changed = await ArtifactStore(transaction).undelete(artifact_hash, now, until)
     if changed is None:
         return None
-    record = ClipStore(transaction) if _is_clip(changed) else RegistryStore(transaction)
-    if not await record.undelete(artifact_hash, changed.retention_until):
+    if not await _record(transaction, changed).undelete(artifact_hash, changed.retention_until):
         return None
     transaction.announce(ArtifactUndeleted(artifact_hash=artifact_hash), revision=changed.revision)
     return tell(transaction, changed)
 
 
-def _tell_stored(transaction: Transaction, artifact: Artifact) -> Artifact:
+async def pin(transaction: Transaction, artifact_hash: ArtifactHash, *, pinned: bool) -> Artifact | None:
+    """None when nothing changes."""
+    changed = await ArtifactStore(transaction).pin(artifact_hash, pinned=pinned)
+    if changed is None:
+        return None
+    transaction.announce(ArtifactPinned(artifact_hash=artifact_hash, pinned=pinned), revision=changed.revision)
+    return changed
+
+
+async def rename(transaction: Transaction, artifact: Artifact, change: ArtifactChange, now: datetime) -> None:
+    """By a person: title, description, or both."""
+    if not await _record(transaction, artifact).change(artifact.artifact_hash, change, now):
+        return
+    words = await RegistryStore(transaction).words(artifact.artifact_hash)
+    if words is not None:
+        event = ArtifactRenamed(
+            artifact_hash=artifact.artifact_hash,
+            title=words.title,
+            description=words.description,
+            artifact_type=artifact.artifact_type,
+        )
+        transaction.announce(event, revision=words.revision)
+
+
+async def begin_recording(
+    transaction: Transaction, artifact_hash: ArtifactHash, started_at: datetime
+) -> Artifact | None:
+    """Its first media are there."""
+    changed = await ArtifactStore(transaction).record(artifact_hash, started_at)
+    return changed and tell(transaction, changed)
+
+
+async def end_recording(
+    transaction: Transaction, artifact_hash: ArtifactHash, ended: EndedRecording
+) -> Artifact | None:
+    """From here on it is kept for its time, and another one of the stream may begin."""
+    changed = await ArtifactStore(transaction).end_recording(artifact_hash, ended)
+    if changed is None:
+        return None
+    until = ended.ended_at + changed.retention
+    await RecordingStore(transaction).end(artifact_hash, ended.ended_at, until)
+    return tell(transaction, changed)
+
+
+def _announce_stored(transaction: Transaction, artifact: Artifact) -> Artifact:
     transaction.announce(rules.original_stored(artifact), revision=artifact.revision)
     return tell(transaction, artifact)
 
@@ -136,6 +211,17 @@ async def _keep_record(transaction: Transaction, found: Artifact, changed: Artif
         await RegistryStore(transaction).keep_until(changed.artifact_hash, changed.retention_until)
     elif came_back:
         await ClipStore(transaction).reclaim_range(changed.artifact_hash, changed.retention_until)
+
+
+def _record(transaction: Transaction, artifact: Artifact) -> RegistryStore | ClipStore | RecordingStore:
+    """Where the registry has it."""
+    match artifact.artifact_type:
+        case ArtifactType.CLIP:
+            return ClipStore(transaction)
+        case ArtifactType.DVR:
+            return RecordingStore(transaction)
+        case ArtifactType.UPLOAD:
+            return RegistryStore(transaction)
 
 
 def _is_clip(artifact: Artifact) -> bool:

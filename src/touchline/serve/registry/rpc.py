@@ -1,19 +1,19 @@
-"""The registry's service, as it is called from outside: rights are checked here, the rest is the service's."""
+"""The registry between processes: its calls as messages, on the server's side and on the client's.
+
+Invariant: nothing is decided here. What a caller may do, and which input is valid, `RegistryRole` checks.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from uuid import UUID
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
 from touchline.contracts.artifacts import ArtifactStatus
-from touchline.contracts.events.artifacts import ArtifactType
 from touchline.contracts.registry import (
     ALL_CLIPS,
     FIRST,
+    ArtifactChange,
+    ChangedArtifact,
     Clip,
     ClipFilter,
     ClipPage,
@@ -21,281 +21,172 @@ from touchline.contracts.registry import (
     CreatedUpload,
     Identity,
     NewClip,
+    NewRecording,
+    NewStream,
     NewUpload,
-    RowKey,
+    Recording,
+    RecordingPage,
+    RegistryClient,
     RowWindow,
-    Span,
+    StartedRecording,
+    Stream,
+    StreamChange,
+    StreamOwner,
+    StreamPage,
+    StreamWithKey,
+    TenantSettings,
     Upload,
     UploadPage,
 )
-from touchline.contracts.rpc.v1 import common_pb2
 from touchline.contracts.rpc.v1 import registry_pb2 as pb
-from touchline.kernel import Principal, Scope, TenantId, UserId
-from touchline.kernel.errors import InvalidInput
-from touchline.kernel.ids import ArtifactHash, InternalName, PlaybackId, parse_artifact_hash
+from touchline.kernel import Principal, TenantId
 from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.platform.rpc.credentials import RpcCall
-from touchline.serve.clips.rules import valid_parameters
-from touchline.serve.clips.service import ClipService
 
-from .service import RegistryService
-
-
-def to_time(moment: datetime) -> Timestamp:
-    time = Timestamp()
-    time.FromDatetime(moment)
-    return time
-
-
-def from_time(time: Timestamp) -> datetime:
-    try:
-        return time.ToDatetime(tzinfo=UTC)
-    except (OverflowError, ValueError) as error:
-        raise InvalidInput("not a time", field="created_at") from error
-
-
-def to_upload(upload: Upload) -> pb.Upload:
-    return pb.Upload(
-        id=str(upload.id),
-        artifact_hash=upload.artifact_hash,
-        playback_id=upload.playback_id,
-        internal_name=upload.internal_name,
-        user_id=str(upload.user_id),
-        title=upload.title,
-        file_name=upload.file_name,
-        size_bytes=upload.size_bytes,
-        created_at=to_time(upload.created_at),
-        expires_at=to_time(upload.expires_at) if upload.expires_at else None,
-        revision=upload.revision,
-    )
-
-
-def from_upload(message: pb.Upload) -> Upload:
-    return Upload(
-        id=UUID(message.id),
-        artifact_hash=ArtifactHash(message.artifact_hash),
-        playback_id=PlaybackId(message.playback_id),
-        internal_name=InternalName(message.internal_name),
-        user_id=UserId(UUID(message.user_id)),
-        title=message.title,
-        file_name=message.file_name,
-        size_bytes=message.size_bytes,
-        created_at=from_time(message.created_at),
-        expires_at=from_time(message.expires_at) if message.HasField("expires_at") else None,
-        revision=message.revision,
-    )
-
-
-def to_window(window: RowWindow) -> common_pb2.PageRequest:
-    return common_pb2.PageRequest(
-        size=window.size,
-        after=_to_row_key(window.after),
-        before=_to_row_key(window.before),
-        from_the_end=window.from_the_end,
-    )
-
-
-def from_window(message: common_pb2.PageRequest) -> RowWindow:
-    return RowWindow(
-        size=message.size,
-        after=_from_row_key(message.after) if message.HasField("after") else None,
-        before=_from_row_key(message.before) if message.HasField("before") else None,
-        from_the_end=message.from_the_end,
-    )
-
-
-def to_upload_page(page: UploadPage) -> pb.ListUploadsResponse:
-    info = common_pb2.PageInfo(has_next=page.has_next, has_previous=page.has_previous, total_count=page.total_count)
-    return pb.ListUploadsResponse(uploads=map(to_upload, page.uploads), page_info=info)
-
-
-def from_upload_page(message: pb.ListUploadsResponse) -> UploadPage:
-    info = message.page_info
-    return UploadPage([from_upload(one) for one in message.uploads], info.has_next, info.has_previous, info.total_count)
-
-
-def to_identity(identity: Identity) -> pb.ResolveArtifactResponse:
-    return pb.ResolveArtifactResponse(
-        artifact_hash=identity.artifact_hash,
-        artifact_type=identity.artifact_type,
-        tenant_id=str(identity.tenant_id),
-        user_id=str(identity.user_id),
-        internal_name=identity.internal_name,
-        playback_id=identity.playback_id,
-    )
-
-
-def from_identity(message: pb.ResolveArtifactResponse) -> Identity:
-    return Identity(
-        tenant_id=TenantId(UUID(message.tenant_id)),
-        artifact_hash=ArtifactHash(message.artifact_hash),
-        playback_id=PlaybackId(message.playback_id),
-        internal_name=InternalName(message.internal_name),
-        artifact_type=ArtifactType(message.artifact_type),
-        user_id=UserId(UUID(message.user_id)),
-    )
-
-
-def _to_row_key(key: RowKey | None) -> common_pb2.RowKey | None:
-    return None if key is None else common_pb2.RowKey(created_at=to_time(key.created_at), id=key.artifact_hash)
-
-
-def _from_row_key(message: common_pb2.RowKey) -> RowKey:
-    return RowKey(from_time(message.created_at), message.id)
-
-
-def to_clip_request(new: NewClip) -> pb.CreateClipRequest:
-    return pb.CreateClipRequest(
-        artifact_hash=new.source_hash,
-        start_ms=new.start_ms,
-        end_ms=new.end_ms,
-        padding_ms=new.padding_ms,
-        title=new.title,
-        description=new.description,
-        requested_params=json.dumps(new.requested_params),
-    )
-
-
-def from_clip_request(message: pb.CreateClipRequest) -> NewClip:
-    return NewClip(
-        source_hash=parse_artifact_hash(message.artifact_hash),
-        start_ms=message.start_ms,
-        end_ms=message.end_ms,
-        padding_ms=message.padding_ms if message.HasField("padding_ms") else None,
-        title=message.title,
-        description=message.description,
-        requested_params=valid_parameters(message.requested_params),
-    )
-
-
-def to_clip(clip: Clip) -> pb.Clip:
-    return pb.Clip(
-        id=str(clip.id),
-        artifact_hash=clip.artifact_hash,
-        playback_id=clip.playback_id,
-        internal_name=clip.internal_name,
-        user_id=str(clip.user_id),
-        source_hash=clip.source_hash,
-        stream_id=str(clip.stream_id) if clip.stream_id else None,
-        title=clip.title,
-        description=clip.description,
-        start_ms=clip.start_ms,
-        end_ms=clip.end_ms,
-        padding_ms=clip.padding_ms,
-        shown_start_ms=clip.shown.start_ms,
-        shown_end_ms=clip.shown.end_ms,
-        created_at=to_time(clip.created_at),
-        expires_at=to_time(clip.expires_at),
-        revision=clip.revision,
-    )
-
-
-def from_clip(message: pb.Clip) -> Clip:
-    return Clip(
-        id=UUID(message.id),
-        artifact_hash=ArtifactHash(message.artifact_hash),
-        playback_id=PlaybackId(message.playback_id),
-        internal_name=InternalName(message.internal_name),
-        user_id=UserId(UUID(message.user_id)),
-        source_hash=ArtifactHash(message.source_hash),
-        stream_id=UUID(message.stream_id) if message.HasField("stream_id") else None,
-        title=message.title,
-        description=message.description,
-        start_ms=message.start_ms,
-        end_ms=message.end_ms,
-        padding_ms=message.padding_ms,
-        shown=Span(message.shown_start_ms, message.shown_end_ms),
-        created_at=from_time(message.created_at),
-        expires_at=from_time(message.expires_at),
-        revision=message.revision,
-    )
-
-
-def from_clip_filter(message: pb.ListClipsRequest) -> ClipFilter:
-    return ClipFilter(
-        source_hash=parse_artifact_hash(message.artifact_hash) if message.HasField("artifact_hash") else None,
-        stream_id=_stream_id(message.stream_id) if message.HasField("stream_id") else None,
-    )
-
-
-def to_clip_page(page: ClipPage) -> pb.ListClipsResponse:
-    info = common_pb2.PageInfo(has_next=page.has_next, has_previous=page.has_previous, total_count=page.total_count)
-    return pb.ListClipsResponse(clips=map(to_clip, page.clips), page_info=info)
-
-
-def from_clip_page(message: pb.ListClipsResponse) -> ClipPage:
-    info = message.page_info
-    return ClipPage([from_clip(one) for one in message.clips], info.has_next, info.has_previous, info.total_count)
-
-
-def _stream_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError as error:
-        raise InvalidInput("not the id of a stream", field="stream_id", why="it is a UUID") from error
-
+from . import messages
 
 SERVICE = pb.DESCRIPTOR.services_by_name["Registry"]
 
 
 class RegistryServicer:
-    def __init__(self, service: RegistryService, clips: ClipService) -> None:
-        self._service = service
-        self._clips = clips
+    def __init__(self, registry: RegistryClient) -> None:
+        self._registry = registry
 
     async def create_upload(self, request: pb.CreateUploadRequest, call: RpcCall) -> pb.CreateUploadResponse:
-        new = NewUpload(
-            idempotency_key=request.idempotency_key,
-            file_name=request.file_name,
-            size_bytes=request.size_bytes,
-            title=request.title,
-            content_type=request.content_type,
-        )
-        created = await self._service.create_upload(call.require(Scope.WRITE), new)
+        created = await self._registry.create_upload(call.principal, messages.from_upload_request(request))
         return pb.CreateUploadResponse(
-            upload=to_upload(created.upload),
+            upload=messages.to_upload(created.upload),
             part_size_bytes=created.part_size_bytes,
             part_count=created.part_count,
         )
 
     async def get_uploads(self, request: pb.GetUploadsRequest, call: RpcCall) -> pb.GetUploadsResponse:
-        found = await self._service.uploads(call.require(Scope.READ), request.artifact_hashes)
-        return pb.GetUploadsResponse(uploads=map(to_upload, found))
+        found = await self._registry.uploads(call.principal, request.artifact_hashes)
+        return pb.GetUploadsResponse(uploads=map(messages.to_upload, found))
 
     async def list_uploads(self, request: pb.ListUploadsRequest, call: RpcCall) -> pb.ListUploadsResponse:
-        page = await self._service.listed(call.require(Scope.READ), from_window(request.page))
-        return to_upload_page(page)
+        page = await self._registry.listed(call.principal, messages.from_window(request.page))
+        return messages.to_upload_page(page)
 
     async def delete_upload(self, request: pb.DeleteUploadRequest, call: RpcCall) -> pb.DeleteUploadResponse:
-        await self._service.delete_upload(call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash))
+        await self._registry.delete_upload(call.principal, request.artifact_hash)
         return pb.DeleteUploadResponse()
 
     async def create_clip(self, request: pb.CreateClipRequest, call: RpcCall) -> pb.CreateClipResponse:
-        created = await self._clips.create(call.require(Scope.WRITE), from_clip_request(request))
-        clip = to_clip(created.clip)
+        created = await self._registry.create_clip(call.principal, messages.from_clip_request(request))
+        clip = messages.to_clip(created.clip)
         return pb.CreateClipResponse(clip=clip, status=created.status, revision=created.revision)
 
     async def get_clips(self, request: pb.GetClipsRequest, call: RpcCall) -> pb.GetClipsResponse:
-        found = await self._clips.clips(call.require(Scope.READ), request.artifact_hashes)
-        return pb.GetClipsResponse(clips=map(to_clip, found))
+        found = await self._registry.clips(call.principal, request.artifact_hashes)
+        return pb.GetClipsResponse(clips=map(messages.to_clip, found))
 
     async def list_clips(self, request: pb.ListClipsRequest, call: RpcCall) -> pb.ListClipsResponse:
-        window, wanted = from_window(request.page), from_clip_filter(request)
-        return to_clip_page(await self._clips.listed(call.require(Scope.READ), window, wanted))
+        window, wanted = messages.from_window(request.page), messages.from_clip_filter(request)
+        return messages.to_clip_page(await self._registry.listed_clips(call.principal, window, wanted))
 
     async def delete_clip(self, request: pb.DeleteClipRequest, call: RpcCall) -> pb.DeleteClipResponse:
-        await self._clips.delete(call.require(Scope.WRITE), parse_artifact_hash(request.artifact_hash))
+        await self._registry.delete_clip(call.principal, request.artifact_hash)
         return pb.DeleteClipResponse()
+
+    async def register_clip(self, request: pb.CreateClipRequest, call: RpcCall) -> pb.RegisterClipResponse:
+        clip = await self._registry.register_clip(call.principal, messages.from_clip_request(request))
+        return pb.RegisterClipResponse(clip=messages.to_clip(clip))
+
+    async def create_stream(self, request: pb.CreateStreamRequest, call: RpcCall) -> pb.StreamWithKey:
+        new = NewStream(request.idempotency_key, request.title, request.description, request.record)
+        return messages.to_stream_with_key(await self._registry.create_stream(call.principal, new))
+
+    async def update_stream(self, request: pb.UpdateStreamRequest, call: RpcCall) -> pb.Stream:
+        change = StreamChange(
+            title=request.title if request.HasField("title") else None,
+            description=request.description if request.HasField("description") else None,
+            record=request.record if request.HasField("record") else None,
+            suspended=request.suspended if request.HasField("suspended") else None,
+        )
+        stream_id = messages.parse_stream_id(request.stream_id)
+        return messages.to_stream(await self._registry.update_stream(call.principal, stream_id, change))
+
+    async def rotate_stream_key(self, request: pb.RotateStreamKeyRequest, call: RpcCall) -> pb.StreamWithKey:
+        stream_id = messages.parse_stream_id(request.stream_id)
+        return messages.to_stream_with_key(await self._registry.rotate_stream_key(call.principal, stream_id))
+
+    async def delete_stream(self, request: pb.DeleteStreamRequest, call: RpcCall) -> pb.DeleteStreamResponse:
+        await self._registry.delete_stream(call.principal, messages.parse_stream_id(request.stream_id))
+        return pb.DeleteStreamResponse()
+
+    async def get_streams(self, request: pb.GetStreamsRequest, call: RpcCall) -> pb.GetStreamsResponse:
+        ids = [messages.parse_stream_id(one) for one in request.stream_ids]
+        found = await self._registry.streams(call.principal, ids)
+        return pb.GetStreamsResponse(streams=map(messages.to_stream, found))
+
+    async def list_streams(self, request: pb.ListStreamsRequest, call: RpcCall) -> pb.ListStreamsResponse:
+        window = messages.from_window(request.page)
+        return messages.to_stream_page(await self._registry.listed_streams(call.principal, window))
+
+    async def resolve_stream_key(
+        self, request: pb.ResolveStreamKeyRequest, call: RpcCall
+    ) -> pb.ResolveStreamKeyResponse:
+        owner = await self._registry.resolve_stream_key(request.stream_key)
+        return pb.ResolveStreamKeyResponse(tenant_id=str(owner.tenant_id), stream=messages.to_stream(owner.stream))
+
+    async def register_dvr(self, request: pb.StartDVRRequest, call: RpcCall) -> pb.Recording:
+        new = messages.from_recording_request(request)
+        return messages.to_recording(await self._registry.register_dvr(call.principal, new))
+
+    async def start_dvr(self, request: pb.StartDVRRequest, call: RpcCall) -> pb.StartedRecording:
+        new = messages.from_recording_request(request)
+        return messages.to_started_recording(await self._registry.start_dvr(call.principal, new))
+
+    async def stop_dvr(self, request: pb.StopDVRRequest, call: RpcCall) -> pb.StartedRecording:
+        return messages.to_started_recording(await self._registry.stop_dvr(call.principal, request.dvr_hash))
+
+    async def delete_dvr(self, request: pb.DeleteDVRRequest, call: RpcCall) -> pb.DeleteDVRResponse:
+        await self._registry.delete_dvr(call.principal, request.dvr_hash)
+        return pb.DeleteDVRResponse()
+
+    async def get_dvr_recordings(
+        self, request: pb.GetDVRRecordingsRequest, call: RpcCall
+    ) -> pb.GetDVRRecordingsResponse:
+        found = await self._registry.recordings(call.principal, request.dvr_hashes)
+        return pb.GetDVRRecordingsResponse(recordings=map(messages.to_recording, found))
+
+    async def list_dvr_requests(self, request: pb.ListDVRRequestsRequest, call: RpcCall) -> pb.ListDVRRequestsResponse:
+        stream_id = messages.parse_stream_id(request.stream_id) if request.HasField("stream_id") else None
+        window = messages.from_window(request.page)
+        return messages.to_recording_page(await self._registry.listed_dvr_requests(call.principal, window, stream_id))
+
+    async def update_artifact(self, request: pb.UpdateArtifactRequest, call: RpcCall) -> pb.UpdateArtifactResponse:
+        change = ArtifactChange(
+            title=request.title if request.HasField("title") else None,
+            description=request.description if request.HasField("description") else None,
+            pinned=request.pinned if request.HasField("pinned") else None,
+        )
+        changed = await self._registry.update_artifact(call.principal, request.artifact_hash, change)
+        return messages.to_changed_artifact(changed)
+
+    async def get_tenant_settings(self, request: pb.GetTenantSettingsRequest, call: RpcCall) -> pb.TenantSettings:
+        return messages.to_tenant_settings(await self._registry.tenant_settings(call.principal))
+
+    async def update_tenant_settings(self, request: pb.TenantSettings, call: RpcCall) -> pb.TenantSettings:
+        wanted = messages.from_tenant_settings(request)
+        return messages.to_tenant_settings(await self._registry.update_tenant_settings(call.principal, wanted))
+
+    async def resolve_clip_hash(self, request: pb.ResolveClipHashRequest, call: RpcCall) -> pb.ResolveArtifactResponse:
+        return messages.to_identity(await self._registry.resolve_clip_hash(request.clip_hash, call.caller))
+
+    async def resolve_dvr_hash(self, request: pb.ResolveDVRHashRequest, call: RpcCall) -> pb.ResolveArtifactResponse:
+        return messages.to_identity(await self._registry.resolve_dvr_hash(request.dvr_hash, call.caller))
 
     async def resolve_artifact_playback_id(
         self, request: pb.ResolveArtifactPlaybackIDRequest, call: RpcCall
     ) -> pb.ResolveArtifactResponse:
-        return to_identity(await self._service.resolve_playback_id(request.playback_id, call.caller))
+        return messages.to_identity(await self._registry.resolve_playback_id(request.playback_id, call.caller))
 
     async def resolve_artifact_internal_name(
         self, request: pb.ResolveArtifactInternalNameRequest, call: RpcCall
     ) -> pb.ResolveArtifactResponse:
-        return to_identity(await self._service.resolve_internal_name(request.internal_name))
+        return messages.to_identity(await self._registry.resolve_internal_name(request.internal_name))
 
 
 class GrpcRegistryClient:
@@ -305,25 +196,20 @@ class GrpcRegistryClient:
         self._stub = Stub(client, SERVICE)
 
     async def create_upload(self, caller: Principal, new: NewUpload) -> CreatedUpload:
-        request = pb.CreateUploadRequest(
-            idempotency_key=new.idempotency_key,
-            file_name=new.file_name,
-            title=new.title,
-            content_type=new.content_type,
-            size_bytes=new.size_bytes,
-        )
+        request = messages.to_upload_request(new)
         answer = await self._stub.call("CreateUpload", request, pb.CreateUploadResponse, caller)
-        return CreatedUpload(from_upload(answer.upload), answer.part_size_bytes, answer.part_count)
+        return CreatedUpload(messages.from_upload(answer.upload), answer.part_size_bytes, answer.part_count)
 
     async def uploads(self, caller: Principal, hashes: Sequence[str]) -> Sequence[Upload]:
         """The ones that exist, in any order."""
         request = pb.GetUploadsRequest(artifact_hashes=hashes)
         answer = await self._stub.call("GetUploads", request, pb.GetUploadsResponse, caller)
-        return [from_upload(one) for one in answer.uploads]
+        return [messages.from_upload(one) for one in answer.uploads]
 
     async def listed(self, caller: Principal, window: RowWindow = FIRST) -> UploadPage:
-        request = pb.ListUploadsRequest(page=to_window(window))
-        return from_upload_page(await self._stub.call("ListUploads", request, pb.ListUploadsResponse, caller))
+        request = pb.ListUploadsRequest(page=messages.to_window(window))
+        answer = await self._stub.call("ListUploads", request, pb.ListUploadsResponse, caller)
+        return messages.from_upload_page(answer)
 
     async def delete_upload(self, caller: Principal, artifact_hash: str) -> None:
         request = pb.DeleteUploadRequest(artifact_hash=artifact_hash)
@@ -331,25 +217,26 @@ class GrpcRegistryClient:
 
     async def create_clip(self, caller: Principal, new: NewClip) -> CreatedClip:
         """The same video, range and padding again answers the one that exists."""
-        request = to_clip_request(new)
+        request = messages.to_clip_request(new)
         answer = await self._stub.call("CreateClip", request, pb.CreateClipResponse, caller)
-        return CreatedClip(from_clip(answer.clip), ArtifactStatus(answer.status), answer.revision)
+        return CreatedClip(messages.from_clip(answer.clip), ArtifactStatus(answer.status), answer.revision)
 
     async def clips(self, caller: Principal, hashes: Sequence[str]) -> Sequence[Clip]:
         """The ones that exist, in any order."""
         request = pb.GetClipsRequest(artifact_hashes=hashes)
         answer = await self._stub.call("GetClips", request, pb.GetClipsResponse, caller)
-        return [from_clip(one) for one in answer.clips]
+        return [messages.from_clip(one) for one in answer.clips]
 
     async def listed_clips(
         self, caller: Principal, window: RowWindow = FIRST, wanted: ClipFilter = ALL_CLIPS
     ) -> ClipPage:
         request = pb.ListClipsRequest(
-            page=to_window(window),
+            page=messages.to_window(window),
             artifact_hash=wanted.source_hash,
             stream_id=str(wanted.stream_id) if wanted.stream_id else None,
         )
-        return from_clip_page(await self._stub.call("ListClips", request, pb.ListClipsResponse, caller))
+        answer = await self._stub.call("ListClips", request, pb.ListClipsResponse, caller)
+        return messages.from_clip_page(answer)
 
     async def delete_clip(self, caller: Principal, artifact_hash: str) -> None:
         request = pb.DeleteClipRequest(artifact_hash=artifact_hash)
@@ -359,9 +246,117 @@ class GrpcRegistryClient:
         """For a caller, inside of its tenant; for nobody in particular, wherever it is."""
         request = pb.ResolveArtifactPlaybackIDRequest(playback_id=playback_id)
         answer = await self._stub.call("ResolveArtifactPlaybackID", request, pb.ResolveArtifactResponse, caller)
-        return from_identity(answer)
+        return messages.from_identity(answer)
 
     async def resolve_internal_name(self, internal_name: str) -> Identity:
         request = pb.ResolveArtifactInternalNameRequest(internal_name=internal_name)
         answer = await self._stub.call("ResolveArtifactInternalName", request, pb.ResolveArtifactResponse, None)
-        return from_identity(answer)
+        return messages.from_identity(answer)
+
+    async def register_clip(self, caller: Principal, new: NewClip) -> Clip:
+        request = messages.to_clip_request(new)
+        return messages.from_clip(
+            (await self._stub.call("RegisterClip", request, pb.RegisterClipResponse, caller)).clip
+        )
+
+    async def create_stream(self, caller: Principal, new: NewStream) -> StreamWithKey:
+        request = pb.CreateStreamRequest(
+            idempotency_key=new.idempotency_key, title=new.title, description=new.description, record=new.record
+        )
+        answer = await self._stub.call("CreateStream", request, pb.StreamWithKey, caller)
+        return messages.from_stream_with_key(answer)
+
+    async def update_stream(self, caller: Principal, stream_id: UUID, change: StreamChange) -> Stream:
+        request = pb.UpdateStreamRequest(
+            stream_id=str(stream_id),
+            title=change.title,
+            description=change.description,
+            record=change.record,
+            suspended=change.suspended,
+        )
+        answer = await self._stub.call("UpdateStream", request, pb.Stream, caller)
+        return messages.from_stream(answer)
+
+    async def rotate_stream_key(self, caller: Principal, stream_id: UUID) -> StreamWithKey:
+        request = pb.RotateStreamKeyRequest(stream_id=str(stream_id))
+        answer = await self._stub.call("RotateStreamKey", request, pb.StreamWithKey, caller)
+        return messages.from_stream_with_key(answer)
+
+    async def delete_stream(self, caller: Principal, stream_id: UUID) -> None:
+        request = pb.DeleteStreamRequest(stream_id=str(stream_id))
+        await self._stub.call("DeleteStream", request, pb.DeleteStreamResponse, caller)
+
+    async def streams(self, caller: Principal, ids: Sequence[UUID]) -> Sequence[Stream]:
+        request = pb.GetStreamsRequest(stream_ids=map(str, ids))
+        answer = await self._stub.call("GetStreams", request, pb.GetStreamsResponse, caller)
+        return [messages.from_stream(one) for one in answer.streams]
+
+    async def listed_streams(self, caller: Principal, window: RowWindow = FIRST) -> StreamPage:
+        request = pb.ListStreamsRequest(page=messages.to_window(window))
+        answer = await self._stub.call("ListStreams", request, pb.ListStreamsResponse, caller)
+        return messages.from_stream_page(answer)
+
+    async def resolve_stream_key(self, key: str) -> StreamOwner:
+        request = pb.ResolveStreamKeyRequest(stream_key=key)
+        answer = await self._stub.call("ResolveStreamKey", request, pb.ResolveStreamKeyResponse, None)
+        return StreamOwner(TenantId(UUID(answer.tenant_id)), messages.from_stream(answer.stream))
+
+    async def register_dvr(self, caller: Principal, new: NewRecording) -> Recording:
+        request = messages.to_recording_request(new)
+        answer = await self._stub.call("RegisterDVR", request, pb.Recording, caller)
+        return messages.from_recording(answer)
+
+    async def start_dvr(self, caller: Principal, new: NewRecording) -> StartedRecording:
+        request = messages.to_recording_request(new)
+        answer = await self._stub.call("StartDVR", request, pb.StartedRecording, caller)
+        return messages.from_started_recording(answer)
+
+    async def stop_dvr(self, caller: Principal, dvr_hash: str) -> StartedRecording:
+        request = pb.StopDVRRequest(dvr_hash=dvr_hash)
+        answer = await self._stub.call("StopDVR", request, pb.StartedRecording, caller)
+        return messages.from_started_recording(answer)
+
+    async def delete_dvr(self, caller: Principal, dvr_hash: str) -> None:
+        request = pb.DeleteDVRRequest(dvr_hash=dvr_hash)
+        await self._stub.call("DeleteDVR", request, pb.DeleteDVRResponse, caller)
+
+    async def recordings(self, caller: Principal, hashes: Sequence[str]) -> Sequence[Recording]:
+        request = pb.GetDVRRecordingsRequest(dvr_hashes=hashes)
+        answer = await self._stub.call("GetDVRRecordings", request, pb.GetDVRRecordingsResponse, caller)
+        return [messages.from_recording(one) for one in answer.recordings]
+
+    async def listed_dvr_requests(
+        self, caller: Principal, window: RowWindow = FIRST, stream_id: UUID | None = None
+    ) -> RecordingPage:
+        request = pb.ListDVRRequestsRequest(
+            page=messages.to_window(window), stream_id=str(stream_id) if stream_id else None
+        )
+        answer = await self._stub.call("ListDVRRequests", request, pb.ListDVRRequestsResponse, caller)
+        return messages.from_recording_page(answer)
+
+    async def update_artifact(self, caller: Principal, artifact_hash: str, change: ArtifactChange) -> ChangedArtifact:
+        request = pb.UpdateArtifactRequest(
+            artifact_hash=artifact_hash, title=change.title, description=change.description, pinned=change.pinned
+        )
+        answer = await self._stub.call("UpdateArtifact", request, pb.UpdateArtifactResponse, caller)
+        return messages.from_changed_artifact(answer)
+
+    async def tenant_settings(self, caller: Principal) -> TenantSettings:
+        request = pb.GetTenantSettingsRequest()
+        answer = await self._stub.call("GetTenantSettings", request, pb.TenantSettings, caller)
+        return messages.from_tenant_settings(answer)
+
+    async def update_tenant_settings(self, caller: Principal, settings: TenantSettings) -> TenantSettings:
+        request = messages.to_tenant_settings(settings)
+        answer = await self._stub.call("UpdateTenantSettings", request, pb.TenantSettings, caller)
+        return messages.from_tenant_settings(answer)
+
+    async def resolve_clip_hash(self, clip_hash: str, caller: Principal | None = None) -> Identity:
+        request = pb.ResolveClipHashRequest(clip_hash=clip_hash)
+        answer = await self._stub.call("ResolveClipHash", request, pb.ResolveArtifactResponse, caller)
+        return messages.from_identity(answer)
+
+    async def resolve_dvr_hash(self, dvr_hash: str, caller: Principal | None = None) -> Identity:
+        request = pb.ResolveDVRHashRequest(dvr_hash=dvr_hash)
+        answer = await self._stub.call("ResolveDVRHash", request, pb.ResolveArtifactResponse, caller)
+        return messages.from_identity(answer)

@@ -1,4 +1,5 @@
-"""The registry's use cases: register an upload, list, find, delete, resolve.
+"""The registry's use cases: register, list, find and delete uploads, resolve public ids, change the words and the
+pin of artifacts of any type, and what a tenant has set.
 
 Invariant: the record comes first and its artifact second; whatever breaks in between, the same key continues it, and a
 record that stays without its artifact ends as failed.
@@ -7,39 +8,47 @@ record that stays without its artifact ends as failed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Protocol
 
 from touchline.contracts.artifacts import ArtifactStatus, PartLayout
-from touchline.contracts.events.artifacts import ArtifactType
+from touchline.contracts.events.access import TenantSettingsChanged
+from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
 from touchline.contracts.registry import (
+    ArtifactChange,
+    ChangedArtifact,
     CreatedUpload,
     Identity,
     NewUpload,
     RowKey,
     RowWindow,
+    TenantSettings,
     Upload,
     UploadPage,
 )
-from touchline.kernel import Clock, Principal, TenantId, TouchlineError, uuid7
-from touchline.kernel.errors import InvalidInput, NotFound
-from touchline.kernel.ids import (
+from touchline.kernel import (
     ArtifactHash,
+    Clock,
+    InvalidInput,
+    NotFound,
+    Principal,
+    TenantId,
+    TouchlineError,
     new_artifact_hash,
-    new_internal_name,
-    new_playback_id,
     parse_internal_name,
     parse_playback_id,
 )
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.serve.artifacts.rules import LONGEST_REASON, Reason
+from touchline.serve.artifacts import transitions
+from touchline.serve.artifacts.rules import LONGEST_REASON, Reason, unknown as unknown_artifact
+from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.context import WITHOUT_TENANT
-from touchline.serve.registry.rules import Record
+from touchline.serve.registry.rules import Kind, NewIdentity, Record
+from touchline.serve.retention.rules import RetentionSources, resolve_retention, valid_retention
 from touchline.serve.settings import ServeSettings
 
 from . import rules
-from .store import Place, RegistryStore, find_internal_name, find_playback_id, unplaced
-
-ABANDONED = Reason("upload_abandoned", "nobody came back to begin the upload")
+from .store import Place, RegistryStore, borders, find_artifact, find_internal_name, find_playback_id
 
 
 class Artifacts(Protocol):
@@ -60,14 +69,13 @@ class RegistryService:
         self._clock = clock
 
     async def create_upload(self, caller: Principal, request: NewUpload) -> CreatedUpload:
-        new = rules.checked(request, self._settings)
-        upload = await self._registered(caller, new)
+        upload = await self._registered(caller, rules.checked(request, self._settings))
         try:
             parts = await self._artifacts.create_upload(
                 caller, upload.artifact_hash, upload.file_name, upload.size_bytes
             )
         except TouchlineError as error:
-            await self._fail(caller.tenant_id, upload, Reason(error.code, str(error)[:LONGEST_REASON]))
+            await self.fail(caller.tenant_id, upload.artifact_hash, Reason(error.code, str(error)[:LONGEST_REASON]))
             raise
         async with self._database.transaction(caller) as transaction:
             await RegistryStore(transaction).placed(upload.artifact_hash, self._clock.now())
@@ -86,8 +94,7 @@ class RegistryService:
             rows = [record.upload for record in await store.window(window)]
             first = RowKey(rows[0].created_at, rows[0].artifact_hash) if rows else window.after
             counted = await store.count(first)
-        ahead = counted.ahead - 1 if rows else counted.ahead
-        return UploadPage(rows, ahead + len(rows) < counted.total, ahead > 0, counted.total)
+        return UploadPage(rows, *borders(rows, counted))
 
     async def delete_upload(self, caller: Principal, artifact_hash: ArtifactHash) -> None:
         """The artifact takes its record along; one without an artifact goes alone."""
@@ -125,27 +132,61 @@ class RegistryService:
         async with self._database.transaction(WITHOUT_TENANT) as transaction:
             return await self._identity(transaction, await find_internal_name(transaction.connection, wanted))
 
-    async def end_unplaced(self) -> bool:
-        """One pass over records that stayed without their artifact; true when more are waiting."""
-        most, before = self._settings.most_per_pass, self._clock.now() - self._settings.placing_time
-        async with self._database.system("find registered uploads without an artifact") as transaction:
-            places = await unplaced(transaction.connection, before, most)
-        for place in places:
-            async with self._database.transaction(place.tenant_id) as transaction:
-                record = await RegistryStore(transaction).by_hash(place.artifact_hash)
-            if record is not None:
-                await self._fail(place.tenant_id, record.upload, ABANDONED)
-        return len(places) == most
+    async def resolve_hash(
+        self, artifact_hash: ArtifactHash, wanted: ArtifactType, caller: Principal | None = None
+    ) -> Identity:
+        """For a caller, inside of its tenant."""
+        if caller is not None:
+            async with self._database.transaction(caller) as transaction:
+                identity = await RegistryStore(transaction).identity(artifact_hash)
+        else:
+            async with self._database.transaction(WITHOUT_TENANT) as transaction:
+                identity = await self._identity(transaction, await find_artifact(transaction.connection, artifact_hash))
+        if identity is None or identity.artifact_type is not wanted:
+            raise _nothing_behind()
+        return identity
+
+    async def update_artifact(
+        self, caller: Principal, artifact_hash: ArtifactHash, change: ArtifactChange
+    ) -> ChangedArtifact:
+        change = rules.checked_change(change)
+        async with self._database.transaction(caller) as transaction:
+            artifact = await ArtifactStore(transaction).find_locked(artifact_hash)
+            if artifact is None or artifact.status is ArtifactStatus.DELETED:
+                raise unknown_artifact(artifact_hash)
+            await transitions.rename(transaction, artifact, change, self._clock.now())
+            if change.pinned is not None:
+                artifact = await transitions.pin(transaction, artifact_hash, pinned=change.pinned) or artifact
+            words = await RegistryStore(transaction).words(artifact_hash)
+        if words is None:
+            raise unknown_artifact(artifact_hash)
+        return ChangedArtifact(
+            artifact_hash=artifact_hash,
+            artifact_type=artifact.artifact_type,
+            title=words.title,
+            description=words.description,
+            title_revision=words.revision,
+            pinned=artifact.pinned,
+            revision=artifact.revision,
+        )
+
+    async def tenant_settings(self, caller: Principal) -> TenantSettings:
+        async with self._database.transaction(caller) as transaction:
+            return TenantSettings(await RegistryStore(transaction).tenant_retention())
+
+    async def update_tenant_settings(self, caller: Principal, settings: TenantSettings) -> None:
+        await set_tenant_settings(self._database, caller, settings, str(caller.user_id))
 
     async def _registered(self, caller: Principal, new: NewUpload) -> Upload:
         async with self._database.transaction(caller) as transaction:
             store = RegistryStore(transaction)
             await store.lock()
-            record = await store.by_key(new.idempotency_key)
-            if record is None:
+            known = await store.claim_key(Kind.UPLOAD, new.idempotency_key)
+            if known is None:
                 rules.require_room(await store.usage(), new.size_bytes, self._settings)
                 return await self._register(transaction, caller, new)
-            rules.require_continuable(record, new)
+            rules.require_same_request(known, rules.upload_request(new))
+            record = rules.living(await store.by_hash(known.artifact_hash))
             if record.failed:
                 usage = await store.usage(besides=record.upload.artifact_hash)
                 rules.require_room(usage, new.size_bytes, self._settings)
@@ -154,28 +195,26 @@ class RegistryService:
 
     async def _register(self, transaction: Transaction, caller: Principal, new: NewUpload) -> Upload:
         now = self._clock.now()
-        identity = Identity(
-            tenant_id=caller.tenant_id,
-            artifact_hash=new_artifact_hash(),
-            playback_id=new_playback_id(),
-            internal_name=new_internal_name(),
-            artifact_type=ArtifactType.UPLOAD,
-            user_id=caller.user_id,
-        )
-        upload = await RegistryStore(transaction).add(identity, uuid7(now), new, now)
-        transaction.announce(rules.registered(upload), revision=upload.revision)
+        retention = await resolved_retention(transaction, new.retention, self._settings)
+        identity = NewIdentity(new_artifact_hash(), caller.user_id)
+        upload = await RegistryStore(transaction).add(identity, new, retention, now)
+        transaction.announce(rules.registered(upload, ArtifactType.UPLOAD), revision=upload.revision)
         return upload
 
-    async def _fail(self, tenant_id: TenantId, upload: Upload, reason: Reason) -> None:
-        until = self._clock.now() + self._settings.retention
+    async def fail(self, tenant_id: TenantId, artifact_hash: ArtifactHash, reason: Reason) -> None:
+        """A record without its artifact: of one that has it nothing changes."""
         async with self._database.transaction(tenant_id) as transaction:
-            if await RegistryStore(transaction).fail(upload.artifact_hash, reason, until):
-                transaction.announce(rules.not_placed(upload, ArtifactStatus.FAILED, reason), revision=0)
+            store = RegistryStore(transaction)
+            record = await store.by_hash(artifact_hash)
+            if record is None:
+                return
+            if await store.fail(artifact_hash, reason, self._clock.now() + record.retention):
+                transaction.announce(_not_placed(record, ArtifactStatus.FAILED, reason), revision=0)
 
     async def _delete_alone(self, caller: Principal, record: Record) -> None:
         async with self._database.transaction(caller) as transaction:
             await RegistryStore(transaction).delete(record.upload.artifact_hash, self._clock.now())
-            transaction.announce(rules.not_placed(record.upload, ArtifactStatus.DELETED), revision=1)
+            transaction.announce(_not_placed(record, ArtifactStatus.DELETED), revision=1)
 
     async def _identity(self, transaction: Transaction, place: Place | None) -> Identity:
         if place is None:
@@ -187,5 +226,31 @@ class RegistryService:
         return identity
 
 
+async def set_tenant_settings(
+    database: Database, tenant: Principal | TenantId, settings: TenantSettings, by: str
+) -> None:
+    """What exists already keeps its time."""
+    retention = valid_retention(settings.retention)
+    async with database.transaction(tenant) as transaction:
+        revision = await RegistryStore(transaction).set_tenant_retention(retention)
+        if revision is not None:
+            tenant_id, retention_ms = transaction.tenant_id, rules.in_milliseconds(retention)
+            event = TenantSettingsChanged(tenant_id=tenant_id, by=by, retention_ms=retention_ms)
+            transaction.announce(event, revision=revision)
+
+
+async def resolved_retention(
+    transaction: Transaction, requested: timedelta | None, settings: ServeSettings
+) -> timedelta:
+    """Once, when something is registered: what the tenant sets later does not count for it."""
+    tenant = await RegistryStore(transaction).tenant_retention()
+    return resolve_retention(RetentionSources(settings.retention, requested, tenant))
+
+
+def _not_placed(record: Record, status: ArtifactStatus, reason: Reason | None = None) -> ArtifactLifecycle:
+    event = rules.not_placed(record.upload, ArtifactType.UPLOAD, status, reason)
+    return event.model_copy(update={"size_bytes": record.upload.size_bytes})
+
+
 def _nothing_behind(why: str = "") -> NotFound:
-    return NotFound("there is nothing at this address", why=why)
+    return NotFound("nothing exists at this URL", why=why)

@@ -1,34 +1,44 @@
-"""All SQL of the registry: identities and the business records of uploads.
+"""All SQL of the registry: identities, idempotency keys, the business records of uploads, and what tenants have set.
 
-Invariant: ids are unique across tenants and kinds by the database's own indexes; a key is one upload of a tenant.
+Invariant: ids are unique across tenants and kinds by the database's own indexes; a key is one request of a tenant.
 """
 
 # ruff: noqa: S608  what is put into the statements is a constant list of columns
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, LiteralString
-from uuid import UUID
 
 from psycopg import AsyncConnection
+from psycopg.types.json import Jsonb
 
 from touchline.contracts.events.artifacts import ArtifactType
-from touchline.contracts.registry import Identity, NewUpload, RowKey, RowWindow, Upload
-from touchline.kernel import TenantId
-from touchline.kernel.ids import ArtifactHash, PlaybackId
+from touchline.contracts.registry import ArtifactChange, Identity, NewUpload, RowKey, RowWindow, Upload
+from touchline.kernel import ArtifactHash, PlaybackId, TenantId, uuid7
 from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
 from touchline.serve.artifacts.rules import Reason
-from touchline.serve.registry.rules import Record, Usage
+from touchline.serve.registry.rules import (
+    KeyedRequest,
+    Kind,
+    NewIdentity,
+    Record,
+    Usage,
+    in_milliseconds,
+    upload_request,
+)
 
-COLUMNS: LiteralString = """u.id, u.artifact_hash, i.playback_id, i.internal_name, i.user_id, u.title, u.file_name,
-       u.size_bytes, u.created_at, u.retention_until AS expires_at, u.revision,
+COLUMNS: LiteralString = """u.id, u.artifact_hash, i.playback_id, i.internal_name, i.user_id, u.title, u.description,
+       u.file_name, u.size_bytes, u.created_at, u.retention_until AS expires_at, u.revision,
+       coalesce(a.pinned, false) AS pinned, u.retention_ms * interval '1 ms' AS retention,
        u.placed_at IS NOT NULL AS placed, u.error_code IS NOT NULL AS failed, u.deleted_at IS NOT NULL AS deleted"""
 RECORDS: LiteralString = f"""
 SELECT {COLUMNS}
-  FROM serve.uploads AS u JOIN serve.identities AS i USING (tenant_id, artifact_hash)
+  FROM serve.uploads AS u
+  JOIN serve.identities AS i USING (tenant_id, artifact_hash)
+  LEFT JOIN serve.artifacts AS a USING (tenant_id, artifact_hash)
  WHERE u.tenant_id = %(tenant_id)s"""
 ROW: LiteralString = "(u.created_at, u.artifact_hash)"
 AFTER: LiteralString = "(coalesce(%(after_time)s, 'infinity'::timestamptz), %(after_hash)s)"
@@ -37,14 +47,27 @@ THIS: LiteralString = "tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AN
 
 LOCK: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended('serve.uploads:' || %(tenant_id)s::text, 0))"
 ADD_IDENTITY: LiteralString = """
-INSERT INTO serve.identities (tenant_id, artifact_hash, playback_id, internal_name, artifact_type, user_id, created_at)
-VALUES (%(tenant_id)s, %(hash)s, %(playback_id)s, %(internal_name)s, %(artifact_type)s, %(user_id)s, %(now)s)
+INSERT INTO serve.identities (tenant_id, artifact_hash, playback_id, internal_name, kind, user_id, created_at)
+VALUES (%(tenant_id)s, %(hash)s, %(playback_id)s, %(internal_name)s, %(kind)s, %(user_id)s, %(now)s)
 """
 ADD: LiteralString = """
-INSERT INTO serve.uploads (tenant_id, artifact_hash, id, title, file_name, size_bytes, idempotency_key, created_at)
-VALUES (%(tenant_id)s, %(hash)s, %(id)s, %(title)s, %(file_name)s, %(size_bytes)s, %(key)s, %(now)s)
+INSERT INTO serve.uploads (tenant_id, artifact_hash, id, title, description, file_name, size_bytes, created_at,
+                           retention_ms)
+VALUES (%(tenant_id)s, %(hash)s, %(id)s, %(title)s, %(description)s, %(file_name)s, %(size_bytes)s, %(now)s,
+        %(retention_ms)s)
 """
-BY_KEY: LiteralString = f"{RECORDS} AND u.idempotency_key = %(key)s"
+LOCK_KEY: LiteralString = """
+SELECT pg_advisory_xact_lock(
+         hashtextextended(concat_ws(':', 'serve.keys', %(tenant_id)s::text, %(kind)s::text, %(key)s::text), 0))
+"""
+KEYED: LiteralString = """
+SELECT artifact_hash, request FROM serve.idempotency_keys
+ WHERE tenant_id = %(tenant_id)s AND kind = %(kind)s AND key = %(key)s
+"""
+ADD_KEY: LiteralString = """
+INSERT INTO serve.idempotency_keys (tenant_id, kind, key, artifact_hash, request)
+VALUES (%(tenant_id)s, %(kind)s, %(key)s, %(hash)s, %(request)s)
+"""
 BY_HASH: LiteralString = f"{RECORDS} AND u.artifact_hash = %(hash)s"
 BY_HASHES: LiteralString = f"{RECORDS} AND u.artifact_hash = ANY (%(hashes)s) AND u.deleted_at IS NULL"
 FIRST: LiteralString = f"""{RECORDS} AND u.deleted_at IS NULL AND {ROW} < {AFTER} AND {ROW} > {BEFORE}
@@ -77,10 +100,23 @@ KEEP_UNTIL: LiteralString = f"""
 UPDATE serve.uploads SET retention_until = %(until)s, revision = revision + 1 WHERE {THIS}
 """
 RENAME: LiteralString = f"""
-UPDATE serve.uploads SET title = %(title)s, revision = revision + 1 WHERE {THIS} AND title <> %(title)s
+-- By watch: what a person has called it stays.
+UPDATE serve.uploads SET title = %(title)s, revision = revision + 1
+ WHERE {THIS} AND title <> %(title)s AND renamed_at IS NULL
 RETURNING revision
 """
+CHANGE: LiteralString = f"""
+UPDATE serve.uploads
+   SET title = coalesce(%(title)s, title), description = coalesce(%(description)s, description),
+       renamed_at = CASE WHEN %(title)s::text IS NULL THEN renamed_at ELSE %(now)s END, revision = revision + 1
+ WHERE {THIS}
+   AND (title, description) <> (coalesce(%(title)s, title), coalesce(%(description)s, description))
+"""
 DELETE: LiteralString = f"UPDATE serve.uploads SET deleted_at = %(now)s, revision = revision + 1 WHERE {THIS}"
+DELETE_MANY: LiteralString = """
+UPDATE serve.uploads SET deleted_at = %(now)s, revision = revision + 1
+ WHERE tenant_id = %(tenant_id)s AND artifact_hash = ANY (%(hashes)s) AND deleted_at IS NULL
+"""
 UNDELETE: LiteralString = """
 UPDATE serve.uploads SET deleted_at = NULL, retention_until = %(until)s, revision = revision + 1
  WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND deleted_at IS NOT NULL
@@ -102,34 +138,51 @@ SELECT coalesce(sum(size_bytes), 0)::bigint AS stored_bytes, count(*) FILTER (WH
            AND NOT EXISTS (SELECT FROM serve.artifacts AS a
                             WHERE a.tenant_id = u.tenant_id AND a.artifact_hash = u.artifact_hash)) AS kept
 """
-TITLE: LiteralString = """
--- Of any kind, as long as it is not deleted.
-SELECT title FROM serve.uploads WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND deleted_at IS NULL
+NAMED: LiteralString = " WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND deleted_at IS NULL"
+WORDS: LiteralString = f"""
+SELECT title, description, revision FROM serve.uploads {NAMED}
  UNION ALL
-SELECT title FROM serve.clips WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND deleted_at IS NULL
+SELECT title, description, revision FROM serve.clips {NAMED}
+ UNION ALL
+SELECT title, description, revision FROM serve.dvr_recordings {NAMED}
 """
-IDENTITY: LiteralString = """
-SELECT tenant_id, artifact_hash, playback_id, internal_name, artifact_type, user_id
-  FROM serve.identities
- WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s
+# A stream is no artifact: it plays in another way.
+IDENTITIES: LiteralString = """
+SELECT i.tenant_id, i.artifact_hash, i.playback_id, i.internal_name, i.kind, i.user_id,
+       coalesce(c.stream_id, d.stream_id) AS stream_id
+  FROM serve.identities AS i
+  LEFT JOIN serve.clips AS c USING (tenant_id, artifact_hash)
+  LEFT JOIN serve.dvr_recordings AS d USING (tenant_id, artifact_hash)
+ WHERE i.tenant_id = %(tenant_id)s AND i.kind <> 'stream'"""
+IDENTITY: LiteralString = f"{IDENTITIES} AND i.artifact_hash = %(hash)s"
+BY_PLAYBACK_ID: LiteralString = f"{IDENTITIES} AND i.playback_id = %(playback_id)s"
+TENANT_RETENTION: LiteralString = """
+SELECT retention_ms * interval '1 ms' FROM serve.tenant_settings WHERE tenant_id = %(tenant_id)s
 """
-BY_PLAYBACK_ID: LiteralString = """
-SELECT tenant_id, artifact_hash, playback_id, internal_name, artifact_type, user_id
-  FROM serve.identities
- WHERE tenant_id = %(tenant_id)s AND playback_id = %(playback_id)s
+SET_TENANT_RETENTION: LiteralString = """
+INSERT INTO serve.tenant_settings AS s (tenant_id, retention_ms) VALUES (%(tenant_id)s, %(retention_ms)s)
+ON CONFLICT (tenant_id) DO UPDATE SET retention_ms = excluded.retention_ms, revision = s.revision + 1
+   WHERE s.retention_ms IS DISTINCT FROM excluded.retention_ms
+RETURNING revision
 """
 
 # --- across tenants
 
 FIND_PLAYBACK_ID: LiteralString = "SELECT tenant_id, artifact_hash FROM serve.find_playback_id(%(wanted)s)"
 FIND_INTERNAL_NAME: LiteralString = "SELECT tenant_id, artifact_hash FROM serve.find_internal_name(%(wanted)s)"
-UNPLACED: LiteralString = """
--- Records that stayed without their artifact, oldest first, from the partial index uploads_unplaced.
-SELECT tenant_id, artifact_hash
-  FROM serve.uploads
+FIND_ARTIFACT: LiteralString = "SELECT tenant_id, artifact_hash FROM serve.find_artifact(%(wanted)s)"
+OLDEST_UNPLACED: LiteralString = """
  WHERE placed_at IS NULL AND error_code IS NULL AND deleted_at IS NULL AND created_at <= %(before)s
- ORDER BY created_at
- LIMIT %(limit)s
+ ORDER BY created_at LIMIT %(limit)s"""
+UNPLACED: LiteralString = f"""
+-- Records that stayed without their artifact, oldest first, from the partial indexes of their tables.
+SELECT tenant_id, artifact_hash, kind FROM (
+  (SELECT tenant_id, artifact_hash, created_at, 'upload' AS kind FROM serve.uploads {OLDEST_UNPLACED})
+  UNION ALL
+  (SELECT tenant_id, artifact_hash, created_at, 'clip' FROM serve.clips {OLDEST_UNPLACED})
+  UNION ALL
+  (SELECT tenant_id, artifact_hash, created_at, 'dvr' FROM serve.dvr_recordings {OLDEST_UNPLACED})) AS half
+ ORDER BY created_at LIMIT %(limit)s
 """
 
 
@@ -139,6 +192,24 @@ class Place:
 
     tenant_id: TenantId
     artifact_hash: ArtifactHash
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A record without its artifact."""
+
+    tenant_id: TenantId
+    artifact_hash: ArtifactHash
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What people call an artifact, and the revision of its record."""
+
+    title: str
+    description: str
+    revision: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,31 +227,43 @@ class RegistryStore:
         """One registration of a tenant at a time: what was counted stays true."""
         await self._execute(LOCK)
 
-    async def add(self, identity: Identity, upload_id: UUID, new: NewUpload, now: datetime) -> Upload:
-        values = {"hash": identity.artifact_hash, "now": now}
-        await self._execute(
-            ADD_IDENTITY,
-            **values,
-            playback_id=identity.playback_id,
-            internal_name=identity.internal_name,
-            artifact_type=identity.artifact_type,
-            user_id=identity.user_id,
-        )
+    async def add(self, identity: NewIdentity, new: NewUpload, retention: timedelta, now: datetime) -> Upload:
+        await self.add_identity(Kind.UPLOAD, identity, now)
         await self._execute(
             ADD,
-            **values,
-            id=upload_id,
+            hash=identity.artifact_hash,
+            id=uuid7(now),
             title=new.title,
+            description=new.description,
             file_name=new.file_name,
             size_bytes=new.size_bytes,
-            key=new.idempotency_key,
+            retention_ms=in_milliseconds(retention),
+            now=now,
         )
+        await self.add_key(Kind.UPLOAD, new.idempotency_key, identity.artifact_hash, upload_request(new))
         values = {"tenant_id": self._tenant_id, "hash": identity.artifact_hash}
         [record] = await fetch_all(self._connection, _record, BY_HASH, **values)
         return record.upload
 
-    async def by_key(self, key: str) -> Record | None:
-        return await fetch_one(self._connection, _record, BY_KEY, tenant_id=self._tenant_id, key=key)
+    async def add_identity(self, kind: Kind, identity: NewIdentity, now: datetime) -> None:
+        await self._execute(
+            ADD_IDENTITY,
+            hash=identity.artifact_hash,
+            playback_id=identity.playback_id,
+            internal_name=identity.internal_name,
+            kind=kind,
+            user_id=identity.user_id,
+            now=now,
+        )
+
+    async def claim_key(self, kind: Kind, key: str) -> KeyedRequest | None:
+        """What was asked for under it. Until the transaction ends nobody else uses it."""
+        await self._execute(LOCK_KEY, kind=kind, key=key)
+        values = {"tenant_id": self._tenant_id, "kind": kind, "key": key}
+        return await fetch_one(self._connection, KeyedRequest, KEYED, **values)
+
+    async def add_key(self, kind: Kind, key: str, artifact_hash: str, request: Mapping[str, Any]) -> None:
+        await self._execute(ADD_KEY, kind=kind, key=key, hash=artifact_hash, request=Jsonb(dict(request)))
 
     async def by_hash(self, artifact_hash: ArtifactHash) -> Record | None:
         return await fetch_one(self._connection, _record, BY_HASH, tenant_id=self._tenant_id, hash=artifact_hash)
@@ -218,8 +301,17 @@ class RegistryStore:
         row = await (await self._connection.execute(RENAME, values)).fetchone() if title else None
         return row[0] if row else None
 
+    async def change(self, artifact_hash: ArtifactHash, change: ArtifactChange, now: datetime) -> bool:
+        """By a person. False when nothing changes."""
+        values = {"title": change.title, "description": change.description, "now": now}
+        return await self._execute(CHANGE, hash=artifact_hash, **values) == 1
+
     async def delete(self, artifact_hash: ArtifactHash, now: datetime) -> None:
         await self._execute(DELETE, hash=artifact_hash, now=now)
+
+    async def delete_many(self, hashes: Sequence[ArtifactHash], now: datetime) -> None:
+        """Those of them that are uploads."""
+        await self._execute(DELETE_MANY, hashes=list(hashes), now=now)
 
     async def undelete(self, artifact_hash: ArtifactHash, until: datetime | None) -> bool:
         return await self._execute(UNDELETE, hash=artifact_hash, until=until) == 1
@@ -230,10 +322,9 @@ class RegistryStore:
         [usage] = await fetch_all(self._connection, Usage, USAGE, **values)
         return usage
 
-    async def title(self, artifact_hash: ArtifactHash) -> str | None:
-        values = {"tenant_id": self._tenant_id, "hash": artifact_hash}
-        rows = await (await self._connection.execute(TITLE, values)).fetchall()
-        return rows[0][0] if rows else None
+    async def words(self, artifact_hash: ArtifactHash) -> Words | None:
+        """Of any kind, as long as it is not deleted."""
+        return await fetch_one(self._connection, Words, WORDS, tenant_id=self._tenant_id, hash=artifact_hash)
 
     async def identity(self, artifact_hash: ArtifactHash) -> Identity | None:
         return await fetch_one(self._connection, _identity, IDENTITY, tenant_id=self._tenant_id, hash=artifact_hash)
@@ -241,6 +332,16 @@ class RegistryStore:
     async def by_playback_id(self, playback_id: PlaybackId) -> Identity | None:
         values = {"tenant_id": self._tenant_id, "playback_id": playback_id}
         return await fetch_one(self._connection, _identity, BY_PLAYBACK_ID, **values)
+
+    async def tenant_retention(self) -> timedelta | None:
+        rows = await (await self._connection.execute(TENANT_RETENTION, {"tenant_id": self._tenant_id})).fetchall()
+        return rows[0][0] if rows else None
+
+    async def set_tenant_retention(self, retention: timedelta | None) -> int | None:
+        """The revision; None when it is so already."""
+        values = {"tenant_id": self._tenant_id, "retention_ms": in_milliseconds(retention)}
+        row = await (await self._connection.execute(SET_TENANT_RETENTION, values)).fetchone()
+        return row[0] if row else None
 
     async def _execute(self, query: LiteralString, **values: Any) -> int:
         cursor = await self._connection.execute(query, {"tenant_id": self._tenant_id, **values})
@@ -255,16 +356,31 @@ async def find_internal_name(connection: AsyncConnection[Any], internal_name: st
     return await fetch_one(connection, Place, FIND_INTERNAL_NAME, wanted=internal_name)
 
 
-async def unplaced(connection: AsyncConnection[Any], before: datetime, limit: int) -> Sequence[Place]:
-    return await fetch_all(connection, Place, UNPLACED, before=before, limit=limit)
+async def find_artifact(connection: AsyncConnection[Any], artifact_hash: ArtifactHash) -> Place | None:
+    return await fetch_one(connection, Place, FIND_ARTIFACT, wanted=artifact_hash)
 
 
-def _record(*, placed: bool, failed: bool, deleted: bool, **columns: Any) -> Record:
-    return Record(Upload(**columns), placed, failed, deleted)
+async def unplaced(connection: AsyncConnection[Any], before: datetime, limit: int) -> Sequence[Unplaced]:
+    return await fetch_all(connection, _unplaced, UNPLACED, before=before, limit=limit)
 
 
-def _identity(*, artifact_type: str, **columns: Any) -> Identity:
-    return Identity(artifact_type=ArtifactType(artifact_type), **columns)
+def _unplaced(*, kind: str, **columns: Any) -> Unplaced:
+    return Unplaced(kind=Kind(kind), **columns)
+
+
+def _record(*, placed: bool, failed: bool, deleted: bool, retention: timedelta, **columns: Any) -> Record:
+    return Record(Upload(**columns), placed, failed, deleted, retention)
+
+
+def _identity(*, kind: str, **columns: Any) -> Identity:
+    return Identity(artifact_type=ArtifactType(kind), **columns)
+
+
+def borders(rows: Sequence[object], counted: Counted) -> tuple[bool, bool, int]:
+    """Whether there are rows behind a page and before it, and how many there are. Counted at its first row, or where it
+    would have begun."""
+    ahead = counted.ahead - 1 if rows else counted.ahead
+    return ahead + len(rows) < counted.total, ahead > 0, counted.total
 
 
 def after(place: RowKey | None) -> dict[str, Any]:

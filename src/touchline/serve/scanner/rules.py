@@ -12,9 +12,7 @@ from datetime import datetime, timedelta
 from enum import Enum, StrEnum, auto
 from uuid import UUID, uuid5
 
-from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput
-from touchline.kernel.ids import ArtifactHash, artifact_hash, video_id
+from touchline.kernel import ArtifactHash, InvalidInput, TenantId, artifact_hash, video_id
 from touchline.platform.objects.rules import ListedObject, ObjectKey, object_key
 from touchline.serve.uploads.rules import FileKind, file_kind, original_key, valid_file_name
 
@@ -150,7 +148,7 @@ def judge(listed: ListedObject, now: datetime, settle: timedelta) -> Candidate |
     except InvalidInput as error:
         return RefusedObject(listed.key, Refusal.HOSTILE_KEY, str(error))
     if not listed.size_bytes:
-        return RefusedObject(listed.key, Refusal.EMPTY, "it has no bytes")
+        return RefusedObject(listed.key, Refusal.EMPTY, "its size is 0 bytes")
     try:
         kind = file_kind(name)
     except InvalidInput as error:
@@ -185,12 +183,12 @@ def moved_metadata(candidate: Candidate, tenant: str | None) -> dict[str, str]:
 
 def shown_name(candidate: Candidate, metadata: Mapping[str, str]) -> tuple[str, str]:
     """File name and title. Strangers write metadata, too."""
-    name = _told_name(metadata.get(NAME, "")) or candidate.file_name
+    name = _given_name(metadata.get(NAME, "")) or candidate.file_name
     stem = name.rpartition(".")[0].strip() or name
     return name, str(video_id(candidate.artifact_hash)) if stem == HOME_STEM else stem
 
 
-def _told_name(text: str) -> str | None:
+def _given_name(text: str) -> str | None:
     try:
         return valid_file_name(urlsafe_b64decode(text).decode())
     except (InvalidInput, ValueError):

@@ -18,18 +18,17 @@ from psycopg.errors import UniqueViolation
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactType, OriginalReturned, OriginalVanished
-from touchline.contracts.registry import Identity, NewUpload, Upload
+from touchline.contracts.registry import NewUpload, Upload
 from touchline.contracts.tenants import Owner, Owners
-from touchline.kernel import Clock, uuid7
-from touchline.kernel.errors import Conflict, Defect, InvalidInput, NotFound, TouchlineError
-from touchline.kernel.ids import new_internal_name, new_playback_id
+from touchline.kernel import Clock, Conflict, Defect, InvalidInput, NotFound, TouchlineError
 from touchline.platform.objects.rules import ByteRange, ListedObject, ObjectInfo, ObjectPage
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rules import NewArtifact
 from touchline.serve.artifacts.store import ArtifactStore
-from touchline.serve.registry.rules import registered
+from touchline.serve.registry.rules import NewIdentity, registered
+from touchline.serve.registry.service import resolved_retention
 from touchline.serve.registry.store import RegistryStore
 from touchline.serve.settings import ServeSettings
 
@@ -51,11 +50,9 @@ from .store import ScannerStore
 
 # Metrics of the scanner.
 
-SCANNED_OBJECTS = Counter(
-    "touchline_scanned_objects", "Objects that the scanner looked at, by what it did.", ["outcome"]
-)
+SCANNED_OBJECTS = Counter("touchline_scanned_objects", "Objects that the scanner checked, by result.", ["outcome"])
 MISSING_ORIGINALS = Gauge(
-    "touchline_originals_missing", "Artifacts whose original is not in the bucket, at the last pass."
+    "touchline_originals_missing", "Artifacts whose original was missing from the bucket at the last scan."
 )
 
 
@@ -96,8 +93,13 @@ class MissingOriginals:
         return changed is not None
 
     async def _look_for(self, known: KnownOriginal, report: ScanReport) -> None:
+        if await self.noted(known):
+            report.vanish(known.artifact_hash)
+
+    async def noted(self, known: KnownOriginal) -> bool:
+        """False when it is there, or somebody was quicker."""
         if await self.objects.exists(known.original_key):
-            return
+            return False
         now = self.clock.now()
         async with self.database.transaction(known.tenant_id) as transaction:
             changed = await ArtifactStore(transaction).original_missing(known.artifact_hash, now)
@@ -106,7 +108,7 @@ class MissingOriginals:
                     artifact_hash=known.artifact_hash, original_key=known.original_key, missing_since=now
                 )
                 transaction.announce(gone, revision=changed.revision)
-                report.vanish(known.artifact_hash)
+        return changed is not None
 
 
 async def missing_originals(database: Database) -> int:
@@ -137,7 +139,7 @@ async def _try_to_read(objects: ObjectStore, key: str) -> None:
     size = (await objects.head(key)).size_bytes
     for start in {0, max(size - 1, 0)} if size else ():
         if not await objects.read_range(key, ByteRange(start, start + 1)):
-            raise InvalidInput("the object is shorter than the store says", field="range", why=key)
+            raise InvalidInput("the object is shorter than the object store reports", field="range", why=key)
 
 
 # An object without a row becomes an artifact: copied to its home, then registered, then the old key is deleted.
@@ -154,7 +156,7 @@ class ObjectImport:
     database: Database
     objects: ObjectStore
     owners: Owners
-    bucket_owner: str
+    settings: ServeSettings
     clock: Clock
 
     async def take_in(self, candidate: Candidate) -> bool:
@@ -215,39 +217,33 @@ class ObjectImport:
         """An object that names a tenant is never anybody else's."""
         if tenant:
             owner = await self.owners.named(tenant)
-        elif self.bucket_owner:
-            owner = await self.owners.named(self.bucket_owner)
+        elif self.settings.bucket_owner:
+            owner = await self.owners.named(self.settings.bucket_owner)
         else:
             owner = await self.owners.first()
         if owner is None:
-            raise OwnerUnknown("nobody owns this object", why=f"no tenant {tenant or self.bucket_owner or 'exists'}")
+            raise OwnerUnknown(
+                "this object has no owner", why=f"no tenant {tenant or self.settings.bucket_owner or 'exists'}"
+            )
         return owner
 
     async def _registered(self, owner: Owner, candidate: Candidate, new: NewUpload) -> bool:
         try:
             async with self.database.transaction(owner.tenant_id) as transaction:
-                upload = await self._register(transaction, owner, candidate, new)
-                await self._add(transaction, candidate, upload)
+                await self._register(transaction, owner, candidate, new)
         except UniqueViolation:
             return False
         return True
 
-    async def _register(self, transaction: Transaction, owner: Owner, candidate: Candidate, new: NewUpload) -> Upload:
+    async def _register(self, transaction: Transaction, owner: Owner, candidate: Candidate, new: NewUpload) -> None:
         now, store = self.clock.now(), RegistryStore(transaction)
-        identity = Identity(
-            tenant_id=owner.tenant_id,
-            artifact_hash=candidate.artifact_hash,
-            playback_id=new_playback_id(),
-            internal_name=new_internal_name(),
-            artifact_type=ArtifactType.UPLOAD,
-            user_id=owner.user_id,
-        )
-        upload = await store.add(identity, uuid7(now), new, now)
-        transaction.announce(registered(upload), revision=upload.revision)
+        retention = await resolved_retention(transaction, None, self.settings)
+        upload = await store.add(NewIdentity(candidate.artifact_hash, owner.user_id), new, retention, now)
+        transaction.announce(registered(upload, ArtifactType.UPLOAD), revision=upload.revision)
         await store.placed(upload.artifact_hash, now)
-        return upload
+        await self._add(transaction, candidate, upload, retention)
 
-    async def _add(self, transaction: Transaction, candidate: Candidate, upload: Upload) -> None:
+    async def _add(self, transaction: Transaction, candidate: Candidate, upload: Upload, retention: timedelta) -> None:
         """The way of every upload, in one step: its bytes are here already. The pipeline says whether it is a video."""
         new = NewArtifact(
             artifact_hash=upload.artifact_hash,
@@ -257,6 +253,7 @@ class ObjectImport:
             original_key=candidate.home,
             content_type=candidate.kind.content_type,
             size_bytes=upload.size_bytes,
+            retention=retention,
         )
         await ArtifactStore(transaction).add(new, self.clock.now())
         await transitions.move(
@@ -278,7 +275,7 @@ class Scanner:
         self._objects = objects
         self._settings = settings
         self._clock = clock
-        self._taking = ObjectImport(database, objects, owners, settings.bucket_owner, clock)
+        self._taking = ObjectImport(database, objects, owners, settings, clock)
         self._absence = MissingOriginals(database, objects, clock, settings.scan_most)
         self._place = ScanPosition()
 
@@ -373,6 +370,6 @@ def _log(report: ScanReport) -> None:
         shown = {"refused": [repr(each.key)[:200] for each in report.refusals[:SHOWN]]}
         gone = {"missing": report.missing_count, "missing_first": report.missing[:SHOWN]}
         extra = {**counts, **shown, **gone, "unreadable": report.unreadable[:SHOWN]}
-        logger.warning("the bucket differs", extra=extra)
+        logger.warning("the bucket differs from the tables", extra=extra)
     else:
         logger.info("the bucket was scanned", extra=counts)

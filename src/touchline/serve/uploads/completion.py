@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,7 @@ from typing import IO
 from prometheus_client import Counter
 
 from touchline.contracts.artifacts import ArtifactStatus, UploadState
-from touchline.kernel import TenantId, TouchlineError
-from touchline.kernel.errors import DeadlineExceeded, LeaseLost, NotFound, Unavailable
-from touchline.kernel.ids import ArtifactHash
+from touchline.kernel import ArtifactHash, DeadlineExceeded, LeaseLost, NotFound, TenantId, TouchlineError, Unavailable
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded
 from touchline.media.probe import HEAD_BYTES, probe, unprobed_range
 from touchline.platform.objects.rules import ByteRange
@@ -37,7 +35,7 @@ from .store import MultipartStore
 
 # Metrics of the serve plane.
 
-UPLOADS = Counter("touchline_uploads", "Uploads that ended in this process, by how.", ["outcome"])
+UPLOADS = Counter("touchline_uploads", "Uploads that ended in this process, by result.", ["outcome"])
 
 
 # A completed upload on the local disk, as much of it as its inspection needs. Invariant: the file has no name, so
@@ -121,7 +119,7 @@ async def release(environment: ServeContext, tenant_id: TenantId, artifact_hash:
     if artifact is None or artifact.status not in ENDED or multipart is None:
         return
     await _free(environment.objects, multipart)
-    until = environment.clock.now() + environment.settings.retention
+    until = environment.clock.now() + artifact.retention
     async with environment.database.transaction(tenant_id) as transaction:
         await transitions.fail(transaction, artifact_hash, artifact.reason or LOST, (ArtifactStatus.ABORTING,), until)
         await MultipartStore(transaction).remove(artifact_hash)
@@ -158,14 +156,14 @@ class Completion:
         self._environment = environment
         self._slots = asyncio.Semaphore(environment.settings.inspections)
 
-    async def run(self, claim: Multipart, etags: Mapping[int, str] | None = None) -> UploadState:
+    async def run(self, claim: Multipart) -> UploadState:
         """Its sender waits for it to play: the background of this machine stands back."""
         with self._environment.foreground.working():
-            return await self._run(claim, etags)
+            return await self._run(claim)
 
-    async def _run(self, claim: Multipart, etags: Mapping[int, str] | None) -> UploadState:
+    async def _run(self, claim: Multipart) -> UploadState:
         try:
-            await self._verify(claim, etags)
+            await self._verify(claim)
         except TouchlineError as error:
             reason = rules.LOST if isinstance(error, NotFound) else rules.refusal(error)
             if reason is not None:
@@ -177,19 +175,19 @@ class Completion:
             raise
         return await self._keep(claim)
 
-    async def _verify(self, claim: Multipart, etags: Mapping[int, str] | None) -> None:
+    async def _verify(self, claim: Multipart) -> None:
         objects, limit = self._environment.objects, self._environment.settings.completion_time
-        patience = asyncio.timeout(limit.total_seconds())
+        deadline = asyncio.timeout(limit.total_seconds())
         try:
-            async with patience:
-                await objects.uploads.complete(claim.upload, claim.plan, etags)
+            async with deadline:
+                await objects.uploads.complete(claim.upload, claim.plan, claim.etags)
                 async with self._slots:
                     await self._inspect(claim)
                 await abort_open(objects, claim.object_key)
         except TimeoutError as error:
-            if not patience.expired():
+            if not deadline.expired():
                 raise
-            raise DeadlineExceeded("the upload could not be completed in time", why=f"it had {limit}") from error
+            raise DeadlineExceeded("the upload could not be completed in time", why=f"the limit is {limit}") from error
 
     async def _inspect(self, claim: Multipart) -> None:
         """Nothing is refused of which a part was left out."""
@@ -212,8 +210,9 @@ class Completion:
 
     async def _refuse(self, claim: Multipart, reason: Reason) -> Artifact:
         now = self._environment.clock.now()
-        until = now + self._environment.settings.retention
         async with self._environment.database.transaction(claim.tenant_id) as transaction:
+            found = await ArtifactStore(transaction).find(claim.artifact_hash)
+            until = now + (found.retention if found else self._environment.settings.retention)
             changed = await transitions.fail(transaction, claim.artifact_hash, reason, COMPLETING, until)
             artifact = await _fenced(transaction, claim, changed)
             await MultipartStore(transaction).hurry(claim.artifact_hash, now)

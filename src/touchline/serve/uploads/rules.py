@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
 from touchline.contracts.artifacts import ArtifactStatus
-from touchline.kernel import TenantId, TouchlineError
-from touchline.kernel.errors import Conflict, Defect, InvalidInput
-from touchline.kernel.ids import ArtifactHash, video_id
+from touchline.kernel import ArtifactHash, Conflict, Defect, InvalidInput, TenantId, TouchlineError, video_id
 from touchline.media import errors as media
 from touchline.platform.objects.rules import MultipartUpload, ObjectKey, PartPlan, join_key, object_key
 from touchline.serve.artifacts.rules import LONGEST_REASON, OPEN, Artifact, Reason
+
+DIGEST_BYTES = 16  # of MD5, which is the ETag of a part
+CHECKSUM = re.compile(r'"[0-9A-Fa-f]{32}"|[0-9A-Fa-f]{32}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,15 @@ class Multipart:
     part_bytes: int
     attempt: int
     due_at: datetime
+    checksums: bytes | None = None  # MD5 of each part, one after the other; None: its sender gave none
+
+    @property
+    def etags(self) -> dict[int, str] | None:
+        """As the object store names what arrived."""
+        if self.checksums is None:
+            return None
+        size = DIGEST_BYTES
+        return {n + 1: self.checksums[n * size : (n + 1) * size].hex() for n in range(len(self.checksums) // size)}
 
     @property
     def plan(self) -> PartPlan:
@@ -52,11 +63,11 @@ class Owned:
 
 
 ABANDONED = Reason(
-    "upload_abandoned", "the upload was not finished in time, and its parts were deleted; upload it again"
+    "upload_abandoned", "the upload was not finished in time, and its parts were deleted; upload the file again"
 )
 ABORTED = Reason("upload_aborted", "the sender cancelled the upload")
 LOST = Reason("upload_lost", "the object store no longer has the parts that were sent; upload the file again")
-OVERFILLED = Reason("upload_overfilled", "far more bytes were sent than the upload was declared with")
+OVERFILLED = Reason("upload_overfilled", "far more bytes were sent than declared")
 # A part may be sent again, since answers get lost, and then the store keeps both until the upload ends.
 TIMES_SENT = 3
 MORE_PARTS = 10
@@ -110,7 +121,7 @@ def failed(artifact: Artifact) -> TouchlineError:
     kind = REFUSALS.get(reason.code)
     if kind is not None:
         return kind(reason.message)
-    return Conflict("the upload has failed", why=reason.message, hint="Begin a new upload.")
+    return Conflict("the upload has failed", why=reason.message, hint="Start a new upload.")
 
 
 def is_overfilled(plan: PartPlan, stored_bytes: int) -> bool:
@@ -132,16 +143,28 @@ def wrong_state(artifact: Artifact) -> TouchlineError:
     if artifact.status is ArtifactStatus.FAILED:
         return Conflict("the upload has failed", why=artifact.reason.message if artifact.reason else "")
     why = f"it is {artifact.status}"
-    return Conflict("this upload takes no more parts", why=why, hint="Check its state: its file may be complete.")
+    return Conflict("this upload accepts no more parts", why=why, hint="Check its state: the upload may be complete.")
 
 
 def valid_numbers(numbers: Sequence[int], plan: PartPlan, most: int) -> list[int]:
     wanted = sorted(set(numbers))
     if not 1 <= len(wanted) <= most:
-        raise InvalidInput("not a number of parts for one call", field="numbers", why=f"ask for 1 to {most}")
+        raise InvalidInput("invalid number of parts", field="numbers", why=f"request 1 to {most} parts")
     if wanted[0] < 1 or wanted[-1] > plan.count:
         raise InvalidInput("no such part", field="numbers", why=f"this upload has parts 1 to {plan.count}")
     return wanted
+
+
+def packed_checksums(given: Mapping[int, str], plan: PartPlan) -> bytes:
+    """One for each part, or the upload is refused before anything is compared."""
+    if set(given) != set(range(1, plan.count + 1)):
+        why = f"there are {len(given)}, and the upload has parts 1 to {plan.count}"
+        raise InvalidInput("not one checksum for each part", field="checksums", why=why)
+    for number, text in given.items():
+        if not CHECKSUM.fullmatch(text):
+            why = f"that of part {number} is not 32 hexadecimal digits"
+            raise InvalidInput("not a checksum", field="checksums", why=why, hint="Send the MD5 of the part's bytes.")
+    return b"".join(bytes.fromhex(given[number].strip('"')) for number in range(1, plan.count + 1))
 
 
 # What a stranger may call a file, and what we make of that. Pure. Invariant: nothing of the name reaches an object
@@ -185,9 +208,9 @@ def valid_file_name(text: str) -> str:
     if len(name) > LONGEST_NAME or len(name.encode("utf-8", "replace")) > LONGEST_NAME:
         raise _refused(f"it is longer than {LONGEST_NAME} bytes")
     if "/" in name or "\\" in name:
-        raise _refused("it has parts of a path in it")
+        raise _refused("it contains a path")
     if not is_plain(name):
-        raise _refused("it has characters that do not print")
+        raise _refused("it has unprintable characters")
     return name
 
 
@@ -202,7 +225,7 @@ def file_kind(file_name: str) -> FileKind:
     content_type = CONTENT_TYPES.get(extension)
     if content_type is None:
         known = ", ".join(CONTENT_TYPES)
-        raise _refused(f"its ending is none of {known}", hint="Send a video file, under its usual ending.")
+        raise _refused(f"its extension is not one of {known}", hint="Upload a video file with its usual extension.")
     return FileKind(extension, content_type)
 
 

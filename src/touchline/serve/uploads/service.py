@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from touchline.contracts.artifacts import (
     ArrivedPart,
@@ -18,9 +18,7 @@ from touchline.contracts.artifacts import (
     UploadState,
 )
 from touchline.contracts.events.artifacts import ArtifactType
-from touchline.kernel import Principal, TenantId
-from touchline.kernel.errors import NotFound
-from touchline.kernel.ids import ArtifactHash
+from touchline.kernel import ArtifactHash, NotFound, Principal, TenantId
 from touchline.platform.objects.rules import MultipartUpload, part_plan
 from touchline.platform.postgres.database import Transaction
 from touchline.serve.artifacts import transitions
@@ -126,6 +124,7 @@ class UploadService:
                 original_key=key,
                 content_type=kind.content_type,
                 size_bytes=size_bytes,
+                retention=record.retention,
             )
             added = await ArtifactStore(transaction).add(new, now)
             if added is not None:
@@ -182,15 +181,27 @@ class UploadService:
             if claimed is None:
                 artifact = existing(await ArtifactStore(transaction).find(artifact_hash), artifact_hash)
                 return _answer(artifact)
-            claim = await MultipartStore(transaction).claim(artifact_hash, due_at)
-            if claim is None:
-                raise NotFound("the upload has ended", why=artifact_hash)
-        return await self._completion.run(claim, etags)
+            claim = await _claim(transaction, artifact_hash, due_at, etags)
+        return await self._completion.run(claim)
 
     def _completed(self, key: tuple[TenantId, ArtifactHash], done: asyncio.Task[UploadState]) -> None:
         self._completing.pop(key, None)
         if not done.cancelled():
             done.exception()  # whoever waited was told; it is no news if nobody did
+
+
+async def _claim(
+    transaction: Transaction, artifact_hash: ArtifactHash, due_at: datetime, etags: Mapping[int, str] | None
+) -> Multipart:
+    store = MultipartStore(transaction)
+    found = await store.find(artifact_hash)
+    if found is None:
+        raise NotFound("the upload has ended", why=artifact_hash)
+    checksums = None if etags is None else rules.packed_checksums(etags, found.plan)
+    claim = await store.claim(artifact_hash, due_at, checksums)
+    if claim is None:
+        raise NotFound("the upload has ended", why=artifact_hash)
+    return claim
 
 
 def _answer(artifact: Artifact) -> UploadState:

@@ -14,13 +14,13 @@ from typing import Any, LiteralString
 
 from psycopg import AsyncConnection
 
-from touchline.kernel.ids import ArtifactHash
+from touchline.kernel import ArtifactHash
 from touchline.platform.objects.rules import MultipartUpload, ObjectKey, PartPlan
 from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
 from touchline.serve.uploads.rules import Due, Multipart, Owned
 
 COLUMNS: LiteralString = """tenant_id, artifact_hash, object_key, upload_id, writer, size_bytes, part_bytes, attempt,
-       due_at"""
+       due_at, checksums"""
 THIS: LiteralString = "tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s"
 
 ADD: LiteralString = """
@@ -34,7 +34,7 @@ UPDATE serve.multiparts SET upload_id = %(upload_id)s, writer = %(writer)s WHERE
 POSTPONE: LiteralString = f"UPDATE serve.multiparts SET due_at = %(due_at)s WHERE {THIS} AND due_at < %(due_at)s"
 HURRY: LiteralString = f"UPDATE serve.multiparts SET due_at = %(due_at)s WHERE {THIS} AND due_at > %(due_at)s"
 CLAIM: LiteralString = f"""
-UPDATE serve.multiparts SET attempt = attempt + 1, due_at = %(due_at)s WHERE {THIS}
+UPDATE serve.multiparts SET attempt = attempt + 1, due_at = %(due_at)s, checksums = %(checksums)s WHERE {THIS}
 RETURNING {COLUMNS}
 """
 CLAIM_OVERDUE: LiteralString = f"""
@@ -78,8 +78,9 @@ class MultipartStore:
     async def hurry(self, artifact_hash: ArtifactHash, due_at: datetime) -> None:
         await self._execute(HURRY, artifact_hash, due_at=due_at)
 
-    async def claim(self, artifact_hash: ArtifactHash, due_at: datetime) -> Multipart | None:
-        return await self._one(CLAIM, artifact_hash, due_at=due_at)
+    async def claim(self, artifact_hash: ArtifactHash, due_at: datetime, checksums: bytes | None) -> Multipart | None:
+        """The checksums stay, for whoever continues after a death."""
+        return await self._one(CLAIM, artifact_hash, due_at=due_at, checksums=checksums)
 
     async def claim_overdue(self, artifact_hash: ArtifactHash, now: datetime, due_at: datetime) -> Multipart | None:
         """None when somebody else was quicker, or its sender came back."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 import logging
 
 from touchline.contracts.artifacts import ArtifactStatus
-from touchline.kernel import TouchlineError
-from touchline.kernel.errors import LimitExceeded, NotFound
+from touchline.kernel import LimitExceeded, NotFound, TouchlineError
 from touchline.platform.objects.rules import OpenUpload
 from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rules import OPEN
@@ -48,7 +47,7 @@ class UploadOwner:
             extra = {"artifact": due.artifact_hash, "reason": str(error)}
             logger.info("an overdue upload was not stored", extra=extra)
         except Exception:
-            logger.exception("an overdue upload is looked at again later", extra={"artifact": due.artifact_hash})
+            logger.exception("an overdue upload will be tried again later", extra={"artifact": due.artifact_hash})
 
     async def _act(self, due: Due) -> None:
         found = await self._claimed(due)
@@ -103,14 +102,16 @@ class OpenUploads:
             else:
                 await self._end_overfilled(upload, owner)
         except TouchlineError as error:
-            logger.warning("an open upload is looked at again later", extra={"key": upload.key, "reason": str(error)})
+            logger.warning(
+                "an open upload will be checked again later", extra={"key": upload.key, "reason": str(error)}
+            )
 
     async def _end_orphan(self, upload: OpenUpload) -> None:
         now, patience = self._environment.clock.now(), self._environment.settings.abandon_after
         if rules.is_orphan(upload.started_at, now, patience):
             await self._environment.objects.uploads.abort(upload)
             UPLOADS.labels("orphaned").inc()
-            logger.warning("an upload that nobody knows was freed", extra={"key": upload.key})
+            logger.warning("an unknown upload was removed", extra={"key": upload.key})
 
     async def _end_overfilled(self, upload: OpenUpload, owner: Due) -> None:
         async with self._environment.database.transaction(owner.tenant_id) as transaction:

@@ -8,34 +8,23 @@ life. The original is copied to its home before anybody is told that it is there
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events import Event
-from touchline.contracts.events.artifacts import ArtifactRenamed, ArtifactType
-from touchline.contracts.events.watch import (
-    GoalVideoDropped,
-    GoalVideoKept,
-    GoalVideoLabeled,
-    GoalVideoPinned,
-)
-from touchline.contracts.registry import Identity, NewUpload, Upload
+from touchline.contracts.events.artifacts import ArtifactRenamed, ArtifactType, SystemActor
+from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoKept, GoalVideoLabeled, GoalVideoPinned
+from touchline.contracts.registry import NewUpload, Upload
 from touchline.contracts.tenants import Owners
-from touchline.kernel import Clock, TenantId, uuid7
-from touchline.kernel.errors import Conflict, Defect, NotFound
-from touchline.kernel.ids import (
-    ArtifactHash,
-    new_internal_name,
-    new_playback_id,
-    parse_artifact_hash,
-)
-from touchline.kernel.trace import tracing
+from touchline.kernel import ArtifactHash, Clock, Conflict, Defect, NotFound, TenantId, parse_artifact_hash, tracing
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Transaction
 from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rules import NewArtifact
 from touchline.serve.artifacts.store import ArtifactStore
-from touchline.serve.registry.rules import LONGEST_TITLE, registered
+from touchline.serve.registry.rules import LONGEST_TITLE, NewIdentity, registered
 from touchline.serve.registry.store import RegistryStore
+from touchline.serve.retention.rules import SHORTEST
 from touchline.serve.uploads.rules import file_kind, is_plain, original_key, valid_file_name
 
 from .store import WatchedRecord, WatchedStore
@@ -64,7 +53,7 @@ def shown_title(title: str) -> str:
     return " ".join("".join(letter if is_plain(letter) else " " for letter in title).split())[:LONGEST_TITLE].strip()
 
 
-def new_artifact(kept: GoalVideoKept, upload: Upload) -> NewArtifact:
+def new_artifact(kept: GoalVideoKept, upload: Upload, retention: timedelta) -> NewArtifact:
     return NewArtifact(
         artifact_hash=upload.artifact_hash,
         artifact_type=ArtifactType.UPLOAD,
@@ -73,6 +62,7 @@ def new_artifact(kept: GoalVideoKept, upload: Upload) -> NewArtifact:
         original_key=home(kept),
         content_type=file_kind(kept.file_name).content_type,
         size_bytes=kept.size_bytes,
+        retention=retention,
         retention_until=kept.retention_until,
     )
 
@@ -91,6 +81,7 @@ class WatchedVideos:
 
     async def handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
         for event in events:
+            transaction.actor = SystemActor.WATCH
             with tracing(event.trace):
                 await self._take(transaction, event)
 
@@ -111,8 +102,10 @@ class WatchedVideos:
             return
         if noted.dropped_at is None:
             await self._bring_home(kept)
-        upload = await self._register(transaction, kept)
-        await ArtifactStore(transaction).add(new_artifact(kept, upload), self._clock.now())
+        now = self._clock.now()
+        retention = max(kept.retention_until - now, SHORTEST)
+        upload = await self._register(transaction, kept, retention, now)
+        await ArtifactStore(transaction).add(new_artifact(kept, upload, retention), now)
         if noted.dropped_at is not None:
             await self._delete(transaction, upload.artifact_hash)  # known, so that its bytes are purged
             return
@@ -124,7 +117,9 @@ class WatchedVideos:
         noted = await WatchedStore(transaction).note_title(labeled.artifact_hash, title, revision)
         renamed = await RegistryStore(transaction).rename(parse_artifact_hash(labeled.artifact_hash), noted or title)
         if renamed is not None:
-            event = ArtifactRenamed(artifact_hash=labeled.artifact_hash, title=noted or title)
+            event = ArtifactRenamed(
+                artifact_hash=labeled.artifact_hash, title=noted or title, artifact_type=ArtifactType.UPLOAD
+            )
             transaction.announce(event, revision=renamed)
 
     async def _drop(self, transaction: Transaction, dropped: GoalVideoDropped) -> None:
@@ -132,46 +127,42 @@ class WatchedVideos:
         await self._delete(transaction, parse_artifact_hash(dropped.artifact_hash))
 
     async def _pin(self, transaction: Transaction, event: GoalVideoPinned) -> None:
-        store = WatchedStore(transaction)
-        noted = await store.note(event.artifact_hash, pinned=event.pinned)
-        await store.pin(event.artifact_hash, pinned=noted.pinned)
+        transaction.actor = event.actor or SystemActor.WATCH
+        noted = await WatchedStore(transaction).note(event.artifact_hash, pinned=event.pinned)
+        await transitions.pin(transaction, parse_artifact_hash(event.artifact_hash), pinned=noted.pinned)
 
     async def _delete(self, transaction: Transaction, artifact_hash: ArtifactHash) -> None:
-        await transitions.delete(transaction, artifact_hash, self._clock.now())
-        await WatchedStore(transaction).is_final(artifact_hash)
+        """Nobody undeletes it, so its purge waits for nothing."""
+        now = self._clock.now()
+        await transitions.delete(transaction, artifact_hash, now)
+        await transitions.purge_due(transaction, artifact_hash, now)
 
     async def _store(self, transaction: Transaction, upload: Upload, noted: WatchedRecord) -> None:
         """The way of every upload, in one step: its bytes are here already. The pipeline says whether it is a video."""
         if noted.pinned:
-            await WatchedStore(transaction).pin(upload.artifact_hash, pinned=True)
+            await transitions.pin(transaction, upload.artifact_hash, pinned=True)
         await transitions.move(
             transaction, upload.artifact_hash, ArtifactStatus.COMPLETING, (ArtifactStatus.REQUESTED,)
         )
         if await transitions.store_original(transaction, upload.artifact_hash) is None:
             raise Defect("a new artifact has no original", why=upload.artifact_hash)
 
-    async def _register(self, transaction: Transaction, kept: GoalVideoKept) -> Upload:
-        now, store = self._clock.now(), RegistryStore(transaction)
-        identity = await self._identity(transaction.tenant_id, hash_of(kept))
+    async def _register(
+        self, transaction: Transaction, kept: GoalVideoKept, retention: timedelta, now: datetime
+    ) -> Upload:
+        store, identity = RegistryStore(transaction), await self._identity(transaction.tenant_id, hash_of(kept))
         title = await WatchedStore(transaction).title(kept.artifact_hash)
-        upload = await store.add(identity, uuid7(now), new_upload(kept, title), now)
-        transaction.announce(registered(upload), revision=upload.revision)
+        upload = await store.add(identity, new_upload(kept, title), retention, now)
+        transaction.announce(registered(upload, ArtifactType.UPLOAD), revision=upload.revision)
         await store.placed(upload.artifact_hash, now)
         await store.keep_until(upload.artifact_hash, kept.retention_until)
         return upload
 
-    async def _identity(self, tenant_id: TenantId, artifact_hash: ArtifactHash) -> Identity:
+    async def _identity(self, tenant_id: TenantId, artifact_hash: ArtifactHash) -> NewIdentity:
         owner = await self._owners.named(str(tenant_id))
         if owner is None:
             raise NotFound("there is no registry entry for a goal's video", why=f"the tenant {tenant_id} has no user")
-        return Identity(
-            tenant_id=tenant_id,
-            artifact_hash=artifact_hash,
-            playback_id=new_playback_id(),
-            internal_name=new_internal_name(),
-            artifact_type=ArtifactType.UPLOAD,
-            user_id=owner.user_id,
-        )
+        return NewIdentity(artifact_hash, owner.user_id)
 
     async def _bring_home(self, kept: GoalVideoKept) -> None:
         """Inside the store, once."""

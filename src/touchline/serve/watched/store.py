@@ -16,15 +16,6 @@ ON CONFLICT (tenant_id, artifact_hash) DO UPDATE
        dropped_at = coalesce(w.dropped_at, excluded.dropped_at)
 RETURNING object_key, pinned, dropped_at
 """
-FINAL: LiteralString = """
-UPDATE serve.artifacts SET is_final = true
- WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND status = 'deleted'
-"""
-PIN: LiteralString = """
-UPDATE serve.artifacts SET pinned = %(pinned)s, revision = revision + 1
- WHERE tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s AND status <> 'deleted' AND pinned <> %(pinned)s
-"""
-
 NOTE_TITLE: LiteralString = """
 INSERT INTO serve.watched AS w (tenant_id, artifact_hash, title, title_revision)
 VALUES (%(tenant_id)s, %(hash)s, %(title)s, %(revision)s)
@@ -71,13 +62,6 @@ class WatchedStore:
     async def title(self, artifact_hash: str) -> str | None:
         row = await (await self._connection.execute(TITLE, self._this(artifact_hash))).fetchone()
         return row[0] if row else None
-
-    async def is_final(self, artifact_hash: str) -> None:
-        """Nobody undeletes it."""
-        await self._connection.execute(FINAL, self._this(artifact_hash))
-
-    async def pin(self, artifact_hash: str, *, pinned: bool) -> None:
-        await self._connection.execute(PIN, {**self._this(artifact_hash), "pinned": pinned})
 
     def _this(self, artifact_hash: str) -> dict[str, Any]:
         return {"tenant_id": self._tenant_id, "hash": artifact_hash}

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import httpx
 
-from touchline.kernel.errors import Misconfigured, Unavailable
+from touchline.kernel import Misconfigured, Unavailable
 from touchline.watch.aliases.settings import ModelSettings
 from touchline.watch.http_request import OutgoingRequest, ServiceReply, ask
 
@@ -27,7 +27,7 @@ from touchline.watch.http_request import OutgoingRequest, ServiceReply, ask
 
 
 class InvalidAnswer(Unavailable):
-    next_step = "Choose a model that keeps to a JSON schema, in the section `model` of the settings."
+    next_step = "Choose a model that supports JSON schemas, in the section `model` of the settings."
 
 
 # JSON in what a model wrote: bare, in fences, between prose. Pure.
@@ -49,11 +49,11 @@ def read_json(text: str) -> Any:
             raise ValueError("nested too deeply") from error
         except json.JSONDecodeError as error:
             if _is_cut_off(text, error):
-                raise ValueError("it is cut off") from error
+                raise ValueError("it is truncated") from error
             at = opens.end()
         else:
             return value
-    raise ValueError("there is no JSON in it")
+    raise ValueError("it contains no JSON")
 
 
 def missing_keys(value: Any, schema: Mapping[str, Any]) -> list[str]:
@@ -101,7 +101,7 @@ class ModelClient:
         Raises Unavailable (none is set, down, late, busy), InvalidAnswer (unreadable) or Misconfigured (refused).
         """
         if not self.is_set:
-            raise Unavailable("no model is set", hint="Set `model.url` to have one asked.")
+            raise Unavailable("no model is configured", hint="Set `model.url`.")
         body = _body(self._settings.name, prompt, pictures, schema)
         refused = self._refused
         while True:  # at most once more for each optional field
@@ -148,9 +148,9 @@ def _refuse(reply: ServiceReply) -> None:
     if reply.status == 200:
         return
     if reply.status >= 500 or reply.status in PASSING:
-        raise Unavailable("the model does not answer now", why=f"status {reply.status}")
+        raise Unavailable("the model is unavailable", why=f"status {reply.status}")
     hint = "Check the address, the key and the name in the section `model` of the settings."
-    raise Misconfigured("the model refuses the question", why=f"status {reply.status}", hint=hint)
+    raise Misconfigured("the model rejected the request", why=f"status {reply.status}", hint=hint)
 
 
 def _content(reply: ServiceReply) -> str:
@@ -158,12 +158,12 @@ def _content(reply: ServiceReply) -> str:
         document = reply.document()
         content = document["choices"][0]["message"]["content"]
     except (ValueError, LookupError, TypeError) as error:
-        raise InvalidAnswer("the model's answer is no completion") from error
+        raise InvalidAnswer("the response of the model is not a chat completion") from error
     if isinstance(content, list):  # some servers answer in parts
         parts = cast("list[Any]", content)
         content = "".join(str(cast("dict[str, Any]", part).get("text", "")) for part in parts if isinstance(part, dict))
     if not isinstance(content, str):
-        raise InvalidAnswer("the model said nothing")
+        raise InvalidAnswer("the response of the model is empty")
     return content
 
 
@@ -171,7 +171,7 @@ def _checked(content: str, schema: Mapping[str, Any] | None) -> Any:
     try:
         value = read_json(content)
     except ValueError as error:
-        raise InvalidAnswer("the model's answer cannot be read", why=str(error)) from error
+        raise InvalidAnswer("the response of the model is not valid JSON", why=str(error)) from error
     if schema is not None and (missing := missing_keys(value, schema)):
-        raise InvalidAnswer("the model's answer is not what was asked for", why=f"without {', '.join(missing)}")
+        raise InvalidAnswer("the response of the model does not match the schema", why=f"without {', '.join(missing)}")
     return value

@@ -73,7 +73,7 @@ class AliasMaker:
         try:
             document = await self.feed.team(asked.team_id)
         except TouchlineError as error:
-            _tell("the feed did not say what the team is", asked.team_name, error)
+            _log("the feed has no data about the team", asked.team_name, error)
             return None
         return facts_of(document) if document is not None else None
 
@@ -81,7 +81,7 @@ class AliasMaker:
         try:
             return await self.wikidata.find(team)
         except TouchlineError as error:
-            _tell("Wikidata did not help", team.name, error)
+            _log("Wikidata was not used", team.name, error)
             return None
 
     async def _chosen(self, team: AliasTeam, found: Sequence[str]) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ class AliasMaker:
         try:
             answer = await self.model.ask(prompt(team, found, self.settings.words), schema=SCHEMA)
         except TouchlineError as error:
-            _tell("the model did not choose", team.name, error)
+            _log("the model was not used", team.name, error)
             return ()
         return taken(answer, team, found, self.settings.words)
 
@@ -108,5 +108,5 @@ def _guessed(name: str) -> TeamDetails:
     return TeamDetails(national=bool(nationalities_of(name)))
 
 
-def _tell(what: str, team: str, error: TouchlineError) -> None:
+def _log(what: str, team: str, error: TouchlineError) -> None:
     logger.warning("[RAG] %s", what, extra={"team": team, "code": error.code, "reason": str(error)})

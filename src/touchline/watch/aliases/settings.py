@@ -9,19 +9,20 @@ from touchline.contracts.settings import Duration, Field, SecretStr, Section, We
 
 class AliasSettings(Section):
     wikidata_url: WebAddress = "https://www.wikidata.org"
-    """Where Wikidata answers. Empty: it is not asked."""
+    """The URL of Wikidata. Empty: Wikidata is not used."""
 
     wikidata_timeout: Duration = Field(default=timedelta(seconds=5), ge=timedelta(seconds=1), le=timedelta(seconds=30))
-    """How long one answer of Wikidata may take."""
+    """The timeout of one request to Wikidata."""
 
     contact: str = "self-hosted"
-    """How Wikidata's people reach you when your questions trouble them: an address of yours, sent with each one."""
+    """A contact address that is sent with each request to Wikidata, as its user-agent policy asks."""
 
     words: int = Field(default=5, ge=1, le=10)
-    """How many words a team gets at most; each is a search of its own."""
+    """The maximum number of words for a team; each can be a search of its own."""
 
     rules_expire: Duration = Field(default=timedelta(hours=6), ge=timedelta(minutes=1))
-    """How long words are used that rules made because Wikidata, the model or the feed did not answer."""
+    """How long fallback words are used that were made by rules because Wikidata, the model or the feed was
+    unavailable."""
 
 
 # Settings of the model that aliases and validation ask.
@@ -29,13 +30,14 @@ class AliasSettings(Section):
 
 class ModelSettings(Section):
     url: WebAddress = ""
-    """Where an OpenAI-compatible model answers, with its version, like http://127.0.0.1:8080/v1. Empty: none."""
+    """The URL of an OpenAI-compatible model server, with its version, like http://127.0.0.1:8080/v1. Empty: no
+    model."""
 
     key: SecretStr = SecretStr("")
-    """The key that the model's server asks for, if it does."""
+    """The API key of the model server, if it needs one."""
 
     name: str = "default"
-    """Which model of that server is asked."""
+    """The name of the model on that server."""
 
     timeout: Duration = Field(default=timedelta(seconds=25), ge=timedelta(seconds=1), le=timedelta(seconds=80))
-    """How long one answer may take."""
+    """The timeout of one request."""

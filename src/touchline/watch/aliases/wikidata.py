@@ -12,7 +12,7 @@ from typing import Any, cast
 import httpx
 
 from touchline import __version__
-from touchline.kernel.errors import RateLimited, Unavailable
+from touchline.kernel import RateLimited, Unavailable
 from touchline.watch.http_request import OutgoingRequest, ServiceReply, ask
 from touchline.watch.words import tokens
 
@@ -42,13 +42,13 @@ def search_terms(team: AliasTeam) -> list[str]:
 
 def could_be(item: WikidataItem, team: AliasTeam) -> bool:
     """By what it is; where it lies is asked later. Kinds are many over there, so its description counts as well."""
-    told = {*tokens(item.description), *tokens(item.label)} - {*tokens(team.name)}
-    if told & OTHER_TEAMS or item.kinds & OTHERS or (item.sports and FOOTBALL not in item.sports):
+    words = {*tokens(item.description), *tokens(item.label)} - {*tokens(team.name)}
+    if words & OTHER_TEAMS or item.kinds & OTHERS or (item.sports and FOOTBALL not in item.sports):
         return False
     if team.facts.national:
-        return bool(item.kinds & NATIONAL_TEAMS) or {"national", "team"} <= told
-    is_team = bool(item.kinds & CLUBS) or (bool(told & {"football", "soccer"}) and bool(told & {"club", "team"}))
-    return is_team and not item.kinds & NATIONAL_TEAMS and "national" not in told
+        return bool(item.kinds & NATIONAL_TEAMS) or {"national", "team"} <= words
+    is_team = bool(item.kinds & CLUBS) or (bool(words & {"football", "soccer"}) and bool(words & {"club", "team"}))
+    return is_team and not item.kinds & NATIONAL_TEAMS and "national" not in words
 
 
 def choose(items: Sequence[WikidataItem], team: AliasTeam, places: Places) -> WikidataItem | None:
@@ -208,7 +208,7 @@ class WikidataClient:
 
     async def _ask(self, asked: dict[str, str]) -> Any:
         if not self.is_set:
-            raise Unavailable("Wikidata is not set", hint="Set `aliases.wikidata_url` to have it asked.")
+            raise Unavailable("Wikidata is not configured", hint="Set `aliases.wikidata_url`.")
         parameters = {"format": "json", "formatversion": "2", "maxlag": str(MAX_LAG_S), **asked}
         request = self._http.build_request(
             "GET", f"{self._settings.wikidata_url}/w/api.php", params=parameters, headers=self._headers
@@ -218,18 +218,18 @@ class WikidataClient:
 
 def _read(reply: ServiceReply) -> Any:
     if reply.status == 429:
-        raise RateLimited("Wikidata wants to be left alone")
+        raise RateLimited("Wikidata limits the number of requests")
     if reply.status != 200:
-        raise Unavailable("Wikidata does not answer now", why=f"status {reply.status}")
+        raise Unavailable("Wikidata is unavailable", why=f"status {reply.status}")
     try:
         document = reply.document()
     except ValueError as error:
-        raise Unavailable("Wikidata's answer cannot be read") from error
+        raise Unavailable("the response of Wikidata is malformed") from error
     if not isinstance(document, dict) or "error" in document:
-        raise Unavailable("Wikidata refuses the question", why=_code(document))
+        raise Unavailable("Wikidata rejected the request", why=_code(document))
     return cast("Any", document)
 
 
 def _code(document: Any) -> str:
     error = cast("dict[str, Any]", document).get("error") if isinstance(document, dict) else None
-    return str(cast("dict[str, Any]", error).get("code")) if isinstance(error, dict) else "an odd answer"
+    return str(cast("dict[str, Any]", error).get("code")) if isinstance(error, dict) else "an unexpected response"

@@ -49,7 +49,7 @@ CHUNK, MOST_CHUNKS = 20, 10
 
 @dataclass(frozen=True)
 class ArchiveActivities:
-    ground: WatchContext
+    context: WatchContext
     settings: WatchSettings
     client: Client
 
@@ -102,11 +102,11 @@ class ArchiveActivities:
             return Uploaded(order.video, "", "")
         key, [video] = rules.object_key(archive.goal, found[0].md5), found
         with as_temporal_errors():
-            if not await bring(self.ground.objects, video.incoming_key, key, video.size_bytes):
+            if not await bring(self.context.objects, video.incoming_key, key, video.size_bytes):
                 await self._give_up(archive.goal, order.video)
                 return Uploaded(order.video, "", "")
         logger.info("[UPLOAD] In its place", extra={"batch": order.batch_id, "key": key})
-        return Uploaded(order.video, key, rules.archived_as(self.ground.owner.tenant_id, archive.goal, video.md5))
+        return Uploaded(order.video, key, rules.archived_as(self.context.owner.tenant_id, archive.goal, video.md5))
 
     @activity.defn(name="bump_video_popularity")
     async def bump_video_popularity(self, writing: Writing) -> WriteResult:
@@ -148,10 +148,10 @@ class ArchiveActivities:
     async def resume_uploads(self) -> int:
         """Batches that wait, and whose workflow does not run: somebody died between writing one down and telling it."""
         resumed = 0
-        before, after = self.ground.clock.now() - PATIENCE, None
+        before, after = self.context.clock.now() - PATIENCE, None
         for _ in range(MOST_CHUNKS):
             with as_temporal_errors():
-                async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+                async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
                     chunk = await ArchiveStore(transaction).open_batches(before, after, CHUNK)
             for batch in chunk:
                 resumed += await resume(self.client, batch.goal, batch.batch_id)
@@ -178,15 +178,15 @@ class ArchiveActivities:
 
     async def _is_readable(self, uploaded: Uploaded) -> bool:
         """Looked at once more while nobody else can change the archive: the old copy gives way to this one."""
-        return await self.ground.objects.exists(uploaded.object_key)
+        return await self.context.objects.exists(uploaded.object_key)
 
     async def _give_up(self, goal: GoalRef, video: FoundRef) -> None:
         logger.warning("[UPLOAD] The downloaded file is gone", extra={"goal": goal.name, "post": video.post_id})
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             await ArchiveStore(transaction).give_up(goal, [video], "failed", LOST)
 
     async def _clean_up_what_is_over(self, leftovers: Leftovers) -> int:
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             return await self._delete(ArchiveStore(transaction), leftovers.goal, leftovers, over=True)
 
     async def _delete(self, store: ArchiveStore, goal: GoalRef, leftovers: Leftovers, *, over: bool = False) -> int:
@@ -194,7 +194,7 @@ class ArchiveActivities:
         known = await store.known_keys(leftovers.object_keys)
         keys = [*incoming, *(key for key in leftovers.object_keys if key not in known)]
         for key in keys:
-            await self.ground.objects.delete(key)
+            await self.context.objects.delete(key)
         await store.forget_incoming(goal, incoming)
         return len(keys)
 
@@ -202,10 +202,10 @@ class ArchiveActivities:
     async def _archive(self, goal: GoalRef, *, lock: bool = True) -> AsyncGenerator[GoalArchive | None]:
         """The archive of the goal that this one is now; none when it is over. Unlocked it is only looked at."""
         with as_temporal_errors():
-            async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
                 store = ArchiveStore(transaction)
                 living = await store.locked(goal) if lock else await store.living(goal)
-                yield GoalArchive(transaction, living, self.ground.clock.now()) if living else None
+                yield GoalArchive(transaction, living, self.context.clock.now()) if living else None
 
 
 async def _found(archive: GoalArchive, batch: UploadBatch) -> list[WaitingVideo]:

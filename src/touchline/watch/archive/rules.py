@@ -15,11 +15,10 @@ from itertools import combinations
 from typing import TypeAlias
 from uuid import UUID, uuid5
 
-from touchline.kernel import TenantId
-from touchline.kernel.ids import ArtifactHash, artifact_hash
+from touchline.kernel import ArtifactHash, TenantId, artifact_hash
+from touchline.media.fingerprint.comparison import compare
 from touchline.media.fingerprint.errors import InvalidFingerprint
 from touchline.media.fingerprint.formats import from_text
-from touchline.media.fingerprint.matching import compare
 from touchline.media.fingerprint.model import LEAST_RUN, Fingerprint, Style
 from touchline.watch.model import FoundRef, GoalRef
 
@@ -259,7 +258,7 @@ def alike(first: str, second: str) -> bool:
 def checked(text: str) -> str:
     """The text, if it can be compared with any other."""
     if Style.DENSE not in _read(text):
-        raise InvalidFingerprint("this fingerprint cannot be compared with others", why="it has no dense one")
+        raise InvalidFingerprint("this fingerprint cannot be compared with others", why="it has no dense fingerprint")
     return text
 
 
@@ -267,11 +266,11 @@ def checked(text: str) -> str:
 def _alike(first: str, second: str) -> bool:
     """Kept: what was compared to plan a batch is compared again when it is written."""
     one, other = _read(first), _read(second)
-    style = Style.CAREFUL if _is_telling(one) and _is_telling(other) else Style.DENSE
+    style = Style.CAREFUL if _is_informative(one) and _is_informative(other) else Style.DENSE
     return compare(one[style], other[style]).match
 
 
-def _is_telling(read: dict[Style, Fingerprint]) -> bool:
+def _is_informative(read: dict[Style, Fingerprint]) -> bool:
     return Style.CAREFUL in read and read[Style.CAREFUL].informative >= LEAST_RUN
 
 

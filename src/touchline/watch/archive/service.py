@@ -13,28 +13,14 @@ from datetime import datetime, timedelta
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
-from touchline.contracts.events.watch import (
-    GoalVideoDropped,
-    GoalVideoKept,
-    GoalVideoLabeled,
-    GoalVideoPinned,
-)
-from touchline.kernel.errors import NotFound, Unavailable
+from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoKept, GoalVideoLabeled, GoalVideoPinned
+from touchline.kernel import NotFound, Unavailable
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Transaction
 from touchline.watch.model import TASK_QUEUE, FoundRef, GoalRef
 
 from . import rules
-from .rules import (
-    CONTENT_TYPE,
-    ArchivedVideo,
-    Cluster,
-    Copy,
-    CopyState,
-    GoalFactsForTitle,
-    WaitingVideo,
-    alike,
-)
+from .rules import CONTENT_TYPE, ArchivedVideo, Cluster, Copy, CopyState, GoalFactsForTitle, WaitingVideo, alike
 from .store import ArchiveStore
 from .workflow import Uploaded, UploadInput
 
@@ -276,7 +262,7 @@ def upload_id(goal: GoalRef) -> str:
     return f"upload-{goal.name}"
 
 
-async def tell(client: Client, goal: GoalRef, batch_id: str, task_queue: str = TASK_QUEUE) -> None:
+async def notify_archive(client: Client, goal: GoalRef, batch_id: str, task_queue: str = TASK_QUEUE) -> None:
     """The batch is written down already: the signal only wakes whoever archives it."""
     await client.start_workflow(
         WORKFLOW,
@@ -292,7 +278,7 @@ async def resume(client: Client, goal: GoalRef, batch_id: str) -> bool:
     """Whether it did not run."""
     if await _is_running(client, goal):
         return False
-    await tell(client, goal, batch_id)
+    await notify_archive(client, goal, batch_id)
     return True
 
 
@@ -321,7 +307,7 @@ async def bring(objects: ObjectStore, source: str, target: str, size_bytes: int)
     except NotFound:
         return False
     if await _size(objects, target) != size_bytes:
-        raise Unavailable("the copy is not there as a whole", why=target)
+        raise Unavailable("the copy is incomplete", why=target)
     return True
 
 

@@ -17,13 +17,7 @@ from psycopg.types.json import Jsonb
 from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
 from touchline.watch.model import FoundRef, GoalRef
 
-from .rules import (
-    ArchivedVideo,
-    Copy,
-    CopyState,
-    GoalFactsForTitle,
-    WaitingVideo,
-)
+from .rules import ArchivedVideo, Copy, CopyState, GoalFactsForTitle, WaitingVideo
 
 OURS: LiteralString = "tenant_id = %(tenant_id)s"
 GOAL: LiteralString = "tenant_id = %(tenant_id)s AND event_id = %(event_id)s AND generation = %(generation)s"
@@ -146,6 +140,10 @@ OUTCOME: LiteralString = f"SELECT revision, outcome FROM watch.goals WHERE {GOAL
 DROP: LiteralString = f"""
 UPDATE watch.videos SET state = 'dropped', rank = NULL, replaced_by = NULL, pinned = false, revision = revision + 1
  WHERE {GOAL} AND state <> 'dropped' RETURNING artifact_hash
+"""
+DROP_ONE: LiteralString = f"""
+UPDATE watch.videos SET state = 'dropped', rank = NULL, pinned = false, revision = revision + 1
+ WHERE {OURS} AND artifact_hash = %(hash)s AND state = 'kept'
 """
 CHANGED: LiteralString = f"""
 UPDATE watch.videos SET revision = revision + 1 WHERE {GOAL} AND state = 'kept' RETURNING artifact_hash
@@ -333,6 +331,10 @@ class ArchiveStore:
 
     async def drop(self, goal: GoalRef) -> list[str]:
         return [name for (name,) in await self._execute(DROP, **self._this(goal))]
+
+    async def drop_one(self, artifact_hash: str) -> bool:
+        """False when it is not kept."""
+        return await self._change(DROP_ONE, tenant_id=self._tenant_id, hash=artifact_hash) == 1
 
     async def changed(self, goal: GoalRef) -> list[str]:
         """Those that are kept, each with a new revision."""

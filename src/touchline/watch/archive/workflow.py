@@ -168,10 +168,10 @@ class UploadWorkflow:
         """How many batches it archived."""
         while True:
             self._pending.clear()
-            if not await self._drain(given.goal) or not await self._told_more():
+            if not await self._drain(given.goal) or not await self._has_more():
                 return len(self._archived)
 
-    async def _told_more(self) -> bool:
+    async def _has_more(self) -> bool:
         try:
             await workflow.wait_condition(
                 lambda: bool(self._pending), timeout=timedelta(seconds=self._given.idle_s), timeout_summary="idle"

@@ -20,8 +20,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from touchline import __version__
-from touchline.kernel import Clock
-from touchline.kernel.errors import InvalidInput, Misconfigured, RateLimited, TouchlineError, Unauthenticated, surface
+from touchline.kernel import Clock, InvalidInput, Misconfigured, RateLimited, TouchlineError, Unauthenticated, surface
 from touchline.platform.http_server import HostCheck
 
 from . import rules
@@ -42,8 +41,12 @@ class Asked(BaseModel):
 def build_app(settings: BrowserSettings, folder: Path, clock: Clock) -> FastAPI:
     """`folder`: where the session is kept unless the settings say where. The browser ends with the app's lifespan."""
     if not settings.token.get_secret_value():
-        hint = "Set `browser.token`, and `discovery.browser_token` to the same, or `cluster_secret` for all."
-        raise Misconfigured("the browser role has no token", why="anybody could search with your session", hint=hint)
+        hint = (
+            "Set `browser.token` and `discovery.browser_token` to the same value, or set `cluster_secret` everywhere."
+        )
+        raise Misconfigured(
+            "the browser role has no token", why="without a token, anyone could search with your session", hint=hint
+        )
     searches = Searches(settings, folder, clock)
     known = Depends(_Token(settings.token.get_secret_value()))
 
@@ -83,8 +86,10 @@ class _Token:
     async def __call__(self, request: Request) -> None:
         given = request.headers.get("authorization", "").encode()
         if not hmac.compare_digest(given, self._expected):
-            hint = "Give both sides the same `cluster_secret`, or set `browser.token` and `discovery.browser_token`."
-            raise Unauthenticated("the browser role does not know you", why="the token is not its own", hint=hint)
+            hint = (
+                "Set the same `cluster_secret` on both machines, or set `browser.token` and `discovery.browser_token`."
+            )
+            raise Unauthenticated("the browser role rejected the request", why="the token is wrong", hint=hint)
 
 
 def _found(found: SearchResult) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class Held:
             await asyncio.wait({doing, dying}, return_when=asyncio.FIRST_COMPLETED)
             if doing.done():
                 return doing.result()
-            raise BrowserGone("the browser ended in the middle of a search", why="it was killed, or it crashed")
+            raise BrowserGone("the browser ended during a search", why="it was killed, or it crashed")
         finally:
             for task in (doing, dying):
                 task.cancel()
@@ -139,7 +139,7 @@ class Chromium:
     async def _start(self) -> Running:
         chromium, settings = find_chromium(self._settings), self._settings
         if settings.headed and not any(os.environ.get(name) for name in DISPLAYS):
-            raise DisplayMissing("the browser has no display for its window", why="browser.headed is on")
+            raise DisplayMissing("the browser has no display for its window", why="`browser.headed` is on")
         playwright = await async_playwright().start()
         try:
             browser = await playwright.chromium.launch(
@@ -242,7 +242,7 @@ def _environment() -> dict[str, str | float | bool]:
 
 def _not_started(chromium: Path | None, error: Error) -> Exception:
     lines = [line.strip() for line in error.message.splitlines() if line.strip()]
-    why = lines[0] if lines else "it says nothing"
+    why = lines[0] if lines else "it printed nothing"
     if "Executable doesn't exist" in error.message or (chromium and not chromium.exists()):
         return ChromiumMissing(
             "Chromium, which searches need, is not installed", why=f"{chromium or 'none was found'}: {why}"

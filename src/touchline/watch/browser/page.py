@@ -16,8 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Error, Page, Response
-from playwright.async_api import TimeoutError as TookTooLong
+from playwright.async_api import Error, Page, Response, TimeoutError as TookTooLong
 
 from touchline.kernel import Clock
 
@@ -68,7 +67,7 @@ class _Seen:
     def again(self) -> None:
         self.retried += 1
         if self.retried > MOST_RETRIES:
-            why = f"the page says so, also after it was tried again {MOST_RETRIES} times"
+            why = f"the page shows an error, even after {MOST_RETRIES} retries"
             raise NetworkFailed("the network cannot load these posts", why=why)
 
 
@@ -99,19 +98,19 @@ class SearchPage:
             await self._sign_in(self._page)
             await self._go(url)
             if rules.is_login(self._page.url):
-                raise LoginNeeded("the network does not take our session", why="it asks again who we are")
+                raise LoginNeeded("the network rejected the session", why="it asks for a login again")
 
     async def _go(self, url: str) -> None:
         try:
             answer = await self._page.goto(url, wait_until="domcontentloaded")
         except TookTooLong as error:
-            raise SearchTimedOut("the network does not answer", why=self._patience()) from error
+            raise SearchTimedOut("the network did not respond", why=self._why_timed_out()) from error
         except Error as error:
             raise translated(error) from error
         self._require_no_limit()
         check_status(answer.status if answer else 0)
         if rules.origin_of(self._page.url) != rules.origin_of(self._settings.network_url):  # it was sent there
-            raise NetworkFailed("the network leads elsewhere", why=f"to {self._page.url[:200]}")
+            raise NetworkFailed("the network redirected to another site", why=f"to {self._page.url[:200]}")
 
     async def _read_on(self, search: SearchRequest, seen: _Seen, url: str) -> bool:
         """False: it was enough before it was all."""
@@ -141,7 +140,7 @@ class SearchPage:
         elif view.state is PageState.POSTS and not view.is_loading and quiet_s >= _s(self._settings.quiet):
             return True
         elif quiet_s >= _s(self._settings.page_time):
-            raise SearchTimedOut("the page does not go on loading", why=self._patience())
+            raise SearchTimedOut("the page stopped loading", why=self._why_timed_out())
         else:
             await asyncio.sleep(LOOK_AGAIN_S)
         return False
@@ -175,7 +174,7 @@ class SearchPage:
 
     def _require_no_limit(self) -> None:
         if self.limit:
-            why = f"it answers {LIMITED}"
+            why = f"the status is {LIMITED}"
             raise NetworkLimited("the network limits how often this account searches", retry_after=self.limit, why=why)
 
     async def _evaluate(self, script: str) -> Any:
@@ -188,13 +187,13 @@ class SearchPage:
         await self._page.wait_for_load_state("domcontentloaded")
         return await self._page.evaluate(script)
 
-    def _patience(self) -> str:
-        return f"nothing came for {_s(self._settings.page_time):g} s"
+    def _why_timed_out(self) -> str:
+        return f"no response for {_s(self._settings.page_time):g} s"
 
 
 def check_status(status: int) -> None:
     if status >= FAILING:
-        raise NetworkFailed("the network is out of order", why=f"it answers {status}")
+        raise NetworkFailed("the network failed", why=f"the status is {status}")
 
 
 def translated(error: Error) -> Exception:
@@ -202,7 +201,7 @@ def translated(error: Error) -> Exception:
     text = error.message.splitlines()[0] if error.message else ""
     if "net::" in text:
         return NetworkFailed("the network cannot be reached", why=text)
-    return BrowserGone("the browser ended in the middle of a search", why=text)
+    return BrowserGone("the browser ended during a search", why=text)
 
 
 def _s(duration: timedelta) -> float:
@@ -223,7 +222,7 @@ class LoginState(StrEnum):
     UNTRIED = "untried"
     SIGNED_IN = "signed_in"
     EXPIRED = "expired"
-    REFUSED = "refused"  # user or password are wrong
+    REFUSED = "refused"  # the user or the password is wrong
 
 
 class Login:
@@ -261,8 +260,8 @@ class Login:
             await page.wait_for_function(LEFT)
         except TookTooLong as error:
             self._note(LoginState.EXPIRED)
-            why = "its form is not one that can be filled in at once"
-            raise LoginNeeded("the network wants a person to sign in", why=why) from error
+            why = "the sign-in form has several steps or a challenge"
+            raise LoginNeeded("the network requires a person to sign in", why=why) from error
         if rules.is_login(page.url):
             self._refused_at = self._clock.now()
             self._note(LoginState.REFUSED)
@@ -280,12 +279,12 @@ class Login:
         has_session = self._session.saved_at is not None
         self._note(LoginState.EXPIRED if has_session else LoginState.MISSING)
         if has_session:
-            raise LoginNeeded("the session of the network has expired", why="it asks who we are")
-        raise LoginNeeded("nobody is signed in to the network", why="there is no session yet")
+            raise LoginNeeded("the session of the network has expired", why="it asks for a login")
+        raise LoginNeeded("no account is signed in to the network", why="there is no session yet")
 
     def _refused(self) -> LoginNeeded:
         hint = f"Correct `browser.user` and `browser.password`. {LoginNeeded.next_step}"
-        return LoginNeeded("the network refuses to sign us in", why="user or password are wrong", hint=hint)
+        return LoginNeeded("the network rejected the sign-in", why="the user or the password is wrong", hint=hint)
 
     def _note(self, state: LoginState) -> None:
         self._tried, self._of = state, self._session.saved_at

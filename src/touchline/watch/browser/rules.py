@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
-from touchline.kernel.errors import DeadlineExceeded, Misconfigured, RateLimited, Unavailable
+from touchline.kernel import DeadlineExceeded, Misconfigured, RateLimited, Unavailable
 
 # What a search is asked for, what a page shows, and what is answered.
 # Invariant: what a page shows is a stranger's: nothing of it is believed before `rules.py` has looked at it.
@@ -268,15 +268,15 @@ class BrowserGone(Unavailable):
 
 
 class NetworkFailed(Unavailable):
-    next_step = "Search again in a while; open the network in a browser to see whether it works."
+    next_step = "Search again later. Open the network in a browser to check whether it works."
 
 
 class SearchTimedOut(DeadlineExceeded):
-    next_step = "Search again; if it always happens, raise `browser.page_time` and `browser.search_time`."
+    next_step = "Search again. If it keeps happening, raise `browser.page_time` and `browser.search_time`."
 
 
 class TooManySearches(RateLimited):
-    next_step = "Search again in a while, or raise `browser.at_once`."
+    next_step = "Search again later, or raise `browser.at_once`."
 
 
 class SearchBudgetSpent(RateLimited):
@@ -284,15 +284,15 @@ class SearchBudgetSpent(RateLimited):
 
 
 class NetworkLimited(RateLimited):
-    next_step = "Wait until the limit is over; lower `browser.searches_per_window` if it happens often."
+    next_step = "Wait until the rate limit ends. If it happens often, lower `browser.searches_per_window`."
 
 
 class ChromiumMissing(Misconfigured):
     next_step = (
         "Install it (on Debian and Ubuntu: apt-get install chromium; else `playwright install chromium`), "
-        "or name it by `browser.chromium`."
+        "or set its path in `browser.chromium`."
     )
 
 
 class DisplayMissing(Misconfigured):
-    next_step = "Start the role where DISPLAY or WAYLAND_DISPLAY is set, as `xvfb-run` does, or unset `browser.headed`."
+    next_step = "Start the role with DISPLAY or WAYLAND_DISPLAY set, like `xvfb-run` does, or unset `browser.headed`."

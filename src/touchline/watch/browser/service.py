@@ -15,8 +15,7 @@ from typing import Self
 from playwright.async_api import BrowserContext, Error, Page
 from prometheus_client import Counter, Histogram
 
-from touchline.kernel import Clock
-from touchline.kernel.errors import Defect, TouchlineError
+from touchline.kernel import Clock, Defect, TouchlineError
 
 from .chromium import Chromium, find_chromium
 from .page import Login, LoginState, SearchPage, translated
@@ -34,7 +33,7 @@ from .settings import BrowserSettings
 
 # What the browser role counts.
 
-SEARCHES = Counter("touchline_browser_searches", "Searches of the social network, by how they ended.", ["outcome"])
+SEARCHES = Counter("touchline_browser_searches", "Searches of the social network, by result.", ["outcome"])
 SEARCH_SECONDS = Histogram(
     "touchline_browser_search_seconds",
     "How long a search took, without waiting for its turn.",
@@ -105,7 +104,7 @@ class Searches:
 
     async def find(self, search: SearchRequest) -> SearchResult:
         if self._inside >= self._settings.at_once + self._settings.most_waiting:
-            why = f"{self._inside} are in hand"
+            why = f"{self._inside} are running or waiting"
             raise TooManySearches("too many searches at once", why=why, retry_after=timedelta(seconds=10))
         self._inside += 1
         try:
@@ -120,12 +119,12 @@ class Searches:
         """Neither beyond what the network said nor beyond the account's own budget is it asked at all."""
         now = self._clock.now()
         if self._limited_until and now < self._limited_until:
-            why, pause = "it said so when it was last searched", self._limited_until - now
+            why, pause = "it returned a rate limit at the last search", self._limited_until - now
             raise NetworkLimited("the network limits how often this account searches", why=why, retry_after=pause)
         most, window = self._settings.searches_per_window, self._settings.search_window
         if free_at := room_from(self._log.read(), most, window, now):
             why = f"{most} searches in {window.total_seconds() / 60:g} minutes"
-            raise SearchBudgetSpent("the account's budget of searches is spent", why=why, retry_after=free_at - now)
+            raise SearchBudgetSpent("the search budget of the account is used up", why=why, retry_after=free_at - now)
 
     def _recent(self) -> list[datetime]:
         since = self._clock.now() - self._settings.search_window
@@ -147,8 +146,8 @@ class Searches:
                 raise defect from error
         self._last_success = self._clock.now()
         SEARCHES.labels("found" if found.videos else "nothing").inc()
-        told = {"query": search.query, "found": len(found.videos), "scrolled": found.scrolled}
-        logger.info("[TWITTER] Search complete", extra=told)
+        extra_fields = {"query": search.query, "found": len(found.videos), "scrolled": found.scrolled}
+        logger.info("[TWITTER] Search complete", extra=extra_fields)
         return found
 
     def _failed(self, search: SearchRequest, error: TouchlineError) -> None:
@@ -157,15 +156,15 @@ class Searches:
         logger.warning("[TWITTER] Search failed", extra={"query": search.query, "reason": str(error)})
 
     async def _in_time(self, search: SearchRequest) -> SearchResult:
-        patience = asyncio.timeout(self._settings.search_time.total_seconds())
+        deadline = asyncio.timeout(self._settings.search_time.total_seconds())
         try:
-            async with patience, self._chromium.context() as held:
+            async with deadline, self._chromium.context() as held:
                 found = await held.unless_gone(self._on_page(held.context, search))
         except TimeoutError as error:
-            if not patience.expired():
+            if not deadline.expired():
                 raise
             why = f"it took longer than {self._settings.search_time.total_seconds():g} s"
-            raise SearchTimedOut("the search did not end in time", why=why) from error
+            raise SearchTimedOut("the search timed out", why=why) from error
         except Error as error:
             raise translated(error) from error
         self._login.worked()

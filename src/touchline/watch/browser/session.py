@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.platform.stack.folder import private_folder, write_private
 
 NAME = "session.json"
@@ -96,8 +96,8 @@ def import_cookies(file: Path, folder: Path, network_url: str, now: float | None
     cookies = [each for each in _cookies(_text(file)) if _is_of(each["domain"], host) and _lives(each, now)]
     proof = next((each for each in cookies if each["name"] == SIGNED_IN), None)
     if proof is None:
-        why = f"it has no living cookie `{SIGNED_IN}` of {host}"
-        raise InvalidInput("these cookies belong to no signed-in account", field="cookies", why=why, hint=HOW)
+        why = f"it has no valid cookie `{SIGNED_IN}` of {host}"
+        raise InvalidInput("these cookies are not from a signed-in account", field="cookies", why=why, hint=HOW)
     Session(folder).write({"cookies": cookies, "origins": []})
     return Imported(len(cookies), _end(proof["expires"]))
 
@@ -116,7 +116,9 @@ def _text(file: Path) -> str:
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read", field="cookies", why=error.strerror or "") from error
     except UnicodeDecodeError as error:
-        raise InvalidInput("this is not a cookie file", field="cookies", why="it is not text", hint=HOW) from error
+        raise InvalidInput(
+            "this is not a cookie file", field="cookies", why="it is not a text file", hint=HOW
+        ) from error
 
 
 def _cookies(text: str) -> list[Cookie]:
@@ -128,7 +130,7 @@ def _cookies(text: str) -> list[Cookie]:
         listed = cast("dict[str, Any]", document)["cookies"] if isinstance(document, dict) else document
         return [_from_document(each) for each in listed]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
-        raise InvalidInput("these are no cookies", field="cookies", why="the JSON holds none", hint=HOW) from None
+        raise InvalidInput("no cookies found", field="cookies", why="the JSON contains no cookies", hint=HOW) from None
 
 
 def _from_lines(text: str) -> Iterator[Cookie]:

@@ -16,16 +16,7 @@ from touchline.watch.temporal import as_temporal_errors
 from .client import SearchClient
 from .rules import FoundVideo
 from .service import Discovery
-from .workflow import (
-    Attempt,
-    Discovered,
-    GoalStanding,
-    SearchData,
-    SearchNeed,
-    SearchOrder,
-    Selection,
-    TeamWords,
-)
+from .workflow import Attempt, Discovered, GoalStanding, SearchData, SearchNeed, SearchOrder, Selection, TeamWords
 
 logger = logging.getLogger(__name__)
 
@@ -49,9 +40,9 @@ class DiscoveryActivities:
             return await self.discovery.standing(goal, _run_id())
 
     @activity.defn(name="save_team_aliases")
-    async def save_team_aliases(self, told: TeamWords) -> None:
+    async def save_team_aliases(self, reported: TeamWords) -> None:
         with as_temporal_errors():
-            await self.discovery.keep_words(told)
+            await self.discovery.keep_words(reported)
 
     @activity.defn(name="update_twitter_attempt")
     async def update_twitter_attempt(self, attempt: Attempt) -> None:
@@ -74,13 +65,13 @@ class DiscoveryActivities:
         return found
 
     @activity.defn(name="save_discovered_videos")
-    async def save_discovered_videos(self, told: Discovered) -> Selection:
+    async def save_discovered_videos(self, reported: Discovered) -> Selection:
         with as_temporal_errors():
-            selection = await self.discovery.keep_found(told)
-        extra = {"event": told.goal.name, "attempt": told.number, "found": len(told.videos)}
+            selection = await self.discovery.keep_found(reported)
+        extra = {"event": reported.goal.name, "attempt": reported.number, "found": len(reported.videos)}
         logger.info("[TWITTER] Attempt saved", extra={**extra, "selected": len(selection.videos)})
-        if told.failure:
-            logger.warning("[TWITTER] Search failed", extra={**extra, "reason": told.failure})
+        if reported.failure:
+            logger.warning("[TWITTER] Search failed", extra={**extra, "reason": reported.failure})
         return selection
 
 

@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 from prometheus_client import Counter, Gauge
 
-from touchline.kernel import TouchlineError
-from touchline.kernel.errors import Defect, Misconfigured, RateLimited, Unavailable
+from touchline.kernel import Defect, Misconfigured, RateLimited, TouchlineError, Unavailable
 from touchline.watch.http_request import OutgoingRequest, ServiceReply, ask
 
 from .rules import FoundVideo
@@ -37,16 +36,18 @@ class LoginExpired(Unavailable):
 
 class LeftAlone(RateLimited):
     retryable = False
-    next_step = "Search less often: raise `watch.search_interval`, or have fewer words in `aliases.words`."
+    next_step = "Search less often: raise `watch.search_interval`, or lower `aliases.words`."
 
 
 # Metrics of the search for videos, of this process.
 
-SEARCHES = Counter("touchline_watch_searches", "Queries to the browser role, by how they ended.", ["outcome"])
-FOUND = Counter("touchline_watch_found_videos", "Videos that were found for a goal and not known before.")
-SELECTED = Counter("touchline_watch_selected_videos", "Videos that were handed to a download.")
-WORKS = Gauge("touchline_watch_search_works", "Whether the last hourly look at the search succeeded.")
-CHECKED = Gauge("touchline_watch_search_checked_seconds", "When that look was, in seconds since 1970.")
+SEARCHES = Counter("touchline_watch_searches", "Queries to the browser role, by result.", ["outcome"])
+FOUND = Counter("touchline_watch_found_videos", "New videos that were found for goals.")
+SELECTED = Counter("touchline_watch_selected_videos", "Videos that were queued for download.")
+WORKS = Gauge("touchline_watch_search_works", "Whether the last check of the search succeeded.")
+CHECKED = Gauge(
+    "touchline_watch_search_checked_seconds", "The time of the last check of the search, in seconds since 1970."
+)
 
 
 # Links to posts, and the videos behind them. Pure.
@@ -95,15 +96,15 @@ def _parse_link(url: str) -> tuple[str, PostLink | None]:
 
 def each_video(found: Iterable[tuple[FoundVideo, int]]) -> Iterator[FoundVideo]:
     """Every video of every post once, although only some of a post's were told. With each comes how many there are."""
-    told = dict[tuple[str, int], FoundVideo]()
+    reported = dict[tuple[str, int], FoundVideo]()
     counts = dict[str, tuple[FoundVideo, int]]()
     for video, count in found:
-        told.setdefault((video.post_id, video.video_index), video)
+        reported.setdefault((video.post_id, video.video_index), video)
         counts.setdefault(video.post_id, (video, min(count, MOST_VIDEOS_OF_POST)))
     for post_id, (video, count) in counts.items():
-        most = max(count, *(index for each, index in told if each == post_id))
+        most = max(count, *(index for each, index in reported if each == post_id))
         for index in range(1, min(most, MOST_VIDEOS_OF_POST) + 1):
-            yield told.get((post_id, index)) or replace(video, video_index=index, duration_s=None)
+            yield reported.get((post_id, index)) or replace(video, video_index=index, duration_s=None)
 
 
 def _bare(host: str) -> str:
@@ -151,7 +152,7 @@ def read_videos(document: Any, query: str, hosts: Sequence[str]) -> list[FoundVi
     """Every video of every post, bounded; entries that name no post are left out."""
     listed = cast("dict[str, Any]", document).get("videos") if isinstance(document, dict) else None
     if not isinstance(listed, list):
-        raise Unavailable("the browser role's answer cannot be read", why="it lists no videos")
+        raise Unavailable("the response of the browser role is malformed", why="it has no list of videos")
     entries = [cast("dict[str, Any]", each) for each in cast("list[Any]", listed) if isinstance(each, dict)]
     found = list(each_video(_read(entries, query, hosts)))[:MOST_VIDEOS]
     if not found:
@@ -164,7 +165,7 @@ def _require_known_hosts(entries: list[dict[str, Any]], hosts: Sequence[str]) ->
     strangers = {host for entry in entries if (host := stranger(_text(entry, "url"), hosts))}
     if strangers:
         hint = "Add it to `discovery.hosts`."
-        raise Misconfigured("the search finds posts of another host", why=", ".join(sorted(strangers)), hint=hint)
+        raise Misconfigured("the search found posts of an unknown host", why=", ".join(sorted(strangers)), hint=hint)
 
 
 def _read(entries: list[dict[str, Any]], query: str, hosts: Sequence[str]) -> Iterator[tuple[FoundVideo, int]]:
@@ -201,7 +202,7 @@ def check(reply: ServiceReply) -> None:
         kind = LeftAlone if pause and pause > LONGEST_PAUSE else RateLimited
         raise kind(what, why=why, hint=hint, retry_after=pause)
     if reply.status in {400, 404, 405, 413, 422}:
-        raise Defect("the browser role does not understand us", why=f"{what}: {why}")
+        raise Defect("the browser role rejected the request", why=f"{what}: {why}")
     if problem.get("retryable") is False:
         raise Misconfigured(what, why=why, hint=hint)
     raise Unavailable(what, why=why, hint=hint)
@@ -211,7 +212,7 @@ def _document(reply: ServiceReply) -> Any:
     try:
         return reply.document()
     except ValueError as error:
-        raise Unavailable("the browser role's answer cannot be read", why=str(error)) from error
+        raise Unavailable("the response of the browser role is malformed", why=str(error)) from error
 
 
 def _problem(reply: ServiceReply) -> dict[str, Any]:

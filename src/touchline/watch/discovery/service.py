@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from touchline.contracts.events.watch import GoalChanged
-from touchline.kernel import TouchlineError
-from touchline.kernel.errors import Unavailable
+from touchline.kernel import TouchlineError, Unavailable
 from touchline.platform.periodic.runner import PeriodicTask
 from touchline.platform.postgres.database import Transaction
 from touchline.watch.context import WatchContext
@@ -20,62 +19,44 @@ from touchline.watch.downloads.workflow import DownloadInput
 from touchline.watch.model import FoundRef, GoalRef
 
 from .client import CHECKED, FOUND, SELECTED, WORKS, SearchClient
-from .rules import (
-    Aim,
-    FoundVideo,
-    SearchedGoal,
-    age_minutes,
-    choose,
-    player_word,
-    promotion,
-    queries,
-)
+from .rules import Aim, FoundVideo, SearchedGoal, age_minutes, choose, player_word, promotion, queries
 from .settings import DiscoverySettings
 from .store import Check, CheckStore, DiscoveryStore, Seen
-from .workflow import (
-    Attempt,
-    Discovered,
-    GoalStanding,
-    SearchData,
-    SearchNeed,
-    SearchOrder,
-    Selection,
-    TeamWords,
-)
+from .workflow import Attempt, Discovered, GoalStanding, SearchData, SearchNeed, SearchOrder, Selection, TeamWords
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    ground: WatchContext
+    context: WatchContext
     settings: DiscoverySettings
 
     async def begin(self, goal: GoalRef, run_id: str) -> GoalStanding:
         """`run_id`: of the workflow that searches. From now on nobody needs to start it."""
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             store = DiscoveryStore(transaction.connection)
             found = await store.living(goal)
             if found is None or not is_ours(found, goal, run_id):
                 return GoalStanding(lives=False, goal=goal)
-            _announce(transaction, found.ref, await store.begin(found.ref, self.ground.clock.now()), "searching")
+            _announce(transaction, found.ref, await store.begin(found.ref, self.context.clock.now()), "searching")
             return GoalStanding(lives=True, goal=found.ref)
 
     async def standing(self, goal: GoalRef, run_id: str) -> GoalStanding:
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             found = await DiscoveryStore(transaction.connection).living(goal)
         if found is None or not is_ours(found, goal, run_id):
             return GoalStanding(lives=False, goal=goal)
         return GoalStanding(lives=True, goal=found.ref)
 
-    async def keep_words(self, told: TeamWords) -> None:
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+    async def keep_words(self, reported: TeamWords) -> None:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             store = DiscoveryStore(transaction.connection)
-            if found := await store.living(told.goal):
-                _announce(transaction, found.ref, await store.set_words(found.ref, told.words), "searching")
+            if found := await store.living(reported.goal):
+                _announce(transaction, found.ref, await store.set_words(found.ref, reported.words), "searching")
 
     async def count_attempt(self, attempt: Attempt) -> None:
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             store = DiscoveryStore(transaction.connection)
             if found := await store.living(attempt.goal):
                 revision = await store.set_attempt(found.ref, attempt.number)
@@ -83,8 +64,8 @@ class Discovery:
 
     async def search_data(self, need: SearchNeed) -> SearchData:
         """The feed may call the scorer otherwise by now: the row is asked first."""
-        now = self.ground.clock.now()
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        now = self.context.clock.now()
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             store = DiscoveryStore(transaction.connection)
             found = await store.living(need.goal)
             if found is None:
@@ -94,38 +75,38 @@ class Discovery:
         name = found.player_name or need.player_name
         return SearchData(queries(name, need.words, self.settings.queries, need.number), known, age)
 
-    async def keep_found(self, told: Discovered) -> Selection:
+    async def keep_found(self, reported: Discovered) -> Selection:
         """Keeps what an attempt found, and chooses what its download run fetches."""
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             store = DiscoveryStore(transaction.connection)
-            found = await store.living(told.goal)
+            found = await store.living(reported.goal)
             if found is None:
                 return Selection()
-            new = await store.keep(found.ref, self._seen(told, found), told.number, self.ground.clock.now())
-            revision = await store.set_searched(found.ref, _searched_at(told), _failure(told))
-            chosen = await self._choose(store, told, found)
-            _announce(transaction, found.ref, revision, "searched", told.number)
+            new = await store.keep(found.ref, self._seen(reported, found), reported.number, self.context.clock.now())
+            revision = await store.set_searched(found.ref, _searched_at(reported), _failure(reported))
+            chosen = await self._choose(store, reported, found)
+            _announce(transaction, found.ref, revision, "searched", reported.number)
         FOUND.inc(new)
         return Selection(chosen)
 
-    def _seen(self, told: Discovered, goal: SearchedGoal) -> list[Seen]:
-        names = [told.player_name, goal.player_name or "", *told.words]
-        unique = {video.ref: video for video in reversed(told.videos)}
+    def _seen(self, reported: Discovered, goal: SearchedGoal) -> list[Seen]:
+        names = [reported.player_name, goal.player_name or "", *reported.words]
+        unique = {video.ref: video for video in reversed(reported.videos)}
         return [Seen(video, self._advert(video, names)) for video in unique.values()]
 
     def _advert(self, video: FoundVideo, names: list[str]) -> str | None:
         found = promotion(video.text, self.settings.promotion, names)
         return f"promotion: {found}" if found else None
 
-    async def _choose(self, store: DiscoveryStore, told: Discovered, goal: SearchedGoal) -> list[FoundRef]:
-        if before := await store.chosen(goal.ref, f"download{told.number}-"):
+    async def _choose(self, store: DiscoveryStore, reported: Discovered, goal: SearchedGoal) -> list[FoundRef]:
+        if before := await store.chosen(goal.ref, f"download{reported.number}-"):
             return list(before)
-        aim = Aim(player_word(goal.player_name or told.player_name), told.words, goal.first_seen)
+        aim = Aim(player_word(goal.player_name or reported.player_name), reported.words, goal.first_seen)
         ended = frozenset(goal.download_workflows)
-        now, most = self.ground.clock.now(), self.settings.most_downloads
+        now, most = self.context.clock.now(), self.settings.most_downloads
         chosen = [each.ref for each in choose(await store.candidates(goal.ref), aim, ended, most, now)]
         if chosen:
-            run_id = DownloadInput(told.goal, told.number, told.label, chosen).workflow_id
+            run_id = DownloadInput(reported.goal, reported.number, reported.label, chosen).workflow_id
             await store.select(goal.ref, chosen, run_id)
             SELECTED.inc(len(chosen))
         return chosen
@@ -137,12 +118,12 @@ def is_ours(found: SearchedGoal, goal: GoalRef, run_id: str) -> bool:
     return is_same or found.search_started_at is None or found.workflow_id in (None, run_id)
 
 
-def _searched_at(told: Discovered) -> datetime | None:
-    return datetime.fromisoformat(told.began_at) if told.failure is None else None
+def _searched_at(reported: Discovered) -> datetime | None:
+    return datetime.fromisoformat(reported.began_at) if reported.failure is None else None
 
 
-def _failure(told: Discovered) -> str | None:
-    return told.failure if not told.answered else None
+def _failure(reported: Discovered) -> str | None:
+    return reported.failure if not reported.answered else None
 
 
 def _announce(
@@ -164,7 +145,7 @@ NAME = "watch.search_canary"
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    ground: WatchContext
+    context: WatchContext
     client: SearchClient
     settings: DiscoverySettings
 
@@ -175,14 +156,14 @@ class Canary:
     async def run_pass(self) -> bool:
         """For the periodic work; there is never more waiting."""
         check = await self._look()
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             await CheckStore(transaction.connection).keep(check)
         WORKS.set(check.works)
         CHECKED.set(check.checked_at.timestamp())
         return False
 
     async def _look(self) -> Check:
-        loop, now = asyncio.get_running_loop(), self.ground.clock.now()
+        loop, now = asyncio.get_running_loop(), self.context.clock.now()
         began, found, failure = loop.time(), 0, None
         order = SearchOrder(self.settings.canary_query, [], self.settings.canary_age_minutes)
         try:
@@ -190,7 +171,7 @@ class Canary:
             self._require_enough(found)
         except TouchlineError as error:
             failure = f"{error} {error.hint}"
-            logger.warning("[TWITTER] The search does not work", extra={"reason": str(error), "next": error.hint})
+            logger.warning("[TWITTER] The search fails", extra={"reason": str(error), "next": error.hint})
         return Check(now, found, round((loop.time() - began) * 1000), failure)
 
     def _require_enough(self, found: int) -> None:
@@ -198,5 +179,5 @@ class Canary:
         if found < self.settings.canary_least:
             minutes, least = self.settings.canary_age_minutes, self.settings.canary_least
             why = f"`{self.settings.canary_query}` found {found} videos of the last {minutes} minutes, not {least}"
-            hint = "Search for it in your own browser: if it finds videos there, the account is restricted."
-            raise Unavailable("the search answers but finds nothing", why=why, hint=hint)
+            hint = "Search for it in your own browser. If that finds videos, the account of the session is restricted."
+            raise Unavailable("the search works but finds nothing", why=why, hint=hint)

@@ -10,25 +10,26 @@ from touchline.contracts.settings import Duration, Field, SecretStr, Section, We
 
 class DiscoverySettings(Section):
     browser_url: WebAddress = ""
-    """Where the browser role answers. Empty: the one of this machine."""
+    """The URL of the browser role. Empty: the one on this machine."""
 
     browser_token: SecretStr = SecretStr("")
-    """The `browser.token` of that role. Without it: made from the installation's cluster secret."""
+    """The `browser.token` of that role. Default: derived from the cluster secret of the installation."""
 
     timeout: Duration = Field(default=timedelta(seconds=120), ge=timedelta(seconds=1), le=timedelta(seconds=175))
-    """How long one search may take, with waiting for its turn."""
+    """How long one search may take, including its time in the queue."""
 
     queries: Literal["each", "together"] = "together"
-    """One query for all words of a team, with OR between them, or one for each: accounts may search only so often."""
+    """Whether all words of a team are combined with OR in one query, or searched one by one. One query saves rate
+    limit."""
 
     most_downloads: int = Field(default=5, ge=1, le=50)
-    """How many videos one attempt downloads at most."""
+    """The maximum number of videos that one attempt downloads."""
 
     max_age_minutes: int = Field(default=3, ge=1, le=1440)
-    """How old a post may be. It grows to cover the time since the last search that worked."""
+    """The maximum age of a post. It is extended to the last successful search."""
 
     hosts: tuple[str, ...] = ("twitter.com", "x.com")
-    """Hosts whose links to posts are understood, with their port where it is not the usual one."""
+    """The hosts of posts, with the port if it is not the default one."""
 
     promotion: tuple[str, ...] = (
         "odds boosted",
@@ -43,17 +44,16 @@ class DiscoverySettings(Section):
         "giveaway",
         "sponsored",
     )
-    """What marks a post as an advert: these words next to each other, never a part of a word or of a name."""
+    """Phrases that mark a post as an advert. They match whole words, in this order."""
 
     canary_interval: Duration = Field(default=timedelta(hours=1), ge=timedelta(minutes=1))
-    """How often a query that always finds something shows whether the search works."""
+    """How often the search is checked with a query that always has results."""
 
     canary_query: str = Field(default="goal", min_length=1)
     """That query."""
 
     canary_least: int = Field(default=1, ge=0, le=40)
-    """How many videos it must find. Fewer mean that the search does not work, although it answers; 0: any answer will
-    do."""
+    """How many videos that query must find. With fewer, the search counts as broken. 0: any response is accepted."""
 
     canary_age_minutes: int = Field(default=60, ge=1, le=1440)
-    """How old the posts may be that it finds."""
+    """The maximum age of posts that count for that check."""

@@ -12,12 +12,7 @@ from datetime import timedelta
 from types import NoneType
 
 from temporalio import workflow
-from temporalio.exceptions import (
-    ActivityError,
-    ApplicationError,
-    ChildWorkflowError,
-    WorkflowAlreadyStartedError,
-)
+from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, WorkflowAlreadyStartedError
 from temporalio.workflow import ParentClosePolicy
 
 with workflow.unsafe.imports_passed_through():
@@ -144,7 +139,7 @@ SAVE_DISCOVERED_VIDEOS = Call(
 
 
 LONGEST_FAILURE = 300
-surely = RetryWhileUnavailable("TWITTER")
+call = RetryWhileUnavailable("TWITTER")
 
 
 @dataclass(slots=True)
@@ -165,11 +160,11 @@ class TwitterWorkflow:
     @workflow.run
     async def run(self, given: TwitterInput) -> TwitterResult:
         self._at_once = asyncio.Semaphore(given.downloads_at_once)
-        begun = await surely(SET_MONITOR_COMPLETE, given.goal)
+        begun = await call(SET_MONITOR_COMPLETE, given.goal)
         lives = begun.lives
         if lives:
             words = await self._words(given)
-            await surely(SAVE_TEAM_ALIASES, TeamWords(given.goal, words))
+            await call(SAVE_TEAM_ALIASES, TeamWords(given.goal, words))
             lives = await self._search_all(given, words)
         await asyncio.gather(*self._downloads)
         return TwitterResult(self._attempt, self._found, self._selected, self._failed, over=not lives)
@@ -183,7 +178,7 @@ class TwitterWorkflow:
         """False when the goal was taken away meanwhile."""
         for number in range(1, given.attempts + 1):
             began = workflow.now()
-            if not (await surely(CHECK_EVENT_EXISTS, given.goal)).lives:
+            if not (await call(CHECK_EVENT_EXISTS, given.goal)).lives:
                 return False
             self._attempt = number
             await self._one_attempt(given, words, number)
@@ -194,12 +189,12 @@ class TwitterWorkflow:
 
     async def _one_attempt(self, given: TwitterInput, words: list[str], number: int) -> None:
         began = workflow.now()
-        await surely(UPDATE_TWITTER_ATTEMPT, Attempt(given.goal, number))
-        data = await surely(GET_TWITTER_SEARCH_DATA, SearchNeed(given.goal, number, given.player_name, words))
+        await call(UPDATE_TWITTER_ATTEMPT, Attempt(given.goal, number))
+        data = await call(GET_TWITTER_SEARCH_DATA, SearchNeed(given.goal, number, given.player_name, words))
         asked = await self._ask(data)
         self._found += len(asked.videos)
         self._failed += bool(data.queries) and not asked.answered
-        selection = await surely(
+        selection = await call(
             SAVE_DISCOVERED_VIDEOS,
             Discovered(
                 goal=given.goal,
@@ -232,7 +227,7 @@ class TwitterWorkflow:
         download = DownloadInput(given.goal, number, given.label, selection.videos)
         self._selected += len(selection.videos)
         if not selection.videos:
-            await surely(REGISTER_DOWNLOAD, given.goal, download.workflow_id)
+            await call(REGISTER_DOWNLOAD, given.goal, download.workflow_id)
             return
         self._downloads.append(asyncio.create_task(self._download(download)))
 
@@ -249,7 +244,7 @@ class TwitterWorkflow:
                 )
             except ChildWorkflowError as error:
                 workflow.logger.error("[TWITTER] Download broke off", extra={"reason": _reason(error)})
-                await surely(REGISTER_DOWNLOAD, download.goal, download.workflow_id)
+                await call(REGISTER_DOWNLOAD, download.goal, download.workflow_id)
             except WorkflowAlreadyStartedError:
                 workflow.logger.warning("[TWITTER] Download runs already", extra={"run": download.workflow_id})
 

@@ -8,7 +8,7 @@ from functools import partial
 from temporalio import activity
 from temporalio.client import Client
 
-from touchline.kernel.errors import Unavailable
+from touchline.kernel import Unavailable
 from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch
 from touchline.watch.context import WatchContext
@@ -35,7 +35,7 @@ from .workflow import (
 
 @dataclass(frozen=True, slots=True)
 class DownloadTools:
-    """What downloads need beside the ground."""
+    """What downloads need besides the context."""
 
     sandbox: Sandbox
     scratch: Scratch
@@ -46,7 +46,7 @@ class DownloadTools:
 
 @dataclass(frozen=True, slots=True)
 class DownloadActivities:
-    ground: WatchContext
+    context: WatchContext
     means: DownloadTools
     settings: DownloadSettings
     watch: WatchSettings
@@ -54,7 +54,7 @@ class DownloadActivities:
     @activity.defn(name="download_single_video")
     async def download_single_video(self, wanted: WantedVideo) -> Arrived:
         means, is_last = self.means, activity.info().attempt >= DOWNLOAD_SINGLE_VIDEO.attempts
-        downloads = Downloads(self.ground, means.sandbox, means.scratch, means.sources, self.settings)
+        downloads = Downloads(self.context, means.sandbox, means.scratch, means.sources, self.settings)
         with as_temporal_errors():
             return await downloads.download(wanted, is_last_try=is_last)
 
@@ -62,14 +62,14 @@ class DownloadActivities:
     async def validate_video_is_soccer(self, same: SameFile) -> Judged:
         with as_temporal_errors():
             try:
-                return await self._looking().judge(same, partial(activity.heartbeat))
+                return await self._analysis().judge(same, partial(activity.heartbeat))
             except Unavailable:  # its time-out may be hours away: the workflow waits, not this worker
-                return self._looking().waiting()
+                return self._analysis().waiting()
 
     @activity.defn(name="generate_video_hash")
     async def generate_video_hash(self, same: SameFile) -> Hashed:
         with as_temporal_errors():
-            return await self._looking().fingerprint(same, partial(activity.heartbeat))
+            return await self._analysis().fingerprint(same, partial(activity.heartbeat))
 
     @activity.defn(name="queue_videos_for_upload")
     async def queue_videos_for_upload(self, batch: QueuedBatch) -> bool:
@@ -86,9 +86,9 @@ class DownloadActivities:
         with as_temporal_errors():
             return await self._handing().register(goal, workflow_id, self.watch.search_attempts)
 
-    def _looking(self) -> VideoAnalysis:
+    def _analysis(self) -> VideoAnalysis:
         means = self.means
-        return VideoAnalysis(self.ground, means.sandbox, means.scratch, means.validation, self.settings)
+        return VideoAnalysis(self.context, means.sandbox, means.scratch, means.validation, self.settings)
 
     def _handing(self) -> Handover:
-        return Handover(self.ground, self.means.temporal)
+        return Handover(self.context, self.means.temporal)

@@ -11,13 +11,7 @@ import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-)
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TypeAlias, cast
 from urllib.parse import urljoin
 
@@ -155,7 +149,7 @@ def checked(url: str, policy: Policy) -> Target:
         raise RefusedAddress("the URL is too long")
     parts = _URL.fullmatch(url.partition("#")[0] if _has_path_before_fragment(url) else url)
     if parts is None:
-        raise RefusedAddress("the URL is not plainly written")
+        raise RefusedAddress("the URL is not in a plain form")
     scheme = parts["scheme"].lower()
     port = int(parts["port"] or DEFAULT_PORTS[scheme])
     target = Target(scheme, parts["host"].lower().strip("[]"), port, parts["target"] or "/")
@@ -168,13 +162,13 @@ def checked(url: str, policy: Policy) -> Target:
 def next_target(here: Target, location: str, policy: Policy) -> Target:
     """Where a redirect leads. It is checked like any other URL, and encryption is not given up."""
     if not _VISIBLE.fullmatch(location):  # else joining would repair it
-        raise RefusedAddress("the redirect is not plainly written")
+        raise RefusedAddress("the redirect URL is not in a plain form")
     try:
         target = checked(urljoin(str(here), location), policy)
     except ValueError as error:
-        raise RefusedAddress("the redirect is not plainly written") from error
+        raise RefusedAddress("the redirect URL is not in a plain form") from error
     if here.scheme == "https" and target.scheme != "https":
-        raise RefusedAddress("the redirect leads away from an encrypted connection")
+        raise RefusedAddress("the redirect goes from https to http")
     return target
 
 
@@ -186,7 +180,7 @@ def _has_path_before_fragment(url: str) -> bool:
 
 def _check_port(port: int, policy: Policy) -> None:
     if port not in policy.ports:
-        raise RefusedAddress("the port is not one that videos are fetched from", why=str(port))
+        raise RefusedAddress("videos may not be downloaded from this port", why=str(port))
 
 
 def _check_host(host: str, *, is_literal: bool) -> None:
@@ -196,12 +190,12 @@ def _check_host(host: str, *, is_literal: bool) -> None:
             raise RefusedAddress("the address is not public", why=host)
         return
     if is_literal:
-        raise RefusedAddress("the address is none", why=host)
+        raise RefusedAddress("the address is not valid", why=host)
     labels = host.split(".")
     if len(labels) < 2 or len(host) > LONGEST_NAME or not all(map(_LABEL.fullmatch, labels)):
-        raise RefusedAddress("the name is none of the public ones", why=host)
+        raise RefusedAddress("the host name is not public", why=host)
     if _NUMBER.fullmatch(labels[-1]) or labels[-1] in INSIDE:
-        raise RefusedAddress("the name is none of the public ones", why=host)
+        raise RefusedAddress("the host name is not public", why=host)
 
 
 # Connections that know where they lead. A name is resolved once, and what it resolved to is what we connect to.
@@ -240,7 +234,7 @@ class GuardedNetwork(AsyncNetworkBackend):
                 continue
             await self._require_expected(stream, address)
             return stream
-        raise failure or NoAnswer("the name has no address", why=host)
+        raise failure or NoAnswer("the host name has no address", why=host)
 
     async def connect_unix_socket(
         self,
@@ -248,7 +242,7 @@ class GuardedNetwork(AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109
         socket_options: Iterable[SOCKET_OPTION] | None = None,
     ) -> AsyncNetworkStream:
-        raise RefusedAddress("a socket of this machine is no address of a video", why=path)
+        raise RefusedAddress("a local socket is not an address of a video", why=path)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -260,7 +254,7 @@ class GuardedNetwork(AsyncNetworkBackend):
         if not self._policy.trusts(host, port):
             for address in addresses:
                 if not self._judge(address):
-                    raise RefusedAddress("the name leads to an address that is not public", why=f"{host}: {address}")
+                    raise RefusedAddress("the host name resolves to a private address", why=f"{host}: {address}")
         return addresses
 
     async def _resolved(self, host: str, port: int, seconds: float | None) -> list[Address]:
@@ -268,12 +262,12 @@ class GuardedNetwork(AsyncNetworkBackend):
             async with asyncio.timeout(seconds):
                 found = await self._resolve(host, port)
         except TimeoutError as error:
-            raise httpcore.ConnectTimeout("the name was not resolved in time") from error
+            raise httpcore.ConnectTimeout("the host name was not resolved in time") from error
         except (OSError, UnicodeError) as error:
-            raise NoAnswer("the name could not be resolved", why=host) from error
+            raise NoAnswer("the host name could not be resolved", why=host) from error
         addresses = [parse(text) for text in dict.fromkeys(found)]
         if None in addresses:
-            raise RefusedAddress("the name leads to something that is no address", why=host)
+            raise RefusedAddress("the host name resolves to an invalid address", why=host)
         return [address for address in addresses if address]
 
     async def _require_expected(self, stream: AsyncNetworkStream, expected: Address) -> None:
@@ -281,4 +275,4 @@ class GuardedNetwork(AsyncNetworkBackend):
         reached = stream.get_extra_info("server_addr")
         if reached is None or parse(str(reached[0])) != expected:
             await stream.aclose()
-            raise RefusedAddress("the connection leads elsewhere", why=f"{reached} instead of {expected}")
+            raise RefusedAddress("the connection goes to another address", why=f"{reached} instead of {expected}")

@@ -15,16 +15,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from touchline.contracts.events.watch import GoalVideoJudged
-from touchline.kernel import TouchlineError
-from touchline.kernel.errors import NotFound
+from touchline.kernel import NotFound, TouchlineError
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded
 from touchline.media.fingerprint.formats import to_text
 from touchline.media.fingerprint.model import Fingerprint
 from touchline.media.fingerprint.service import take_fingerprints
 from touchline.media.fingerprint.style import Style
+from touchline.media.model import SurveyOptions
 from touchline.media.sandbox import Progress, Sandbox
 from touchline.media.survey import Still, surveyed
-from touchline.media.survey_model import SurveyOptions
 from touchline.platform.files import Scratch
 from touchline.watch.context import WatchContext
 from touchline.watch.model import FoundRef, GoalMinutes, GoalRef
@@ -80,7 +79,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class VideoAnalysis:
-    ground: WatchContext
+    context: WatchContext
     sandbox: Sandbox
     scratch: Scratch
     validation: Validation
@@ -95,7 +94,7 @@ class VideoAnalysis:
             return Judged(VideoOutcome.REJECTED, found.why or "")
         if found.verified is not None:
             return Judged(VideoOutcome.DONE, is_hashed=found.fingerprint is not None)
-        began_at, length_ms = self.ground.clock.now(), found.facts.duration_ms
+        began_at, length_ms = self.context.clock.now(), found.facts.duration_ms
         wanted = SurveyOptions(STYLES if same.is_first else (), self.validation.moments(length_ms))
         try:
             async with (
@@ -111,8 +110,8 @@ class VideoAnalysis:
 
     def waiting(self) -> Judged:
         """For the workflow: it sleeps, and asks again."""
-        pause, patience = self.settings.validation_pause, self.settings.validation_patience
-        return Judged(VideoOutcome.WAITING, "validator unavailable", pause.total_seconds(), patience.total_seconds())
+        pause, longest = self.settings.validation_pause, self.settings.validation_patience
+        return Judged(VideoOutcome.WAITING, "validator unavailable", pause.total_seconds(), longest.total_seconds())
 
     async def fingerprint(self, same: SameFile, heartbeat: Heartbeat) -> Hashed:
         goal, found = await self._shared(same)
@@ -132,7 +131,7 @@ class VideoAnalysis:
 
     @asynccontextmanager
     async def _at(self, same: SameFile) -> AsyncGenerator[tuple[DownloadStore, GoalRef | None]]:
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             store = DownloadStore(transaction.connection)
             yield store, await store.living(same.goal)
 
@@ -150,22 +149,22 @@ class VideoAnalysis:
             for video in same.videos[1:]:
                 await store.shared(goal, video, first.incoming_key)
         for key in orphaned(doubled, [first.incoming_key]):
-            await self.ground.objects.delete(key)
+            await self.context.objects.delete(key)
         return goal, first
 
     async def _minutes(self, found: FoundFile) -> GoalMinutes:
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             return await DownloadStore(transaction.connection).minutes(found.goal)
 
     @asynccontextmanager
     async def _copy(self, found: FoundFile) -> AsyncGenerator[Path]:
-        async with service.local_copy(self.ground.objects, found.incoming_key or "", self.scratch) as path:
+        async with service.local_copy(self.context.objects, found.incoming_key or "", self.scratch) as path:
             yield path
 
     async def _write(self, seen: _Seen) -> Judged:
         """A verdict and the fingerprint that was taken with it, both or neither."""
         same, verdict, fingerprints = seen.same, seen.verdict, () if seen.verdict.rejected else seen.fingerprints
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             store = DownloadStore(transaction.connection)
             goal = await store.living(same.goal)
             if goal is None:
@@ -173,7 +172,7 @@ class VideoAnalysis:
             await store.judged(
                 goal,
                 same.videos,
-                self.ground.clock.now(),
+                self.context.clock.now(),
                 validation={name: getattr(verdict, name) for name in ("football", "screen", "clock", "engines")},
                 verified=bool(verdict.verified),
                 rejected=verdict.rejected,
@@ -194,7 +193,7 @@ class VideoAnalysis:
 
     async def _give_up(self, same: SameFile, error: TouchlineError) -> Hashed:
         """A file that cannot be read is no video; one that is not there may come again."""
-        now = self.ground.clock.now()
+        now = self.context.clock.now()
         lost = isinstance(error, NotFound)
         ending = Ending("failed", "file_lost", now) if lost else Ending("rejected", explained("malformed", str(error)))
         async with self._at(same) as (store, goal):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import httpcore
 
-from touchline.kernel.values import format_bytes
+from touchline.kernel import format_bytes
 from touchline.platform.files import open_file
 
 from .addresses import (
@@ -136,9 +136,9 @@ class Fetcher:
             ):
                 yield self._answer(target, response, largest)
         except TimeoutError as error:
-            raise TooSlow("it did not end in time", why=f"after {self.limits.total_s:g} s") from error
+            raise TooSlow("the download timed out", why=f"after {self.limits.total_s:g} s") from error
         except httpcore.TimeoutException as error:
-            raise TooSlow("nothing came for too long", why=type(error).__name__) from error
+            raise TooSlow("the server stopped sending", why=type(error).__name__) from error
         except httpcore.RemoteProtocolError as error:
             raise _broken_off(error) from error
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
@@ -177,7 +177,7 @@ class Fetcher:
             "User-Agent": AGENT, "Accept": "*/*", **request.headers,
             "Host": target.authority, "Accept-Encoding": "identity", "Connection": "close",
         }  # fmt: skip
-        patience = {"connect": self.limits.connect_s, "read": self.limits.silence_s, "write": self.limits.silence_s}
+        timeouts = {"connect": self.limits.connect_s, "read": self.limits.silence_s, "write": self.limits.silence_s}
         async with pool.stream(
             request.method,
             httpcore.URL(
@@ -185,7 +185,7 @@ class Fetcher:
             ),
             headers={name.encode(): value.encode("latin-1", "replace") for name, value in headers.items()},
             content=request.body,
-            extensions={"timeout": patience},
+            extensions={"timeout": timeouts},
         ) as response:
             yield response
 
@@ -193,11 +193,11 @@ class Fetcher:
         headers = _headers(response)
         answer = FetchAnswer(response.status, headers, target, self._chunks(response, largest))
         if headers.get("content-encoding", "identity").lower() != "identity":
-            raise Malformed("the answer is packed", why="it was asked for as it is")
+            raise Malformed("the response is compressed", why="compression was not requested")
         declared = answer.declared_bytes or 0
         if declared > largest:
             why = f"{format_bytes(declared)}; the limit is {format_bytes(largest)}"
-            raise TooLarge("the answer is too large", why=why)
+            raise TooLarge("the response is too large", why=why)
         return answer
 
     async def _chunks(self, response: httpcore.Response, largest: int) -> AsyncIterator[bytes]:
@@ -206,9 +206,9 @@ class Fetcher:
         async for chunk in response.aiter_stream():
             size += len(chunk)
             if size > largest:
-                raise TooLarge("the answer is too large", why=f"more than {format_bytes(largest)}")
+                raise TooLarge("the response is too large", why=f"more than {format_bytes(largest)}")
             if pace.is_too_slow(len(chunk), loop.time()):
-                raise TooSlow("it comes too slowly", why=f"less than {pace.least_per_second} bytes a second")
+                raise TooSlow("the download is too slow", why=f"less than {pace.least_per_second} bytes per second")
             yield chunk
 
 
@@ -227,8 +227,8 @@ def _broken_off(error: httpcore.RemoteProtocolError) -> DownloadFailure:
     """The library has one class for a body that ended early and for an answer that is none."""
     text = str(error)
     if "without sending complete message body" in text or "incomplete chunked read" in text:
-        return CutOff("fewer bytes came than were promised")
-    return NoAnswer("the server does not answer as one", why=text)
+        return CutOff("the response is incomplete")
+    return NoAnswer("the response is not valid HTTP", why=text)
 
 
 # A video of a stranger into a file of ours.
@@ -240,8 +240,8 @@ BEGINNING = 8
 STATUSES: dict[int, tuple[type[DownloadFailure], str]] = {
     401: (AccessForbidden, "access is forbidden"),
     403: (AccessForbidden, "access is forbidden"),
-    404: (Gone, "it is not there"),
-    410: (Gone, "it is not there any more"),
+    404: (Gone, "not found"),
+    410: (Gone, "it was removed"),
     451: (Blocked, "it is blocked"),
 }
 
@@ -259,14 +259,14 @@ class FetchedFile:
 
 
 async def fetch_video(
-    fetcher: Fetcher, url: str, target: Path, sizes: Sizes, tell: Callable[[str], None] = lambda _: None
+    fetcher: Fetcher, url: str, target: Path, sizes: Sizes, report: Callable[[str], None] = lambda _: None
 ) -> FetchedFile:
     """Into a new file. `tell` hears of progress."""
     async with fetcher.ask(FetchRequest(url), sizes.largest) as answer:
         failure = failure_of(answer)
         if failure is not None:
             raise failure
-        fetched = await _write(answer, target, tell)
+        fetched = await _write(answer, target, report)
     if fetched.size_bytes < sizes.smallest:
         raise TooSmall("the file is too small for a video", why=f"it has {format_bytes(fetched.size_bytes)}")
     return fetched
@@ -278,14 +278,14 @@ def failure_of(answer: FetchAnswer) -> DownloadFailure | None:
     if status == 200:
         return None
     if status == 429:
-        return Busy("the server is asked too often", retry_after=answer.retry_after, why=where)
+        return Busy("the server limits the number of requests", retry_after=answer.retry_after, why=where)
     if status >= 500:
         return NoAnswer("the server failed", why=where)
-    kind, what = STATUSES.get(status, (Malformed, "this is no answer to a request for a file"))
+    kind, what = STATUSES.get(status, (Malformed, "unexpected response to a download"))
     return kind(what, why=where)
 
 
-async def _write(answer: FetchAnswer, target: Path, tell: Callable[[str], None]) -> FetchedFile:
+async def _write(answer: FetchAnswer, target: Path, report: Callable[[str], None]) -> FetchedFile:
     digest, size, beginning = hashlib.md5(usedforsecurity=False), 0, b""
     async with open_file(target, "xb") as file:
         async for chunk in answer.chunks:
@@ -295,11 +295,11 @@ async def _write(answer: FetchAnswer, target: Path, tell: Callable[[str], None])
             size += len(chunk)
             digest.update(chunk)
             await asyncio.to_thread(file.write, chunk)
-            tell(f"{size} bytes")
+            report(f"{size} bytes")
         await asyncio.to_thread(file.flush)
     return FetchedFile(size, digest.hexdigest())
 
 
 def _check_beginning(content: bytes) -> None:
     if len(content) == BEGINNING and content[4:] not in FIRST_BOXES:
-        raise Malformed("this does not begin like a video", why=repr(content))
+        raise Malformed("the file format is not a video", why=repr(content))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar, Literal
 
-from touchline.kernel.errors import (
+from touchline.kernel import (
     DeadlineExceeded,
     Forbidden,
     InvalidInput,
@@ -50,7 +50,7 @@ class DownloadFailure(TouchlineError):
 
 class RefusedAddress(InvalidInput, DownloadFailure):
     reason = "refused_address"
-    next_step = "Add the host to `downloads.allow_hosts` if it is one of your own."
+    next_step = "Add the host to `downloads.allow_hosts` if it is yours."
 
 
 class Malformed(InvalidInput, DownloadFailure):

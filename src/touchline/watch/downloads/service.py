@@ -15,7 +15,7 @@ from pathlib import Path
 from temporalio.client import Client
 
 from touchline.contracts.events.watch import GoalChanged
-from touchline.kernel.errors import Conflict
+from touchline.kernel import Conflict
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded, TruncatedVideo
 from touchline.media.model import Probe
 from touchline.media.probe import probe
@@ -23,7 +23,7 @@ from touchline.media.rules import display_size
 from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch, open_file
 from touchline.platform.objects.store import ObjectStore
-from touchline.watch.archive.service import tell
+from touchline.watch.archive.service import notify_archive
 from touchline.watch.context import WatchContext
 from touchline.watch.model import GoalRef
 
@@ -75,37 +75,37 @@ async def local_copy(objects: ObjectStore, key: str, scratch: Scratch) -> AsyncG
         yield path
 
 
-async def clean_up(ground: WatchContext, goal: GoalRef) -> int:
+async def clean_up(context: WatchContext, goal: GoalRef) -> int:
     """Removes the files of the goal's videos that were rejected or failed. Answers how many."""
-    async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+    async with context.database.transaction(context.owner.tenant_id) as transaction:
         store = DownloadStore(transaction.connection)
         keys = await store.left_over(goal)
         unneeded = orphaned(keys, await store.needed(keys))
     for key in unneeded:
-        await ground.objects.delete(key)
-    async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+        await context.objects.delete(key)
+    async with context.database.transaction(context.owner.tenant_id) as transaction:
         await DownloadStore(transaction.connection).forget(goal, keys)
     return len(unneeded)
 
 
-async def remove_all(ground: WatchContext, goal: GoalRef) -> None:
+async def remove_all(context: WatchContext, goal: GoalRef) -> None:
     """Of a goal that was annulled. The files of the next goal with its id lie in a folder of their own below."""
     folder, after = incoming_folder(goal.folder) + "/", ""
     while after is not None:
-        page = await ground.objects.list(folder, after=after)
+        page = await context.objects.list(folder, after=after)
         for each in page.objects:
             if "/" not in each.key.removeprefix(folder):
-                await ground.objects.delete(each.key)
+                await context.objects.delete(each.key)
         after = page.next_after
 
 
-async def sweep_incoming(ground: WatchContext, fixture_id: int) -> None:
+async def sweep_incoming(context: WatchContext, fixture_id: int) -> None:
     """What is left of a match when everything about it is done."""
-    async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+    async with context.database.transaction(context.owner.tenant_id) as transaction:
         events = await DownloadStore(transaction.connection).events_of(fixture_id)
     for event_id in events:
-        await _empty(ground.objects, incoming_folder(event_id))
-    async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+        await _empty(context.objects, incoming_folder(event_id))
+    async with context.database.transaction(context.owner.tenant_id) as transaction:
         await DownloadStore(transaction.connection).swept(fixture_id)
 
 
@@ -120,7 +120,7 @@ OUTCOMES = {"rejected": VideoOutcome.REJECTED, "failed": VideoOutcome.FAILED}
 
 @dataclass(frozen=True, slots=True)
 class Downloads:
-    ground: WatchContext
+    context: WatchContext
     sandbox: Sandbox
     scratch: Scratch
     sources: Sources
@@ -142,7 +142,7 @@ class Downloads:
         except DownloadFailure as failure:
             if rules.is_worth_a_moment(failure) and not is_last_try:
                 raise
-            arrived = await self._end(wanted, rules.after_failure(failure, found.tries, self.ground.clock.now()))
+            arrived = await self._end(wanted, rules.after_failure(failure, found.tries, self.context.clock.now()))
         _LOG.info(
             "[DOWNLOAD] %s", arrived.outcome, extra={"event": wanted.goal.name, "post": found.url, "why": arrived.why}
         )
@@ -151,7 +151,7 @@ class Downloads:
     @asynccontextmanager
     async def _at(self, wanted: WantedVideo) -> AsyncGenerator[tuple[DownloadStore, GoalRef | None]]:
         """Who the goal is may change while we are on the way."""
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             store = DownloadStore(transaction.connection)
             yield store, await store.living(wanted.goal)
 
@@ -163,7 +163,7 @@ class Downloads:
             if why is not None:
                 return await self._end(wanted, Ending("rejected", why))
             key = rules.incoming_key(found.goal.folder, found.video)
-            await put(self.ground.objects, key, path)
+            await put(self.context.objects, key, path)
         return await self._keep(wanted, key, facts)
 
     async def _fetch(self, found: FoundFile, path: Path) -> FileFacts:
@@ -178,7 +178,7 @@ class Downloads:
         try:
             return await probe(self.sandbox, path)
         except TruncatedVideo as error:
-            raise CutOff("the video is not whole", why=error.why) from error
+            raise CutOff("the video is incomplete", why=error.why) from error
         except InvalidMedia as error:
             raise Malformed(error.what, why=error.why) from error
         except MediaLimitExceeded as error:
@@ -189,7 +189,7 @@ class Downloads:
             if goal is not None:
                 await store.downloaded(goal, wanted, key, facts)
                 return Arrived(VideoOutcome.DONE, facts.md5)
-        await self.ground.objects.delete(key)  # nobody will look for it
+        await self.context.objects.delete(key)  # nobody will look for it
         return Arrived(VideoOutcome.OVER)
 
     async def _end(self, wanted: WantedVideo, ending: Ending) -> Arrived:
@@ -229,25 +229,25 @@ def _filters(settings: DownloadSettings) -> Filters:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    ground: WatchContext
+    context: WatchContext
     temporal: Client
 
     async def queue(self, batch: QueuedBatch) -> bool:
         """The row first, so that the archive knows what it is told of. Whether the goal still lives."""
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             store = DownloadStore(transaction.connection)
             goal = await store.living(batch.goal)
             if goal is None:
                 return False
-            waits = await store.add_batch(goal, batch.batch_id, batch.videos, self.ground.clock.now())
+            waits = await store.add_batch(goal, batch.batch_id, batch.videos, self.context.clock.now())
         if waits:
-            await tell(self.temporal, goal, batch.batch_id)
+            await notify_archive(self.temporal, goal, batch.batch_id)
         _LOG.info("[DOWNLOAD] Queued for upload", extra={"event": goal.name, "count": len(batch.videos)})
         return True
 
     async def register(self, goal: GoalRef, run_id: str, attempts: int) -> Registered:
-        now = self.ground.clock.now()
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        now = self.context.clock.now()
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             store = DownloadStore(transaction.connection)
             living = await store.living(goal)
             if living is None:
@@ -268,16 +268,16 @@ class Handover:
 
     async def clean_up(self, order: CleanUp) -> int:
         """Answers how many files went."""
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             store = DownloadStore(transaction.connection)
             goal = await store.living(order.goal)
             if goal is not None:
                 await self._fail(store, goal, order)
         if goal is None:
-            await remove_all(self.ground, order.goal)
+            await remove_all(self.context, order.goal)
             return 0
-        return await clean_up(self.ground, goal)
+        return await clean_up(self.context, goal)
 
     async def _fail(self, store: DownloadStore, goal: GoalRef, order: CleanUp) -> None:
         for why, videos in order.failed.items():
-            await store.given_up(goal, videos, Ending("failed", why[:LONGEST_WHY], self.ground.clock.now()))
+            await store.given_up(goal, videos, Ending("failed", why[:LONGEST_WHY], self.context.clock.now()))

@@ -26,28 +26,28 @@ class SecondWay(StrEnum):
 
 class DownloadSettings(Section):
     syndication_url: WebAddress = "https://cdn.syndication.twimg.com"
-    """Where posts are looked up: the part before `/tweet-result`."""
+    """The URL of the syndication API of posts, without `/tweet-result`."""
 
     second_way: SecondWay = SecondWay.GRAPHQL
-    """Which interface yt-dlp asks when the syndication has nothing to say about a post; off: none."""
+    """The API that yt-dlp uses if the syndication API has no data for a post. off: none."""
 
     second_way_timeout: Duration = Field(default=timedelta(seconds=20), gt=timedelta(0))
-    """How long the second way may look for a video's address."""
+    """The timeout of yt-dlp for one post."""
 
     allow_hosts: tuple[str, ...] = ()
-    """Hosts of your own that videos may come from, as host or host:port, although their addresses are private."""
+    """Your own hosts that videos may be downloaded from, as host or host:port, although their addresses are private."""
 
     ports: tuple[int, ...] = (80, 443)
-    """The ports of public servers that videos may come from."""
+    """The ports of public servers that videos may be downloaded from."""
 
     redirects: int = Field(default=5, ge=0, le=20)
-    """How many redirects are followed; each is checked like the first address."""
+    """How many redirects are followed. Each is checked like the first URL."""
 
     smallest_video: ByteSize = Field(default=ByteSize(10_000), ge=0)
-    """What has fewer bytes is no video, but a part of one."""
+    """Smaller files are rejected as incomplete."""
 
     largest_video: ByteSize = Field(default=ByteSize(200 * MIB), ge=1)
-    """The largest file that is fetched. A larger one is refused as soon as it is known to be."""
+    """The largest file that is downloaded. Larger ones are cancelled as soon as their size is known."""
 
     connect_timeout: Duration = Field(default=timedelta(seconds=5), gt=timedelta(0))
     """How long to wait for a connection."""
@@ -56,31 +56,31 @@ class DownloadSettings(Section):
     """How long a server may send nothing."""
 
     total_timeout: Duration = Field(default=timedelta(seconds=60), gt=timedelta(0), le=timedelta(seconds=80))
-    """How long a file may take. The whole step, with looking at the video and storing it, has 90 s."""
+    """How long the download of a file may take. The whole step, with probing and storing, may take 90 s."""
 
     least_rate: ByteSize = Field(default=ByteSize(16_000), ge=0)
-    """Bytes a second that a server must send on average over `rate_window`."""
+    """The least average rate of a download over `rate_window`, in bytes per second."""
 
     rate_window: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
-    """Over which time `least_rate` is measured."""
+    """The period for `least_rate`."""
 
     shortest: Duration = timedelta(seconds=3)
-    """Only longer videos are kept."""
+    """Shorter videos are rejected."""
 
     longest: Duration = timedelta(seconds=60)
-    """Longer videos are not kept."""
+    """Longer videos are rejected."""
 
     least_short_side: int = Field(default=0, ge=0)
-    """Pixels of the shorter side that a video must have to be kept."""
+    """The least number of pixels on the shorter side. Smaller videos are rejected."""
 
     least_aspect: float = Field(default=0.0, ge=0)
-    """Width through height that a video must have to be kept: 1 leaves upright ones out."""
+    """The least ratio of width to height. 1 rejects upright videos."""
 
     validation_patience: Duration = Field(default=timedelta(hours=24), ge=timedelta(0))
-    """How long a video waits for an engine that can look at it. Afterwards it has failed."""
+    """How long a video waits for an engine that can validate it, before it fails."""
 
     validation_pause: Duration = Field(default=timedelta(seconds=5), ge=timedelta(seconds=1))
-    """How long to wait before an engine that was away is asked again; the pause doubles up to 15 minutes."""
+    """The first delay before an unavailable engine is tried again. It doubles up to 15 minutes."""
 
     @field_validator("allow_hosts")
     @classmethod

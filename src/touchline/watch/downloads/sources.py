@@ -62,7 +62,7 @@ def best_file(document: object, video_index: int) -> MediaFile:
     known = cast("Mapping[str, Any]", info if isinstance(info, dict) else {})
     variants = list(_variants(known.get("variants")))
     if not variants:
-        raise NoVideo("the post's video is not there as an MP4 file")
+        raise NoVideo("the post has no MP4 file of the video")
     return MediaFile(max(variants, key=lambda each: each.bit_rate).url, _length_ms(known.get("duration_millis")))
 
 
@@ -73,14 +73,14 @@ def _length_ms(value: object) -> int | None:
 
 def _post(document: object) -> Mapping[str, Any]:
     if not isinstance(document, dict):
-        raise Malformed("the answer about the post is no document")
+        raise Malformed("the response about the post is not a JSON object")
     post = cast("Mapping[str, Any]", document)
     if not post:
-        raise Malformed("the answer about the post is empty")
+        raise Malformed("the response about the post is empty")
     if post.get("__typename") == "TweetTombstone" or "tombstone" in post:
         raise Gone("the post was removed", why=_tombstone_text(post))
     if post.get("__typename", "Tweet") != "Tweet":
-        raise Malformed("the answer is not about a post", why=str(post.get("__typename"))[:40])
+        raise Malformed("the response is not about a post", why=str(post.get("__typename"))[:40])
     return post
 
 
@@ -97,7 +97,7 @@ def _require_available(video: Mapping[str, Any]) -> None:
         return
     known = cast("Mapping[str, Any]", availability)
     if str(known.get("status", "Available")).lower() != "available":
-        raise Blocked("the network does not show this video here", why=str(known.get("reason", ""))[:40])
+        raise Blocked("the network does not show this video in this region", why=str(known.get("reason", ""))[:40])
 
 
 def _variants(variants: object) -> Iterator[Variant]:
@@ -135,7 +135,7 @@ class Syndication:
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise Malformed("the answer about the post is no JSON") from error
+            raise Malformed("the response about the post is not JSON") from error
 
 
 # Lets yt-dlp find the address of a post's video. It never fetches the video: that is done as with any other address.
@@ -157,30 +157,30 @@ class Extraction:
     async def media_file(self, video: FoundRef) -> MediaFile:
         from touchline.watch.downloads.ytdlp import ExtractionTask  # takes a second and 40 MB, and is seldom needed
 
-        errand = ExtractionTask(self.fetcher, asyncio.get_running_loop(), self.syndication_url)
+        task = ExtractionTask(self.fetcher, asyncio.get_running_loop(), self.syndication_url)
         try:
             async with asyncio.timeout(self.within_s):
-                document = await errand.loop.run_in_executor(_THREADS, self._extract, errand, video)
+                document = await task.loop.run_in_executor(_THREADS, self._extract, task, video)
         except TimeoutError as error:
-            raise TooSlow("the second way did not end in time") from error
+            raise TooSlow("yt-dlp timed out") from error
         finally:
-            errand.end()
+            task.end()
         return _best_file(document, video.video_index)
 
-    def _extract(self, errand: Any, video: FoundRef) -> Mapping[str, Any]:
+    def _extract(self, task: Any, video: FoundRef) -> Mapping[str, Any]:
         from touchline.watch.downloads.ytdlp import extract
 
-        return extract(errand, f"https://x.com/i/status/{video.post_id}", self.api)
+        return extract(task, f"https://x.com/i/status/{video.post_id}", self.api)
 
 
 def _best_file(document: Mapping[str, Any], video_index: int) -> MediaFile:
     entries = [each for each in _entries(document) if each.get("formats")]
     if len(entries) < video_index:
-        raise NoVideo("the second way found no such video", why=f"it found {len(entries)}")
+        raise NoVideo("yt-dlp did not find the video", why=f"it found {len(entries)}")
     entry = entries[video_index - 1]
     formats = [each for each in _dictionaries(entry["formats"]) if _is_file(each)]
     if not formats:
-        raise NoVideo("the second way found no MP4 file")
+        raise NoVideo("yt-dlp found no MP4 file")
     best = max(formats, key=lambda each: float(each.get("tbr") or 0))
     return MediaFile(str(best["url"]), _duration_ms(entry.get("duration")))
 
@@ -197,7 +197,7 @@ def _entries(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     elif document.get("_type") in ("playlist", "multi_video"):
         yield from _dictionaries(document.get("entries"))
     else:
-        raise Malformed("the second way leads to another page")
+        raise Malformed("yt-dlp was redirected to another page")
 
 
 def _dictionaries(values: object) -> list[Mapping[str, Any]]:
@@ -224,7 +224,7 @@ class Sources:
         except DownloadFailure as failure:
             if self.second is None or not rule_of(failure).other_way:
                 raise
-            _LOG.info("[DOWNLOAD] Asking the second way", extra={"post_id": video.post_id, "because": failure.reason})
+            _LOG.info("[DOWNLOAD] Trying yt-dlp", extra={"post_id": video.post_id, "because": failure.reason})
             return await self._by_second(self.second, video, failure)
 
     async def _by_second(self, second: Extraction, video: FoundRef, first: DownloadFailure) -> MediaFile:
@@ -232,7 +232,7 @@ class Sources:
         try:
             return await second.media_file(video)
         except DownloadFailure as failure:
-            _LOG.info("[DOWNLOAD] The second way failed", extra={"post_id": video.post_id, "why": str(failure)})
+            _LOG.info("[DOWNLOAD] yt-dlp failed", extra={"post_id": video.post_id, "why": str(failure)})
             raise first from failure
 
 

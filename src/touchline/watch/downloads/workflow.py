@@ -140,7 +140,7 @@ REGISTER_DOWNLOAD = Call("register_download", Registered, within=30 * SECOND, at
 
 VALIDATOR_UNAVAILABLE = "validator unavailable"
 BROKE_OFF = "broke_off"
-surely = RetryWhileUnavailable("DOWNLOAD")
+call = RetryWhileUnavailable("DOWNLOAD")
 
 
 class GoalOver(Exception):
@@ -165,7 +165,7 @@ class DownloadWorkflow:
             over = True
         finally:
             await self._tidy()
-            await surely(REGISTER_DOWNLOAD, given.goal, workflow.info().workflow_id)
+            await call(REGISTER_DOWNLOAD, given.goal, workflow.info().workflow_id)
         return DownloadResult(
             downloaded=self._counts[VideoOutcome.DONE],
             rejected=self._counts[VideoOutcome.REJECTED],
@@ -231,14 +231,14 @@ class DownloadWorkflow:
     async def _queue(self, videos: list[FoundRef]) -> None:
         self._batches += 1
         batch = QueuedBatch(self._given.goal, rules.batch_id(workflow.info().workflow_id, self._batches), videos)
-        if not await surely(QUEUE_VIDEOS_FOR_UPLOAD, batch):
+        if not await call(QUEUE_VIDEOS_FOR_UPLOAD, batch):
             raise GoalOver
         self._queued += len(videos)
 
     async def _download(self, video: FoundRef) -> tuple[FoundRef, Arrived]:
         wanted = WantedVideo(self._given.goal, video, workflow.info().workflow_id)
         try:
-            arrived = await surely(DOWNLOAD_SINGLE_VIDEO, wanted)
+            arrived = await call(DOWNLOAD_SINGLE_VIDEO, wanted)
         except ActivityError as error:
             self._broke([video], f"{BROKE_OFF}: {_cause(error)}")
             return video, Arrived(VideoOutcome.FAILED)
@@ -256,7 +256,7 @@ class DownloadWorkflow:
 
     async def _hash(self, same: SameFile, fingerprint: Call[Hashed]) -> Hashed:
         try:
-            hashed = await surely(fingerprint, same)
+            hashed = await call(fingerprint, same)
         except ActivityError as error:
             self._broke(same.videos, f"{BROKE_OFF}: {_cause(error)}")
             return Hashed(VideoOutcome.FAILED)

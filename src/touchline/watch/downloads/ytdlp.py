@@ -16,8 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from yt_dlp import YoutubeDL
 from yt_dlp.globals import plugin_dirs
-from yt_dlp.networking.common import Request as TheirRequest
-from yt_dlp.networking.common import RequestHandler, Response
+from yt_dlp.networking.common import Request as TheirRequest, RequestHandler, Response
 from yt_dlp.networking.exceptions import HTTPError, RequestError, TransportError
 from yt_dlp.utils import YoutubeDLError
 
@@ -48,7 +47,7 @@ class ExtractionTask:
     def ask(self, request: FetchRequest) -> tuple[FetchAnswer, bytes]:
         self.requests += 1
         if self.is_over or self.requests > MOST_REQUESTS:
-            raise RequestError("this question has taken too much already")
+            raise RequestError("the limit of this lookup is reached")
         self.running = asyncio.run_coroutine_threadsafe(self.fetcher.read(request, LARGEST_BODY), self.loop)
         if self.is_over:  # it may have ended before it could know of this request
             self.running.cancel()
@@ -73,7 +72,7 @@ class ExtractionTask:
         return urlunsplit((ours.scheme, ours.netloc, ours.path + parts.path, parts.query, ""))
 
 
-def handler_for(errand: ExtractionTask) -> Callable[..., RequestHandler]:
+def handler_for(task: ExtractionTask) -> Callable[..., RequestHandler]:
     class GuardedRH(RequestHandler):
         _SUPPORTED_URL_SCHEMES = ("http", "https")
         _SUPPORTED_PROXY_SCHEMES = None
@@ -86,7 +85,7 @@ def handler_for(errand: ExtractionTask) -> Callable[..., RequestHandler]:
             given = {**self.headers, **request.headers}
             headers = {str(name): str(each) for name, each in given.items() if str(name).lower() not in OWN_HEADERS}
             body = request.data if isinstance(request.data, bytes) else None
-            answer, content = errand.ask(FetchRequest(errand.placed(request.url), headers, request.method, body))
+            answer, content = task.ask(FetchRequest(task.placed(request.url), headers, request.method, body))
             response = Response(io.BytesIO(content), request.url, answer.headers, answer.status)
             if answer.status >= 300:
                 raise HTTPError(response)
@@ -109,7 +108,7 @@ class _Silent:
     warning = error = debug
 
 
-def extract(errand: ExtractionTask, url: str, api: str) -> Mapping[str, Any]:
+def extract(task: ExtractionTask, url: str, api: str) -> Mapping[str, Any]:
     plugin_dirs.value = []  # code that happens to lie in somebody's home folder is not ours to run
     options: dict[str, Any] = {
         "quiet": True,
@@ -124,16 +123,16 @@ def extract(errand: ExtractionTask, url: str, api: str) -> Mapping[str, Any]:
 
     class Guarded(YoutubeDL):
         def build_request_director(self, handlers: Any, preferences: Any = None) -> Any:
-            return super().build_request_director(cast("Any", [handler_for(errand)]))
+            return super().build_request_director(cast("Any", [handler_for(task)]))
 
     try:
         with Guarded(cast("Any", options)) as program:
             found = program.extract_info(url, download=False, ie_key=EXTRACTOR, process=False)
             return cast("Mapping[str, Any]", _listed(found))
     except YoutubeDLError as error:
-        if errand.failures:
-            raise errand.failures[-1] from error
-        raise Malformed("the second way failed", why=str(error)[:200]) from error
+        if task.failures:
+            raise task.failures[-1] from error
+        raise Malformed("yt-dlp failed", why=str(error)[:200]) from error
 
 
 def _listed(found: Any) -> dict[str, Any]:

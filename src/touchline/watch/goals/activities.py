@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from temporalio import activity
 
-from touchline.kernel.errors import TouchlineError
+from touchline.kernel import TouchlineError
 from touchline.watch.context import WatchContext
 from touchline.watch.downloads.service import sweep_incoming
 from touchline.watch.fixtures import rules, service
@@ -23,14 +23,7 @@ from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.fixtures.store import FixtureStore
 from touchline.watch.goals import workflow
 from touchline.watch.goals.service import Events
-from touchline.watch.goals.workflow import (
-    COMPLETED,
-    Compared,
-    FixtureChunk,
-    GoalSearch,
-    Monitored,
-    Processed,
-)
+from touchline.watch.goals.workflow import COMPLETED, Compared, FixtureChunk, GoalSearch, Monitored, Processed
 from touchline.watch.settings import WatchSettings
 from touchline.watch.temporal import Call, FixtureOutcome, as_temporal_errors, one_by_one
 
@@ -43,7 +36,7 @@ AnyCall: TypeAlias = Call[list[FixtureOutcome]] | Call[Compared] | Call[Processe
 
 @dataclass(frozen=True)
 class MonitorActivities:
-    ground: WatchContext
+    context: WatchContext
     feed: FeedClient
     settings: FixtureSettings
     watch: WatchSettings
@@ -65,9 +58,9 @@ class MonitorActivities:
 
     @activity.defn(name="list_monitored_fixtures")
     async def list_monitored_fixtures(self, run_id: str) -> Monitored:
-        now = self.ground.clock.now()
+        now = self.context.clock.now()
         with as_temporal_errors():
-            async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
                 store = FixtureStore(transaction)
                 staging = await store.in_stage(Stage.STAGING, service.MOST_AT_ONCE)
                 active = await store.in_stage(Stage.ACTIVE, service.MOST_AT_ONCE)
@@ -92,8 +85,8 @@ class MonitorActivities:
     async def activate_pending_fixtures(self, run_id: str) -> list[int]:
         """What an earlier try of this run has activated is looked at by the next run."""
         with as_temporal_errors():
-            async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
-                return await service.activate_pending(transaction, self.ground.clock.now(), self.settings)
+            async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
+                return await service.activate_pending(transaction, self.context.clock.now(), self.settings)
 
     @activity.defn(name="store_and_compare")
     async def store_and_compare(self, look: FixtureChunk) -> Compared:
@@ -101,7 +94,7 @@ class MonitorActivities:
 
     @activity.defn(name="process_fixture_events")
     async def process_fixture_events(self, look: FixtureChunk) -> Processed:
-        events = Events(self.ground, self.feed.tracked, self.watch, self.get_ready)
+        events = Events(self.context, self.feed.tracked, self.watch, self.get_ready)
         searches: list[GoalSearch] = []
 
         async def process(fixture_id: int) -> FixtureOutcome:
@@ -114,12 +107,12 @@ class MonitorActivities:
 
     @activity.defn(name="complete_fixture_if_ready")
     async def complete_fixture_if_ready(self, look: FixtureChunk) -> list[FixtureOutcome]:
-        events = Events(self.ground, self.feed.tracked, self.watch)
+        events = Events(self.context, self.feed.tracked, self.watch)
 
         async def complete(fixture_id: int) -> FixtureOutcome:
             is_complete = await events.complete(fixture_id, look.run_id, self.settings)
             if is_complete:
-                await sweep_incoming(self.ground, fixture_id)
+                await sweep_incoming(self.context, fixture_id)
             return FixtureOutcome(fixture_id, COMPLETED if is_complete else "not_ready")
 
         return await self._each(look.fixture_ids, complete, workflow.COMPLETE_FIXTURE_IF_READY)
@@ -142,7 +135,7 @@ class MonitorActivities:
                 await self._fail_answered(fixture_id, what)
                 return FixtureOutcome(fixture_id, what, ok=False)
             if not laid:
-                async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+                async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
                     await FixtureStore(transaction).lay(fixture_id, dict(known[fixture_id].raw), look.run_id)
             return FixtureOutcome(fixture_id, "fetched")
 
@@ -151,7 +144,7 @@ class MonitorActivities:
     async def _lay_all(self, look: FixtureChunk, found: Sequence[FeedFixture]) -> bool:
         """At once, in one transaction. False: one of them cannot be stored, so each has to go alone."""
         try:
-            async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
                 for each in (one for one in found if one.id in look.fixture_ids):
                     await FixtureStore(transaction).lay(each.id, dict(each.raw), look.run_id)
         except Exception as error:  # whatever it is, it is said of the match that it belongs to
@@ -163,11 +156,11 @@ class MonitorActivities:
         finished: list[int] = []
 
         async def record(fixture_id: int) -> FixtureOutcome:
-            async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+            async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
                 found = self._read(await FixtureStore(transaction).live(fixture_id), look.run_id)
                 if found is None:
                     return FixtureOutcome(fixture_id, STALE, ok=False)
-                recorded = await service.refresh(transaction, found, self.ground.clock.now(), self.settings)
+                recorded = await service.refresh(transaction, found, self.context.clock.now(), self.settings)
             if recorded and recorded.is_over:
                 finished.append(fixture_id)
             return FixtureOutcome(fixture_id, recorded.stage if recorded else MISSING, ok=recorded is not None)
@@ -196,11 +189,11 @@ class MonitorActivities:
 
     async def _fail(self, ids: Sequence[int], code: str) -> None:
         service.FAILURES.labels(code).inc(len(ids))
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             await service.fail(transaction, ids, code)
 
     async def _fail_answered(self, fixture_id: int, what: str) -> None:
         service.FAILURES.labels(what).inc()
-        now = self.ground.clock.now()
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        now = self.context.clock.now()
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             await service.fail_answered(transaction, fixture_id, what, now, self.settings)

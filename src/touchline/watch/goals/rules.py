@@ -14,7 +14,7 @@ from touchline.watch.fixtures.feed_documents import FeedFixture, FeedGoal
 from touchline.watch.model import GoalRef
 from touchline.watch.settings import WatchSettings
 
-from .matching import Group, Item, Side, Sighting, group, match, scored_before
+from .identity import Group, Item, Side, Sighting, group, match, scored_before
 from .model import (
     GOAL_TYPE,
     Decision,
@@ -299,8 +299,8 @@ def overdue(stored: Iterable[StoredGoal], now: datetime, settings: WatchSettings
     """The goals that end now, with the outcome that each is shown with."""
     for goal in stored:
         if goal.lives and not goal.download_complete:
-            outcome, since, patience = _waiting(goal, settings)
-            if now - since >= patience:
+            outcome, since, longest = _waiting(goal, settings)
+            if now - since >= longest:
                 yield replace(goal, download_complete=True, outcome=outcome)
 
 

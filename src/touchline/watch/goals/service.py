@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from touchline.contracts.events.watch import GoalChanged
-from touchline.kernel.errors import Conflict
+from touchline.kernel import Conflict
 from touchline.platform.postgres.database import Transaction
 from touchline.watch.archive.service import drop_all, label_all, move_all
 from touchline.watch.context import WatchContext
@@ -85,7 +85,9 @@ async def search_again(transaction: Transaction, goal: GoalRef) -> Triggered:
     """By hand: all attempts once more. What was kept and found stays."""
     found = await GoalStore(transaction.connection).search_again(goal)
     if found is None:
-        raise Conflict("another search of this goal cannot begin", why="its search runs, or its scorer is not known")
+        raise Conflict(
+            "another search of this goal cannot be started", why="its search is running, or its scorer is unknown"
+        )
     workflow_id, label, revision = found
     changed = GoalChanged(
         event_id=goal.event_id, generation=goal.generation, fixture_id=goal.fixture_id, what=Said.STABLE
@@ -124,14 +126,14 @@ OWN_GOAL = "Own Goal"
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    ground: WatchContext
+    context: WatchContext
     tracked: Tracked
     settings: WatchSettings
     get_ready: Callable[[], None] = lambda: None  # told when a goal is seen, some looks before it is searched for
 
     async def process(self, fixture_id: int, run_id: str) -> tuple[str, list[GoalSearch]]:
         """Hands the answer that this run has laid there to the goals. An answer without events counts neither way."""
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             store = FixtureStore(transaction)
             await store.lock(fixture_id)
             live = await store.live(fixture_id)
@@ -140,7 +142,7 @@ class Events:
             fixture, _ = read_fixture(live.live, self.tracked, with_events=True)
             if fixture.goals is None:
                 return "no_events", []
-            now = self.ground.clock.now()
+            now = self.context.clock.now()
             applied = await apply_poll(transaction, fixture, run_id, now, self.settings)
             if applied.awaited:
                 self.get_ready()
@@ -148,8 +150,8 @@ class Events:
 
     async def complete(self, fixture_id: int, run_id: str, settings: FixtureSettings) -> bool:
         """What is beyond its deadline ends first, so that every match ends."""
-        now = self.ground.clock.now()
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        now = self.context.clock.now()
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             await close_overdue(transaction, fixture_id, now, self.settings)
             polls = self.settings.polls_to_trust
             ended = await service.complete_if_ready(transaction, fixture_id, run_id, now, settings, polls)

@@ -209,7 +209,7 @@ def _stored(**row: Any) -> StoredGoal:
     ours = ("sequence", "first_seen", "stable_at", "workflow_id", "label", "monitor_complete", "search_started_at")
     return StoredGoal(
         ref=GoalRef(fixture_id, row["event_id"], row["generation"]),
-        told=_told(row),
+        told=_feed_goal(row),
         score=Score(row["home_score"], row["away_score"]),
         monitor_workflows=tuple(row["monitor_workflows"]),
         absent_workflows=tuple(row["absent_workflows"]),
@@ -222,7 +222,7 @@ def _stored(**row: Any) -> StoredGoal:
     )
 
 
-def _told(row: Mapping[str, Any]) -> FeedGoal:
+def _feed_goal(row: Mapping[str, Any]) -> FeedGoal:
     same = ("player_id", "player_name", "type", "detail", "minute", "extra", "raw")
     return FeedGoal(team=Team(row["team_id"], row["team_name"]), **{name: row[name] for name in same})
 

@@ -16,22 +16,12 @@ from typing import Any
 
 from temporalio import workflow
 from temporalio.api.enums.v1 import IndexedValueType
-from temporalio.common import (
-    SearchAttributeKey,
-    SearchAttributePair,
-    TypedSearchAttributes,
-    WorkflowIDReusePolicy,
-)
-from temporalio.exceptions import (
-    ActivityError,
-    ApplicationError,
-    WorkflowAlreadyStartedError,
-)
+from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.exceptions import ActivityError, ApplicationError, WorkflowAlreadyStartedError
 
 with workflow.unsafe.imports_passed_through():
     from touchline.watch.discovery.workflow import TwitterInput
-    from touchline.watch.fixtures.feed_documents import MOST_IDS, chunks, whole
-    from touchline.watch.fixtures.feed_documents import field as value_at
+    from touchline.watch.fixtures.feed_documents import MOST_IDS, chunks, field as value_at, whole
     from touchline.watch.temporal import Call, FixtureOutcome
 
 # What MonitorWorkflow and its activities say to each other: ids and outcomes, never the feed's documents.
@@ -92,7 +82,7 @@ class MonitorResult:
     completed: int = 0
     failures: dict[str, int] = field(default_factory=dict[str, int])  # matches by what went wrong
 
-    def told(self) -> str:
+    def summary(self) -> str:
         failures = ", ".join(f"{count} x {code}" for code, count in self.failures.items()) or "none"
         return (
             f"{self.run_id}: {self.staging} staging, {self.active} active, {self.activated} activated, "
@@ -181,7 +171,7 @@ class MonitorWorkflow:
         self._activated += await ACTIVATE_PENDING_FIXTURES(self._run_id)
         active = [*plan.active, *self._activated]
         await self._in_chunks(active, size, self._look_at_active)
-        return self._told(len(plan.staging), len(active))
+        return self._result(len(plan.staging), len(active))
 
     def _name_itself(self) -> None:
         info = workflow.info()
@@ -251,7 +241,7 @@ class MonitorWorkflow:
         self._outcomes += [each for each in outcomes if not each.ok]
         return [each.fixture_id for each in outcomes if each.ok]
 
-    def _told(self, staging: int, active: int) -> MonitorResult:
+    def _result(self, staging: int, active: int) -> MonitorResult:
         failures = Counter(each.what for each in self._outcomes)
         result = MonitorResult(
             run_id=self._run_id,
@@ -262,9 +252,9 @@ class MonitorWorkflow:
             completed=self._completed,
             failures=dict(sorted(failures.items())),
         )
-        workflow.set_current_details(result.told())
+        workflow.set_current_details(result.summary())
         if self._chunks and self._failed_chunks == self._chunks:
-            raise ApplicationError(result.told(), type=next(iter(result.failures)))
+            raise ApplicationError(result.summary(), type=next(iter(result.failures)))
         return result
 
 

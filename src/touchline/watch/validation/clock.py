@@ -130,9 +130,12 @@ def _read(text: str) -> Clock | None:
         return as_one
     frozen, _ = _frozen(line)
     without = _line(BAR_OR_ONE.sub(lambda found: f"{found[0][:-1]} ", text))
-    if frozen and _counting(line, frozen) and not _frozen(without)[0]:  # `|05:00 +02:17`: no half ends at 5
+    stands, counts = _frozen(without)[0], frozen is not None and _counting(line, frozen) is not None
+    if counts and not stands:  # `|05:00 +02:17`: no half ends at 5
         return as_one
     as_bar = _read_line(without) or Clock("", frozenset())
+    if stands and _counting(without, stands) and not counts:  # `105:00|00:01`: 100:01 is no stoppage time
+        return as_bar
     besides = (as_one.readings | as_bar.besides) - as_bar.meant
     return Clock(as_one.text, as_bar.meant, besides, as_one.restarted | as_bar.restarted)
 

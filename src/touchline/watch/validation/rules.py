@@ -157,7 +157,7 @@ def decide(opinions: Sequence[Opinion], minutes: GoalMinutes, tolerance: int) ->
         clock=shown,
         verified=outcome is ClockStanding.VERIFIED and rejected is None,
         rejected=rejected,
-        engines=_told(opinions),
+        engines=_by_engine(opinions),
     )
 
 
@@ -169,9 +169,9 @@ def _rejection(football: bool, screen: bool, outcome: ClockStanding, minutes: st
     return f"another_minute: {minutes}" if outcome is ClockStanding.REJECTED else None
 
 
-def _told(opinions: Sequence[Opinion]) -> dict[str, list[dict[str, object]]]:
-    told: dict[str, list[dict[str, object]]] = {}
+def _by_engine(opinions: Sequence[Opinion]) -> dict[str, list[dict[str, object]]]:
+    reported: dict[str, list[dict[str, object]]] = {}
     for each in opinions:
         sight = {"football": each.sight.football, "screen": each.sight.screen, "clock": each.sight.clock}
-        told.setdefault(each.engine, []).append({"at_ms": each.at_ms, **sight})
-    return told
+        reported.setdefault(each.engine, []).append({"at_ms": each.at_ms, **sight})
+    return reported

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Protocol, Self, cast
 
-from touchline.kernel.errors import Misconfigured, TouchlineError, Unavailable
+from touchline.kernel import Misconfigured, TouchlineError, Unavailable
 from touchline.media.engines.model import Picture
 from touchline.media.engines.service import Engine
 from touchline.media.pixels import decode_picture
@@ -121,7 +121,7 @@ def read_sight(said: Any) -> Sight:
     document = cast("dict[str, Any]", said if isinstance(said, dict) else {})
     football, screen = (read_truth(document.get(key)) for key in ("football", "filmed_screen"))
     if football is None or screen is None:
-        raise Unavailable("the model's answer cannot be read", why="it says neither yes nor no")
+        raise Unavailable("the response of the model is malformed", why="it is neither yes nor no")
     return Sight(football, screen, read_clock(document.get("clock")))
 
 
@@ -201,16 +201,16 @@ class Validator:
             return (local,)
         if model is None:
             why = f"validation.engine is `{self._settings.engine}`"
-            raise Misconfigured("there is no model to look at videos", why=why, hint="Set `model.url`.")
+            raise Misconfigured("no model is configured to validate videos", why=why, hint="Set `model.url`.")
         return (ModelEngine(model),) if self._settings.engine is Choice.MODEL else (ModelEngine(model), local)
 
     async def _opinions(self, frames: Frames, minutes: GoalMinutes, heartbeat: Heartbeat) -> list[Opinion]:
         opinions = list[Opinion]()
         for number, percent in enumerate(rules.PLACES, 1):
-            heartbeat(f"looking at picture {number} of {len(rules.PLACES)} ({percent} %)")
+            heartbeat(f"validating frame {number} of {len(rules.PLACES)} ({percent} %)")
             opinions += await self._asked(frames.at(percent))
         if rules.disagree(opinions, minutes, self._settings.tolerance):
-            heartbeat(f"looking at the deciding picture ({rules.DECIDING} %)")
+            heartbeat(f"validating the deciding frame ({rules.DECIDING} %)")
             opinions += await self._asked(frames.at(rules.DECIDING))
         return opinions
 
@@ -221,11 +221,15 @@ class Validator:
         for engine, sight in zip(self._engines, said, strict=True):
             if isinstance(sight, Unavailable):
                 failures.append(sight)
-                logger.warning("[VALIDATE] an engine is away", extra={"engine": engine.name, "reason": str(sight)})
+                logger.warning(
+                    "[VALIDATE] an engine is unavailable", extra={"engine": engine.name, "reason": str(sight)}
+                )
             elif isinstance(sight, BaseException):
                 raise sight
             else:
                 opinions.append(Opinion(engine.name, frame.at_ms, sight))
         if not opinions:
-            raise Unavailable("no engine can check videos now", why="; ".join(str(each) for each in failures))
+            raise Unavailable(
+                "no engine is available to validate videos", why="; ".join(str(each) for each in failures)
+            )
         return opinions

@@ -16,10 +16,11 @@ class Choice(StrEnum):
 
 class ValidationSettings(Section):
     engine: Choice = Choice.LOCAL
-    """Who looks at videos: the embedded engine, the model of the section `model`, or both; then one may be away."""
+    """What validates videos: the embedded engine, the model of the section `model`, or both. With both, one may be
+    unavailable."""
 
     tolerance: int = Field(default=1, ge=0, le=5)
-    """By how many minutes the clock on screen may differ from the goal's."""
+    """By how many minutes the clock in the video may differ from the minute of the goal."""
 
     reader: ReaderName = ReaderName.RAPIDOCR
-    """What the embedded engine reads the clock with."""
+    """The OCR reader that reads the clock."""

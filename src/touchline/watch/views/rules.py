@@ -208,9 +208,9 @@ REJECTED = {
     "another_minute": "clock shows another minute",
     "too_short": "too short",
     "too_long": "too long",
-    "too_few_pixels": "too small a picture",
+    "too_few_pixels": "resolution too low",
     "wrong_shape": "wrong shape",
-    "dropped": "was dropped before",
+    "dropped": "rejected before",
 }
 DOWNLOADS = {
     "forbidden": "403",
@@ -220,8 +220,8 @@ DOWNLOADS = {
     "no_video": "the post has no video",
     "malformed": "not a video",
     "refused_address": "address refused",
-    "too_small": "too small a file",
-    "too_large": "too large a file",
+    "too_small": "file too small",
+    "too_large": "file too large",
     "cut_off": "cut off",
     "no_answer": "no answer",
     "timed_out": "timed out",
@@ -232,10 +232,10 @@ OURS = {"validator_unavailable": "validator unavailable", "not_comparable": "cou
 SEARCHES = {
     "unauthenticated": "login expired",
     "login_expired": "login expired",
-    "unavailable": "it does not answer",
+    "unavailable": "no response",
     "rate_limited": "too many searches",
-    "deadline_exceeded": "it timed out",
-    "misconfigured": "it is not set up",
+    "deadline_exceeded": "timed out",
+    "misconfigured": "not configured",
 }
 _LOGIN = re.compile(r"\b(log(ged)? ?in|sign(ed)? in|sign us in|session)\b", re.IGNORECASE)
 
@@ -276,7 +276,7 @@ NOTHING = "nothing_found"
 TIMES = "\u00d7"
 STATES = {
     GoalState.UNIDENTIFIED: "Scorer not identified",
-    GoalState.STABLE: "Search is about to begin",
+    GoalState.STABLE: "Search starts soon",
     GoalState.VALIDATING: "Waiting for validation",
     GoalState.ARCHIVING: "Waiting to be archived",
 }

@@ -13,8 +13,7 @@ from typing import Any
 
 from prometheus_client import Gauge
 
-from touchline.kernel import Principal, TenantId
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput, Principal, TenantId
 from touchline.platform.postgres.database import Database
 from touchline.watch import queries
 from touchline.watch.fixtures.feed_budget import last_check
@@ -115,8 +114,8 @@ class MatchReads:
     async def named(self, caller: Principal | TenantId, query: str, most: int) -> Sequence[Match]:
         """By team, competition or scorer."""
         if not query.strip() or len(query) > LONGEST_QUERY:
-            why = f"it has between 1 and {LONGEST_QUERY} characters"
-            raise InvalidInput("matches cannot be searched for by this", field="query", why=why)
+            why = f"use 1 to {LONGEST_QUERY} characters"
+            raise InvalidInput("this search text is not valid", field="query", why=why)
         async with self.database.transaction(caller) as transaction:
             return await queries.matches_named(transaction, query, min(max(most, 1), MOST_NAMED))
 
@@ -147,20 +146,18 @@ class MatchReads:
 # Metrics: the goals of the last day, of all tenants, as they are now. They come from the tables alone, so any process
 # may set them, as often as it likes.
 
-GOALS = Gauge("touchline_watch_goals", "Goals of the last day by how far they are.", ["state"])
+GOALS = Gauge("touchline_watch_goals", "Goals of the last day, by state.", ["state"])
 COVERED = Gauge("touchline_watch_goals_covered", "Goals of the last day that have at least one video.")
 COVERAGE = Gauge(
     "touchline_watch_coverage_ratio",
-    "Share of the last day's goals whose search is over that have at least one video; not a number without any.",
+    "Share of the last day's goals with a finished search that have at least one video; NaN without goals.",
 )
 FIRST_VIDEO = Gauge(
     "touchline_watch_first_video_seconds",
-    "From the first sight of a goal to its first video, over the last day; not a number without any.",
+    "Time from the first sight of a goal to its first video, over the last day; NaN without goals.",
     ["quantile"],
 )
-FOUND = Gauge(
-    "touchline_watch_found", "Videos that were found for the last day's goals by what became of them.", ["outcome"]
-)
+FOUND = Gauge("touchline_watch_found", "Videos that were found for the last day's goals, by state.", ["outcome"])
 
 
 SPAN = timedelta(days=1)

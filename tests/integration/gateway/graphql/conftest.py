@@ -18,7 +18,7 @@ from touchline.platform.clickhouse.store import ensure_database
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.objects.store import ObjectStore
 
-from .site import Needs, Site, running_site
+from .site import Needs, Plan, Site, running_site
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +33,13 @@ async def analytics(endpoints: Endpoints) -> AsyncGenerator[Analytics]:
 @pytest.fixture
 def needs(world: World, objects: ObjectStore, analytics: Analytics, sandbox: Sandbox, tmp_path: Path) -> Needs:
     return Needs(world, objects, analytics, sandbox, tmp_path)
+
+
+@pytest.fixture
+async def separate_site(needs: Needs) -> AsyncGenerator[Site]:
+    """The roles behind a socket: the calls can be counted, and the services stopped."""
+    async with running_site(needs, Plan(separate=True)) as site:
+        yield site
 
 
 @pytest.fixture

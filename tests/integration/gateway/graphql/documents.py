@@ -46,7 +46,8 @@ mutation ($hash: String!, $numbers: [Int!]!) {{ uploadParts(artifactHash: $hash,
   ... on UploadParts {{ parts {{ number url sizeBytes }} }} {ERRORS} {VALIDATION} }} }}
 """
 COMPLETE = f"""
-mutation ($hash: String!) {{ completeVodUpload(artifactHash: $hash) {{ __typename
+mutation ($hash: String!, $checksums: [String!]) {{ completeVodUpload(artifactHash: $hash, checksums: $checksums) {{
+  __typename
   ... on VodPayload {{ vod {{ ...Fields }} }} {ERRORS} {VALIDATION} {LIMIT} }} }}
 {FIELDS}
 """
@@ -58,7 +59,7 @@ DELETE = f"""
 mutation ($hash: String!) {{ deleteVod(artifactHash: $hash) {{ __typename
   ... on DeletedVod {{ artifactHash }} {ERRORS} }} }}
 """
-ARRIVED = "query ($hash: String!) { arrivedParts(artifactHash: $hash) { partSizeBytes partCount arrived } }"
+ARRIVED = "query ($hash: String!) { arrivedParts(artifactHash: $hash) { partSizeBytes partCount arrived checksums } }"
 PLAYBACK = f"""
 query ($id: String!) {{ playback(playbackId: $id) {{ __typename
   ... on Playback {{ artifactHash playbackId title manifestUrl posterUrl durationMs expiresAt }} {ERRORS} }} }}

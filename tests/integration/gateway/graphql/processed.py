@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from touchline.contracts.registry import Upload
-from touchline.kernel.ids import video_id
+from touchline.kernel import video_id
 from touchline.media.engines.model import Box
 from touchline.process.queue.jobs import TranscodePayload
 from touchline.process.queue.service import enqueue

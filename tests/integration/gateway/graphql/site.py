@@ -1,4 +1,6 @@
-"""A gateway with everything behind it: registry, artifacts and lifecycle over the real RPC, two tenants, one log.
+"""A gateway with everything behind it: registry, artifacts and lifecycle, two tenants, one log.
+
+As in the control process these roles are asked directly; a plan may take them apart, and then the real RPC is between.
 
 Time moves when told, and so does the log: `settle` hands out positions and lets every consumer take what is there.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 import socket
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,29 +24,32 @@ from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.videos import VideoTranscoded
 from touchline.contracts.events.watch import GoalVideoLabeled
 from touchline.contracts.registry import NewUpload, Upload
+from touchline.contracts.roles import RoleClients
 from touchline.gateway.auth.rules import COMMAND_LINE, NewToken, Tenant
-from touchline.gateway.auth.service import TenantOwners
+from touchline.gateway.auth.service import TenantOwners, suspended_tenants
 from touchline.gateway.composition import (
     Check,
     GatewayComposition,
+    GraphqlComposition,
     MediaAccess,
     WebPage,
     build_feeds,
-    build_graphql,
     build_media,
 )
-from touchline.gateway.graphql.sources import DataSources, build_sources
+from touchline.gateway.graphql.pages import Cursors
+from touchline.gateway.graphql.sources import DataSources, MeasureReads, build_sources
 from touchline.gateway.media.endpoints import EndpointCacheFollower
 from touchline.gateway.rest.app import build_app
 from touchline.gateway.settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
-from touchline.kernel import Principal, Role, Scope
-from touchline.kernel.ids import video_id
+from touchline.kernel import Principal, Role, Scope, video_id
 from touchline.measure.analytics.service import SessionAnalytics
+from touchline.measure.audit.consumer import AuditFeed
+from touchline.measure.audit.service import Audit
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.lifecycle import rpc as lifecycle_rpc
 from touchline.measure.lifecycle.consumer import LifecycleFeed
-from touchline.measure.lifecycle.service import LifecycleService
+from touchline.measure.lifecycle.service import LifecycleRole, LifecycleService
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
@@ -56,14 +61,19 @@ from touchline.platform.foreground import open_foreground
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.rpc.calls import CALLERS_DEADLINE
 from touchline.platform.rpc.client import RpcClient
 from touchline.platform.rpc.server import RpcServer
 from touchline.platform.rpc.settings import RpcSettings
 from touchline.serve.artifacts import transitions
+from touchline.serve.artifacts.rpc import GrpcArtifactClient
 from touchline.serve.composition import ServeParts, add_services, serve_parts
 from touchline.serve.context import ServeContext
+from touchline.serve.playback.rpc import GrpcPlaybackClient
 from touchline.serve.registry.rpc import GrpcRegistryClient
 from touchline.serve.settings import ServeSettings
+from touchline.serve.storage.queries import StorageReads
+from touchline.serve.tiers.rpc import GrpcStorageClient
 from touchline.serve.watched.consumer import WatchedVideos
 
 EVENTS = EventSettings()
@@ -94,6 +104,7 @@ class Plan:
     ingest: IngestSettings = field(default_factory=IngestSettings)
     page: WebPage = field(default_factory=lambda: WebPage(None, STORE))
     checks: Mapping[str, Check] = field(default_factory=dict)
+    separate: bool = False  # the roles answer from behind a socket, as if they were other processes
     away: frozenset[str] = frozenset()  # roles that nobody answers for
 
 
@@ -154,7 +165,7 @@ class Site:
     async def upload(self, person: Person, title: str = "A match", key: str = "") -> Upload:
         """Registered, with its artifact; nothing sent."""
         new = NewUpload(key or uuid4().hex, file_name="match.mp4", size_bytes=1000, title=title)
-        return (await GrpcRegistryClient(self.rpc).create_upload(person.principal, new)).upload
+        return (await self.serve.registry_client.create_upload(person.principal, new)).upload
 
     async def ready(self, person: Person, title: str = "A match", key: str = "") -> Upload:
         """As if sent, completed and processed: a playlist, a segment and a poster lie in the store."""
@@ -210,11 +221,21 @@ class Site:
                 moved = moved or self.positions[consumer] > position
 
     async def stop_services(self) -> None:
-        """Registry, artifacts and lifecycle are away from now on."""
+        """Registry, artifacts and lifecycle are away from now on, for those who ask them by RPC."""
         await self.server.__aexit__()
 
     def follower(self) -> EndpointCacheFollower:
         return EndpointCacheFollower(self.log, self.media.places, EVENTS.poll_interval)
+
+
+def clients_over(client: RpcClient) -> RoleClients:
+    return RoleClients(
+        GrpcRegistryClient(client),
+        GrpcArtifactClient(client),
+        lifecycle_rpc.GrpcLifecycleClient(client),
+        GrpcPlaybackClient(client),
+        GrpcStorageClient(client),
+    )
 
 
 @asynccontextmanager
@@ -223,24 +244,37 @@ async def running_site(needs: Needs, plan: Plan | None = None) -> AsyncGenerator
     async with AsyncExitStack() as stack:
         foreground = stack.enter_context(open_foreground(needs.scratch))
         environment = ServeContext(
-            world.database, needs.objects, needs.sandbox, needs.scratch, plan.serve, world.clock, foreground
+            world.database,
+            needs.objects,
+            needs.sandbox,
+            needs.scratch,
+            plan.serve,
+            world.clock,
+            foreground,
+            lambda: suspended_tenants(world.database),
         )
         wakeups = await stack.enter_async_context(Wakeups(world.postgres.app_url, [EVENTS_CHANNEL]).listening())
         server = await stack.enter_async_context(RpcServer(SECRET, RPC))
         rpc = await stack.enter_async_context(RpcClient(server.address, SECRET, RPC))
-        serve = await stack.enter_async_context(serve_parts(environment, rpc))
+        serve = await stack.enter_async_context(serve_parts(environment, RPC.deadline))
         add_services(server, serve)
-        server.add(lifecycle_rpc.SERVICE, lifecycle_rpc.LifecycleServicer(LifecycleService(needs.analytics)))
+        answering = LifecycleRole(LifecycleService(needs.analytics), CALLERS_DEADLINE)
+        server.add(lifecycle_rpc.SERVICE, lifecycle_rpc.LifecycleServicer(answering))
         await server.start()
         log = PostgresLog(world.database, wakeups, Archive(world.database, needs.objects, EVENTS, world.clock))
         watched = WatchedVideos(needs.objects, TenantOwners(world.database), world.clock)
-        handlers = [*serve.handlers, watched, LifecycleFeed(needs.analytics)]
+        handlers = [*serve.handlers, watched, LifecycleFeed(needs.analytics), AuditFeed(needs.analytics)]
         away = await stack.enter_async_context(nobody())
-        registry, artifacts, lifecycle = (
-            away if role in plan.away else rpc for role in ("registry", "artifacts", "lifecycle")
+        lifecycle = LifecycleRole(LifecycleService(needs.analytics), RPC.deadline)
+        clients = RoleClients(
+            serve.registry_client, serve.artifact_client, lifecycle, serve.playback_client, serve.storage_client
         )
+        if plan.separate:
+            clients = clients_over(rpc)
+        clients = replace(clients, **{role: getattr(clients_over(away), role) for role in plan.away})
         sessions = SessionAnalytics(needs.analytics, clock=world.clock)
-        sources = build_sources(registry, artifacts, lifecycle, world.database, sessions)
+        stored = StorageReads(world.database, plan.serve.purge_after)
+        sources = build_sources(clients, world.database, MeasureReads(sessions, Audit(needs.analytics)), stored)
         parts = gateway_parts(world, needs.objects, plan, sources, wakeups, needs.analytics)
         app = build_app(parts)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("127.0.0.1", 50000))
@@ -286,8 +320,10 @@ def gateway_parts(
     analytics: Analytics | None = None,
 ) -> GatewayComposition:
     """As the composition root does it."""
-    media = build_media(sources.artifacts, objects, SECRET, plan.media, world.clock)
+    media = build_media(sources, world.database, objects, SECRET, plan.media, world.clock)
     feeds = build_feeds(world.database, wakeups, plan.graphql)
-    graphql = build_graphql(sources, world.auth, media, feeds, SECRET, plan.graphql)
+    graphql = GraphqlComposition(
+        sources, world.auth, media, feeds, Cursors(SECRET), plan.graphql, plan.gateway.base_url
+    )
     ingest = IngestService(world.database, analytics or no_analytics(), plan.ingest)
     return GatewayComposition(world.database, world.auth, plan.gateway, graphql, plan.page, ingest, plan.checks)

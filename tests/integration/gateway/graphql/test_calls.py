@@ -17,6 +17,12 @@ from .processed import processed
 from .site import Needs, Person, Plan, Site, running_site
 
 
+@pytest.fixture
+def site(separate_site: Site) -> Site:
+    """Behind a socket every call is counted."""
+    return separate_site
+
+
 @dataclass
 class Cost:
     calls: Counter[str] = field(default_factory=Counter)
@@ -115,5 +121,7 @@ async def test_a_lifecycle_that_is_away_is_asked_once(needs: Needs, caplog: pyte
         unknown = {"status": None, "lifecycleKnown": False}
         assert [edge["node"] for edge in data["vodsConnection"]["edges"]] == [unknown] * 5
         assert [data[f"v{n}"] for n in range(5)] == [unknown] * 5
-        complaints = [record for record in caplog.records if record.message == "a page comes without its lifecycle"]
+        complaints = [
+            record for record in caplog.records if record.message == "a page is sent without lifecycle fields"
+        ]
         assert len(complaints) == 1

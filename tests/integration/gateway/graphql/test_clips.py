@@ -13,16 +13,15 @@ import pytest
 
 from touchline.apps import cli
 from touchline.contracts.events.videos import ClipFailed, ClipMade, ClipRequested, VideoTranscoded
-from touchline.contracts.registry import Upload
-from touchline.kernel import Role, Scope
-from touchline.kernel.ids import ArtifactHash, video_id
+from touchline.contracts.registry import NewStream, Upload
+from touchline.kernel import ArtifactHash, Role, Scope, video_id
 from touchline.process.intake import request_clip
 from touchline.process.queue.jobs import FailureReason, JobType
 from touchline.process.queue.service import Queue
 from touchline.process.videos.store import NewVideo, VideoStore
 
-from .listening import listening, opened
 from .site import Needs, Person, Plan, Site, running_site
+from .subscriber import listening, opened
 from .test_calls import cost_of
 
 ERRORS = "... on Problem { code message hint } ... on ValidationError { field }"
@@ -206,7 +205,7 @@ async def test_the_query_of_the_registry_runs_word_by_word(site: Site) -> None:
 
 
 async def test_a_page_of_clips_is_one_call_to_each_service(needs: Needs, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running_site(needs) as site:
+    async with running_site(needs, Plan(separate=True)) as site:
         ada = await site.person()
         source = await site.ready(ada)
         for number in range(5):
@@ -360,7 +359,8 @@ async def test_a_clip_that_fails_says_why_as_it_happens(site: Site) -> None:
 async def test_the_subscription_of_the_registry_runs_word_by_word(site: Site) -> None:
     """Of a stream that nobody knows nothing is told; of a known one what happens to its clips."""
     ada = await site.person()
-    source, stream_id = await site.ready(ada), uuid4()
+    source, registry = await site.ready(ada), site.serve.registry_client
+    stream_id = (await registry.create_stream(ada.principal, NewStream("one", "A stream"))).stream.id
     async with listening(site.app) as address, opened(address) as browser:
         await browser.hello(ada.token)
         for name, wanted_id in (("unknown", "stream-id-here"), ("known", str(stream_id))):

@@ -15,8 +15,7 @@ from tests.support.events import Noted, OtherNoted, announce, new_tenant
 from touchline.gateway.graphql.feeds import PAGE, CloseReason, Feeds
 from touchline.gateway.graphql.store import READ, SPAN, LiveEvent, LiveStore
 from touchline.gateway.settings import GraphqlSettings
-from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput, TenantId
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.events.log import EVENTS_CHANNEL, Sequencer
 from touchline.platform.events.settings import EventSettings
@@ -232,7 +231,7 @@ async def test_a_feed_that_breaks_tells_its_clients(log: Log, caplog: pytest.Log
         assert await closed is CloseReason.FAILED
         waiting.cancel()
         await asyncio.wait([waiting])
-    assert "live events broke off" in caplog.text
+    assert "live events were interrupted" in caplog.text
 
 
 # --- how it is asked

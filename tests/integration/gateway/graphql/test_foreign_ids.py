@@ -14,8 +14,7 @@ from uuid import UUID, uuid4
 import pytest
 from psycopg import AsyncCursor
 
-from touchline.kernel import Role
-from touchline.kernel.ids import new_artifact_hash, new_playback_id
+from touchline.kernel import Role, new_artifact_hash, new_playback_id
 from touchline.platform.rpc.client import Stub
 from touchline.process.queue.jobs import JobType
 
@@ -35,12 +34,15 @@ HASH_QUESTIONS = {
     "abort": "mutation ($id: String!) { abortVodUpload(artifactHash: $id) { __typename } }",
     "delete": "mutation ($id: String!) { deleteVod(artifactHash: $id) { __typename } }",
     "delete clip": "mutation ($id: String!) { deleteClip(artifactHash: $id) { __typename } }",
+    "share links": "query ($id: String!) { shareLinks(artifactHash: $id) { id } }",
+    "share": "mutation ($id: String!) { createShareLink(input: {artifactHash: $id}) { __typename } }",
     "undelete": "mutation ($id: String!) { undeleteArtifact(artifactHash: $id) { __typename } }",
     "clip it": """mutation ($id: String!) {
         createClip(input: {artifactHash: $id, startSeconds: 1, endSeconds: 2}) { __typename } }""",
 }
 PLAYBACK_QUESTIONS = {
     "playback": "query ($id: String!) { playback(playbackId: $id) { __typename ... on Problem { message hint } } }",
+    "endpoints": "query ($id: String!) { resolveViewerEndpoint(playbackId: $id) { __typename } }",
     "artifact": "query ($id: String!) { artifact(playbackId: $id) { __typename } }",
 }
 JOB_QUESTIONS = {

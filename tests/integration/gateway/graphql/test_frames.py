@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from touchline.contracts.registry import Upload
-from touchline.kernel.ids import video_id
+from touchline.kernel import video_id
 from touchline.process.sampling.rules import Sampling
 from touchline.process.sampling.store import FrameStore
 from touchline.serve.artifacts import transitions

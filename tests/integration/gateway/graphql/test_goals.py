@@ -18,8 +18,8 @@ from touchline.contracts.events import Payload
 from touchline.gateway.settings import GatewaySettings, GraphqlSettings
 from touchline.kernel import Role
 
-from .listening import listening
 from .site import Needs, Person, Plan, Site, running_site
+from .subscriber import listening
 from .test_matches import watched, write
 
 NAMED = event_id(100)

@@ -14,8 +14,8 @@ from touchline.process.queue.service import Queue, enqueue
 from touchline.process.settings import AlertSettings
 from touchline.process.videos.store import NewVideo, VideoStore
 
-from .listening import listening, opened
 from .site import Person, Site
+from .subscriber import listening, opened
 
 FIELDS = """
 fragment F on Job {
@@ -220,7 +220,7 @@ async def test_a_cause_is_retried_at_once_by_somebody_for_a_reason(site: Site) -
     assert {job["status"] for job in done["jobs"]} == {"queued"}
     step = (await shown(site, ada, dead[0].id))["history"][-1]
     user, _ = await site.world.auth.sessions.describe(ada.principal)
-    assert (step["actor"], step["reason"]) == (user.email, "retried by hand: the converter was mended")
+    assert (step["actor"], step["reason"]) == (user.email, "retried by a user: the converter was mended")
     assert [one["errorType"] for one in (await site.data(ada, FAILURES))["jobFailures"]] == ["Forbidden"]
     assert (await shown(site, ada, other.id))["status"] == "failed"
 

@@ -12,6 +12,13 @@ from touchline.platform.clickhouse.client import Analytics
 from .site import Site
 from .test_calls import counting
 
+
+@pytest.fixture
+def site(separate_site: Site) -> Site:
+    """Behind a socket every call is counted."""
+    return separate_site
+
+
 STATES = """
 query ($hashes: [String!]!) { artifactStates(artifactHashes: $hashes) {
   artifactHash artifactType stage storageLocation isFrozen revision updatedAt durationMs } }

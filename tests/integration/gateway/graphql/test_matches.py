@@ -11,13 +11,12 @@ from tests.support import matches
 from tests.support.matches import COMPLETE, SEARCHING, Statement, event_id, fixture_changed, goal_changed
 from touchline.contracts.events.watch import GoalVideoDropped
 from touchline.contracts.registry import Upload
-from touchline.kernel import Role
-from touchline.kernel.errors import Unavailable
+from touchline.kernel import Role, Unavailable
 from touchline.watch.fixtures.store import FeedCheckStore
 
 from .documents import PLAYBACK
-from .listening import listening, opened
 from .site import Person, Site
+from .subscriber import listening, opened
 from .test_calls import cost_of
 
 NAMED = "query ($query: String!) { searchMatches(query: $query) { id } }"
@@ -199,7 +198,8 @@ async def test_days_end_at_midnight_utc_and_come_by_pages(site: Site) -> None:
     assert [one["day"] for one in (await site.data(ada, DAYS))["matchDays"]] == ["2026-11-16", TODAY, "2026-11-14"]
 
 
-async def test_a_day_costs_the_same_however_much_happened(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_day_costs_the_same_however_much_happened(separate_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = separate_site
     ada = await site.person()
     await watched(site, ada, 100)
     one = await cost_of(site, ada, monkeypatch, DAY, day=TODAY)

@@ -13,17 +13,16 @@ import httpx
 import pytest
 
 from tests.integration.platform.objects.relay import relayed
-from tests.support.waiting import LOOK_AGAIN_S
+from tests.support.wait import LOOK_AGAIN_S
 from touchline.apps.redaction import redact
 from touchline.contracts.registry import Upload
-from touchline.gateway.media.links import Grant
 from touchline.gateway.settings import MediaLinkSettings
-from touchline.kernel.errors import NotFound, Unavailable
-from touchline.kernel.ids import ArtifactHash, new_playback_id
+from touchline.kernel import ArtifactHash, NotFound, Unavailable, new_playback_id
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.serve.artifacts import transitions
+from touchline.serve.playback.tokens import Grant
 
 from .documents import PLAYBACK
 from .site import PICTURE, PLAYLIST, SEGMENT, Needs, Person, Plan, Site, running_site
@@ -324,7 +323,8 @@ async def test_an_answer_that_was_overtaken_by_its_deletion_is_not_remembered(si
 # --- parts that are away
 
 
-async def test_playback_outlives_the_service_for_a_little_while(site: Site) -> None:
+async def test_playback_outlives_the_service_for_a_little_while(separate_site: Site) -> None:
+    site = separate_site
     ada = await site.person()
     upload, unseen = await site.ready(ada), await site.ready(ada)
     url, other = (folder(site, ada, one) + "index.m3u8" for one in (upload, unseen))
@@ -337,7 +337,7 @@ async def test_playback_outlives_the_service_for_a_little_while(site: Site) -> N
 
 
 async def test_few_places_are_remembered(needs: Needs) -> None:
-    async with running_site(needs, Plan(media=MediaLinkSettings(remember=2))) as site:
+    async with running_site(needs, Plan(media=MediaLinkSettings(remember=2), separate=True)) as site:
         ada = await site.person()
         uploads = [await site.ready(ada) for _ in range(3)]
         for upload in uploads:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.integration.process.search.conftest import Library, Read
-from touchline.kernel.ids import video_id
+from touchline.kernel import video_id
 from touchline.process.search.model import TextPlace
 from touchline.process.search.store import VideoSubjectStore
 

@@ -11,10 +11,10 @@ import pytest
 
 from tests.integration.process.search.conftest import Library
 from touchline.apps import cli
-from touchline.kernel.ids import video_id
+from touchline.kernel import video_id
 
-from .listening import listening
 from .site import Site
+from .subscriber import listening
 
 INVALID, UNAUTHENTICATED = 2, 4
 
@@ -40,7 +40,7 @@ async def test_search(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[
 
         shown, told = await run("chelsae", "--sort", "recency", "--limit", "1")
         assert shown.splitlines()[1].split() == ["picture", "0:00:00.000", "90%", "The", "final", "[Chelsea]", "1"]
-        assert told.startswith("nothing had chelsae: looked for chelsea\nmore: --after ")
+        assert told.startswith("no results for chelsae: searched for chelsea\nmore: --after ")
         first = await document("chelsea", "--limit", "1")
         rest = await document("chelsea", "--after", first["next"])
         [hit] = rest["hits"]

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]
 
-from tests.support.answering import NOW, made_up_facts, written
+from tests.support.session_facts import NOW, made_up_facts, written
 from touchline.kernel import Role, Scope
 from touchline.measure.analytics import export_store
 from touchline.measure.analytics.export_store import COLUMNS, ExportKind

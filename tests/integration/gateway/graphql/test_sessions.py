@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import pytest
 
-from tests.support.answering import NOW, made_up_facts, written
-from tests.support.measuring import Measuring
+from tests.support.measure import Measuring
+from tests.support.session_facts import NOW, made_up_facts, written
 from tests.support.sessions import NOON, REAL_LOG, happened, metrics, status, trace
 from touchline.kernel import Role, Scope
 

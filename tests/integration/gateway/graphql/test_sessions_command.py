@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.measuring import Measuring
+from tests.support.measure import Measuring
 from tests.support.sessions import REAL_LOG
 from touchline.apps import cli
 
-from .listening import listening
 from .site import Site
+from .subscriber import listening
 
 INVALID, UNKNOWN = 2, 3
 SPAN = ("--from", "2026-01-01T00:00:00Z", "--to", "2026-02-01T00:00:00Z")

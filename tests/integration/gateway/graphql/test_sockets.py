@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from tests.support.waiting import LOOK_AGAIN_S
-from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
+from tests.support.wait import LOOK_AGAIN_S
+from touchline.contracts.artifacts import ArtifactStatus
+from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType, OriginalReturned, OriginalVanished
 from touchline.gateway.auth.rules import COMMAND_LINE
 from touchline.gateway.graphql.feeds import CloseReason
 from touchline.gateway.metrics import LIVE_CLOSINGS, LIVE_CONNECTIONS
 from touchline.gateway.settings import GraphqlSettings
-from touchline.kernel import Role
-from touchline.kernel.ids import new_artifact_hash, new_internal_name
+from touchline.kernel import Role, new_artifact_hash, new_internal_name
 from touchline.serve.artifacts import transitions
 
 from .documents import VOD
-from .listening import LIVE, Socket, listening, opened
 from .site import Needs, Person, Plan, Site, running_site
+from .subscriber import LIVE, Socket, listening, opened
 
 MILLISECOND = timedelta(milliseconds=1)
 
@@ -149,6 +149,72 @@ async def test_other_tenants_and_other_kinds_are_not_seen(live: LiveSite) -> Non
         await live.lifecycle(ada, 11)
         assert (await ours.event())["progressPercent"] == 11
         assert (await theirs.event())["progressPercent"] == 66
+
+
+STORAGE = """
+subscription ($hash: String, $after: String) {
+  liveStorageEvents(artifactHash: $hash, after: $after) {
+    cursor artifactHash artifactType type stage synced localCopies storageLocation isFrozen sizeBytes revision
+    occurredAt
+  }
+}
+"""
+
+
+async def test_storage_is_followed_from_upload_to_loss_and_return(live: LiveSite) -> None:
+    site = live.site
+    ada, eve = await site.person(), await site.person(tenant=site.world.theirs)
+    async with opened(live.address) as all_of_hers, opened(live.address) as theirs:
+        for browser, person in ((all_of_hers, ada), (theirs, eve)):
+            await browser.hello(person.token)
+            await browser.subscribe(query=STORAGE)
+        upload = await site.upload(ada)
+        async with site.world.database.transaction(ada.principal) as transaction:
+            completing = ArtifactStatus.COMPLETING
+            await transitions.move(transaction, upload.artifact_hash, completing, (ArtifactStatus.UPLOADING,))
+            stored = await transitions.store_original(transaction, upload.artifact_hash)
+            assert stored is not None
+            lost = {"artifact_hash": upload.artifact_hash, "original_key": stored.original_key}
+            transaction.announce(OriginalVanished(**lost, missing_since=site.world.clock.now()), revision=90)
+            transaction.announce(OriginalReturned(**lost), revision=91)
+        await site.settle()
+        told: list[dict[str, Any]] = []
+        while not told or told[-1]["type"] != OriginalReturned.event_type:
+            told.append(await all_of_hers.event())
+        assert [(event["type"], event["synced"]) for event in told if event["type"] != "artifact.lifecycle"] == [
+            ("artifact.original_stored", True),
+            ("artifact.original_vanished", False),
+            ("artifact.original_returned", True),
+        ]
+        assert {event["artifactHash"] for event in told} == {upload.artifact_hash}
+        assert (told[0]["stage"], told[0]["synced"], told[0]["artifactType"]) == ("uploading", False, "upload")
+        async with opened(live.address) as again:
+            await again.hello(ada.token)
+            await again.say(
+                "subscribe",
+                id="1",
+                payload={"query": STORAGE, "variables": {"hash": upload.artifact_hash, "after": told[1]["cursor"]}},
+            )
+            assert await again.events(len(told) - 2) == told[2:]
+        own = await live.lifecycle(eve, 1)
+        assert (await theirs.event())["artifactHash"] == own  # of hers nothing was told
+
+
+async def test_recordings_have_a_subscription_of_their_own(live: LiveSite) -> None:
+    ada = await live.site.person()
+    query = LIVE.replace("liveVodLifecycle", "liveDvrLifecycle").replace("artifactHash", "dvrHash artifactHash")
+    async with opened(live.address) as browser:
+        await browser.hello(ada.token)
+        await browser.subscribe(query=query)
+        await live.lifecycle(ada, 1)
+        recording = await live.lifecycle(ada, 2, 3, artifact_type=ArtifactType.DVR)
+        first, second = await browser.events(2)
+        assert [first["progressPercent"], second["progressPercent"]] == [2, 3]
+        assert {first["dvrHash"], first["artifactHash"]} == {recording}
+    async with opened(live.address) as browser:
+        await browser.hello(ada.token)
+        await browser.subscribe(first["cursor"], query)
+        assert await browser.event() == second
 
 
 async def test_several_subscriptions_share_a_connection_and_end_one_by_one(live: LiveSite) -> None:

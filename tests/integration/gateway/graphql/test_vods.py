@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -179,7 +180,12 @@ async def test_from_a_file_to_processing(site: Site) -> None:
     assert (early["__typename"], early["code"], early["field"]) == ("ValidationError", "invalid_input", "parts")
     await send(ticket["parts"], video())
     assert (await site.data(ada, ARRIVED, hash=artifact_hash))["arrivedParts"]["arrived"] == [1]
-    done = (await site.data(ada, COMPLETE, hash=artifact_hash))["completeVodUpload"]
+    own = hashlib.md5(video(), usedforsecurity=False).hexdigest()
+    for checksums, field in (([], "checksums"), ([own, own], "checksums"), (["0" * 32], "parts")):
+        wrong = (await site.data(ada, COMPLETE, hash=artifact_hash, checksums=checksums))["completeVodUpload"]
+        assert (wrong["__typename"], wrong["field"]) == ("ValidationError", field)
+    assert "wrong checksum: 1" in wrong["message"]
+    done = (await site.data(ada, COMPLETE, hash=artifact_hash, checksums=[own]))["completeVodUpload"]
     assert done["__typename"] == "VodPayload"
     assert (done["vod"]["status"], done["vod"]["title"]) == ("processing", "The final")
     await site.settle()
@@ -196,7 +202,9 @@ async def test_an_upload_goes_on_after_a_crash_of_either_side(site: Site) -> Non
     assert again["vod"] == first["vod"]
     artifact_hash = again["vod"]["artifactHash"]
     there = (await site.data(ada, ARRIVED, hash=artifact_hash))["arrivedParts"]
-    assert there == {"partSizeBytes": first["partSizeBytes"], "partCount": 2, "arrived": [1]}
+    size = first["partSizeBytes"]
+    own = hashlib.md5(large_video()[:size], usedforsecurity=False).hexdigest()
+    assert there == {"partSizeBytes": size, "partCount": 2, "arrived": [1], "checksums": [own]}
     more = (await site.data(ada, PARTS, hash=artifact_hash, numbers=[2]))["uploadParts"]
     await send(more["parts"], large_video()[first["partSizeBytes"] :])
     done = (await site.data(ada, COMPLETE, hash=artifact_hash))["completeVodUpload"]
@@ -251,7 +259,7 @@ async def test_a_key_that_was_used_for_something_else(site: Site) -> None:
     await site.data(ada, CREATE, **request)
     request["input"]["fileName"] = "other.mp4"
     refused = (await site.data(ada, CREATE, **request))["createVodUpload"]
-    assert (refused["__typename"], refused["code"]) == ("ConflictError", "conflict")
+    assert (refused["__typename"], refused["code"]) == ("ValidationError", "invalid_input")
 
 
 async def test_aborting(site: Site) -> None:

@@ -13,7 +13,7 @@ from secrets import token_hex
 import httpx
 import pytest
 
-from tests.support.owner import RunningOwner, running_owner
+from tests.support.clickhouse_owner import RunningOwner, running_owner
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.endpoints import ClickHouseEndpoint

@@ -11,13 +11,13 @@ from uuid import UUID, uuid4
 import pyarrow as pa
 import pytest
 
-from tests.support.owner import free_port
-from touchline.kernel import TenantId
-from touchline.kernel.errors import (
+from tests.support.clickhouse_owner import free_port
+from touchline.kernel import (
     DeadlineExceeded,
     Defect,
     LimitExceeded,
     Misconfigured,
+    TenantId,
     TouchlineError,
     Unavailable,
 )

@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator
 import httpx
 import pytest
 
-from tests.support.owner import RunningOwner, running_owner, until
-from touchline.kernel.errors import RateLimited
+from tests.support.clickhouse_owner import RunningOwner, running_owner, until
+from touchline.kernel import RateLimited
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.options import MIB, OwnerLimits
 

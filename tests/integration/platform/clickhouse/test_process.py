@@ -13,14 +13,7 @@ import psutil
 import pyarrow as pa
 import pytest
 
-from tests.support.owner import (
-    RunningOwner,
-    launch_owner,
-    owner_options,
-    running_owner,
-    start_owner,
-    until,
-)
+from tests.support.clickhouse_owner import RunningOwner, launch_owner, owner_options, running_owner, start_owner, until
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.options import MIB, OwnerLimits
 

@@ -17,7 +17,7 @@ import pytest
 from backports import zstd
 from clickhouse_connect.driver.exceptions import DatabaseError
 
-from tests.support.owner import RunningOwner
+from tests.support.clickhouse_owner import RunningOwner
 
 CODE = "X-ClickHouse-Exception-Code"
 TABLE = "CREATE TABLE points (id UInt64, name String) ENGINE = MergeTree ORDER BY id"

@@ -9,7 +9,7 @@ from secrets import token_hex
 
 import pytest
 
-from touchline.kernel.errors import HistoryDiffers
+from touchline.kernel import HistoryDiffers
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.clickhouse.store import ensure_database, ensure_once, ensure_schema

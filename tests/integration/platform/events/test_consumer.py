@@ -11,8 +11,7 @@ from psycopg import AsyncConnection
 
 from tests.support.events import EFFECTS_TABLE, EffectHandler, Noted, OtherNoted, announce, effects, new_tenant
 from touchline.contracts.events import Event
-from touchline.kernel.clock import SystemClock
-from touchline.kernel.errors import LeaseLost, NotFound, Unavailable
+from touchline.kernel import LeaseLost, NotFound, SystemClock, Unavailable
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.events import queries, service
 from touchline.platform.events.consumer import Consumer

@@ -10,8 +10,7 @@ import pytest
 from psycopg.errors import InsufficientPrivilege
 
 from tests.support.events import Noted, announce, new_tenant
-from touchline.kernel import ManualClock, SystemClock
-from touchline.kernel.errors import Defect, Unavailable
+from touchline.kernel import Defect, ManualClock, SystemClock, Unavailable
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.events import queries
 from touchline.platform.events.log import Archive, PostgresLog, Sequencer

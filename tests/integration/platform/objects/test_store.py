@@ -11,7 +11,7 @@ import httpx
 import psutil
 import pytest
 
-from touchline.kernel.errors import InvalidInput, LimitExceeded, Misconfigured, NotFound, Unavailable
+from touchline.kernel import InvalidInput, LimitExceeded, Misconfigured, NotFound, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.rules import ByteRange, PartPlan
 from touchline.platform.objects.settings import ObjectsSettings

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from tests.support.waiting import eventually
-from touchline.kernel.errors import AlreadyExists, InvalidInput, NotFound
+from tests.support.wait import eventually
+from touchline.kernel import AlreadyExists, InvalidInput, NotFound
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.rules import MultipartUpload, PartPlan, SignedUrl
 from touchline.platform.objects.settings import ObjectsSettings

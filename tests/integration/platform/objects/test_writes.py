@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from touchline.contracts.settings import ByteSize
-from touchline.kernel.errors import AlreadyExists, Conflict, DeadlineExceeded, InvalidInput, Misconfigured, Unavailable
+from touchline.kernel import AlreadyExists, Conflict, DeadlineExceeded, InvalidInput, Misconfigured, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.rules import BodySource, ByteRange, MultipartUpload, PartPlan
 from touchline.platform.objects.settings import ObjectsSettings

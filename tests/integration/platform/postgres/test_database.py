@@ -8,10 +8,7 @@ import pytest
 from psycopg import AsyncConnection
 
 from tests.support.events import Noted, announce, new_tenant
-from touchline.kernel import Principal, Role, UserId, uuid7
-from touchline.kernel.clock import SystemClock
-from touchline.kernel.errors import DeadlineExceeded, Defect, Unavailable
-from touchline.kernel.trace import tracing
+from touchline.kernel import DeadlineExceeded, Defect, Principal, Role, SystemClock, Unavailable, UserId, tracing, uuid7
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.settings import PostgresSettings

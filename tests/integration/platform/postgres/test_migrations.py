@@ -7,7 +7,7 @@ import pytest
 from psycopg import AsyncConnection
 
 from tests.support.postgres import PostgresServer
-from touchline.kernel.errors import Defect, HistoryDiffers, SetupError
+from touchline.kernel import Defect, HistoryDiffers, SetupError
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres import migrations
 from touchline.platform.postgres.migrations import Baseline, Migration, migrate, pending_baselines, read_baselines

@@ -12,8 +12,7 @@ import pytest
 from psycopg import AsyncConnection
 
 from tests.support.events import Noted, announce, new_tenant
-from touchline.kernel import TenantId
-from touchline.kernel.errors import Defect
+from touchline.kernel import Defect, TenantId
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.migrations import LOGIN_ROLES, NOLOGIN_ROLES, migrate

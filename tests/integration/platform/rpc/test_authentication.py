@@ -13,8 +13,7 @@ import pytest
 from touchline.contracts.rpc.v1.common_pb2 import Credentials, Failure
 from touchline.contracts.rpc.v1.lifecycle_pb2 import GetArtifactStatesRequest, GetArtifactStatesResponse
 from touchline.contracts.rpc.v1.node_pb2 import NodeCommand, NodeMessage
-from touchline.kernel import ManualClock, SystemClock
-from touchline.kernel.errors import Misconfigured
+from touchline.kernel import ManualClock, Misconfigured, SystemClock
 from touchline.platform.rpc.client import RpcClient, SignedCall, Stub
 from touchline.platform.rpc.credentials import CREDENTIALS, FAILURE, PROOF, ProofSigner, metadata_value
 from touchline.platform.rpc.server import RpcServer

@@ -8,18 +8,21 @@ import pytest
 from touchline.contracts.rpc.v1.lifecycle_pb2 import GetArtifactStatesRequest, GetArtifactStatesResponse
 from touchline.contracts.rpc.v1.registry_pb2 import GetUploadsRequest, GetUploadsResponse
 from touchline.contracts.settings import ByteSize
-from touchline.kernel import Scope, TouchlineError
-from touchline.kernel.errors import (
+from touchline.kernel import (
     DeadlineExceeded,
     Defect,
     Forbidden,
     LimitExceeded,
+    Scope,
     SetupError,
+    TouchlineError,
     Unauthenticated,
     Unavailable,
+    current_trace,
     error_classes,
+    tracing,
 )
-from touchline.kernel.trace import current_trace, tracing
+from touchline.platform.rpc.calls import require
 from touchline.platform.rpc.client import Stub
 from touchline.platform.rpc.credentials import RpcCall
 from touchline.platform.rpc.server import RpcServer
@@ -65,8 +68,8 @@ async def test_who_calls_and_the_trace_arrive() -> None:
 
 async def test_a_caller_may_do_what_its_scopes_say() -> None:
     async def write(request: GetArtifactStatesRequest, call: RpcCall) -> GetArtifactStatesResponse:
-        call.require(Scope.READ)
-        call.require(Scope.WRITE)
+        require(call.caller, Scope.READ)
+        require(call.principal, Scope.WRITE)
         raise AssertionError
 
     async with serving(write) as server, calling(server.address) as stub:

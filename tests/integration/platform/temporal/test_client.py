@@ -10,12 +10,12 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from touchline.kernel.errors import Misconfigured, Unavailable
+from touchline.kernel import Misconfigured, Unavailable
 from touchline.platform.endpoints import TemporalEndpoint
 from touchline.platform.temporal.client import connect, ensure_namespace
 from touchline.platform.temporal.settings import TemporalSettings
 
-from .greeting import Greeting
+from .hello_workflow import Greeting
 
 SETTINGS = TemporalSettings()
 IMPATIENT = TemporalSettings(connect_timeout=timedelta(milliseconds=500))

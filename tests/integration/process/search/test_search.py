@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.events import new_tenant
 from tests.support.postgres import PostgresServer
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
 from touchline.process.search.model import QueryFilters, Sort, TextBox, TextPlace

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from tests.support.world import day_of, served, world_of
-from touchline.kernel.errors import DeadlineExceeded, Misconfigured, Unavailable
+from touchline.kernel import DeadlineExceeded, Misconfigured, Unavailable
 from touchline.watch.aliases.language_model import InvalidAnswer, ModelClient, refused_fields
 from touchline.watch.aliases.settings import ModelSettings
 from touchline.watch.http_request import ServiceReply

@@ -89,7 +89,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    ground: WatchContext
+    context: WatchContext
     client: Client
     clock: ManualClock
     settings: WatchSettings = field(default_factory=lambda: WatchSettings(search_attempts=1))
@@ -97,7 +97,7 @@ class Place:
 
     @property
     def activities(self) -> ArchiveActivities:
-        return ArchiveActivities(self.ground, self.settings, self.client)
+        return ArchiveActivities(self.context, self.settings, self.client)
 
     async def goal(self, player: int = 1001, generation: int = 1) -> GoalRef:
         goal = GoalRef(5000, f"5000_40_{player}_Goal_1", generation)
@@ -111,7 +111,7 @@ class Place:
         self.posts.append(ref)
         data = more.pop("data", None) or Random(ref.post_id).randbytes(size)
         key = f"watch/incoming/{goal.folder}/{ref.post_id}-1.mp4"
-        await self.ground.objects.put_new(key, data)
+        await self.context.objects.put_new(key, data)
         row = {
             "post_id": ref.post_id,
             "key": key,
@@ -162,15 +162,15 @@ class Place:
 
     async def told(self, event_type: str) -> list[dict[str, Any]]:
         query = "SELECT data FROM platform.event_inbox WHERE type = %(type)s ORDER BY sequence"
-        async with self.ground.database.system("test: read events") as transaction:
+        async with self.context.database.system("test: read events") as transaction:
             rows = await (await transaction.connection.execute(query, {"type": event_type})).fetchall()
         return [data for (data,) in rows]
 
     async def keys(self, prefix: str) -> list[str]:
-        return [each.key for each in (await self.ground.objects.list(prefix)).objects]
+        return [each.key for each in (await self.context.objects.list(prefix)).objects]
 
     async def execute(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             cursor = await transaction.connection.execute(query.encode(), values)
             return await cursor.fetchall() if cursor.description else []
 

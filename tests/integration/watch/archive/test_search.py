@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.goals import entry, match
 from touchline.contracts.tenants import Owner
-from touchline.kernel.ids import ArtifactHash, video_id
+from touchline.kernel import ArtifactHash, video_id
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import EVENTS_CHANNEL, Archive, PostgresLog, Sequencer
 from touchline.platform.events.settings import EventSettings
@@ -46,10 +46,10 @@ class Chain:
     polls: int = field(default=0)
 
     async def polled(self, fixture: FeedFixture, times: int = POLLS) -> None:
-        ground = self.place.ground
+        context = self.place.context
         for _ in range(times):
             self.polls += 1
-            async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+            async with context.database.transaction(context.owner.tenant_id) as transaction:
                 run, now = f"run-{self.polls}", self.place.clock.now()
                 await apply_poll(transaction, fixture, run, now, self.place.settings)
 
@@ -63,9 +63,9 @@ class Chain:
 
     async def found(self, *questions: str) -> list[set[str]]:
         """By each of the questions."""
-        ground = self.place.ground
-        search = VideoSearch(ground.database)
-        pages = [await search.page(ground.owner.tenant_id, SearchRequest(question)) for question in questions]
+        context = self.place.context
+        search = VideoSearch(context.database)
+        pages = [await search.page(context.owner.tenant_id, SearchRequest(question)) for question in questions]
         return [{str(hit.video_id) for hit in page.hits} for page in pages]
 
 
@@ -84,16 +84,16 @@ class Owning:
 
 @pytest.fixture
 async def chain(place: Place) -> AsyncGenerator[Chain]:
-    ground = place.ground
-    async with Wakeups(ground.database.url, [EVENTS_CHANNEL]).listening() as wakeups:
-        log = PostgresLog(ground.database, wakeups, Archive(ground.database, ground.objects, EVENTS, place.clock))
+    context = place.context
+    async with Wakeups(context.database.url, [EVENTS_CHANNEL]).listening() as wakeups:
+        log = PostgresLog(context.database, wakeups, Archive(context.database, context.objects, EVENTS, place.clock))
         handlers = (
-            WatchedVideos(ground.objects, Owning(ground.owner), place.clock),
+            WatchedVideos(context.objects, Owning(context.owner), place.clock),
             IntakeConsumer(),
             VideoLabelConsumer(),
         )
-        consumers = [Consumer(ground.database, log, handler, EVENTS) for handler in handlers]
-        yield Chain(place, Sequencer(ground.database, wakeups, EVENTS), consumers)
+        consumers = [Consumer(context.database, log, handler, EVENTS) for handler in handlers]
+        yield Chain(place, Sequencer(context.database, wakeups, EVENTS), consumers)
 
 
 async def test_a_goals_video_is_found_by_what_the_feed_says_of_it_now(chain: Chain) -> None:

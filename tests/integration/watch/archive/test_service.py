@@ -5,18 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import pytest
 
-from touchline.kernel.errors import NotFound
+from touchline.contracts.events import Event
+from touchline.contracts.events.artifacts import PurgeDue
+from touchline.kernel import NotFound, uuid7
 from touchline.platform.postgres.database import Transaction
 from touchline.watch import operations
+from touchline.watch.archive.consumer import PurgedVideos
 from touchline.watch.archive.service import drop_all, move_all, pin
 from touchline.watch.archive.workflow import UploadBatch, UploadOrder, WriteResult, Writing
 from touchline.watch.model import FoundRef, GoalRef
 from touchline.watch.queries import surviving_video
 
 from .conftest import Kept, Place
+
+NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
 
 
 async def archived(place: Place, goal: GoalRef, *refs: FoundRef) -> None:
@@ -29,7 +35,7 @@ async def archived(place: Place, goal: GoalRef, *refs: FoundRef) -> None:
 
 @asynccontextmanager
 async def changing(place: Place) -> AsyncGenerator[Transaction]:
-    async with place.ground.database.transaction(place.ground.owner.tenant_id) as transaction:
+    async with place.context.database.transaction(place.context.owner.tenant_id) as transaction:
         yield transaction
 
 
@@ -118,7 +124,7 @@ async def test_an_object_that_is_gone_again_replaces_nobody(place: Place) -> Non
     ref = await place.found(goal, "abc", size=300)
     batch = UploadBatch(goal, await place.queue(goal, ref), [ref])
     uploaded = await place.activities.upload_single_video(UploadOrder(goal, batch.batch_id, ref))
-    await place.ground.objects.delete(uploaded.object_key)
+    await place.context.objects.delete(uploaded.object_key)
     assert await place.activities.replace_s3_video(Writing(batch, [uploaded])) == WriteResult()
     assert [(each.size_bytes, each.popularity) for each in await place.videos(goal)] == [(100, 1)]
     assert not (await place.activities.recalculate_video_ranks(batch)).ended  # it is tried again
@@ -183,10 +189,28 @@ async def test_a_person_pins_by_any_copy_that_a_goal_has_had(place: Place) -> No
     await archived(place, goal, await place.found(goal, "abc", size=200))
     [old] = await place.videos(goal)
     await archived(place, goal, await place.found(goal, "abc", size=900))
-    database, tenant = place.ground.database, place.ground.owner.tenant_id
-    assert await operations.pin(database, tenant, old.artifact_hash, pinned=True)
-    assert not await operations.pin(database, tenant, old.artifact_hash, pinned=True)
+    database, tenant = place.context.database, place.context.owner.tenant_id
+    assert await operations.pin(database, tenant, old.artifact_hash, "cli", pinned=True)
+    assert not await operations.pin(database, tenant, old.artifact_hash, "cli", pinned=True)
     assert await place.execute("SELECT size_bytes FROM watch.videos WHERE pinned") == [(900,)]
-    assert await operations.pin(database, tenant, old.artifact_hash, pinned=False)
+    assert await operations.pin(database, tenant, old.artifact_hash, "cli", pinned=False)
     with pytest.raises(NotFound):
-        await operations.pin(database, tenant, "0" * 32, pinned=True)
+        await operations.pin(database, tenant, "0" * 32, "cli", pinned=True)
+
+
+async def test_a_kept_video_whose_artifact_is_purged_is_let_go_and_whoever_asks_is_answered(place: Place) -> None:
+    goal = await place.goal()
+    for shows, size in (("abc", 900), ("xyz", 200)):
+        await archived(place, goal, await place.found(goal, shows, size=size))
+    purged, other = await place.videos(goal)
+    for artifact_hash in (purged.artifact_hash, purged.artifact_hash, "0" * 32):
+        payload = PurgeDue(artifact_hash=artifact_hash)
+        event = Event(
+            uuid7(NOW), payload.event_type, 1, place.context.owner.tenant_id, payload.key, 1, NOW, None,
+            payload.model_dump(mode="json"), 1,
+        )  # fmt: skip
+        async with changing(place) as transaction:
+            await PurgedVideos().handle(transaction, [event])
+    assert [(video.artifact_hash, video.rank) for video in await place.videos(goal)] == [(other.artifact_hash, 1)]
+    told = [(said["artifact_hash"], said["holder"]) for said in await place.told("artifact.holding_released")]
+    assert told == [(purged.artifact_hash, "watch")] * 2 + [("0" * 32, "watch")]

@@ -9,7 +9,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.workflow import Info
 
-from touchline.watch.archive.service import drop_all, move_all, resume, tell, upload_id
+from touchline.watch.archive.service import drop_all, move_all, notify_archive, resume, upload_id
 from touchline.watch.archive.workflow import UploadInput, UploadWorkflow
 from touchline.watch.model import TASK_QUEUE
 
@@ -122,7 +122,7 @@ async def test_of_a_goal_that_is_annulled_meanwhile_nothing_is_left(place: Place
 
     async def annul(name: str) -> None:
         if name == "save_video_objects":
-            async with place.ground.database.transaction(place.ground.owner.tenant_id) as transaction:
+            async with place.context.database.transaction(place.context.owner.tenant_id) as transaction:
                 await drop_all(transaction, goal, place.clock.now())
             await place.execute(
                 REMOVED, goal=goal.event_id, now=place.clock.now(), why="annulled", to=None, generation=None
@@ -142,7 +142,7 @@ async def test_a_goal_that_gets_another_scorer_meanwhile_keeps_what_was_on_its_w
     async def move(name: str) -> None:
         if name == "save_video_objects" and not moved:
             moved.append(name)
-            async with place.ground.database.transaction(place.ground.owner.tenant_id) as transaction:
+            async with place.context.database.transaction(place.context.owner.tenant_id) as transaction:
                 await move_all(transaction, goal, other, place.clock.now())
             await place.execute(
                 REMOVED, goal=goal.event_id, now=place.clock.now(), why="reattributed", to=other.event_id, generation=1
@@ -166,7 +166,7 @@ async def test_what_cannot_be_archived_holds_up_nobody(place: Place) -> None:
         await place.found(goal, "ghi", fingerprint="dense:0.25:nonsense"),
         await place.found(goal, "jkl", verified=None),
     ]
-    await place.ground.objects.delete(f"watch/incoming/{goal.folder}/{refs[1].post_id}-1.mp4")
+    await place.context.objects.delete(f"watch/incoming/{goal.folder}/{refs[1].post_id}-1.mp4")
     await place.queue(goal, *refs)
     await place.archive(goal, recorded_as="upload-not-archived")
     assert len(await place.videos(goal)) == 1
@@ -183,7 +183,7 @@ async def test_a_file_that_several_posts_share_stays_until_all_are_archived(plac
     goal = await place.goal()
     first, second = await place.found(goal, "abc", data=b"one file"), await place.found(goal, "abc", data=b"one file")
     shared = f"watch/incoming/{goal.folder}/{first.post_id}-1.mp4"
-    await place.ground.objects.delete(f"watch/incoming/{goal.folder}/{second.post_id}-1.mp4")
+    await place.context.objects.delete(f"watch/incoming/{goal.folder}/{second.post_id}-1.mp4")
     await place.execute("UPDATE watch.found SET incoming_key = %(key)s", key=shared)
     await place.queue(goal, first)
     await place.archive(goal)
@@ -220,6 +220,6 @@ async def test_a_batch_that_nobody_was_told_of_is_resumed(place: Place) -> None:
             pass
     await handle.terminate()
     assert len(await place.videos(goal)) == 1
-    await tell(place.client, goal, batch)  # a signal to one that has ended starts it again
+    await notify_archive(place.client, goal, batch)  # a signal to one that has ended starts it again
     assert not await resume(place.client, goal, batch)
     await handle.terminate()

@@ -1,4 +1,4 @@
-"""A Temporal server that skips time, the ground, and a worker with everything that TwitterWorkflow needs."""
+"""A Temporal server that skips time, the shared context, and a worker with everything that TwitterWorkflow needs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from tests.support.download_runs import LongDownload, Registering
-from tests.support.grounds import new_ground
 from tests.support.histories import keep
-from touchline.kernel.errors import Unavailable
+from tests.support.watch_context import new_context
+from touchline.kernel import Unavailable
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.watch.aliases.activities import AliasActivities
@@ -54,7 +54,7 @@ class NoFeed:
 @dataclass(frozen=True)
 class Bench:
     environment: WorkflowEnvironment
-    ground: WatchContext
+    context: WatchContext
     queue: str
     registering: Registering
 
@@ -114,18 +114,18 @@ async def environment() -> AsyncGenerator[WorkflowEnvironment]:
 
 
 @pytest.fixture
-async def ground(database: Database, objects: ObjectStore) -> WatchContext:
-    return await new_ground(database, objects)
+async def context(database: Database, objects: ObjectStore) -> WatchContext:
+    return await new_context(database, objects)
 
 
 @pytest.fixture
-async def bench(environment: WorkflowEnvironment, ground: WatchContext) -> AsyncGenerator[Bench]:
+async def bench(environment: WorkflowEnvironment, context: WatchContext) -> AsyncGenerator[Bench]:
     async with httpx.AsyncClient(trust_env=False) as http:
         nobody = AliasSettings(wikidata_url="")
         parts = NoFeed(), WikidataClient(nobody, http), ModelClient(ModelSettings(), http)
-        aliases = AliasActivities(ground, AliasMaker(*parts, nobody, ground.clock))
-        searching = DiscoveryActivities(Discovery(ground, AWAY), SearchClient(AWAY, http))
-        queue, registering = f"found-footy-{token_hex(4)}", Registering(ground, ATTEMPTS)
+        aliases = AliasActivities(context, AliasMaker(*parts, nobody, context.clock))
+        searching = DiscoveryActivities(Discovery(context, AWAY), SearchClient(AWAY, http))
+        queue, registering = f"found-footy-{token_hex(4)}", Registering(context, ATTEMPTS)
         worker = Worker(
             environment.client,
             task_queue=queue,
@@ -138,7 +138,7 @@ async def bench(environment: WorkflowEnvironment, ground: WatchContext) -> Async
             ],
         )
         async with worker:
-            yield Bench(environment, ground, queue, registering)
+            yield Bench(environment, context, queue, registering)
 
 
 def activities_of(part: object) -> list[Callable[..., Any]]:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import SecretStr
 
-from tests.support.grounds import add_goal, workflow_id
+from tests.support.watch_context import add_goal, workflow_id
 from tests.support.world import PAPER, SHOP, clip, day_of, post, promoted, served, world_of
 from touchline.watch.browser.app import build_app
 from touchline.watch.browser.settings import BrowserSettings
@@ -21,8 +21,7 @@ from touchline.watch.discovery.queries import search_state
 from touchline.watch.discovery.service import Canary, Discovery
 from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.discovery.workflow import Discovered, SearchNeed, SearchOrder
-from touchline_world.application import ACCOUNT
-from touchline_world.application import build_app as build_world
+from touchline_world.application import ACCOUNT, build_app as build_world
 
 NOW = 60.5  # minutes of the day
 POSTS = [
@@ -56,11 +55,11 @@ async def client(folder: Path) -> AsyncGenerator[SearchClient]:
         yield SearchClient(settings, http)
 
 
-async def test_a_goal_is_found(tmp_path: Path, ground: WatchContext) -> None:
+async def test_a_goal_is_found(tmp_path: Path, context: WatchContext) -> None:
     async with client(tmp_path) as search:
-        wall = ground.clock.now()
-        goal = await add_goal(ground, first_seen=wall - timedelta(minutes=8))
-        discovery = Discovery(ground, search.settings)
+        wall = context.clock.now()
+        goal = await add_goal(context, first_seen=wall - timedelta(minutes=8))
+        discovery = Discovery(context, search.settings)
         assert (await discovery.begin(goal, workflow_id(goal))).lives
         words = ["Northport", "NFC"]
         data = await discovery.search_data(SearchNeed(goal, 1, "M. Sørensen", words))
@@ -75,25 +74,25 @@ async def test_a_goal_is_found(tmp_path: Path, ground: WatchContext) -> None:
         assert {(each.post_id[-4:], each.video_index) for each in chosen} == {("1001", 1), ("1002", 1), ("1002", 2)}
 
         assert await search.find(SearchOrder("Sorensen Northport", [each.url for each in found], 20)) == []
-        canary = Canary(ground, search, search.settings)
+        canary = Canary(context, search, search.settings)
         assert await canary.run_pass() is False
-    async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+    async with context.database.transaction(context.owner.tenant_id) as transaction:
         state = await search_state(transaction)
     assert state
     assert (state.works, state.found, state.failures) == (True, 4, 0)
 
 
-async def test_a_search_that_answers_and_finds_nothing_does_not_work(tmp_path: Path, ground: WatchContext) -> None:
+async def test_a_search_that_answers_and_finds_nothing_does_not_work(tmp_path: Path, context: WatchContext) -> None:
     async with client(tmp_path) as search:
         silent = search.settings.model_copy(update={"canary_query": "nobody"})
-        await Canary(ground, search, silent).run_pass()
-        async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+        await Canary(context, search, silent).run_pass()
+        async with context.database.transaction(context.owner.tenant_id) as transaction:
             state = await search_state(transaction)
         assert state
         assert (state.works, state.found, state.failures) == (False, 0, 1)
         assert "finds nothing" in (state.failure or "")
-        await Canary(ground, search, silent.model_copy(update={"canary_least": 0})).run_pass()
-        async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+        await Canary(context, search, silent.model_copy(update={"canary_least": 0})).run_pass()
+        async with context.database.transaction(context.owner.tenant_id) as transaction:
             state = await search_state(transaction)
         assert state
         assert state.works

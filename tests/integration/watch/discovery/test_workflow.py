@@ -13,7 +13,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHandle
 
 from tests.support.download_runs import BREAKS_OFF
-from tests.support.grounds import add_goal, annul, move, named, workflow_id
+from tests.support.watch_context import add_goal, annul, move, named, workflow_id
 from touchline.watch.aliases.workflow import RAGInput, RAGWorkflow, rag_workflow_id
 from touchline.watch.context import WatchContext
 from touchline.watch.discovery.rules import FoundVideo
@@ -47,8 +47,8 @@ async def start(bench: Bench, given: TwitterInput) -> WorkflowHandle[TwitterWork
     )
 
 
-async def row(ground: WatchContext, goal: GoalRef) -> dict[str, Any]:
-    async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+async def row(context: WatchContext, goal: GoalRef) -> dict[str, Any]:
+    async with context.database.transaction(context.owner.tenant_id) as transaction:
         cursor = await transaction.connection.execute(ROW, named(goal))
         found = await cursor.fetchone()
         assert found
@@ -56,22 +56,22 @@ async def row(ground: WatchContext, goal: GoalRef) -> dict[str, Any]:
         return {column.name: value for column, value in zip(cursor.description, found, strict=True)}
 
 
-async def states(ground: WatchContext, goal: GoalRef) -> dict[str, int]:
-    async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+async def states(context: WatchContext, goal: GoalRef) -> dict[str, int]:
+    async with context.database.transaction(context.owner.tenant_id) as transaction:
         return dict(await (await transaction.connection.execute(STATES, named(goal))).fetchall())
 
 
-async def see(ground: WatchContext, goal: GoalRef, count: int) -> None:
+async def see(context: WatchContext, goal: GoalRef, count: int) -> None:
     """As if an earlier search had found so many."""
     videos = [
         FoundVideo(f"https://x.com/fan/status/{number}", str(number), 1) for number in range(10**18, 10**18 + count)
     ]
-    async with ground.database.transaction(ground.owner.tenant_id) as transaction:
+    async with context.database.transaction(context.owner.tenant_id) as transaction:
         await DiscoveryStore(transaction.connection).keep(goal, [Seen(video) for video in videos], 1, datetime.now(UTC))
 
 
 async def test_attempts_come_a_minute_apart_though_no_search_works(bench: Bench) -> None:
-    goal = await add_goal(bench.ground)
+    goal = await add_goal(bench.context)
     handle = await start(bench, told(goal))
     assert await handle.result() == TwitterResult(attempts=10, found=0, selected=0, failed_searches=10)
     events = await bench.history(handle)
@@ -79,7 +79,7 @@ async def test_attempts_come_a_minute_apart_though_no_search_works(bench: Bench)
     assert calls(events, "execute_twitter_search") == 10, "one query shows that nobody searches"
     assert len(events) < 500
 
-    found = await row(bench.ground, goal)
+    found = await row(bench.context, goal)
     assert (found["monitor_complete"], found["twitter_attempt"]) == (True, 10)
     assert found["search_failure"].startswith("unavailable: the browser role did not answer")
     assert found["searched_at"] is None
@@ -90,7 +90,7 @@ async def test_attempts_come_a_minute_apart_though_no_search_works(bench: Bench)
 
 
 async def test_a_slow_attempt_leaves_a_rest(bench: Bench) -> None:
-    goal = await add_goal(bench.ground)
+    goal = await add_goal(bench.context)
     handle = await start(bench, told(goal, attempts=3, interval_s=30.0))
     await handle.result()
     found = rests(await bench.history(handle, "twitter-unavailable"))
@@ -99,8 +99,8 @@ async def test_a_slow_attempt_leaves_a_rest(bench: Bench) -> None:
 
 
 async def test_no_search_waits_for_a_download_and_two_run_at_once(bench: Bench) -> None:
-    goal = await add_goal(bench.ground)
-    await see(bench.ground, goal, 23)
+    goal = await add_goal(bench.context)
+    await see(bench.context, goal, 23)
     handle = await start(bench, told(goal))
     result = await handle.result()
     assert (result.attempts, result.selected) == (10, 28), "those of the run that broke off got another try"
@@ -111,12 +111,12 @@ async def test_no_search_waits_for_a_download_and_two_run_at_once(bench: Bench) 
     assert (steps.count(1), max(running), running[-1]) == (6, 2, 0)
     assert len(events) < 500
 
-    found = await row(bench.ground, goal)
+    found = await row(bench.context, goal)
     assert len(found["download_started"]) == 6
     assert f"download{BREAKS_OFF}-Northport-Sorensen-5vids-{goal.name}" in found["download_workflows"]
     assert len(found["download_workflows"]) == 10
     assert found["download_complete"] is True
-    assert await states(bench.ground, goal) == {"rejected": 23}
+    assert await states(bench.context, goal) == {"rejected": 23}
 
 
 STEPS = {
@@ -127,43 +127,43 @@ STEPS = {
 
 
 async def test_a_goal_that_was_taken_away_is_not_searched_for(bench: Bench) -> None:
-    goal = await add_goal(bench.ground)
-    await annul(bench.ground, goal)
+    goal = await add_goal(bench.context)
+    await annul(bench.context, goal)
     handle = await start(bench, told(goal))
     assert await handle.result() == TwitterResult(0, 0, 0, 0, over=True)
-    assert (await row(bench.ground, goal))["monitor_complete"] is False
+    assert (await row(bench.context, goal))["monitor_complete"] is False
 
 
 async def test_a_goal_that_is_taken_away_ends_its_search(bench: Bench) -> None:
-    goal = await add_goal(bench.ground)
+    goal = await add_goal(bench.context)
     with bench.environment.auto_time_skipping_disabled():
         handle = await start(bench, told(goal))
-        await until_attempt(bench.ground, goal, 1)
-        await annul(bench.ground, goal)
+        await until_attempt(bench.context, goal, 1)
+        await annul(bench.context, goal)
     result = await handle.result()
     assert (result.attempts, result.over) == (1, True)
     await bench.history(handle, "twitter-annulled")
-    assert (await row(bench.ground, goal))["download_complete"] is False
+    assert (await row(bench.context, goal))["download_complete"] is False
 
 
 @pytest.mark.parametrize("has_own_search", [False, True])
 async def test_a_goal_with_another_scorer_is_searched_for_once(bench: Bench, has_own_search: bool) -> None:
-    goal = await add_goal(bench.ground)
+    goal = await add_goal(bench.context)
     with bench.environment.auto_time_skipping_disabled():
         handle = await start(bench, told(goal, attempts=2))
-        await until_attempt(bench.ground, goal, 1)
-        other = await add_goal(bench.ground, player=1002)
+        await until_attempt(bench.context, goal, 1)
+        other = await add_goal(bench.context, player=1002)
         if has_own_search:
-            async with bench.ground.database.transaction(bench.ground.owner.tenant_id) as transaction:
+            async with bench.context.database.transaction(bench.context.owner.tenant_id) as transaction:
                 await DiscoveryStore(transaction.connection).begin(other, datetime.now(UTC))
-        await move(bench.ground, goal, other)
+        await move(bench.context, goal, other)
     result = await handle.result()
     assert (result.attempts, result.over) == ((1, True) if has_own_search else (2, False))
-    assert (await row(bench.ground, other))["twitter_attempt"] == (0 if has_own_search else 2)
+    assert (await row(bench.context, other))["twitter_attempt"] == (0 if has_own_search else 2)
 
 
 async def test_an_own_goal_is_searched_with_the_words_of_both(bench: Bench) -> None:
-    goal = await add_goal(bench.ground)
+    goal = await add_goal(bench.context)
     client = bench.environment.client
     made = await client.start_workflow(
         RAGWorkflow.run, RAGInput(41, "Göteryd BK"), id=rag_workflow_id(41, datetime.now(UTC)), task_queue=bench.queue
@@ -172,22 +172,22 @@ async def test_an_own_goal_is_searched_with_the_words_of_both(bench: Bench) -> N
     await bench.history(made, "rag-made")
     handle = await start(bench, told(goal, attempts=1, own_goal=True))
     await handle.result()
-    assert (await row(bench.ground, goal))["twitter_aliases"] == ["Northport", "Göteryd"]
+    assert (await row(bench.context, goal))["twitter_aliases"] == ["Northport", "Göteryd"]
     events = await bench.history(handle, "twitter-own-goal")
     assert calls(events, "get_team_aliases") == 1, "those of the other were kept"
 
 
 async def test_a_database_that_is_away_for_a_while_loses_nothing(bench: Bench) -> None:
-    goal = await add_goal(bench.ground)
+    goal = await add_goal(bench.context)
     bench.registering.away = 12  # more than two calls with all their tries
     handle = await start(bench, told(goal, attempts=1))
     assert (await handle.result()).attempts == 1
     events = await bench.history(handle, "twitter-patience-timers")
     assert calls(events, "register_download") == 3
-    assert len((await row(bench.ground, goal))["download_workflows"]) == 1
+    assert len((await row(bench.context, goal))["download_workflows"]) == 1
 
 
-async def until_attempt(ground: WatchContext, goal: GoalRef, number: int) -> None:
+async def until_attempt(context: WatchContext, goal: GoalRef, number: int) -> None:
     async with asyncio.timeout(30):
-        while (await row(ground, goal))["twitter_attempt"] < number:
+        while (await row(context, goal))["twitter_attempt"] < number:
             await asyncio.sleep(0.02)

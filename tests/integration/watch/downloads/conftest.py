@@ -13,8 +13,7 @@ import pytest
 
 from tests.support.world import MINUTE, clip, day_of, post, served, world_of
 from touchline.contracts.tenants import Owner
-from touchline.kernel import ManualClock, TenantId, UserId
-from touchline.kernel.errors import Unavailable
+from touchline.kernel import ManualClock, TenantId, Unavailable, UserId
 from touchline.media.fingerprint.model import INTERVAL_MS
 from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch, open_scratch
@@ -123,7 +122,7 @@ class Opinion:
 class Pitch:
     """Everything that downloads stand on, and a look at the tables."""
 
-    ground: WatchContext
+    context: WatchContext
     sandbox: Sandbox
     scratch: Scratch
     sources: Sources
@@ -131,12 +130,12 @@ class Pitch:
     clock: ManualClock
 
     async def execute(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             cursor = await transaction.connection.execute(statement.encode(), values)
             return await cursor.fetchall() if cursor.description else []
 
     async def row(self, video: FoundRef) -> dict[str, Any]:
-        async with self.ground.database.transaction(self.ground.owner.tenant_id) as transaction:
+        async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
             cursor = await transaction.connection.execute(
                 "SELECT * FROM watch.found WHERE post_id = %s AND video_index = %s", (video.post_id, video.video_index)
             )
@@ -193,7 +192,7 @@ class Pitch:
         await self.execute("UPDATE watch.found SET event_id = %(new)s", new=new.event_id)
 
     async def keys(self) -> list[str]:
-        return [each.key for each in (await self.ground.objects.list("watch/incoming/")).objects]
+        return [each.key for each in (await self.context.objects.list("watch/incoming/")).objects]
 
     def later(self, by: timedelta) -> None:
         self.clock.advance(by)
@@ -209,7 +208,7 @@ async def pitch(
     settings: DownloadSettings,
 ) -> Pitch:
     clock = ManualClock(NOW)
-    ground = WatchContext(database, objects, Owner(TenantId(uuid4()), UserId(uuid4())), clock)
-    pitch = Pitch(ground, sandbox, scratch, sources, settings, clock)
+    context = WatchContext(database, objects, Owner(TenantId(uuid4()), UserId(uuid4())), clock)
+    pitch = Pitch(context, sandbox, scratch, sources, settings, clock)
     await pitch.score()
     return pitch

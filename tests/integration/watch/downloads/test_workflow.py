@@ -41,7 +41,7 @@ async def temporal(endpoints: Endpoints) -> Client:
 @asynccontextmanager
 async def working(pitch: Pitch, client: Client, opinion: Opinion, door: Client) -> AsyncGenerator[None]:
     means = DownloadTools(pitch.sandbox, pitch.scratch, pitch.sources, opinion, door)
-    own = DownloadActivities(pitch.ground, means, pitch.settings, WatchSettings(search_attempts=1))
+    own = DownloadActivities(pitch.context, means, pitch.settings, WatchSettings(search_attempts=1))
     light = [own.queue_videos_for_upload, own.cleanup_download_temp, own.register_download]
     heavy = [own.download_single_video, own.validate_video_is_soccer, own.generate_video_hash]
     workflows = [DownloadWorkflow, Listener]

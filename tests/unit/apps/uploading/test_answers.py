@@ -10,8 +10,9 @@ import httpx
 import pytest
 
 from tests.support.proxy import BAD_GATEWAY, Answer, Proxy, running_proxy
-from touchline.apps.uploading.transfer import UploadApi
-from touchline.kernel.errors import (
+from touchline.apps.gateway_client import GatewayClient
+from touchline.apps.upload_transfer import UploadApi
+from touchline.kernel import (
     Conflict,
     DeadlineExceeded,
     Defect,
@@ -48,7 +49,7 @@ async def proxy() -> AsyncGenerator[Proxy]:
 @pytest.fixture(scope="module")
 async def api(proxy: Proxy) -> AsyncGenerator[UploadApi]:
     async with httpx.AsyncClient(base_url=proxy.url, trust_env=False) as http:
-        yield UploadApi(http)
+        yield UploadApi(GatewayClient(http, proxy.url))
 
 
 async def error_after(answer: Answer, api: UploadApi, proxy: Proxy) -> TouchlineError:
@@ -106,4 +107,4 @@ async def test_nobody_answers() -> None:
         pass
     async with httpx.AsyncClient(base_url=proxy.url, trust_env=False) as http:
         with pytest.raises(Unavailable, match=f"did not answer: {proxy.url}: ConnectError"):
-            await UploadApi(http).state(HASH)
+            await UploadApi(GatewayClient(http, proxy.url)).state(HASH)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from touchline.apps.cli import run
-from touchline.apps.uploading.upload import LONGEST_TOKEN_FILE, FileChanged, Upload, read_token
-from touchline.kernel.errors import InvalidInput
+from touchline.apps.upload_file import LONGEST_TOKEN_FILE, FileChanged, Upload, new_digest, read_token
+from touchline.kernel import InvalidInput
 
 NOBODY = 65534
 INVALID = 2
@@ -98,8 +98,8 @@ Make = Callable[[Path], Path]
         (a_pipe, "is not a file", "it is a device or a pipe"),
         (locked, "cannot be read", "Permission denied"),
         (in_a_locked_folder, "cannot be read", "Permission denied"),
-        (empty, "the file is empty", "it has no bytes"),
-        (not_text, "this name cannot be used", "not UTF-8"),
+        (empty, "the file is empty", "its size is 0 bytes"),
+        (not_text, "the name of the file cannot be used", "not UTF-8"),
     ],
 )
 def test_a_video_that_cannot_be_sent(folder: Path, make: Make, what: str, why: str) -> None:
@@ -195,7 +195,7 @@ def test_a_bad_token_file_is_said_before_anything_is_asked(
 
 
 async def read(upload: Upload, offset: int, size: int) -> bytes:
-    return b"".join([chunk async for chunk in upload.slice(offset, size)])
+    return b"".join([chunk async for chunk in upload.slice(offset, size, new_digest())])
 
 
 def append(path: Path) -> None:
@@ -223,8 +223,8 @@ def take_its_place(path: Path) -> None:
     [
         (append, "it had 5 bytes and has 6"),
         (lambda path: os.truncate(path, 4), "it had 5 bytes and has 4"),
-        (overwrite, "somebody wrote to it"),
-        (take_its_place, "another file took its place"),
+        (overwrite, "the file was modified"),
+        (take_its_place, "the file was replaced"),
     ],
     ids=["longer", "shorter", "overwritten", "replaced"],
 )

@@ -3,12 +3,10 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.gateway.graphql.pages import Cursors
-from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput, TenantId
 
 OURS, THEIRS = TenantId(UUID(int=1)), TenantId(UUID(int=2))
 CURSORS = Cursors("the secret of this cluster")

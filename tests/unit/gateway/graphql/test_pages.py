@@ -4,16 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from touchline.gateway.graphql.pages import (
-    Cursors,
-    PageInput,
-    PageRows,
-    PageWindow,
-    connection,
-    window,
-)
-from touchline.kernel import TenantId
-from touchline.kernel.errors import InvalidInput
+from touchline.gateway.graphql.pages import Cursors, PageInput, PageRows, PageWindow, connection, window
+from touchline.kernel import InvalidInput, TenantId
 
 CURSOR = Cursors("secret").of(TenantId(UUID(int=1)), "things")
 HERE, THERE = CURSOR.seal(b"here"), CURSOR.seal(b"there")

@@ -19,7 +19,7 @@ from touchline.gateway.graphql.results import (
     cause_of,
     public_error,
 )
-from touchline.kernel.errors import (
+from touchline.kernel import (
     SURFACES,
     AlreadyExists,
     Conflict,
@@ -131,7 +131,7 @@ def test_errors_carry_their_code(error: TouchlineError, extensions: dict[str, An
 @pytest.mark.parametrize("error", [RuntimeError("postgresql://app:hunter2@db"), Defect("hunter2", why="hunter2")])
 def test_our_own_mistakes_are_told_without_their_insides(error: Exception) -> None:
     shown = public_error(GraphQLError(str(error), path=["vod"], original_error=error))
-    assert (shown.message, shown.path) == ("something went wrong on our side", ["vod"])
+    assert (shown.message, shown.path) == ("an internal error occurred", ["vod"])
     assert shown.extensions
     assert shown.extensions["code"] == "internal"
     assert "hunter2" not in str(shown.formatted)

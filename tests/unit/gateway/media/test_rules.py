@@ -1,24 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.gateway.media.rules import (
-    IMMUTABLE_CACHE,
-    PLAYLIST_CACHE,
-    File,
-    Keys,
-    file_of,
-    frame_name,
-    frame_of,
-    narrower,
-    wanted_bytes,
-)
-from touchline.kernel.errors import InvalidInput, NotFound
-from touchline.kernel.ids import new_artifact_hash, video_id
+from touchline.gateway.media.rules import File, Keys, file_of, frame_name, frame_of, narrower
+from touchline.kernel import InvalidInput, NotFound, new_artifact_hash, video_id
 from touchline.platform.objects.rules import ByteRange
 from touchline.process.videos.queries import FrameName
+from touchline.serve.playback.files import IMMUTABLE_CACHE, PLAYLIST_CACHE, wanted_bytes
 
 PREFIX = "videos/proxy/0199/3"
 MANIFEST, POSTER = f"{PREFIX}/index.m3u8", "thumbs/0199/3/poster.jpg"

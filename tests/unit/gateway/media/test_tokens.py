@@ -6,13 +6,11 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.gateway.media.links import Grant, MediaLinks, MediaTokens, expiry
-from touchline.kernel import ManualClock, TenantId
-from touchline.kernel.errors import Forbidden
-from touchline.kernel.ids import ArtifactHash, PlaybackId
+from touchline.gateway.media.links import MediaLinks, expiry
+from touchline.kernel import ArtifactHash, Forbidden, ManualClock, PlaybackId, TenantId
+from touchline.serve.playback.tokens import Grant, MediaTokens
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
 HASH, OTHER = ArtifactHash("0123456789abcdef" * 2), ArtifactHash("f" * 32)
@@ -24,6 +22,12 @@ TOKEN = TOKENS.sign(GRANT)
 def test_a_token_says_what_was_granted() -> None:
     assert TOKENS.read(TOKEN, HASH, NOW) == GRANT
     assert MediaTokens("the secret of this cluster").read(TOKEN, HASH, NOW) == GRANT
+
+
+def test_a_token_says_for_which_share_link_it_was_given() -> None:
+    shared = replace(GRANT, share_link_id=UUID(int=9))
+    assert TOKENS.read(TOKENS.sign(shared), HASH, NOW) == shared
+    assert TOKENS.sign(shared) != TOKEN
 
 
 def test_it_is_long_enough_to_be_kept_out_of_logs_and_needs_no_escaping() -> None:
@@ -48,7 +52,7 @@ def test_it_is_long_enough_to_be_kept_out_of_logs_and_needs_no_escaping() -> Non
 def test_what_is_refused_is_refused_in_the_same_words(case: str, token: str, artifact_hash: str, now: datetime) -> None:
     with pytest.raises(Forbidden) as refused:
         TOKENS.read(token, artifact_hash, now)
-    assert str(refused.value) == "the media address is not valid: it has expired, or was changed", case
+    assert str(refused.value) == "the media address is not valid: it has expired, or was modified", case
 
 
 @given(st.integers(min_value=0, max_value=len(TOKEN) - 1), st.sampled_from("ABCabc019-_"))
@@ -98,7 +102,7 @@ def _reads_only_its_own_spelling(text: str) -> None:
         return
     with pytest.raises(Forbidden) as refused:
         TOKENS.read(text, HASH, NOW)
-    assert str(refused.value) == "the media address is not valid: it has expired, or was changed"
+    assert str(refused.value) == "the media address is not valid: it has expired, or was modified"
 
 
 def test_an_end_before_the_start_of_time_is_over() -> None:

@@ -7,8 +7,7 @@ from collections.abc import AsyncGenerator
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import given, strategies as some
 
 from touchline.gateway.rest.watch import frame, last_position, with_pauses
 

@@ -8,11 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.support.sessions import NOON, fact_of, trace
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline.measure.analytics import rules
 from touchline.measure.analytics.rules import Filter, TimeRange
 from touchline.measure.analytics.settings import AnalyticsSettings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from touchline.kernel.errors import StorageFull
+from touchline.kernel import StorageFull
 from touchline.measure.engines.inputs import plain_files
 
 

@@ -6,18 +6,17 @@ from random import Random
 
 import msgspec
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from tests.support.builds import LINES, VALUES, broken_line
 from touchline.measure.engines.guards import LONGEST, judged
-from touchline.measure.engines.shape import Envelope
+from touchline.measure.engines.plain_events import PlainEnvelope
 from touchline.measure.sessions.parser import DEEPEST, Quarantined, Reason, read_text
 
 HEAD = b'{"id":"%d","type":"ai_stream_status","timestamp":"1767960000000","data":{"stream_id":"s","x":'
 LEFT_TO_THE_READER = {Reason.UNPARSABLE, Reason.TOO_DEEP, Reason.TOO_LARGE}
 
-quick = msgspec.json.Decoder(Envelope)
+quick = msgspec.json.Decoder(PlainEnvelope)
 
 fillings = st.one_of(
     st.sampled_from(VALUES),

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from tests.support.sessions import REAL_LOG, RULES
-from touchline.kernel.errors import AlreadyExists, InvalidInput, LimitExceeded, NotFound
+from touchline.kernel import AlreadyExists, InvalidInput, LimitExceeded, NotFound
 from touchline.measure.engines import inputs, outputs
-from touchline.measure.engines.model import Engine
-from touchline.measure.engines.service import Order, build
+from touchline.measure.engines.model import BuildEngine
+from touchline.measure.engines.service import BuildOrder, build
 from touchline.measure.sessions.parser import LARGEST_BYTES
 
 FILES = sorted(outputs.OURS)
 
 
-def built(out: Path, *given: Path, engine: Engine = Engine.BATCH, force: bool = False) -> dict[str, bytes]:
-    build(Order(tuple(map(str, given)), out, engine, force=force), RULES, lambda _: None)
+def built(out: Path, *given: Path, engine: BuildEngine = BuildEngine.BATCH, force: bool = False) -> dict[str, bytes]:
+    build(BuildOrder(tuple(map(str, given)), out, engine, force=force), RULES, lambda _: None)
     return {name: (out / name).read_bytes() for name in FILES}
 
 
@@ -40,10 +40,10 @@ def test_the_real_log_has_its_known_figures(expected: dict[str, bytes]) -> None:
     assert (report["raw"], report["accepted"], report["sessions"]) == (65, 65, 1)
 
 
-@pytest.mark.parametrize("engine", list(Engine))
+@pytest.mark.parametrize("engine", list(BuildEngine))
 @pytest.mark.parametrize("way", ["array", "lines", "packed", "windows", "exported lines", "folder"])
 def test_every_way_of_giving_events_is_the_same(
-    way: str, engine: Engine, expected: dict[str, bytes], tmp_path: Path
+    way: str, engine: BuildEngine, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     lines = [json.dumps(record).encode() for record in records()]
     folder = tmp_path / "given"
@@ -72,7 +72,7 @@ def test_a_line_that_is_too_long_is_quarantined_with_its_head(tmp_path: Path) ->
     for size in (LARGEST_BYTES + 1, 3 * LARGEST_BYTES):
         path = tmp_path / f"long-{size}"
         path.write_bytes(good + b'\n{"id":"' + b"x" * (size - 7) + b"\n" + good)
-        results = [built(tmp_path / f"{size}-{engine}", path, engine=engine) for engine in Engine]
+        results = [built(tmp_path / f"{size}-{engine}", path, engine=engine) for engine in BuildEngine]
         assert results[0] == results[1]
         (refused,) = map(json.loads, results[0][outputs.QUARANTINE].splitlines())
         assert refused["reason"] == "too_large"
@@ -96,7 +96,7 @@ def test_an_input_that_cannot_be_read_is_said_and_leaves_nothing(
 def test_what_is_not_ours_is_replaced_only_by_force(expected: dict[str, bytes], tmp_path: Path) -> None:
     out = tmp_path / "out"
     built(out, REAL_LOG)
-    assert built(out, REAL_LOG, engine=Engine.INCREMENTAL) == expected  # ours: made again
+    assert built(out, REAL_LOG, engine=BuildEngine.INCREMENTAL) == expected  # ours: made again
     (out / "mine").touch()
     with pytest.raises(AlreadyExists):
         built(out, REAL_LOG)
@@ -108,7 +108,18 @@ def test_what_is_not_ours_is_replaced_only_by_force(expected: dict[str, bytes], 
 
 def test_no_events_are_no_sessions(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
-    for engine in Engine:
+    for engine in BuildEngine:
         made = built(tmp_path / engine, tmp_path / "empty", engine=engine)
         assert json.loads(made[outputs.REPORT])["raw"] == 0
         assert made[outputs.SESSIONS] == b""
+
+
+def test_a_build_that_is_interrupted_in_a_query_leaves_nothing(tmp_path: Path) -> None:
+    """DuckDB says so with an error of its own, in which Ctrl-C is lost."""
+
+    def interrupted(_: str) -> None:
+        raise RuntimeError("Query interrupted")
+
+    with pytest.raises(KeyboardInterrupt):
+        build(BuildOrder((str(REAL_LOG),), tmp_path / "out"), RULES, interrupted)
+    assert not list(tmp_path.iterdir())

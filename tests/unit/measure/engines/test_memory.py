@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.sessions import NOON, RULES
-from touchline.measure.engines import incremental
-from touchline.measure.engines.incremental import Pace, Stored
-from touchline.measure.engines.model import Source
+from touchline.measure.engines.model import InputFile
+from touchline.measure.engines.service import BuildPace, BuildPlan, built
 
 OPEN, EACH, TRIES = 20, 12, 3
-PACE = Pace(piece_bytes=30_000, commit_bytes=1, at_once=256)
+PACE = BuildPace(piece_bytes=90_000, commit_bytes=1, chunk_rows=256)
 FEW, MANY = 5_000, 12_000  # events: either way, runs of every kind have been merged
 
 
@@ -42,8 +41,8 @@ def most_held(folder: Path, events: int, *, contested: bool) -> int:
     log = folder / "events.jsonl"
     log.write_text("\n".join(islice(lines(contested=contested), events)))
     tracemalloc.start()
-    with incremental.build([Source("log", log)], Stored(folder / "state", pace=PACE), RULES, lambda _: None) as built:
-        sessions = sum(1 for _ in built.sessions)
+    with built([InputFile("log", log)], BuildPlan(folder, pace=PACE), RULES, lambda _: None) as made:
+        sessions = sum(1 for _ in made.sessions)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert sessions >= events // EACH // 2

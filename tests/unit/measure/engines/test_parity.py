@@ -8,8 +8,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from tests.support.builds import (
     LINES,
@@ -34,7 +33,7 @@ def encoded(records: list[Record], random: Random) -> list[bytes]:
     return [json.dumps(record, **random.choice(ways)).encode() for record in copies]  # type: ignore[arg-type]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(log=logs(30), seed=st.integers(0, 2**32), cuts=st.lists(st.integers(0, 60), max_size=3))
 @example(log=made_up_log(13, 830780), seed=1, cuts=[])  # another sight between two equal ones, read in another way
 @example(log=made_up_log(11, 830780), seed=0, cuts=[])
@@ -46,8 +45,8 @@ def test_engines_agree_on_any_log(log: list[Record], seed: int, cuts: list[int])
     with TemporaryDirectory() as place:
         folder = Path(place)
         files = written(folder / "in", lines, cuts, random.choice((b"\n", b"\r\n")))
-        piece, commit = random.choice((200, 2000, 1 << 20)), random.choice((1, 3000))
-        batch = built_by_batch(files, random.choice((150, 1 << 20)))
+        piece, commit = random.choice((800, 4000, 1 << 20)), random.choice((1, 3000))
+        batch = built_by_batch(files, random.choice((600, 1 << 20)))
         random.shuffle(files)
         increments = built_by_increments(files, folder / "state", piece, commit, random.choice((1, 7, 1 << 17)))
     assert increments == batch
@@ -57,7 +56,7 @@ def test_engines_agree_on_any_log(log: list[Record], seed: int, cuts: list[int])
     assert {name: batch["report"][name] for name in counts} == counts
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(log=logs(30), seed=st.integers(0, 2**32), cuts=st.lists(st.integers(0, 60), max_size=2))
 def test_engines_believe_no_event_from_the_future(log: list[Record], seed: int, cuts: list[int]) -> None:
     """Wherever the clock of the build stands among them, and whichever way a line is read."""
@@ -70,7 +69,7 @@ def test_engines_believe_no_event_from_the_future(log: list[Record], seed: int, 
     with TemporaryDirectory() as place:
         folder = Path(place)
         files = written(folder / "in", lines, cuts)
-        batch = built_by_batch(files, random.choice((150, 1 << 20)), received=received)
+        batch = built_by_batch(files, random.choice((600, 1 << 20)), received=received)
         increments = built_by_increments(files, folder / "state", 2000, 3000, received=received)
     assert increments == batch
     expected = built_plainly(lines, received)
@@ -125,7 +124,7 @@ def hostile_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_ten_megabytes_of_hostile_lines_are_counted_exactly(hostile_file: Path, tmp_path: Path) -> None:
     batch = built_by_batch([hostile_file], 1 << 20)
-    assert built_by_increments([hostile_file], tmp_path / "state", 3 << 20, 4 << 20, at_once=1000) == batch
+    assert built_by_increments([hostile_file], tmp_path / "state", 3 << 20, 4 << 20, chunk_rows=1000) == batch
     report = batch["report"]
     assert report["raw"] == sum(report[name] for name in ("accepted", "duplicate", "ignored", "quarantined"))
     assert report["quarantined"] == batch["quarantine"].count(b"\n") == sum(report["reasons"].values())

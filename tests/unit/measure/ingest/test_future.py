@@ -7,10 +7,9 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from tests.support.measuring import as_lines
+from tests.support.measure import as_lines
 from tests.support.sessions import DAY_MS, NOON, Record, accepted_of, facts_of, logs, snapshot, trace
 from touchline.measure.ingest.rules import RecordVerdict, count_records, read_record, read_records
 from touchline.measure.sessions.parser import Reason, latest_believed

@@ -7,8 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.support.sessions import REAL_LOG, RULES, Record, accepted_of, delivered, facts_of, logs
 from touchline.measure.sessions.evidence import gather, merge

@@ -3,8 +3,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.media.fingerprint.errors import InvalidFingerprint
 from touchline.media.fingerprint.formats import from_bytes, from_text, to_bytes, to_text

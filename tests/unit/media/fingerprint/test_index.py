@@ -11,23 +11,20 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.support import fingerprint_writer
 from tests.support.fingerprint_writer import video
-from touchline.kernel.errors import InvalidInput, NotFound
+from touchline.kernel import InvalidInput, NotFound
+from touchline.media.fingerprint.comparison import MatchRule, compare
 from touchline.media.fingerprint.errors import DamagedIndex, IndexBusy
 from touchline.media.fingerprint.index import (
     IndexMatch,
     IndexReader,
     IndexWriter,
-    bands,
-    building,
-    lookup,
-    rows,
+    query as index_query,
+    segment as segment_file,
 )
-from touchline.media.fingerprint.matching import MatchRule, compare
 from touchline.media.fingerprint.model import Fingerprint, Style
 
 from .hashes import POOL, careful_fingerprints, fingerprints
@@ -93,12 +90,12 @@ def test_careful_ones_as_brute_force(steps: list[tuple[str, object]], query: Fin
 def test_same_with_bands(steps: list[tuple[str, object]], query: Fingerprint, many: int) -> None:
     """As large segments are looked up; `many` makes the paths for pictures that are everywhere be taken."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(building, "LEAST_FOR_BANDS", 1)
-        patch.setattr(bands, "PROBE_COST", -1_000_000)
-        patch.setattr(lookup, "TOGETHER", 5)
-        patch.setattr(lookup, "MANY_PLACES", many)
-        patch.setattr(rows, "FEW_PLACES", many // 10)
-        patch.setattr(rows, "MANY_PLACES", many)
+        patch.setattr(segment_file, "LEAST_FOR_BANDS", 1)
+        patch.setattr(segment_file, "PROBE_COST", -1_000_000)
+        patch.setattr(index_query, "TOGETHER", 5)
+        patch.setattr(index_query, "MANY_COVERED", many)
+        patch.setattr(index_query, "FEW_PLACES", many // 10)
+        patch.setattr(index_query, "MANY_FOUND", many)
         walk(Path(folder), steps, query)
 
 
@@ -127,9 +124,9 @@ def test_what_is_thinned_out_is_in_no_row(
     """`everywhere`: in how many places a picture is of which only those are kept from which a row goes on."""
     reader, videos = of_few_pictures
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "MANY_PLACES", enough)
-        patch.setattr(rows, "FEW_PLACES", -1)
-        patch.setattr(rows, "MANY_PLACES", everywhere)
+        patch.setattr(index_query, "MANY_COVERED", enough)
+        patch.setattr(index_query, "FEW_PLACES", -1)
+        patch.setattr(index_query, "MANY_FOUND", everywhere)
         assert reader.find(query) == by_brute_force(videos, query)
 
 
@@ -144,8 +141,8 @@ def test_a_row_over_gaps_of_both_sides(tmp_path: Path) -> None:
 
 def test_random_copies_in_many_videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough hashes that bands are built, a fifth of them shared by all videos, and gaps."""
-    monkeypatch.setattr(rows, "MANY_PLACES", 500)
-    monkeypatch.setattr(lookup, "MANY_PLACES", 2000)
+    monkeypatch.setattr(index_query, "MANY_FOUND", 500)
+    monkeypatch.setattr(index_query, "MANY_COVERED", 2000)
     random = np.random.default_rng(3)
     hashes = random.integers(1, 2**64, (800, 60), dtype=np.uint64)
     shared = random.integers(1, 2**64, 9, dtype=np.uint64)
@@ -304,12 +301,12 @@ def test_damaged_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [10**9, 60])
 def test_a_bucket_that_ends_behind_the_last_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: int) -> None:
-    monkeypatch.setattr(building, "LEAST_FOR_BANDS", 1)
+    monkeypatch.setattr(segment_file, "LEAST_FOR_BANDS", 1)
     with IndexWriter.open(tmp_path) as writer:
         writer.add([video(1)])
     reader = IndexReader(tmp_path)
     segment = reader.segment(reader.manifest.segments[0].name)
-    monkeypatch.setattr(bands, "PROBE_COST", -1_000_000)
+    monkeypatch.setattr(segment_file, "PROBE_COST", -1_000_000)
     monkeypatch.setattr(segment, "buckets", segment.buckets + np.uint32(wrong))
     with pytest.raises(DamagedIndex):
         reader.find(video(1)[1])
@@ -318,7 +315,7 @@ def test_a_bucket_that_ends_behind_the_last_hash(tmp_path: Path, monkeypatch: py
 @given(st.sets(st.integers(0, 63), max_size=10))
 def test_any_choice_of_radii_sees_what_is_near(flipped: set[int]) -> None:
     distances = [sum(1 for bit in flipped if bit // 16 == band) for band in range(4)]
-    assert all(any(distances[band] <= radii[band] for band in range(4)) for radii in bands.CHOICES.tolist())
+    assert all(any(distances[band] <= radii[band] for band in range(4)) for radii in segment_file.CHOICES.tolist())
 
 
 @given(st.lists(st.integers(0, 30), min_size=3, max_size=30), st.sets(st.integers(0, 29)))
@@ -328,8 +325,8 @@ def test_the_cover_has_one_of_any_three(costs: list[int], everywhere: set[int]) 
     def is_covered(chosen: set[int], place: int) -> bool:
         return bool(chosen & {place, place + 1} or place + 2 in chosen - everywhere)
 
-    anyone = lookup._cheapest_cover(costs, set())
+    anyone = index_query._cheapest_cover(costs, set())
     assert all(anyone & {place, place + 1, place + 2} for place in range(len(costs) - 2))
     assert sum(costs[place] for place in anyone) <= min(sum(costs[begin::3]) for begin in range(3))
-    for chosen in (lookup._cheapest_cover(costs, everywhere), lookup._completed(anyone, everywhere)):
+    for chosen in (index_query._cheapest_cover(costs, everywhere), index_query._completed(anyone, everywhere)):
         assert all(is_covered(chosen, place) for place in range(len(costs) - 2))

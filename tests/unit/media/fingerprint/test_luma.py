@@ -10,7 +10,7 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import Colorspace
 from PIL import Image
 
-from touchline.media.child.luma import grey_of
+from touchline.media.child.survey import grey_of
 from touchline.media.fingerprint.pictures import hash_image
 
 PICTURES = Path(__file__).parent / "pictures"

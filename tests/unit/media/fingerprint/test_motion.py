@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.media.fingerprint.motion import HEIGHT, REACH, WIDTH, Small, camera_shift, foregrounds, moved
 from touchline.media.fingerprint.pictures import small_of
+from touchline.media.fingerprint.waves import HEIGHT, REACH, WIDTH, Small, camera_shift, foregrounds, moved
 
 SEEDS = st.integers(0, 2**32 - 1)
 PLAYER = 5  # pixels

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.media.fingerprint.rules import hash_of_cells, picture_area, sample_count
+from touchline.media.fingerprint.pictures import hash_of_cells, picture_area, sample_count
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.media.fingerprint.model import Fingerprint, Style
-from touchline.media.fingerprint.motion import HEIGHT, WIDTH, Small
-from touchline.media.fingerprint.waves import LONG, SHORTER, hash_and_detail, mirrored
+from touchline.media.fingerprint.waves import HEIGHT, LONG, SHORTER, WIDTH, Small, hash_and_detail, mirrored
 
 SEEDS = st.integers(0, 2**32 - 1)
 

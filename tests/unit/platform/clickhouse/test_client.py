@@ -4,7 +4,7 @@ import pytest
 from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError, OperationalError, ProgrammingError
 from urllib3.exceptions import HTTPError, MaxRetryError, NewConnectionError, ProtocolError, ReadTimeoutError
 
-from touchline.kernel.errors import (
+from touchline.kernel import (
     DeadlineExceeded,
     Defect,
     LimitExceeded,

@@ -9,8 +9,7 @@ from typing import Any
 import lz4.frame
 import pytest
 from backports import zstd
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from starlette.datastructures import Headers
 
 from touchline.platform.clickhouse.protocol import (

@@ -6,8 +6,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ParamValidationError, ReadTimeoutError
 from obstore.exceptions import GenericError
 
-from touchline.kernel import TouchlineError
-from touchline.kernel.errors import (
+from touchline.kernel import (
     AlreadyExists,
     Conflict,
     DeadlineExceeded,
@@ -15,6 +14,7 @@ from touchline.kernel.errors import (
     InvalidInput,
     Misconfigured,
     NotFound,
+    TouchlineError,
     Unavailable,
 )
 from touchline.platform.objects.clients import error_from_response, from_botocore, from_obstore

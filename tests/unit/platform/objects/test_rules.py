@@ -5,10 +5,9 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.kernel.errors import InvalidInput, LimitExceeded
+from touchline.kernel import InvalidInput, LimitExceeded
 from touchline.platform.objects.rules import (
     LARGEST_OBJECT_BYTES,
     MEBIBYTE,

@@ -6,8 +6,7 @@ import grpc
 import pytest
 
 from touchline.contracts.rpc.v1.common_pb2 import Failure
-from touchline.kernel import TouchlineError
-from touchline.kernel.errors import Defect, InvalidInput, RateLimited, Unavailable, error_classes
+from touchline.kernel import Defect, InvalidInput, RateLimited, TouchlineError, Unavailable, error_classes
 from touchline.platform.rpc.protocol import LONGEST_TEXT, to_error, to_failure, to_status, transport_error
 
 KERNEL_ERRORS = [kind for kind in error_classes() if kind.__module__ == error_classes.__module__]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from touchline.kernel.errors import Misconfigured
+from touchline.kernel import Misconfigured
 from touchline.platform.stack.folder import DataFolder, ServiceUser, first_inaccessible, private_folder, write_private
 
 

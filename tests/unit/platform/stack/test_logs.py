@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from touchline.kernel.errors import NotFound
+from touchline.kernel import NotFound
 from touchline.platform.stack.logs import (
     LONGEST_LINE_BYTES,
     LogFile,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from touchline.kernel.errors import SetupError
+from touchline.kernel import SetupError
 from touchline.platform.stack.installation import ensure_secrets, read_secrets
 
 NAMES = ("postgres", "objects")

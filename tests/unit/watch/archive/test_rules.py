@@ -9,8 +9,7 @@ from itertools import permutations
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.kernel import TenantId
 from touchline.watch.archive import rules

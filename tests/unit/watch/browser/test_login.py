@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 from playwright.async_api import Page
 
-from touchline.kernel.clock import ManualClock
+from touchline.kernel import ManualClock
 from touchline.watch.browser.page import Login, LoginState
 from touchline.watch.browser.rules import LoginNeeded
 from touchline.watch.browser.session import Session
@@ -21,7 +21,7 @@ async def test_without_a_password_a_person_must_help(tmp_path: Path) -> None:
     session = Session(tmp_path / "session")
     login = Login(BrowserSettings(), session, CLOCK)
     assert login.state is LoginState.MISSING
-    with pytest.raises(LoginNeeded, match="nobody is signed in") as missing:
+    with pytest.raises(LoginNeeded, match="no account is signed in") as missing:
         await login.sign_in(UNTOUCHED)
     assert "touchline watch login --cookies" in missing.value.hint
 

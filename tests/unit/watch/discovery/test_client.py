@@ -9,11 +9,9 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from touchline.kernel import TouchlineError
-from touchline.kernel.errors import Defect, Misconfigured, RateLimited, Unavailable
+from touchline.kernel import Defect, Misconfigured, RateLimited, TouchlineError, Unavailable
 from touchline.watch.discovery.client import (
     LONGEST_TEXT,
     MOST_VIDEOS,

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.watch.discovery.rules import MOST_QUERIES, player_word, queries, words_of_both
 from touchline.watch.discovery.settings import DiscoverySettings

@@ -1,16 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.watch.discovery.client import (
-    MOST_VIDEOS_OF_POST,
-    PostLink,
-    each_video,
-    is_post_id,
-    read_link,
-)
+from touchline.watch.discovery.client import MOST_VIDEOS_OF_POST, PostLink, each_video, is_post_id, read_link
 from touchline.watch.discovery.rules import FoundVideo
 
 HOSTS = ("twitter.com", "x.com", "127.0.0.1:8080")

@@ -4,8 +4,7 @@ from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.watch.downloads import rules
 from touchline.watch.downloads.fetch import Pace

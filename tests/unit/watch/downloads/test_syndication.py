@@ -5,8 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from touchline.watch.downloads.rules import Blocked, DownloadFailure, Gone, Malformed, NoVideo
 from touchline.watch.downloads.sources import best_file, token_of

@@ -7,8 +7,7 @@ from datetime import timedelta
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.support.goals import AWAY, HOME, NOW, POLL, SETTINGS, Memory, entry, goal_of, match, names
 from touchline.watch.fixtures.feed_documents import FeedFixture, FeedGoal

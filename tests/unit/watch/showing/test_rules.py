@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import given, strategies as some
 
 from touchline.watch.views.rules import (
     FoundGroup,
@@ -82,7 +81,7 @@ def failed(why: str | None, count: int) -> FoundGroup:
         (replace(GOAL, player_name=" N/A "), "unidentified", "Scorer not identified"),
         (replace(GOAL, seen=2), "seen", "Seen 2 of 3"),
         (replace(GOAL, seen=7), "seen", "Seen 3 of 3"),
-        (replace(GOAL, stable_at=SEEN_AT), "stable", "Search is about to begin"),
+        (replace(GOAL, stable_at=SEEN_AT), "stable", "Search starts soon"),
         (replace(SEARCHING, twitter_attempt=0), "searching", "Searching, attempt 1 of 10"),
         (SEARCHING, "searching", "Searching, attempt 4 of 10"),
         (SEARCHED, "searching", "Searching, attempt 10 of 10"),
@@ -151,9 +150,9 @@ def test_only_the_code_of_a_reason_tells_classes_apart() -> None:
     ("failure", "words"),
     [
         ("rate_limited: 429", "too many searches"),
-        ("unavailable: the session of the network has expired: it asks who we are. Sign in.", "login expired"),
-        ("unavailable: nobody is signed in to the network", "login expired"),
-        ("unavailable: the browser role does not answer", "it does not answer"),
+        ("unavailable: the session of the network has expired: it asks for a login. Sign in.", "login expired"),
+        ("unavailable: no account is signed in to the network", "login expired"),
+        ("unavailable: the browser role does not answer", "no response"),
         ("TimeoutError: no time is left. Try again.", "no time is left"),
         ("odd_code", "odd code"),
     ],

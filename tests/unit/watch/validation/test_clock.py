@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from touchline.media.engines.model import Box, TextRegion
 from touchline.watch.validation.clock import Clock, clock_among, find, parse

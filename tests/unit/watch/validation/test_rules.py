@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from touchline.kernel.errors import Unavailable
+from touchline.kernel import Unavailable
 from touchline.watch.model import FeedMinute, GoalMinutes
 from touchline.watch.validation import rules
 from touchline.watch.validation.rules import ClockStanding, Opinion, Sight
@@ -93,6 +92,8 @@ VERIFIED, UNVERIFIED, DOUBTFUL, REJECTED = ClockStanding
         ("AET 04:04", "5", REJECTED),
         ("AET 04:04", "90+5", UNVERIFIED),
         ("AET 04:04", "105+5", UNVERIFIED),
+        ("105:00|(+1)|00:01", "105+1", VERIFIED),
+        ("105:00|(+1)|00:01", "105+4", REJECTED),  # the bar is no one: 100:01 counts no stoppage time
         ("04:04", "95", UNVERIFIED),  # it may be stoppage time alone
         ("19:04", "105+5", DOUBTFUL),
         ("19:04", "105+8", REJECTED),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 
 from . import catalogue, recipes, timeline
 from .catalogue import Sides, any_attacker, find_player, find_sides, get_catalogue, other_side

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from functools import cache
 from random import Random
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 from touchline_world.videos.model import Colour
 
 from .model import League, Player, Team

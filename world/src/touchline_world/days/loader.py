@@ -13,7 +13,7 @@ from typing import Any, cast
 import yaml
 from pydantic import ValidationError
 
-from touchline.kernel.errors import InvalidInput, NotFound
+from touchline.kernel import InvalidInput, NotFound
 
 from .builder import build
 from .model import Day

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from random import Random
 
-from touchline.kernel.clock import epoch_ms
+from touchline.kernel import epoch_ms
 from touchline_world.videos.model import Copy, Look, Recipe, Take, TakeKind
 
 from .catalogue import fold_accents

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeAlias, TypeVar
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 
 from .model import Entry, Fixture, Phase, Player, ScoreChange
 from .script import GoalIncident, Match, MatchSide, OtherIncident, Substitution

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import parse_qsl, urlsplit
 
-from touchline.kernel.errors import InvalidInput
+from touchline.kernel import InvalidInput
 
 HINT = "Use rtmp://host[:port]/application/key or srt://host:port[?streamid=key]."
 

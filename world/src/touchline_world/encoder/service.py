@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 
-from touchline.kernel.errors import TouchlineError, Unavailable
+from touchline.kernel import TouchlineError, Unavailable
 from touchline.platform.child_process import Child
 
 from .model import EncoderOptions, StreamProgress, StreamTarget

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from touchline.kernel.clock import epoch_ms
+from touchline.kernel import epoch_ms
 from touchline_world.days.model import Author, Delivery, Post, Service, Trouble
 from touchline_world.http import fault_response
 from touchline_world.world import World

@@ -24,9 +24,10 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n touchline/rpc/v1/artifacts.proto\x12\x10touchline.rpc.v1\"[\n\x1b\x43reateArtifactUploadRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\x12\x11\n\tfile_name\x18\x02 \x01(\t\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\"K\n\x1c\x43reateArtifactUploadResponse\x12\x17\n\x0fpart_size_bytes\x18\x01 \x01(\x03\x12\x12\n\npart_count\x18\x02 \x01(\x05\"=\n\x13PresignPartsRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\x12\x0f\n\x07numbers\x18\x02 \x03(\x05\">\n\x0bPartAddress\x12\x0e\n\x06number\x18\x01 \x01(\x05\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\"D\n\x14PresignPartsResponse\x12,\n\x05parts\x18\x01 \x03(\x0b\x32\x1d.touchline.rpc.v1.PartAddress\")\n\x10ListPartsRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\"?\n\x0b\x41rrivedPart\x12\x0e\n\x06number\x18\x01 \x01(\x05\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\"n\n\x11ListPartsResponse\x12,\n\x05parts\x18\x01 \x03(\x0b\x32\x1d.touchline.rpc.v1.ArrivedPart\x12\x17\n\x0fpart_size_bytes\x18\x02 \x01(\x03\x12\x12\n\npart_count\x18\x03 \x01(\x05\"\x9f\x01\n\x15\x43ompleteUploadRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\x12\x41\n\x05\x65tags\x18\x02 \x03(\x0b\x32\x32.touchline.rpc.v1.CompleteUploadRequest.EtagsEntry\x1a,\n\nEtagsEntry\x12\x0b\n\x03key\x18\x01 \x01(\x05\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\":\n\x16\x43ompleteUploadResponse\x12\x0e\n\x06status\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\x03\"+\n\x12\x41\x62ortUploadRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\"7\n\x13\x41\x62ortUploadResponse\x12\x0e\n\x06status\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\x03\".\n\x15\x44\x65leteArtifactRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\"*\n\x16\x44\x65leteArtifactResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\"0\n\x17UndeleteArtifactRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\",\n\x18UndeleteArtifactResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\"3\n\x1cResolveViewerEndpointRequest\x12\x13\n\x0bplayback_id\x18\x01 \x01(\t\"\xd3\x01\n\x1dResolveViewerEndpointResponse\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\x12\x11\n\ttenant_id\x18\x02 \x01(\t\x12\x14\n\x0cmanifest_key\x18\x03 \x01(\t\x12\x12\n\nposter_key\x18\x04 \x01(\t\x12\x13\n\x0bplayback_id\x18\x05 \x01(\t\x12\r\n\x05title\x18\x06 \x01(\t\x12\x18\n\x0b\x64uration_ms\x18\x07 \x01(\x03H\x00\x88\x01\x01\x12\x10\n\x08\x63lip_key\x18\x08 \x01(\tB\x0e\n\x0c_duration_ms2\xba\x06\n\tArtifacts\x12m\n\x0c\x43reateUpload\x12-.touchline.rpc.v1.CreateArtifactUploadRequest\x1a..touchline.rpc.v1.CreateArtifactUploadResponse\x12]\n\x0cPresignParts\x12%.touchline.rpc.v1.PresignPartsRequest\x1a&.touchline.rpc.v1.PresignPartsResponse\x12T\n\tListParts\x12\".touchline.rpc.v1.ListPartsRequest\x1a#.touchline.rpc.v1.ListPartsResponse\x12\x63\n\x0e\x43ompleteUpload\x12\'.touchline.rpc.v1.CompleteUploadRequest\x1a(.touchline.rpc.v1.CompleteUploadResponse\x12Z\n\x0b\x41\x62ortUpload\x12$.touchline.rpc.v1.AbortUploadRequest\x1a%.touchline.rpc.v1.AbortUploadResponse\x12\x63\n\x0e\x44\x65leteArtifact\x12\'.touchline.rpc.v1.DeleteArtifactRequest\x1a(.touchline.rpc.v1.DeleteArtifactResponse\x12i\n\x10UndeleteArtifact\x12).touchline.rpc.v1.UndeleteArtifactRequest\x1a*.touchline.rpc.v1.UndeleteArtifactResponse\x12x\n\x15ResolveViewerEndpoint\x12..touchline.rpc.v1.ResolveViewerEndpointRequest\x1a/.touchline.rpc.v1.ResolveViewerEndpointResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n touchline/rpc/v1/artifacts.proto\x12\x10touchline.rpc.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"[\n\x1b\x43reateArtifactUploadRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\x12\x11\n\tfile_name\x18\x02 \x01(\t\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\"K\n\x1c\x43reateArtifactUploadResponse\x12\x17\n\x0fpart_size_bytes\x18\x01 \x01(\x03\x12\x12\n\npart_count\x18\x02 \x01(\x05\"=\n\x13PresignPartsRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\x12\x0f\n\x07numbers\x18\x02 \x03(\x05\">\n\x0bPartAddress\x12\x0e\n\x06number\x18\x01 \x01(\x05\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\"D\n\x14PresignPartsResponse\x12,\n\x05parts\x18\x01 \x03(\x0b\x32\x1d.touchline.rpc.v1.PartAddress\")\n\x10ListPartsRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\"?\n\x0b\x41rrivedPart\x12\x0e\n\x06number\x18\x01 \x01(\x05\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\"n\n\x11ListPartsResponse\x12,\n\x05parts\x18\x01 \x03(\x0b\x32\x1d.touchline.rpc.v1.ArrivedPart\x12\x17\n\x0fpart_size_bytes\x18\x02 \x01(\x03\x12\x12\n\npart_count\x18\x03 \x01(\x05\"\x9f\x01\n\x15\x43ompleteUploadRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\x12\x41\n\x05\x65tags\x18\x02 \x03(\x0b\x32\x32.touchline.rpc.v1.CompleteUploadRequest.EtagsEntry\x1a,\n\nEtagsEntry\x12\x0b\n\x03key\x18\x01 \x01(\x05\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\":\n\x16\x43ompleteUploadResponse\x12\x0e\n\x06status\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\x03\"+\n\x12\x41\x62ortUploadRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\"7\n\x13\x41\x62ortUploadResponse\x12\x0e\n\x06status\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\x03\"+\n\x17StartArtifactDVRRequest\x12\x10\n\x08\x64vr_hash\x18\x01 \x01(\t\"*\n\x16StopArtifactDVRRequest\x12\x10\n\x08\x64vr_hash\x18\x01 \x01(\t\"7\n\x13\x41rtifactDVRResponse\x12\x0e\n\x06status\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\x03\".\n\x15\x44\x65leteArtifactRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\"*\n\x16\x44\x65leteArtifactResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\"0\n\x17UndeleteArtifactRequest\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\",\n\x18UndeleteArtifactResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\"3\n\x1cResolveViewerEndpointRequest\x12\x13\n\x0bplayback_id\x18\x01 \x01(\t\"\xbd\x03\n\x1dResolveViewerEndpointResponse\x12\x15\n\rartifact_hash\x18\x01 \x01(\t\x12\x11\n\ttenant_id\x18\x02 \x01(\t\x12\x14\n\x0cmanifest_key\x18\x03 \x01(\t\x12\x12\n\nposter_key\x18\x04 \x01(\t\x12\x13\n\x0bplayback_id\x18\x05 \x01(\t\x12\r\n\x05title\x18\x06 \x01(\t\x12\x18\n\x0b\x64uration_ms\x18\x07 \x01(\x03H\x00\x88\x01\x01\x12\x10\n\x08\x63lip_key\x18\x08 \x01(\t\x12\x15\n\rartifact_type\x18\t \x01(\t\x12\x0e\n\x06status\x18\n \x01(\t\x12\x12\n\x05width\x18\x0b \x01(\x05H\x01\x88\x01\x01\x12\x13\n\x06height\x18\x0c \x01(\x05H\x02\x88\x01\x01\x12\x17\n\nsize_bytes\x18\r \x01(\x03H\x03\x88\x01\x01\x12.\n\ncreated_at\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x05nodes\x18\x0f \x03(\x0b\x32\x1c.touchline.rpc.v1.ViewerNodeB\x0e\n\x0c_duration_msB\x08\n\x06_widthB\t\n\x07_heightB\r\n\x0b_size_bytes\"/\n\nViewerNode\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61se_url\x18\x02 \x01(\t2\xf4\x07\n\tArtifacts\x12m\n\x0c\x43reateUpload\x12-.touchline.rpc.v1.CreateArtifactUploadRequest\x1a..touchline.rpc.v1.CreateArtifactUploadResponse\x12]\n\x0cPresignParts\x12%.touchline.rpc.v1.PresignPartsRequest\x1a&.touchline.rpc.v1.PresignPartsResponse\x12T\n\tListParts\x12\".touchline.rpc.v1.ListPartsRequest\x1a#.touchline.rpc.v1.ListPartsResponse\x12\x63\n\x0e\x43ompleteUpload\x12\'.touchline.rpc.v1.CompleteUploadRequest\x1a(.touchline.rpc.v1.CompleteUploadResponse\x12Z\n\x0b\x41\x62ortUpload\x12$.touchline.rpc.v1.AbortUploadRequest\x1a%.touchline.rpc.v1.AbortUploadResponse\x12\\\n\x08StartDVR\x12).touchline.rpc.v1.StartArtifactDVRRequest\x1a%.touchline.rpc.v1.ArtifactDVRResponse\x12Z\n\x07StopDVR\x12(.touchline.rpc.v1.StopArtifactDVRRequest\x1a%.touchline.rpc.v1.ArtifactDVRResponse\x12\x63\n\x0e\x44\x65leteArtifact\x12\'.touchline.rpc.v1.DeleteArtifactRequest\x1a(.touchline.rpc.v1.DeleteArtifactResponse\x12i\n\x10UndeleteArtifact\x12).touchline.rpc.v1.UndeleteArtifactRequest\x1a*.touchline.rpc.v1.UndeleteArtifactResponse\x12x\n\x15ResolveViewerEndpoint\x12..touchline.rpc.v1.ResolveViewerEndpointRequest\x1a/.touchline.rpc.v1.ResolveViewerEndpointResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,44 +36,52 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_COMPLETEUPLOADREQUEST_ETAGSENTRY']._loaded_options = None
   _globals['_COMPLETEUPLOADREQUEST_ETAGSENTRY']._serialized_options = b'8\001'
-  _globals['_CREATEARTIFACTUPLOADREQUEST']._serialized_start=54
-  _globals['_CREATEARTIFACTUPLOADREQUEST']._serialized_end=145
-  _globals['_CREATEARTIFACTUPLOADRESPONSE']._serialized_start=147
-  _globals['_CREATEARTIFACTUPLOADRESPONSE']._serialized_end=222
-  _globals['_PRESIGNPARTSREQUEST']._serialized_start=224
-  _globals['_PRESIGNPARTSREQUEST']._serialized_end=285
-  _globals['_PARTADDRESS']._serialized_start=287
-  _globals['_PARTADDRESS']._serialized_end=349
-  _globals['_PRESIGNPARTSRESPONSE']._serialized_start=351
-  _globals['_PRESIGNPARTSRESPONSE']._serialized_end=419
-  _globals['_LISTPARTSREQUEST']._serialized_start=421
-  _globals['_LISTPARTSREQUEST']._serialized_end=462
-  _globals['_ARRIVEDPART']._serialized_start=464
-  _globals['_ARRIVEDPART']._serialized_end=527
-  _globals['_LISTPARTSRESPONSE']._serialized_start=529
-  _globals['_LISTPARTSRESPONSE']._serialized_end=639
-  _globals['_COMPLETEUPLOADREQUEST']._serialized_start=642
-  _globals['_COMPLETEUPLOADREQUEST']._serialized_end=801
-  _globals['_COMPLETEUPLOADREQUEST_ETAGSENTRY']._serialized_start=757
-  _globals['_COMPLETEUPLOADREQUEST_ETAGSENTRY']._serialized_end=801
-  _globals['_COMPLETEUPLOADRESPONSE']._serialized_start=803
-  _globals['_COMPLETEUPLOADRESPONSE']._serialized_end=861
-  _globals['_ABORTUPLOADREQUEST']._serialized_start=863
-  _globals['_ABORTUPLOADREQUEST']._serialized_end=906
-  _globals['_ABORTUPLOADRESPONSE']._serialized_start=908
-  _globals['_ABORTUPLOADRESPONSE']._serialized_end=963
-  _globals['_DELETEARTIFACTREQUEST']._serialized_start=965
-  _globals['_DELETEARTIFACTREQUEST']._serialized_end=1011
-  _globals['_DELETEARTIFACTRESPONSE']._serialized_start=1013
-  _globals['_DELETEARTIFACTRESPONSE']._serialized_end=1055
-  _globals['_UNDELETEARTIFACTREQUEST']._serialized_start=1057
-  _globals['_UNDELETEARTIFACTREQUEST']._serialized_end=1105
-  _globals['_UNDELETEARTIFACTRESPONSE']._serialized_start=1107
-  _globals['_UNDELETEARTIFACTRESPONSE']._serialized_end=1151
-  _globals['_RESOLVEVIEWERENDPOINTREQUEST']._serialized_start=1153
-  _globals['_RESOLVEVIEWERENDPOINTREQUEST']._serialized_end=1204
-  _globals['_RESOLVEVIEWERENDPOINTRESPONSE']._serialized_start=1207
-  _globals['_RESOLVEVIEWERENDPOINTRESPONSE']._serialized_end=1418
-  _globals['_ARTIFACTS']._serialized_start=1421
-  _globals['_ARTIFACTS']._serialized_end=2247
+  _globals['_CREATEARTIFACTUPLOADREQUEST']._serialized_start=87
+  _globals['_CREATEARTIFACTUPLOADREQUEST']._serialized_end=178
+  _globals['_CREATEARTIFACTUPLOADRESPONSE']._serialized_start=180
+  _globals['_CREATEARTIFACTUPLOADRESPONSE']._serialized_end=255
+  _globals['_PRESIGNPARTSREQUEST']._serialized_start=257
+  _globals['_PRESIGNPARTSREQUEST']._serialized_end=318
+  _globals['_PARTADDRESS']._serialized_start=320
+  _globals['_PARTADDRESS']._serialized_end=382
+  _globals['_PRESIGNPARTSRESPONSE']._serialized_start=384
+  _globals['_PRESIGNPARTSRESPONSE']._serialized_end=452
+  _globals['_LISTPARTSREQUEST']._serialized_start=454
+  _globals['_LISTPARTSREQUEST']._serialized_end=495
+  _globals['_ARRIVEDPART']._serialized_start=497
+  _globals['_ARRIVEDPART']._serialized_end=560
+  _globals['_LISTPARTSRESPONSE']._serialized_start=562
+  _globals['_LISTPARTSRESPONSE']._serialized_end=672
+  _globals['_COMPLETEUPLOADREQUEST']._serialized_start=675
+  _globals['_COMPLETEUPLOADREQUEST']._serialized_end=834
+  _globals['_COMPLETEUPLOADREQUEST_ETAGSENTRY']._serialized_start=790
+  _globals['_COMPLETEUPLOADREQUEST_ETAGSENTRY']._serialized_end=834
+  _globals['_COMPLETEUPLOADRESPONSE']._serialized_start=836
+  _globals['_COMPLETEUPLOADRESPONSE']._serialized_end=894
+  _globals['_ABORTUPLOADREQUEST']._serialized_start=896
+  _globals['_ABORTUPLOADREQUEST']._serialized_end=939
+  _globals['_ABORTUPLOADRESPONSE']._serialized_start=941
+  _globals['_ABORTUPLOADRESPONSE']._serialized_end=996
+  _globals['_STARTARTIFACTDVRREQUEST']._serialized_start=998
+  _globals['_STARTARTIFACTDVRREQUEST']._serialized_end=1041
+  _globals['_STOPARTIFACTDVRREQUEST']._serialized_start=1043
+  _globals['_STOPARTIFACTDVRREQUEST']._serialized_end=1085
+  _globals['_ARTIFACTDVRRESPONSE']._serialized_start=1087
+  _globals['_ARTIFACTDVRRESPONSE']._serialized_end=1142
+  _globals['_DELETEARTIFACTREQUEST']._serialized_start=1144
+  _globals['_DELETEARTIFACTREQUEST']._serialized_end=1190
+  _globals['_DELETEARTIFACTRESPONSE']._serialized_start=1192
+  _globals['_DELETEARTIFACTRESPONSE']._serialized_end=1234
+  _globals['_UNDELETEARTIFACTREQUEST']._serialized_start=1236
+  _globals['_UNDELETEARTIFACTREQUEST']._serialized_end=1284
+  _globals['_UNDELETEARTIFACTRESPONSE']._serialized_start=1286
+  _globals['_UNDELETEARTIFACTRESPONSE']._serialized_end=1330
+  _globals['_RESOLVEVIEWERENDPOINTREQUEST']._serialized_start=1332
+  _globals['_RESOLVEVIEWERENDPOINTREQUEST']._serialized_end=1383
+  _globals['_RESOLVEVIEWERENDPOINTRESPONSE']._serialized_start=1386
+  _globals['_RESOLVEVIEWERENDPOINTRESPONSE']._serialized_end=1831
+  _globals['_VIEWERNODE']._serialized_start=1833
+  _globals['_VIEWERNODE']._serialized_end=1880
+  _globals['_ARTIFACTS']._serialized_start=1883
+  _globals['_ARTIFACTS']._serialized_end=2895
 # @@protoc_insertion_point(module_scope)

@@ -18,7 +18,7 @@ class GetArtifactStatesRequest(_message.Message):
     def __init__(self, request_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ArtifactState(_message.Message):
-    __slots__ = ("artifact_hash", "artifact_type", "stage", "progress_percent", "size_bytes", "duration_ms", "manifest_key", "poster_key", "error_code", "error_message", "synced", "local_copies", "revision", "updated_at", "width", "height")
+    __slots__ = ("artifact_hash", "artifact_type", "stage", "progress_percent", "size_bytes", "duration_ms", "manifest_key", "poster_key", "error_code", "error_message", "synced", "local_copies", "revision", "updated_at", "width", "height", "storage_location")
     ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
     ARTIFACT_TYPE_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
@@ -35,6 +35,7 @@ class ArtifactState(_message.Message):
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
     HEIGHT_FIELD_NUMBER: _ClassVar[int]
+    STORAGE_LOCATION_FIELD_NUMBER: _ClassVar[int]
     artifact_hash: str
     artifact_type: str
     stage: str
@@ -51,7 +52,8 @@ class ArtifactState(_message.Message):
     updated_at: _timestamp_pb2.Timestamp
     width: int
     height: int
-    def __init__(self, artifact_hash: _Optional[str] = ..., artifact_type: _Optional[str] = ..., stage: _Optional[str] = ..., progress_percent: _Optional[int] = ..., size_bytes: _Optional[int] = ..., duration_ms: _Optional[int] = ..., manifest_key: _Optional[str] = ..., poster_key: _Optional[str] = ..., error_code: _Optional[str] = ..., error_message: _Optional[str] = ..., synced: _Optional[bool] = ..., local_copies: _Optional[int] = ..., revision: _Optional[int] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., width: _Optional[int] = ..., height: _Optional[int] = ...) -> None: ...
+    storage_location: str
+    def __init__(self, artifact_hash: _Optional[str] = ..., artifact_type: _Optional[str] = ..., stage: _Optional[str] = ..., progress_percent: _Optional[int] = ..., size_bytes: _Optional[int] = ..., duration_ms: _Optional[int] = ..., manifest_key: _Optional[str] = ..., poster_key: _Optional[str] = ..., error_code: _Optional[str] = ..., error_message: _Optional[str] = ..., synced: _Optional[bool] = ..., local_copies: _Optional[int] = ..., revision: _Optional[int] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., storage_location: _Optional[str] = ...) -> None: ...
 
 class GetArtifactStatesResponse(_message.Message):
     __slots__ = ("states",)
@@ -126,7 +128,7 @@ class GetStorageEventsRequest(_message.Message):
     def __init__(self, request_ids: _Optional[_Iterable[str]] = ..., after: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
 
 class StorageEvent(_message.Message):
-    __slots__ = ("event_id", "position", "artifact_hash", "type", "revision", "occurred_at", "synced", "local_copies", "size_bytes")
+    __slots__ = ("event_id", "position", "artifact_hash", "type", "revision", "occurred_at", "synced", "local_copies", "size_bytes", "storage_location")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
@@ -136,6 +138,7 @@ class StorageEvent(_message.Message):
     SYNCED_FIELD_NUMBER: _ClassVar[int]
     LOCAL_COPIES_FIELD_NUMBER: _ClassVar[int]
     SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    STORAGE_LOCATION_FIELD_NUMBER: _ClassVar[int]
     event_id: str
     position: int
     artifact_hash: str
@@ -145,7 +148,8 @@ class StorageEvent(_message.Message):
     synced: bool
     local_copies: int
     size_bytes: int
-    def __init__(self, event_id: _Optional[str] = ..., position: _Optional[int] = ..., artifact_hash: _Optional[str] = ..., type: _Optional[str] = ..., revision: _Optional[int] = ..., occurred_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., synced: _Optional[bool] = ..., local_copies: _Optional[int] = ..., size_bytes: _Optional[int] = ...) -> None: ...
+    storage_location: str
+    def __init__(self, event_id: _Optional[str] = ..., position: _Optional[int] = ..., artifact_hash: _Optional[str] = ..., type: _Optional[str] = ..., revision: _Optional[int] = ..., occurred_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., synced: _Optional[bool] = ..., local_copies: _Optional[int] = ..., size_bytes: _Optional[int] = ..., storage_location: _Optional[str] = ...) -> None: ...
 
 class GetStorageEventsResponse(_message.Message):
     __slots__ = ("events",)

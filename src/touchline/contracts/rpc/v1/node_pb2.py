@@ -24,27 +24,62 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from touchline.contracts.rpc.v1 import common_pb2 as touchline_dot_rpc_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btouchline/rpc/v1/node.proto\x12\x10touchline.rpc.v1\"\xbc\x01\n\x0bNodeMessage\x12:\n\x0cregistration\x18\x01 \x01(\x0b\x32\".touchline.rpc.v1.NodeRegistrationH\x00\x12\x34\n\theartbeat\x18\x02 \x01(\x0b\x32\x1f.touchline.rpc.v1.NodeHeartbeatH\x00\x12\x30\n\x07storage\x18\x03 \x01(\x0b\x32\x1d.touchline.rpc.v1.NodeStorageH\x00\x42\t\n\x07message\"F\n\x10NodeRegistration\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61se_url\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\t\"\x0f\n\rNodeHeartbeat\"7\n\x0bNodeStorage\x12\x14\n\x0c\x62udget_bytes\x18\x01 \x01(\x03\x12\x12\n\nused_bytes\x18\x02 \x01(\x03\"J\n\x0bNodeCommand\x12\x30\n\x07welcome\x18\x01 \x01(\x0b\x32\x1d.touchline.rpc.v1.NodeWelcomeH\x00\x42\t\n\x07\x63ommand\":\n\x0bNodeWelcome\x12\x14\n\x0cheartbeat_ms\x18\x01 \x01(\x03\x12\x15\n\rgone_after_ms\x18\x02 \x01(\x03\x32T\n\x05Nodes\x12K\n\x07\x43onnect\x12\x1d.touchline.rpc.v1.NodeMessage\x1a\x1d.touchline.rpc.v1.NodeCommand(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btouchline/rpc/v1/node.proto\x12\x10touchline.rpc.v1\x1a\x1dtouchline/rpc/v1/common.proto\"\xec\x02\n\x0bNodeMessage\x12:\n\x0cregistration\x18\x01 \x01(\x0b\x32\".touchline.rpc.v1.NodeRegistrationH\x00\x12\x34\n\theartbeat\x18\x02 \x01(\x0b\x32\x1f.touchline.rpc.v1.NodeHeartbeatH\x00\x12\x30\n\x07storage\x18\x03 \x01(\x0b\x32\x1d.touchline.rpc.v1.NodeStorageH\x00\x12\x43\n\x0f\x61\x63knowledgement\x18\x04 \x01(\x0b\x32(.touchline.rpc.v1.CommandAcknowledgementH\x00\x12\x35\n\tinventory\x18\x05 \x01(\x0b\x32 .touchline.rpc.v1.InventoryChunkH\x00\x12\x32\n\x08\x61\x63\x63\x65sses\x18\x06 \x01(\x0b\x32\x1e.touchline.rpc.v1.AccessReportH\x00\x42\t\n\x07message\"m\n\x10NodeRegistration\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61se_url\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x13\n\x0binstance_id\x18\x04 \x01(\t\x12\x10\n\x08locality\x18\x05 \x01(\t\"\x0f\n\rNodeHeartbeat\"j\n\x0bNodeStorage\x12\x14\n\x0c\x62udget_bytes\x18\x01 \x01(\x03\x12\x12\n\nused_bytes\x18\x02 \x01(\x03\x12\x12\n\nfree_bytes\x18\x03 \x01(\x03\x12\x0c\n\x04load\x18\x04 \x01(\x05\x12\x0f\n\x07trouble\x18\x05 \x01(\t\"\xa2\x01\n\x08HeldCopy\x12\x11\n\ttenant_id\x18\x01 \x01(\t\x12\x15\n\rartifact_hash\x18\x02 \x01(\t\x12\x14\n\x0cmanifest_key\x18\x03 \x01(\t\x12\x12\n\nsize_bytes\x18\x04 \x01(\x03\x12\x15\n\rsegment_count\x18\x05 \x01(\x05\x12\x15\n\rsegment_bytes\x18\x06 \x01(\x03\x12\x14\n\x0c\x63\x61\x63hed_at_ms\x18\x07 \x01(\x03\"s\n\x0eInventoryChunk\x12\x14\n\x0cinventory_id\x18\x01 \x01(\t\x12\x10\n\x08sequence\x18\x02 \x01(\x05\x12*\n\x06\x63opies\x18\x03 \x03(\x0b\x32\x1a.touchline.rpc.v1.HeldCopy\x12\r\n\x05\x66inal\x18\x04 \x01(\x08\"b\n\nCopyAccess\x12\x11\n\ttenant_id\x18\x01 \x01(\t\x12\x15\n\rartifact_hash\x18\x02 \x01(\t\x12\r\n\x05\x63ount\x18\x03 \x01(\x03\x12\x1b\n\x13last_accessed_at_ms\x18\x04 \x01(\x03\"P\n\x0c\x41\x63\x63\x65ssReport\x12\x10\n\x08sequence\x18\x01 \x01(\x03\x12.\n\x08\x61\x63\x63\x65sses\x18\x02 \x03(\x0b\x32\x1c.touchline.rpc.v1.CopyAccess\"\x94\x01\n\x16\x43ommandAcknowledgement\x12\x12\n\ncommand_id\x18\x01 \x01(\t\x12-\n\x04\x64one\x18\x02 \x01(\x0b\x32\x1d.touchline.rpc.v1.CommandDoneH\x00\x12,\n\x07\x66\x61ilure\x18\x03 \x01(\x0b\x32\x19.touchline.rpc.v1.FailureH\x00\x42\t\n\x07outcome\"\x9b\x01\n\x0b\x43ommandDone\x12-\n\x04\x63opy\x18\x01 \x01(\x0b\x32\x1a.touchline.rpc.v1.HeldCopyH\x00\x88\x01\x01\x12\x14\n\x0cmanifest_key\x18\x02 \x01(\t\x12\x12\n\nposter_key\x18\x03 \x01(\t\x12\x14\n\x0cobject_count\x18\x04 \x01(\x05\x12\x14\n\x0cobject_bytes\x18\x05 \x01(\x03\x42\x07\n\x05_copy\"\x9a\x04\n\x0bNodeCommand\x12\x30\n\x07welcome\x18\x01 \x01(\x0b\x32\x1d.touchline.rpc.v1.NodeWelcomeH\x00\x12/\n\tclip_pull\x18\x02 \x01(\x0b\x32\x1a.touchline.rpc.v1.ClipPullH\x00\x12/\n\tdvr_start\x18\x03 \x01(\x0b\x32\x1a.touchline.rpc.v1.DVRStartH\x00\x12-\n\x08\x64vr_stop\x18\x04 \x01(\x0b\x32\x19.touchline.rpc.v1.DVRStopH\x00\x12*\n\x06\x66reeze\x18\x05 \x01(\x0b\x32\x18.touchline.rpc.v1.FreezeH\x00\x12,\n\x07\x64\x65\x66rost\x18\x06 \x01(\x0b\x32\x19.touchline.rpc.v1.DefrostH\x00\x12*\n\x06\x64\x65lete\x18\x07 \x01(\x0b\x32\x18.touchline.rpc.v1.DeleteH\x00\x12=\n\x10inventory_answer\x18\x08 \x01(\x0b\x32!.touchline.rpc.v1.InventoryAnswerH\x00\x12\x37\n\raccess_answer\x18\t \x01(\x0b\x32\x1e.touchline.rpc.v1.AccessAnswerH\x00\x12?\n\x11suspended_tenants\x18\n \x01(\x0b\x32\".touchline.rpc.v1.SuspendedTenantsH\x00\x42\t\n\x07\x63ommand\"\x8f\x01\n\x0bNodeWelcome\x12\x14\n\x0cheartbeat_ms\x18\x01 \x01(\x03\x12\x15\n\rgone_after_ms\x18\x02 \x01(\x03\x12\x14\n\x0cinventory_ms\x18\x03 \x01(\x03\x12=\n\x11suspended_tenants\x18\x04 \x01(\x0b\x32\".touchline.rpc.v1.SuspendedTenants\"&\n\x10SuspendedTenants\x12\x12\n\ntenant_ids\x18\x01 \x03(\t\"C\n\x0b\x43ommandHead\x12\n\n\x02id\x18\x01 \x01(\t\x12\x11\n\ttenant_id\x18\x02 \x01(\t\x12\x15\n\rartifact_hash\x18\x03 \x01(\t\"K\n\rRenditionKeys\x12\x14\n\x0cmanifest_key\x18\x01 \x01(\t\x12\x12\n\nposter_key\x18\x02 \x01(\t\x12\x10\n\x08\x63lip_key\x18\x03 \x01(\t\"\x86\x01\n\x08\x43lipPull\x12+\n\x04head\x18\x01 \x01(\x0b\x32\x1d.touchline.rpc.v1.CommandHead\x12\x15\n\rinternal_name\x18\x02 \x01(\t\x12\x10\n\x08start_ms\x18\x03 \x01(\x03\x12\x0e\n\x06\x65nd_ms\x18\x04 \x01(\x03\x12\x14\n\x0coriginal_key\x18\x05 \x01(\t\"N\n\x08\x44VRStart\x12+\n\x04head\x18\x01 \x01(\x0b\x32\x1d.touchline.rpc.v1.CommandHead\x12\x15\n\rinternal_name\x18\x02 \x01(\t\"M\n\x07\x44VRStop\x12+\n\x04head\x18\x01 \x01(\x0b\x32\x1d.touchline.rpc.v1.CommandHead\x12\x15\n\rinternal_name\x18\x02 \x01(\t\"\x95\x01\n\x06\x46reeze\x12+\n\x04head\x18\x01 \x01(\x0b\x32\x1d.touchline.rpc.v1.CommandHead\x12-\n\x04keys\x18\x02 \x01(\x0b\x32\x1f.touchline.rpc.v1.RenditionKeys\x12\x18\n\x10rendition_prefix\x18\x03 \x01(\t\x12\x15\n\rposter_prefix\x18\x04 \x01(\t\"e\n\x07\x44\x65\x66rost\x12+\n\x04head\x18\x01 \x01(\x0b\x32\x1d.touchline.rpc.v1.CommandHead\x12-\n\x04keys\x18\x02 \x01(\x0b\x32\x1f.touchline.rpc.v1.RenditionKeys\"`\n\x06\x44\x65lete\x12+\n\x04head\x18\x01 \x01(\x0b\x32\x1d.touchline.rpc.v1.CommandHead\x12\x14\n\x0cmanifest_key\x18\x02 \x01(\t\x12\x13\n\x0b\x61lso_in_use\x18\x03 \x01(\x08\"d\n\x0fInventoryAnswer\x12\x14\n\x0cinventory_id\x18\x01 \x01(\t\x12/\n\x07refusal\x18\x02 \x01(\x0b\x32\x19.touchline.rpc.v1.FailureH\x00\x88\x01\x01\x42\n\n\x08_refusal\" \n\x0c\x41\x63\x63\x65ssAnswer\x12\x10\n\x08sequence\x18\x01 \x01(\x03\x32T\n\x05Nodes\x12K\n\x07\x43onnect\x12\x1d.touchline.rpc.v1.NodeMessage\x1a\x1d.touchline.rpc.v1.NodeCommand(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'touchline.rpc.v1.node_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_NODEMESSAGE']._serialized_start=50
-  _globals['_NODEMESSAGE']._serialized_end=238
-  _globals['_NODEREGISTRATION']._serialized_start=240
-  _globals['_NODEREGISTRATION']._serialized_end=310
-  _globals['_NODEHEARTBEAT']._serialized_start=312
-  _globals['_NODEHEARTBEAT']._serialized_end=327
-  _globals['_NODESTORAGE']._serialized_start=329
-  _globals['_NODESTORAGE']._serialized_end=384
-  _globals['_NODECOMMAND']._serialized_start=386
-  _globals['_NODECOMMAND']._serialized_end=460
-  _globals['_NODEWELCOME']._serialized_start=462
-  _globals['_NODEWELCOME']._serialized_end=520
-  _globals['_NODES']._serialized_start=522
-  _globals['_NODES']._serialized_end=606
+  _globals['_NODEMESSAGE']._serialized_start=81
+  _globals['_NODEMESSAGE']._serialized_end=445
+  _globals['_NODEREGISTRATION']._serialized_start=447
+  _globals['_NODEREGISTRATION']._serialized_end=556
+  _globals['_NODEHEARTBEAT']._serialized_start=558
+  _globals['_NODEHEARTBEAT']._serialized_end=573
+  _globals['_NODESTORAGE']._serialized_start=575
+  _globals['_NODESTORAGE']._serialized_end=681
+  _globals['_HELDCOPY']._serialized_start=684
+  _globals['_HELDCOPY']._serialized_end=846
+  _globals['_INVENTORYCHUNK']._serialized_start=848
+  _globals['_INVENTORYCHUNK']._serialized_end=963
+  _globals['_COPYACCESS']._serialized_start=965
+  _globals['_COPYACCESS']._serialized_end=1063
+  _globals['_ACCESSREPORT']._serialized_start=1065
+  _globals['_ACCESSREPORT']._serialized_end=1145
+  _globals['_COMMANDACKNOWLEDGEMENT']._serialized_start=1148
+  _globals['_COMMANDACKNOWLEDGEMENT']._serialized_end=1296
+  _globals['_COMMANDDONE']._serialized_start=1299
+  _globals['_COMMANDDONE']._serialized_end=1454
+  _globals['_NODECOMMAND']._serialized_start=1457
+  _globals['_NODECOMMAND']._serialized_end=1995
+  _globals['_NODEWELCOME']._serialized_start=1998
+  _globals['_NODEWELCOME']._serialized_end=2141
+  _globals['_SUSPENDEDTENANTS']._serialized_start=2143
+  _globals['_SUSPENDEDTENANTS']._serialized_end=2181
+  _globals['_COMMANDHEAD']._serialized_start=2183
+  _globals['_COMMANDHEAD']._serialized_end=2250
+  _globals['_RENDITIONKEYS']._serialized_start=2252
+  _globals['_RENDITIONKEYS']._serialized_end=2327
+  _globals['_CLIPPULL']._serialized_start=2330
+  _globals['_CLIPPULL']._serialized_end=2464
+  _globals['_DVRSTART']._serialized_start=2466
+  _globals['_DVRSTART']._serialized_end=2544
+  _globals['_DVRSTOP']._serialized_start=2546
+  _globals['_DVRSTOP']._serialized_end=2623
+  _globals['_FREEZE']._serialized_start=2626
+  _globals['_FREEZE']._serialized_end=2775
+  _globals['_DEFROST']._serialized_start=2777
+  _globals['_DEFROST']._serialized_end=2878
+  _globals['_DELETE']._serialized_start=2880
+  _globals['_DELETE']._serialized_end=2976
+  _globals['_INVENTORYANSWER']._serialized_start=2978
+  _globals['_INVENTORYANSWER']._serialized_end=3078
+  _globals['_ACCESSANSWER']._serialized_start=3080
+  _globals['_ACCESSANSWER']._serialized_end=3112
+  _globals['_NODES']._serialized_start=3114
+  _globals['_NODES']._serialized_end=3198
 # @@protoc_insertion_point(module_scope)

@@ -13,7 +13,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Upload(_message.Message):
-    __slots__ = ("id", "artifact_hash", "playback_id", "internal_name", "user_id", "title", "file_name", "size_bytes", "created_at", "expires_at", "revision")
+    __slots__ = ("id", "artifact_hash", "playback_id", "internal_name", "user_id", "title", "file_name", "size_bytes", "created_at", "expires_at", "revision", "description", "pinned")
     ID_FIELD_NUMBER: _ClassVar[int]
     ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
     PLAYBACK_ID_FIELD_NUMBER: _ClassVar[int]
@@ -25,6 +25,8 @@ class Upload(_message.Message):
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    PINNED_FIELD_NUMBER: _ClassVar[int]
     id: str
     artifact_hash: str
     playback_id: str
@@ -36,21 +38,27 @@ class Upload(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     expires_at: _timestamp_pb2.Timestamp
     revision: int
-    def __init__(self, id: _Optional[str] = ..., artifact_hash: _Optional[str] = ..., playback_id: _Optional[str] = ..., internal_name: _Optional[str] = ..., user_id: _Optional[str] = ..., title: _Optional[str] = ..., file_name: _Optional[str] = ..., size_bytes: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...
+    description: str
+    pinned: bool
+    def __init__(self, id: _Optional[str] = ..., artifact_hash: _Optional[str] = ..., playback_id: _Optional[str] = ..., internal_name: _Optional[str] = ..., user_id: _Optional[str] = ..., title: _Optional[str] = ..., file_name: _Optional[str] = ..., size_bytes: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., description: _Optional[str] = ..., pinned: _Optional[bool] = ...) -> None: ...
 
 class CreateUploadRequest(_message.Message):
-    __slots__ = ("idempotency_key", "file_name", "title", "content_type", "size_bytes")
+    __slots__ = ("idempotency_key", "file_name", "title", "content_type", "size_bytes", "description", "retention_ms")
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
     FILE_NAME_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
     SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    RETENTION_MS_FIELD_NUMBER: _ClassVar[int]
     idempotency_key: str
     file_name: str
     title: str
     content_type: str
     size_bytes: int
-    def __init__(self, idempotency_key: _Optional[str] = ..., file_name: _Optional[str] = ..., title: _Optional[str] = ..., content_type: _Optional[str] = ..., size_bytes: _Optional[int] = ...) -> None: ...
+    description: str
+    retention_ms: int
+    def __init__(self, idempotency_key: _Optional[str] = ..., file_name: _Optional[str] = ..., title: _Optional[str] = ..., content_type: _Optional[str] = ..., size_bytes: _Optional[int] = ..., description: _Optional[str] = ..., retention_ms: _Optional[int] = ...) -> None: ...
 
 class CreateUploadResponse(_message.Message):
     __slots__ = ("upload", "part_size_bytes", "part_count")
@@ -99,7 +107,7 @@ class DeleteUploadResponse(_message.Message):
     def __init__(self) -> None: ...
 
 class Clip(_message.Message):
-    __slots__ = ("id", "artifact_hash", "playback_id", "internal_name", "user_id", "source_hash", "title", "description", "start_ms", "end_ms", "padding_ms", "shown_start_ms", "shown_end_ms", "created_at", "expires_at", "revision", "stream_id")
+    __slots__ = ("id", "artifact_hash", "playback_id", "internal_name", "user_id", "source_hash", "title", "description", "start_ms", "end_ms", "padding_ms", "shown_start_ms", "shown_end_ms", "created_at", "expires_at", "revision", "stream_id", "clip_mode", "pinned")
     ID_FIELD_NUMBER: _ClassVar[int]
     ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
     PLAYBACK_ID_FIELD_NUMBER: _ClassVar[int]
@@ -117,6 +125,8 @@ class Clip(_message.Message):
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    CLIP_MODE_FIELD_NUMBER: _ClassVar[int]
+    PINNED_FIELD_NUMBER: _ClassVar[int]
     id: str
     artifact_hash: str
     playback_id: str
@@ -134,10 +144,12 @@ class Clip(_message.Message):
     expires_at: _timestamp_pb2.Timestamp
     revision: int
     stream_id: str
-    def __init__(self, id: _Optional[str] = ..., artifact_hash: _Optional[str] = ..., playback_id: _Optional[str] = ..., internal_name: _Optional[str] = ..., user_id: _Optional[str] = ..., source_hash: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., start_ms: _Optional[int] = ..., end_ms: _Optional[int] = ..., padding_ms: _Optional[int] = ..., shown_start_ms: _Optional[int] = ..., shown_end_ms: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., stream_id: _Optional[str] = ...) -> None: ...
+    clip_mode: str
+    pinned: bool
+    def __init__(self, id: _Optional[str] = ..., artifact_hash: _Optional[str] = ..., playback_id: _Optional[str] = ..., internal_name: _Optional[str] = ..., user_id: _Optional[str] = ..., source_hash: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., start_ms: _Optional[int] = ..., end_ms: _Optional[int] = ..., padding_ms: _Optional[int] = ..., shown_start_ms: _Optional[int] = ..., shown_end_ms: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., stream_id: _Optional[str] = ..., clip_mode: _Optional[str] = ..., pinned: _Optional[bool] = ...) -> None: ...
 
 class CreateClipRequest(_message.Message):
-    __slots__ = ("artifact_hash", "start_ms", "end_ms", "padding_ms", "title", "description", "requested_params")
+    __slots__ = ("artifact_hash", "start_ms", "end_ms", "padding_ms", "title", "description", "requested_params", "clip_mode", "duration_ms", "stream_id", "idempotency_key", "retention_ms")
     ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
     START_MS_FIELD_NUMBER: _ClassVar[int]
     END_MS_FIELD_NUMBER: _ClassVar[int]
@@ -145,6 +157,11 @@ class CreateClipRequest(_message.Message):
     TITLE_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     REQUESTED_PARAMS_FIELD_NUMBER: _ClassVar[int]
+    CLIP_MODE_FIELD_NUMBER: _ClassVar[int]
+    DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    RETENTION_MS_FIELD_NUMBER: _ClassVar[int]
     artifact_hash: str
     start_ms: int
     end_ms: int
@@ -152,7 +169,18 @@ class CreateClipRequest(_message.Message):
     title: str
     description: str
     requested_params: str
-    def __init__(self, artifact_hash: _Optional[str] = ..., start_ms: _Optional[int] = ..., end_ms: _Optional[int] = ..., padding_ms: _Optional[int] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., requested_params: _Optional[str] = ...) -> None: ...
+    clip_mode: str
+    duration_ms: int
+    stream_id: str
+    idempotency_key: str
+    retention_ms: int
+    def __init__(self, artifact_hash: _Optional[str] = ..., start_ms: _Optional[int] = ..., end_ms: _Optional[int] = ..., padding_ms: _Optional[int] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., requested_params: _Optional[str] = ..., clip_mode: _Optional[str] = ..., duration_ms: _Optional[int] = ..., stream_id: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., retention_ms: _Optional[int] = ...) -> None: ...
+
+class RegisterClipResponse(_message.Message):
+    __slots__ = ("clip",)
+    CLIP_FIELD_NUMBER: _ClassVar[int]
+    clip: Clip
+    def __init__(self, clip: _Optional[_Union[Clip, _Mapping]] = ...) -> None: ...
 
 class CreateClipResponse(_message.Message):
     __slots__ = ("clip", "status", "revision")
@@ -217,17 +245,289 @@ class ResolveArtifactInternalNameRequest(_message.Message):
     def __init__(self, internal_name: _Optional[str] = ...) -> None: ...
 
 class ResolveArtifactResponse(_message.Message):
-    __slots__ = ("artifact_hash", "artifact_type", "tenant_id", "user_id", "internal_name", "playback_id")
+    __slots__ = ("artifact_hash", "artifact_type", "tenant_id", "user_id", "internal_name", "playback_id", "stream_id")
     ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
     ARTIFACT_TYPE_FIELD_NUMBER: _ClassVar[int]
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     USER_ID_FIELD_NUMBER: _ClassVar[int]
     INTERNAL_NAME_FIELD_NUMBER: _ClassVar[int]
     PLAYBACK_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
     artifact_hash: str
     artifact_type: str
     tenant_id: str
     user_id: str
     internal_name: str
     playback_id: str
-    def __init__(self, artifact_hash: _Optional[str] = ..., artifact_type: _Optional[str] = ..., tenant_id: _Optional[str] = ..., user_id: _Optional[str] = ..., internal_name: _Optional[str] = ..., playback_id: _Optional[str] = ...) -> None: ...
+    stream_id: str
+    def __init__(self, artifact_hash: _Optional[str] = ..., artifact_type: _Optional[str] = ..., tenant_id: _Optional[str] = ..., user_id: _Optional[str] = ..., internal_name: _Optional[str] = ..., playback_id: _Optional[str] = ..., stream_id: _Optional[str] = ...) -> None: ...
+
+class ResolveClipHashRequest(_message.Message):
+    __slots__ = ("clip_hash",)
+    CLIP_HASH_FIELD_NUMBER: _ClassVar[int]
+    clip_hash: str
+    def __init__(self, clip_hash: _Optional[str] = ...) -> None: ...
+
+class ResolveDVRHashRequest(_message.Message):
+    __slots__ = ("dvr_hash",)
+    DVR_HASH_FIELD_NUMBER: _ClassVar[int]
+    dvr_hash: str
+    def __init__(self, dvr_hash: _Optional[str] = ...) -> None: ...
+
+class Stream(_message.Message):
+    __slots__ = ("id", "playback_id", "internal_name", "user_id", "title", "description", "record", "created_at", "key_rotated_at", "live_since", "suspended_at", "revision")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    PLAYBACK_ID_FIELD_NUMBER: _ClassVar[int]
+    INTERNAL_NAME_FIELD_NUMBER: _ClassVar[int]
+    USER_ID_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    KEY_ROTATED_AT_FIELD_NUMBER: _ClassVar[int]
+    LIVE_SINCE_FIELD_NUMBER: _ClassVar[int]
+    SUSPENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    playback_id: str
+    internal_name: str
+    user_id: str
+    title: str
+    description: str
+    record: bool
+    created_at: _timestamp_pb2.Timestamp
+    key_rotated_at: _timestamp_pb2.Timestamp
+    live_since: _timestamp_pb2.Timestamp
+    suspended_at: _timestamp_pb2.Timestamp
+    revision: int
+    def __init__(self, id: _Optional[str] = ..., playback_id: _Optional[str] = ..., internal_name: _Optional[str] = ..., user_id: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., record: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., key_rotated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., live_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., suspended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class StreamWithKey(_message.Message):
+    __slots__ = ("stream", "stream_key")
+    STREAM_FIELD_NUMBER: _ClassVar[int]
+    STREAM_KEY_FIELD_NUMBER: _ClassVar[int]
+    stream: Stream
+    stream_key: str
+    def __init__(self, stream: _Optional[_Union[Stream, _Mapping]] = ..., stream_key: _Optional[str] = ...) -> None: ...
+
+class CreateStreamRequest(_message.Message):
+    __slots__ = ("idempotency_key", "title", "description", "record")
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    idempotency_key: str
+    title: str
+    description: str
+    record: bool
+    def __init__(self, idempotency_key: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., record: _Optional[bool] = ...) -> None: ...
+
+class UpdateStreamRequest(_message.Message):
+    __slots__ = ("stream_id", "title", "description", "record", "suspended")
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    SUSPENDED_FIELD_NUMBER: _ClassVar[int]
+    stream_id: str
+    title: str
+    description: str
+    record: bool
+    suspended: bool
+    def __init__(self, stream_id: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., record: _Optional[bool] = ..., suspended: _Optional[bool] = ...) -> None: ...
+
+class RotateStreamKeyRequest(_message.Message):
+    __slots__ = ("stream_id",)
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    stream_id: str
+    def __init__(self, stream_id: _Optional[str] = ...) -> None: ...
+
+class DeleteStreamRequest(_message.Message):
+    __slots__ = ("stream_id",)
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    stream_id: str
+    def __init__(self, stream_id: _Optional[str] = ...) -> None: ...
+
+class DeleteStreamResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetStreamsRequest(_message.Message):
+    __slots__ = ("stream_ids",)
+    STREAM_IDS_FIELD_NUMBER: _ClassVar[int]
+    stream_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, stream_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class GetStreamsResponse(_message.Message):
+    __slots__ = ("streams",)
+    STREAMS_FIELD_NUMBER: _ClassVar[int]
+    streams: _containers.RepeatedCompositeFieldContainer[Stream]
+    def __init__(self, streams: _Optional[_Iterable[_Union[Stream, _Mapping]]] = ...) -> None: ...
+
+class ListStreamsRequest(_message.Message):
+    __slots__ = ("page",)
+    PAGE_FIELD_NUMBER: _ClassVar[int]
+    page: _common_pb2.PageRequest
+    def __init__(self, page: _Optional[_Union[_common_pb2.PageRequest, _Mapping]] = ...) -> None: ...
+
+class ListStreamsResponse(_message.Message):
+    __slots__ = ("streams", "page_info")
+    STREAMS_FIELD_NUMBER: _ClassVar[int]
+    PAGE_INFO_FIELD_NUMBER: _ClassVar[int]
+    streams: _containers.RepeatedCompositeFieldContainer[Stream]
+    page_info: _common_pb2.PageInfo
+    def __init__(self, streams: _Optional[_Iterable[_Union[Stream, _Mapping]]] = ..., page_info: _Optional[_Union[_common_pb2.PageInfo, _Mapping]] = ...) -> None: ...
+
+class ResolveStreamKeyRequest(_message.Message):
+    __slots__ = ("stream_key",)
+    STREAM_KEY_FIELD_NUMBER: _ClassVar[int]
+    stream_key: str
+    def __init__(self, stream_key: _Optional[str] = ...) -> None: ...
+
+class ResolveStreamKeyResponse(_message.Message):
+    __slots__ = ("tenant_id", "stream")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    stream: Stream
+    def __init__(self, tenant_id: _Optional[str] = ..., stream: _Optional[_Union[Stream, _Mapping]] = ...) -> None: ...
+
+class Recording(_message.Message):
+    __slots__ = ("id", "dvr_hash", "playback_id", "internal_name", "user_id", "stream_id", "stream_name", "title", "description", "created_at", "ended_at", "expires_at", "revision", "pinned")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    DVR_HASH_FIELD_NUMBER: _ClassVar[int]
+    PLAYBACK_ID_FIELD_NUMBER: _ClassVar[int]
+    INTERNAL_NAME_FIELD_NUMBER: _ClassVar[int]
+    USER_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_NAME_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    PINNED_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    dvr_hash: str
+    playback_id: str
+    internal_name: str
+    user_id: str
+    stream_id: str
+    stream_name: str
+    title: str
+    description: str
+    created_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    revision: int
+    pinned: bool
+    def __init__(self, id: _Optional[str] = ..., dvr_hash: _Optional[str] = ..., playback_id: _Optional[str] = ..., internal_name: _Optional[str] = ..., user_id: _Optional[str] = ..., stream_id: _Optional[str] = ..., stream_name: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., pinned: _Optional[bool] = ...) -> None: ...
+
+class StartedRecording(_message.Message):
+    __slots__ = ("recording", "status", "revision")
+    RECORDING_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    recording: Recording
+    status: str
+    revision: int
+    def __init__(self, recording: _Optional[_Union[Recording, _Mapping]] = ..., status: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class StartDVRRequest(_message.Message):
+    __slots__ = ("stream_id", "title", "description", "idempotency_key", "retention_ms")
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    RETENTION_MS_FIELD_NUMBER: _ClassVar[int]
+    stream_id: str
+    title: str
+    description: str
+    idempotency_key: str
+    retention_ms: int
+    def __init__(self, stream_id: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., retention_ms: _Optional[int] = ...) -> None: ...
+
+class StopDVRRequest(_message.Message):
+    __slots__ = ("dvr_hash",)
+    DVR_HASH_FIELD_NUMBER: _ClassVar[int]
+    dvr_hash: str
+    def __init__(self, dvr_hash: _Optional[str] = ...) -> None: ...
+
+class DeleteDVRRequest(_message.Message):
+    __slots__ = ("dvr_hash",)
+    DVR_HASH_FIELD_NUMBER: _ClassVar[int]
+    dvr_hash: str
+    def __init__(self, dvr_hash: _Optional[str] = ...) -> None: ...
+
+class DeleteDVRResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetDVRRecordingsRequest(_message.Message):
+    __slots__ = ("dvr_hashes",)
+    DVR_HASHES_FIELD_NUMBER: _ClassVar[int]
+    dvr_hashes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, dvr_hashes: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class GetDVRRecordingsResponse(_message.Message):
+    __slots__ = ("recordings",)
+    RECORDINGS_FIELD_NUMBER: _ClassVar[int]
+    recordings: _containers.RepeatedCompositeFieldContainer[Recording]
+    def __init__(self, recordings: _Optional[_Iterable[_Union[Recording, _Mapping]]] = ...) -> None: ...
+
+class ListDVRRequestsRequest(_message.Message):
+    __slots__ = ("page", "stream_id")
+    PAGE_FIELD_NUMBER: _ClassVar[int]
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    page: _common_pb2.PageRequest
+    stream_id: str
+    def __init__(self, page: _Optional[_Union[_common_pb2.PageRequest, _Mapping]] = ..., stream_id: _Optional[str] = ...) -> None: ...
+
+class ListDVRRequestsResponse(_message.Message):
+    __slots__ = ("recordings", "page_info")
+    RECORDINGS_FIELD_NUMBER: _ClassVar[int]
+    PAGE_INFO_FIELD_NUMBER: _ClassVar[int]
+    recordings: _containers.RepeatedCompositeFieldContainer[Recording]
+    page_info: _common_pb2.PageInfo
+    def __init__(self, recordings: _Optional[_Iterable[_Union[Recording, _Mapping]]] = ..., page_info: _Optional[_Union[_common_pb2.PageInfo, _Mapping]] = ...) -> None: ...
+
+class UpdateArtifactRequest(_message.Message):
+    __slots__ = ("artifact_hash", "title", "description", "pinned")
+    ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    PINNED_FIELD_NUMBER: _ClassVar[int]
+    artifact_hash: str
+    title: str
+    description: str
+    pinned: bool
+    def __init__(self, artifact_hash: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., pinned: _Optional[bool] = ...) -> None: ...
+
+class UpdateArtifactResponse(_message.Message):
+    __slots__ = ("artifact_hash", "artifact_type", "title", "description", "title_revision", "pinned", "revision")
+    ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    TITLE_REVISION_FIELD_NUMBER: _ClassVar[int]
+    PINNED_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    artifact_hash: str
+    artifact_type: str
+    title: str
+    description: str
+    title_revision: int
+    pinned: bool
+    revision: int
+    def __init__(self, artifact_hash: _Optional[str] = ..., artifact_type: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., title_revision: _Optional[int] = ..., pinned: _Optional[bool] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class GetTenantSettingsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class TenantSettings(_message.Message):
+    __slots__ = ("retention_ms",)
+    RETENTION_MS_FIELD_NUMBER: _ClassVar[int]
+    retention_ms: int
+    def __init__(self, retention_ms: _Optional[int] = ...) -> None: ...

@@ -18,8 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from touchline.gateway.auth.rules import Tenant, User
 from touchline.gateway.auth.settings import AuthSettings
-from touchline.kernel import Role, TenantId, UserId
-from touchline.kernel.errors import InvalidInput, RateLimited, SessionOver, Unauthenticated
+from touchline.kernel import InvalidInput, RateLimited, Role, SessionOver, TenantId, Unauthenticated, UserId
 
 # --- Types.
 
@@ -124,10 +123,11 @@ class Refresh(StrEnum):
 
 WHY_OVER: dict[SessionEnding | None, str] = {
     SessionEnding.SIGNED_OUT: "you signed out",
-    SessionEnding.SECRET_REUSED: "its cookie was used in two places, so it was ended to protect your account",
+    SessionEnding.SECRET_REUSED: "the session cookie was used in two places, so the session "
+    "was ended to protect your account",
     SessionEnding.USER_DISABLED: "your account was disabled",
     SessionEnding.PASSWORD_CHANGED: "your password was changed",
-    None: "it was not used for a long time, or lasted as long as a session may",
+    None: "the session expired",
 }
 
 
@@ -143,7 +143,7 @@ def refresh(session: UserSession, secret: SecretState, grace: timedelta, now: da
 
 
 def session_over(because: SessionEnding | None) -> SessionOver:
-    return SessionOver("your session is over", why=WHY_OVER[because])
+    return SessionOver("your session has ended", why=WHY_OVER[because])
 
 
 def session_expiry(opened_at: datetime, settings: AuthSettings, now: datetime) -> datetime:
@@ -196,8 +196,8 @@ def waiting_time(known: Attempts, free: int, longest: timedelta, now: datetime) 
 def require_no_wait(wait: timedelta) -> None:
     if wait > timedelta(0):
         seconds = -(-wait // timedelta(seconds=1))
-        why = f"wait {seconds} s before the next one"
-        hint = "Check the e-mail and the password meanwhile, or ask for a sign-in link."
+        why = f"wait {seconds} s before the next attempt"
+        hint = "Check the e-mail address and the password, or ask an administrator for a sign-in link."
         raise RateLimited("too many attempts to sign in", why=why, hint=hint, retry_after=timedelta(seconds=seconds))
 
 
@@ -205,7 +205,7 @@ def valid_password(text: str) -> str:
     """Length is what counts; rules about digits and signs make passwords worse."""
     if not SHORTEST_PASSWORD <= len(text) <= LONGEST_PASSWORD:
         raise InvalidInput(
-            "this password cannot be used", field="password", why=f"it needs {SHORTEST_PASSWORD} characters or more"
+            "this password cannot be used", field="password", why=f"it needs at least {SHORTEST_PASSWORD} characters"
         )
     return text
 

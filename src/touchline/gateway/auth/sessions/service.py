@@ -15,24 +15,24 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from touchline.contracts.events.access import SessionEnded, SessionOpened, UserLinkIssued
-from touchline.gateway.auth import access_tokens, credentials
-from touchline.gateway.auth import rules as access_rules
+from touchline.gateway.auth import access_tokens, credentials, rules as access_rules
 from touchline.gateway.auth.access_tokens import SigningKeys
 from touchline.gateway.auth.credentials import DeviceTokens, Passwords
-from touchline.gateway.auth.rules import (
-    INSTALLATION,
-    WITHOUT_TENANT,
-    Actor,
-    IssuedLink,
-    Tenant,
-    User,
-    is_email,
-)
+from touchline.gateway.auth.rules import INSTALLATION, WITHOUT_TENANT, Actor, IssuedLink, Tenant, User, is_email
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.gateway.auth.store import AccessStore
 from touchline.gateway.metrics import SIGN_INS
-from touchline.kernel import Clock, Principal, TenantId, TouchlineError, UserId, uuid7
-from touchline.kernel.errors import RateLimited, SessionOver, Unauthenticated
+from touchline.kernel import (
+    Clock,
+    Principal,
+    RateLimited,
+    SessionOver,
+    TenantId,
+    TouchlineError,
+    Unauthenticated,
+    UserId,
+    uuid7,
+)
 from touchline.platform.postgres.database import Database, Transaction
 
 from . import rules
@@ -47,13 +47,7 @@ from .rules import (
     SignInMethod,
     UserSession,
 )
-from .store import (
-    REMOVE_ATTEMPTS,
-    REMOVE_KEYS,
-    REMOVE_LINKS,
-    REMOVE_SESSIONS,
-    SessionStore,
-)
+from .store import REMOVE_ATTEMPTS, REMOVE_KEYS, REMOVE_LINKS, REMOVE_SESSIONS, SessionStore
 
 # --- Ending sessions early.
 
@@ -179,8 +173,8 @@ class SessionService:
             await transaction.enter_tenant(tenant_id)
             if user_id := await store.use_link(link_id, self._clock.now()):
                 return user_id
-        hint = "Make a new one with `touchline users link EMAIL`."
-        raise Unauthenticated("the sign-in link is not valid", why="it was used, or has expired", hint=hint)
+        hint = "Create a new link with `touchline users link EMAIL`."
+        raise Unauthenticated("the sign-in link is not valid", why="it was used already, or has expired", hint=hint)
 
     async def _count_attempt(self, attempt: PasswordAttempt) -> bytes:
         """Counted before anything else and in its own transaction: a failure must not undo it. Answers by what.
@@ -246,7 +240,7 @@ class SessionService:
         access, store = AccessStore(transaction.connection), SessionStore(transaction.connection)
         session = await self._lock(transaction, secret)
         if session is None:
-            return SessionOver("your session is over", why="it is not known here")
+            return SessionOver("your session has ended", why="the session is unknown")
         now, shown = self._clock.now(), credentials.fingerprint(secret)
         known = await store.secret(session.id, shown)
         decision = rules.refresh(session, known, self._settings.refresh_grace, now)
@@ -286,8 +280,8 @@ class SessionService:
 
 
 def _wrong_password() -> Unauthenticated:
-    hint = "Check both, then try again. Without a password, ask your administrator for a sign-in link."
-    return Unauthenticated("you cannot sign in", why="the e-mail or the password is wrong", hint=hint)
+    hint = "Check both, then try again. If you have no password, ask your administrator for a sign-in link."
+    return Unauthenticated("you cannot sign in", why="the e-mail address or the password is wrong", hint=hint)
 
 
 @contextmanager

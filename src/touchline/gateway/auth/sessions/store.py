@@ -19,16 +19,7 @@ from touchline.gateway.auth.rules import IssuedLink
 from touchline.kernel import TenantId, UserId
 from touchline.platform.postgres.database import fetch_all, fetch_one
 
-from .rules import (
-    Attempts,
-    LinkId,
-    SecretState,
-    SessionEnding,
-    SessionId,
-    SignInMethod,
-    StoredKey,
-    UserSession,
-)
+from .rules import Attempts, LinkId, SecretState, SessionEnding, SessionId, SignInMethod, StoredKey, UserSession
 
 _SESSION: LiteralString = "tenant_id, id, user_id, method, opened_at, expires_at, ended_at, revision, ended_because"
 

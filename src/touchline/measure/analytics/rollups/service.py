@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from prometheus_client import Counter
 
-from touchline.kernel.errors import LimitExceeded
+from touchline.kernel import LimitExceeded
 from touchline.measure.analytics.settings import AnalyticsSettings
 from touchline.platform.clickhouse.client import Analytics
 

@@ -18,17 +18,7 @@ from touchline.measure.analytics.rules import Dimension, Metric
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.store import ensure_schema
 
-from .rules import (
-    EVERY_DAY,
-    FEW,
-    STEPS_FROM,
-    DueDay,
-    PageReach,
-    ReachRequest,
-    RollupPart,
-    WeekRollup,
-    step,
-)
+from .rules import EVERY_DAY, FEW, STEPS_FROM, DueDay, PageReach, ReachRequest, RollupPart, WeekRollup, step
 
 MODULE = "rollups"
 MOST = 2**62

@@ -1,0 +1,187 @@
+"""`touchline live`: streams and their keys, from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from typing import Annotated, Any
+from uuid import uuid4
+
+import typer
+
+from touchline.apps.gateway_client import Access, GatewayClient, open_gateway
+from touchline.kernel import NotFound, Scope
+
+from .options import ADMIN, Server, Token, gateway_access
+from .output import AsJson, progress, show, show_json, show_table
+
+commands = typer.Typer(help="Create streams, list and show them, rotate their keys.", no_args_is_help=True)
+
+StreamId = Annotated[str, typer.Argument(metavar="ID", help="The id of the stream.", show_default=False)]
+Description = Annotated[str, typer.Option("--description", help="What there is to say about it.")]
+IdempotencyKey = Annotated[
+    str,
+    typer.Option("--idempotency-key", help="The same key with the same options again creates nothing; random without."),
+]
+User = Annotated[str, typer.Option("--user", help="Whose streams, on this machine.")]
+
+_PROBLEM = "... on Problem { code message hint } ... on ValidationError { field }"
+_FIELDS = """
+fragment Fields on Stream {
+  streamId playbackId title description record createdAt keyRotatedAt isLive liveSince suspendedAt
+}
+"""
+_WITH_KEY = f"{_PROBLEM} ... on StreamWithKey {{ streamKey stream {{ ...Fields }} }}"
+_CREATE = f"mutation ($input: CreateStreamInput!) {{ createStream(input: $input) {{ {_WITH_KEY} }} }} {_FIELDS}"
+_UPDATE = f"""
+mutation ($input: UpdateStreamInput!) {{ updateStream(input: $input) {{ {_PROBLEM} ...Fields }} }} {_FIELDS}
+"""
+_ROTATE = f"mutation ($id: ID!) {{ rotateStreamKey(streamId: $id) {{ {_WITH_KEY} }} }} {_FIELDS}"
+_DELETE = f"mutation ($id: ID!) {{ deleteStream(streamId: $id) {{ {_PROBLEM} ... on DeletedStream {{ streamId }} }} }}"
+_LIST = f"""
+query ($page: PageInput) {{ streamsConnection(page: $page) {{
+  edges {{ node {{ ...Fields }} }} pageInfo {{ hasNextPage endCursor }} }} }} {_FIELDS}
+"""
+_SHOW = f"query ($id: ID!) {{ stream(streamId: $id) {{ ...Fields }} }} {_FIELDS}"
+
+
+@commands.command()
+def create(  # noqa: PLR0913, PLR0917  its options
+    title: Annotated[str, typer.Argument(help="What the stream is called.", show_default=False)],
+    description: Description = "",
+    record: Annotated[bool, typer.Option("--record", help="Record it whenever it goes live.")] = False,
+    idempotency_key: IdempotencyKey = "",
+    server: Server = "",
+    token_file: Token = "",
+    user: User = ADMIN,
+    as_json: AsJson = False,
+) -> None:
+    """Create a stream. Its key is shown once: only its hash is kept."""
+    wanted = {"title": title, "description": description, "record": record}
+    wanted |= {"idempotencyKey": idempotency_key or uuid4().hex}
+    made = _act(gateway_access(server, token_file, user), "createStream", _CREATE, {"input": wanted})
+    _show_key(made, as_json)
+
+
+@commands.command(name="list")
+def list_streams(
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="How many.")] = 50,
+    after: Annotated[str, typer.Option("--after", help="Go on where a page ended: its cursor.")] = "",
+    server: Server = "",
+    token_file: Token = "",
+    user: User = ADMIN,
+    as_json: AsJson = False,
+) -> None:
+    """List streams, newest first."""
+    page = asyncio.run(_listed(gateway_access(server, token_file, user), limit, after))
+    if as_json:
+        show_json(page)
+        return
+    rows = [[stream["streamId"], _state(stream), stream["title"]] for stream in page["streams"]]
+    show_table(["ID", "STATE", "TITLE"], rows)
+    if page["next"]:
+        progress(f"more: --after {page['next']}")
+
+
+@commands.command(name="show")
+def show_stream(
+    stream_id: StreamId, server: Server = "", token_file: Token = "", user: User = ADMIN, as_json: AsJson = False
+) -> None:
+    """Show one stream."""
+    _show_stream(asyncio.run(_found(gateway_access(server, token_file, user), stream_id)), as_json)
+
+
+@commands.command()
+def update(  # noqa: PLR0913, PLR0917  its options
+    stream_id: StreamId,
+    title: Annotated[str | None, typer.Option("--title", help="What it is called from now on.")] = None,
+    description: Annotated[str | None, typer.Option("--description", help="What there is to say about it.")] = None,
+    record: Annotated[bool | None, typer.Option("--record/--no-record", help="Record it when it goes live.")] = None,
+    suspend: Annotated[bool | None, typer.Option("--suspend/--resume", help="Refuse its key, or accept it.")] = None,
+    server: Server = "",
+    token_file: Token = "",
+    user: User = ADMIN,
+    as_json: AsJson = False,
+) -> None:
+    """Change a stream. What is left out stays as it is."""
+    change = {"title": title, "description": description, "record": record, "suspended": suspend}
+    wanted = {"streamId": stream_id} | {name: value for name, value in change.items() if value is not None}
+    access = gateway_access(server, token_file, user)
+    _show_stream(_act(access, "updateStream", _UPDATE, {"input": wanted}), as_json)
+
+
+@commands.command()
+def key(
+    stream_id: StreamId, server: Server = "", token_file: Token = "", user: User = ADMIN, as_json: AsJson = False
+) -> None:
+    """Rotate the key of a stream: show a new one, once, and refuse the old one from now on."""
+    access = gateway_access(server, token_file, user)
+    _show_key(_act(access, "rotateStreamKey", _ROTATE, {"id": stream_id}), as_json)
+
+
+@commands.command()
+def delete(
+    stream_id: StreamId, server: Server = "", token_file: Token = "", user: User = ADMIN, as_json: AsJson = False
+) -> None:
+    """Delete a stream and refuse its key for good. Its recordings and clips stay."""
+    deleted = _act(gateway_access(server, token_file, user), "deleteStream", _DELETE, {"id": stream_id})
+    if as_json:
+        show_json(deleted)
+    else:
+        show(f"{deleted['streamId']}  deleted")
+
+
+def _act(access: Access, name: str, document: str, variables: dict[str, Any]) -> dict[str, Any]:
+    async def work() -> dict[str, Any]:
+        async with _gateway(access, Scope.READ, Scope.WRITE) as gateway:
+            return await gateway.query_result(name, document, variables)
+
+    return asyncio.run(work())
+
+
+async def _listed(access: Access, first: int, after: str) -> dict[str, Any]:
+    async with _gateway(access, Scope.READ) as gateway:
+        page = {"first": first, "after": after or None}
+        found = (await gateway.query(_LIST, {"page": page}))["streamsConnection"]
+    return {
+        "streams": [edge["node"] for edge in found["edges"]],
+        "next": found["pageInfo"]["endCursor"] if found["pageInfo"]["hasNextPage"] else None,
+    }
+
+
+async def _found(access: Access, stream_id: str) -> dict[str, Any]:
+    async with _gateway(access, Scope.READ) as gateway:
+        stream = (await gateway.query(_SHOW, {"id": stream_id}))["stream"]
+    if stream is None:
+        raise NotFound(f"there is no stream {stream_id}", hint="`touchline live list` shows those that there are.")
+    return stream
+
+
+def _gateway(access: Access, *scopes: Scope) -> AbstractAsyncContextManager[GatewayClient]:
+    return open_gateway(access, "touchline live", *scopes)
+
+
+def _show_key(made: dict[str, Any], as_json: bool) -> None:
+    stream, stream_key = made["stream"], made["streamKey"]
+    if as_json:
+        show_json({**stream, "streamKey": stream_key})
+        return
+    show(f"{stream['streamId']}  {_state(stream)}  {stream['title']}")
+    if stream_key is None:
+        progress("It exists already, and its key was shown before: `touchline live key` makes a new one.")
+        return
+    show(stream_key)
+    progress("This is the only time the key is shown.")
+
+
+def _show_stream(stream: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        show_json(stream)
+        return
+    for name, value in stream.items():
+        if value not in (None, ""):
+            show(f"{name:14} {value}")
+
+
+def _state(stream: dict[str, Any]) -> str:
+    return "suspended" if stream["suspendedAt"] else "live" if stream["isLive"] else "idle"

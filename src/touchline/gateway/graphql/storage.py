@@ -1,0 +1,129 @@
+"""Where artifacts lie, in GraphQL: the nodes of the installation, and freezing and warming by hand."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import strawberry
+
+from touchline.contracts import storage as contract
+from touchline.kernel import parse_artifact_hash
+
+from .context import Info
+from .results import (
+    AuthError,
+    ConflictError,
+    NotFoundError,
+    RateLimitError,
+    UnavailableError,
+    ValidationError,
+    as_result,
+)
+
+
+@strawberry.type(description="A machine that holds copies and sends them to viewers; null is not reported yet.")
+class StorageNode:
+    node_id: str
+    base_url: str
+    locality: str
+    version: str
+    status: str = strawberry.field(description="present or gone.")
+    trouble: str | None = strawberry.field(description="What is wrong with it; null: nothing.")
+    budget_bytes: float | None = strawberry.field(description="How much it may hold.")
+    used_bytes: float | None
+    free_bytes: float | None = strawberry.field(description="Of its disk.")
+    load: int = strawberry.field(description="Media requests that it was answering.")
+    last_seen_at: datetime
+
+
+@strawberry.type(description="Where an artifact lies from now on; what changes after that is told by events.")
+class StorageState:
+    artifact_hash: str
+    storage_location: str = strawberry.field(description="pending, local, freezing, s3 or defrosting.")
+    local_copies: int = strawberry.field(description="How many nodes have it.")
+    synced: bool = strawberry.field(description="Whether the object store has it.")
+    revision: int
+
+
+@strawberry.type
+class ForgottenNode:
+    node_id: str
+    copies: int = strawberry.field(description="How many copies it had.")
+
+
+StorageResult = Annotated[
+    StorageState | ValidationError | NotFoundError | AuthError | ConflictError | UnavailableError,
+    strawberry.union("StorageResult"),
+]
+ForgetNodeResult = Annotated[
+    ForgottenNode | ValidationError | NotFoundError | AuthError | RateLimitError | ConflictError | UnavailableError,
+    strawberry.union("ForgetNodeResult"),
+]
+
+
+@strawberry.type
+class StorageQueries:
+    @strawberry.field(description="All nodes of the installation, by name. For operators.")
+    async def storage_nodes(self, info: Info) -> list[StorageNode]:
+        context = info.context
+        nodes = await context.composition.sources.storage.nodes(context.principal)
+        return [_node(node) for node in nodes]
+
+
+@strawberry.type
+class StorageMutations:
+    @strawberry.mutation(description="Off the nodes, once the object store has all of it.")
+    async def freeze_artifact(self, info: Info, artifact_hash: str) -> StorageResult:
+        return await as_result(StorageResult, _freeze(info, artifact_hash))
+
+    @strawberry.mutation(description="Onto a node, before somebody watches it.")
+    async def warm_artifact(self, info: Info, artifact_hash: str) -> StorageResult:
+        return await as_result(StorageResult, _warm(info, artifact_hash))
+
+    @strawberry.mutation(description="A node that will not come back: its copies are gone. For operators.")
+    async def forget_node(self, info: Info, node_id: str, lose_last_copies: bool = False) -> ForgetNodeResult:
+        return await as_result(ForgetNodeResult, _forget(info, node_id, lose_last_copies))
+
+
+async def _freeze(info: Info, artifact_hash: str) -> StorageState:
+    context, wanted = info.context, parse_artifact_hash(artifact_hash)
+    return _state(await context.composition.sources.storage.freeze(context.principal, wanted))
+
+
+async def _warm(info: Info, artifact_hash: str) -> StorageState:
+    context, wanted = info.context, parse_artifact_hash(artifact_hash)
+    return _state(await context.composition.sources.storage.warm(context.principal, wanted))
+
+
+async def _forget(info: Info, node_id: str, lose_last_copies: bool) -> ForgottenNode:
+    context = info.context
+    storage = context.composition.sources.storage
+    copies = await storage.forget_node(context.principal, node_id, lose_last_copies=lose_last_copies)
+    return ForgottenNode(node_id=node_id, copies=copies)
+
+
+def _state(state: contract.StorageState) -> StorageState:
+    return StorageState(
+        artifact_hash=state.artifact_hash,
+        storage_location=state.storage_location,
+        local_copies=state.local_copies,
+        synced=state.synced,
+        revision=state.revision,
+    )
+
+
+def _node(node: contract.StorageNode) -> StorageNode:
+    return StorageNode(
+        node_id=node.node_id,
+        base_url=node.base_url,
+        locality=node.locality,
+        version=node.version,
+        status=node.status,
+        trouble=node.trouble or None,
+        budget_bytes=node.budget_bytes,
+        used_bytes=node.used_bytes,
+        free_bytes=node.free_bytes,
+        load=node.load,
+        last_seen_at=node.last_seen_at,
+    )

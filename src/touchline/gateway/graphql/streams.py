@@ -1,0 +1,195 @@
+"""Streams in GraphQL: create, change, rotate the key, list, show and delete them.
+
+Invariant: a stream key is in the result of the mutation that made it, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+import strawberry
+
+from touchline.contracts.registry import NewStream, RowWindow, Stream as Record, StreamChange
+from touchline.kernel import InvalidInput, Scope
+
+from .context import Info
+from .pages import Connection, Node, PageInput, PageRows, connection, global_id, window
+from .results import (
+    AuthError,
+    ConflictError,
+    NotFoundError,
+    RateLimitError,
+    UnavailableError,
+    ValidationError,
+    as_result,
+)
+from .serve import place_of, row_key
+
+STREAM = "Stream"
+STREAMS = "streams"
+
+
+@strawberry.type(description="What an encoder publishes to.")
+class Stream(Node):
+    stream_id: strawberry.ID
+    playback_id: str
+    title: str
+    description: str
+    record: bool = strawberry.field(description="Whether a recording starts whenever it goes live.")
+    created_at: datetime
+    key_rotated_at: datetime
+    is_live: bool
+    live_since: datetime | None
+    suspended_at: datetime | None = strawberry.field(description="Since when its key is refused; null: it is accepted.")
+    revision: int
+
+
+@strawberry.type
+class StreamWithKey:
+    stream: Stream
+    stream_key: str | None = strawberry.field(
+        description="Whoever has it may publish. Shown once: null when the same request was answered before; rotate "
+        "the key to get a new one."
+    )
+
+
+@strawberry.type
+class DeletedStream:
+    stream_id: strawberry.ID
+
+
+@strawberry.input
+class CreateStreamInput:
+    idempotency_key: str
+    title: str
+    description: str | None = None
+    record: bool = False
+
+
+@strawberry.input(description="What is left out stays as it is.")
+class UpdateStreamInput:
+    stream_id: strawberry.ID
+    title: str | None = None
+    description: str | None = None
+    record: bool | None = None
+    suspended: bool | None = strawberry.field(default=None, description="Whether its key is refused.")
+
+
+CreateStreamResult = Annotated[
+    StreamWithKey | ValidationError | AuthError | ConflictError | RateLimitError | UnavailableError,
+    strawberry.union("CreateStreamResult"),
+]
+StreamResult = Annotated[
+    Stream | ValidationError | NotFoundError | AuthError | UnavailableError, strawberry.union("StreamResult")
+]
+StreamKeyResult = Annotated[
+    StreamWithKey | ValidationError | NotFoundError | AuthError | UnavailableError,
+    strawberry.union("StreamKeyResult"),
+]
+DeleteStreamResult = Annotated[
+    DeletedStream | ValidationError | NotFoundError | AuthError | UnavailableError,
+    strawberry.union("DeleteStreamResult"),
+]
+
+
+@strawberry.type
+class StreamQueries:
+    @strawberry.field
+    async def stream(self, info: Info, stream_id: strawberry.ID) -> Stream | None:
+        info.context.principal.require(Scope.READ)
+        return await find_stream(info, stream_uuid(stream_id))
+
+    @strawberry.field
+    async def streams_connection(self, info: Info, page: PageInput | None = None) -> Connection[Stream]:
+        """Newest first."""
+        context = info.context
+        context.principal.require(Scope.READ)
+        cursor = context.cursor(STREAMS)
+        asked = window(page, cursor)
+        places = {"after": row_key(asked.after), "before": row_key(asked.before)}
+        found = await context.composition.sources.registry.listed_streams(
+            context.principal, RowWindow(asked.size, from_the_end=asked.from_the_end, **places)
+        )
+        rows = PageRows(found.streams, found.has_next, found.has_previous, found.total_count)
+        return connection(rows, [stream_of(record) for record in found.streams], place_of, cursor)
+
+
+@strawberry.type
+class StreamMutations:
+    @strawberry.mutation(description="The same idempotency key and input again answer the same stream, without key.")
+    async def create_stream(self, info: Info, input: CreateStreamInput) -> CreateStreamResult:  # noqa: A002  its name in the schema
+        return await as_result(CreateStreamResult, _create(info, input))
+
+    @strawberry.mutation
+    async def update_stream(self, info: Info, input: UpdateStreamInput) -> StreamResult:  # noqa: A002  its name in the schema
+        return await as_result(StreamResult, _update(info, input))
+
+    @strawberry.mutation(description="The old key is refused from now on.")
+    async def rotate_stream_key(self, info: Info, stream_id: strawberry.ID) -> StreamKeyResult:
+        return await as_result(StreamKeyResult, _rotate(info, stream_id))
+
+    @strawberry.mutation(description="Its key is refused for good. Its recordings and clips stay.")
+    async def delete_stream(self, info: Info, stream_id: strawberry.ID) -> DeleteStreamResult:
+        return await as_result(DeleteStreamResult, _delete(info, stream_id))
+
+
+async def find_stream(info: Info, stream_id: UUID) -> Stream | None:
+    registry = info.context.composition.sources.registry
+    found = next(iter(await registry.streams(info.context.principal, [stream_id])), None)
+    return None if found is None else stream_of(found)
+
+
+def stream_uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise InvalidInput("not the id of a stream", field="stream_id", why="it is a UUID") from error
+
+
+def stream_of(record: Record) -> Stream:
+    return Stream(
+        id=global_id(STREAM, str(record.id)),
+        stream_id=strawberry.ID(str(record.id)),
+        playback_id=record.playback_id,
+        title=record.title,
+        description=record.description,
+        record=record.record,
+        created_at=record.created_at,
+        key_rotated_at=record.key_rotated_at,
+        is_live=record.live_since is not None,
+        live_since=record.live_since,
+        suspended_at=record.suspended_at,
+        revision=record.revision,
+    )
+
+
+async def _create(info: Info, new: CreateStreamInput) -> StreamWithKey:
+    context = info.context
+    context.principal.require(Scope.WRITE)
+    request = NewStream(new.idempotency_key, new.title, new.description or "", new.record)
+    created = await context.composition.sources.registry.create_stream(context.principal, request)
+    return StreamWithKey(stream=stream_of(created.stream), stream_key=created.key)
+
+
+async def _update(info: Info, new: UpdateStreamInput) -> Stream:
+    context = info.context
+    context.principal.require(Scope.WRITE)
+    change = StreamChange(new.title, new.description, new.record, new.suspended)
+    registry = context.composition.sources.registry
+    return stream_of(await registry.update_stream(context.principal, stream_uuid(new.stream_id), change))
+
+
+async def _rotate(info: Info, stream_id: str) -> StreamWithKey:
+    context = info.context
+    context.principal.require(Scope.WRITE)
+    rotated = await context.composition.sources.registry.rotate_stream_key(context.principal, stream_uuid(stream_id))
+    return StreamWithKey(stream=stream_of(rotated.stream), stream_key=rotated.key)
+
+
+async def _delete(info: Info, stream_id: str) -> DeletedStream:
+    context, wanted = info.context, stream_uuid(stream_id)
+    context.principal.require(Scope.WRITE)
+    await context.composition.sources.registry.delete_stream(context.principal, wanted)
+    return DeletedStream(stream_id=strawberry.ID(str(wanted)))

@@ -1,0 +1,1 @@
+"""What lies in the object store of each video, as its tables say."""

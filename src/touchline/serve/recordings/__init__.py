@@ -1,0 +1,1 @@
+"""Recordings of streams (DVR): artifacts of their own."""

@@ -1,0 +1,1 @@
+"""Streams: who may publish, and how they are called."""

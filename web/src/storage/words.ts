@@ -1,0 +1,117 @@
+/** Places, ends and events of stored artifacts in words. Pure; the present time comes in. */
+import { formatUntil, plural } from "../kernel/format";
+import type { StateView } from "../library/states";
+import type { Order, Place } from "./address";
+import type { HistoryEvent, Stored } from "./model";
+
+const LOCATIONS = new Map<string, string>([
+  ["s3", "Object store"],
+  ["local", "On nodes"],
+  ["freezing", "To the store"],
+  ["defrosting", "To a node"],
+  ["pending", "Arriving"],
+  ["deleted", "Deleted"],
+]);
+
+export function locationWords(location: string | null): string {
+  return location === null ? "Unknown" : (LOCATIONS.get(location) ?? location);
+}
+
+export function placeWords(place: Place | null): string {
+  if (place === null) return "Everything";
+  return place === "pinned" ? "Pinned" : locationWords(place);
+}
+
+export function orderWords(order: Order): string {
+  return order === "ending" ? "Ends first" : "Largest";
+}
+
+const MOVING = new Set(["freezing", "defrosting", "pending"]);
+
+export function locationView({ deletedAt, missingSince, storageLocation }: Stored): StateView {
+  if (deletedAt !== null) return { label: "Deleted", tone: "quiet", progress: null };
+  if (missingSince !== null) return { label: "Missing", tone: "bad", progress: null };
+  const tone = storageLocation !== null && MOVING.has(storageLocation) ? "busy" : "good";
+  return { label: locationWords(storageLocation), tone, progress: null };
+}
+
+/** While it is asked for: what becomes of its end is not known before it is done. */
+export function pinningWords(wanted: boolean): string {
+  return wanted ? "pinning…" : "unpinning…";
+}
+
+/** How long it stays. */
+export function endWords({ purgesAt, pinned, expiresAt, canBeUndeleted }: Stored, now: number): string {
+  if (purgesAt !== null) return canBeUndeleted ? `gone ${formatUntil(purgesAt, now)}` : "being purged";
+  if (pinned) return "pinned, kept";
+  return expiresAt === null ? "no end yet" : `expires ${formatUntil(expiresAt, now)}`;
+}
+
+export function copiesWords(copies: number): string {
+  return plural(copies, "copy").replace("copys", "copies");
+}
+
+const TYPES = new Map<string, string>([
+  ["artifact.registered", "Registered"],
+  ["artifact.renamed", "Renamed"],
+  ["artifact.original_stored", "Stored in the object store"],
+  ["artifact.original_vanished", "Missing from the object store"],
+  ["artifact.original_returned", "Back in the object store"],
+  ["artifact.undeleted", "Undeleted"],
+  ["artifact.purge_due", "Purge begun"],
+  ["artifact.purged", "Purged"],
+  ["artifact.forget_due", "Records to be forgotten"],
+  ["artifact.holding_released", "Released by a plane"],
+  ["video.purged", "Renditions deleted"],
+]);
+const STATUSES = new Map<string, string>([
+  ["requested", "Requested"],
+  ["uploading", "Upload begun"],
+  ["completing", "Upload checked"],
+  ["aborting", "Upload cancelled"],
+  ["processing", "Processing"],
+  ["ready", "Ready"],
+  ["failed", "Failed"],
+  ["deleted", "Deleted"],
+]);
+
+export function eventWords({ type, metadata }: HistoryEvent): string {
+  const said = facts(metadata);
+  if (type === "artifact.pinned" || type === "goal.video_pinned") return said.pinned === true ? "Pinned" : "Unpinned";
+  if (type !== "artifact.lifecycle") return TYPES.get(type) ?? type;
+  const status = text(said.status);
+  return STATUSES.get(status) ?? status;
+}
+
+/** Why it failed, where it was: what is worth a second line. */
+export function detailWords({ metadata }: HistoryEvent): string {
+  const said = facts(metadata);
+  const copies = typeof said.local_copies === "number" && said.local_copies > 0 ? copiesWords(said.local_copies) : "";
+  return [text(said.error_code), copies].filter(Boolean).join(" · ");
+}
+
+const PARTS = new Map<string, string>([
+  ["cli", "the command line"],
+  ["processing", "processing"],
+  ["purge", "the purge"],
+  ["retention", "retention: its time was over"],
+  ["system", "Touchline"],
+  ["touchline", "Touchline"],
+  ["watch", "the football watch"],
+]);
+
+/** Whom to thank. A token acts for its user; somebody of another tenant is an operator. */
+export function actorWords({ actor, actorName }: HistoryEvent): string {
+  if (actor === null) return "";
+  if (actor.startsWith("token:")) return `by a token of ${actorName ?? "an operator"}`;
+  if (actor.startsWith("user:")) return `by ${actorName ?? "an operator"}`;
+  return `by ${PARTS.get(actor) ?? actor}`;
+}
+
+function facts(metadata: unknown): Record<string, unknown> {
+  return typeof metadata === "object" && metadata !== null ? (metadata as Record<string, unknown>) : {};
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
