@@ -151,6 +151,7 @@ async def test_the_same_questions_find_what_is_ones_own(tenants: Tenants) -> Non
         "clipsConnection(artifactHash)",
         "dvrRecordingsConnection(streamId)",
         "serviceEventsConnection(filter.artifactHash)",
+        "storedArtifactsConnection(filter.artifactHash)",
     }
     assert found == {f"Query.{name}" for name in found_by_id | pages | filters}
 
