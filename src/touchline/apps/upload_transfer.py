@@ -18,16 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from touchline.kernel import (
-    Conflict,
-    DeadlineExceeded,
-    InvalidInput,
-    NotFound,
-    Scope,
-    SetupError,
-    TouchlineError,
-    Unavailable,
-)
+from touchline.kernel import Scope, errors
 from touchline.platform.concurrency import gather_or_cancel
 
 from .gateway_client import Access, GatewayClient, open_gateway
@@ -122,7 +113,7 @@ class UploadApi:
     async def state(self, artifact_hash: str) -> VodState:
         vod = (await self._gateway.query(_STATE, {"hash": artifact_hash}))["vod"]
         if vod is None:
-            raise NotFound("the upload was deleted", why="it was deleted")
+            raise errors.NotFound("the upload was deleted", why="it was deleted")
         return VodState(vod["status"], vod["progressPercent"], vod["errorCode"], vod["errorMessage"])
 
 
@@ -149,13 +140,13 @@ class RetryPolicy:
 
     async def ask(self, call: Callable[[], Awaitable[Answer]]) -> Answer:
         """What the call answers, as soon as it does; raises what does not pass by itself."""
-        trouble = Unavailable("the upload stopped before it was complete")
+        trouble = errors.Unavailable("the upload stopped before it was complete")
         try:
             async with asyncio.timeout(None) as limit:
                 while True:
                     try:
                         answer = await call()
-                    except TouchlineError as error:
+                    except errors.TouchlineError as error:
                         if not error.retryable:
                             raise
                         trouble = error
@@ -166,9 +157,9 @@ class RetryPolicy:
                         return answer
         except TimeoutError:
             why = f"{trouble} for {self.waits.away_s:g} s"
-            raise Unavailable("the gateway cannot be reached", why=why, hint=GO_ON) from trouble
+            raise errors.Unavailable("the gateway cannot be reached", why=why, hint=GO_ON) from trouble
 
-    def _begin_to_wait(self, error: TouchlineError, limit: asyncio.Timeout) -> None:
+    def _begin_to_wait(self, error: errors.TouchlineError, limit: asyncio.Timeout) -> None:
         if limit.when() is None:
             limit.reschedule(asyncio.get_running_loop().time() + self.waits.away_s)
         if not self._reported:
@@ -179,7 +170,7 @@ class RetryPolicy:
 async def outlasting(call: Callable[[], Awaitable[Answer]], tries: int) -> Answer:
     """What took the gateway too long goes on there: whoever asks again waits for the same end."""
     for _ in range(tries - 1):
-        with suppress(DeadlineExceeded):
+        with suppress(errors.DeadlineExceeded):
             return await call()
     return await call()
 
@@ -205,7 +196,7 @@ class PartSender:
         """Returns the checksum."""
         async with self._slots:
             failures = 0
-            while isinstance(trouble := await self._put(ticket, link), TouchlineError):
+            while isinstance(trouble := await self._put(ticket, link), errors.TouchlineError):
                 failures += 1
                 if failures >= (TRIES if trouble.retryable else TRIES_WHEN_REFUSED):
                     raise trouble
@@ -218,26 +209,26 @@ class PartSender:
         start = (number - 1) * ticket.part_size_bytes
         return await self._upload.checksum(start, min(ticket.part_size_bytes, self._upload.size_bytes - start))
 
-    async def _put(self, ticket: Ticket, link: PartLink) -> TouchlineError | str:
+    async def _put(self, ticket: Ticket, link: PartLink) -> errors.TouchlineError | str:
         digest = new_digest()
         body = self._upload.slice((link.number - 1) * ticket.part_size_bytes, link.size_bytes, digest)
         try:
             answer = await self._store.put(link.url, content=body, headers={"Content-Length": str(link.size_bytes)})
         except httpx.RequestError as error:
             why = f"{_place(link)} did not accept part {link.number} ({type(error).__name__})"
-            return Unavailable("the object store cannot be reached", why=why, hint=GO_ON)
+            return errors.Unavailable("the object store cannot be reached", why=why, hint=GO_ON)
         return digest.hexdigest() if answer.is_success else trouble_of(answer, link)
 
 
-def trouble_of(answer: httpx.Response, link: PartLink) -> TouchlineError:
+def trouble_of(answer: httpx.Response, link: PartLink) -> errors.TouchlineError:
     """What passes by itself, and what somebody must fix."""
     reason = REASON.search(answer.text[:10_000])
     said = f"{answer.status_code} {reason[1]}" if reason else str(answer.status_code)
     why = f"{_place(link)} answers {said} to part {link.number}"
     if answer.status_code >= 500 or answer.status_code in PASSES:
-        return Unavailable("the object store does not accept the file at the moment", why=why, hint=GO_ON)
+        return errors.Unavailable("the object store does not accept the file at the moment", why=why, hint=GO_ON)
     hint = "Ask an administrator to check `objects.public_url`, the proxy in front of the object store, and the clocks."
-    return SetupError("the object store refuses the file", why=why, hint=hint)
+    return errors.SetupError("the object store refuses the file", why=why, hint=hint)
 
 
 def _place(link: PartLink) -> str:
@@ -254,7 +245,7 @@ CHECKS = 60  # a large file is checked for longer than one request may take
 ENDED = {"failed", "deleted"}
 
 
-class PartsDiffer(InvalidInput):
+class PartsDiffer(errors.InvalidInput):
     """What the object store has is not what the file has: it may be sent again."""
 
 
@@ -286,7 +277,7 @@ class Transfer:
         complete = partial(self._api.complete, ticket.artifact_hash, checksums)
         try:
             await self._retry.ask(partial(outlasting, complete, CHECKS))
-        except InvalidInput as error:
+        except errors.InvalidInput as error:
             if error.field != "parts":
                 raise
             self._report(str(error))
@@ -298,7 +289,7 @@ class Transfer:
             await self._send_missing(ticket)
             self._upload.require_unchanged()
         except FileChanged:
-            with suppress(TouchlineError):  # then the server gives it up by itself, when its time is over
+            with suppress(errors.TouchlineError):  # then the server gives it up by itself, when its time is over
                 await self._retry.ask(partial(self._api.abort, ticket.artifact_hash))
             raise
 
@@ -306,11 +297,11 @@ class Transfer:
         """What was deleted or has failed begins anew: the next turn of the same file."""
         upload = self._upload
         for turn in range(TURNS):
-            with suppress(Conflict):
+            with suppress(errors.Conflict):
                 request = (upload.key(server, turn), upload.path.name, upload.size_bytes, upload.title)
                 return await outlasting(partial(self._api.create, *request), CREATES)
         why = f"it was deleted or failed {TURNS} times"
-        raise Conflict("this file cannot be uploaded again", why=why, hint="Copy the file and upload the copy.")
+        raise errors.Conflict("this file cannot be uploaded again", why=why, hint="Copy the file and upload the copy.")
 
     async def wait_until_playable(self, ticket: Ticket) -> None:
         """Tells every change; raises what stopped it."""
@@ -323,7 +314,9 @@ class Transfer:
             if state.status == "ready":
                 return
             if state.status in ENDED:
-                raise InvalidInput(state.error_message or f"the video was {state.status}", why=state.error_code or "")
+                raise errors.InvalidInput(
+                    state.error_message or f"the video was {state.status}", why=state.error_code or ""
+                )
             await asyncio.sleep(self._retry.waits.pause_s)
 
     async def _send_missing(self, ticket: Ticket) -> None:

@@ -25,20 +25,9 @@ from touchline.platform.endpoints import (
 )
 from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.settings import RpcSettings
-from touchline.platform.stack import temporal
+from touchline.platform.stack import stack, temporal
 from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.installation import read_ports, read_secrets
-from touchline.platform.stack.stack import (
-    BROWSER_PORT,
-    CLUSTER_SECRET,
-    GATEWAY_PORT,
-    NODE_PORT,
-    RPC_PORT,
-    WATCH_PORT,
-    WORKER_PORT,
-    OutsideEndpoints,
-    read_endpoints,
-)
 from touchline.process.settings import WorkerSettings
 from touchline.serve.agent.settings import NodeSettings
 from touchline.watch.browser.settings import BrowserSettings
@@ -52,8 +41,8 @@ def data_folder(loaded: Loaded) -> DataFolder:
     return DataFolder(loaded.settings.data)
 
 
-def outside(settings: Settings) -> OutsideEndpoints:
-    return OutsideEndpoints(
+def outside(settings: Settings) -> stack.OutsideEndpoints:
+    return stack.OutsideEndpoints(
         postgres=_outside_postgres(settings),
         objects=_outside_objects(settings),
         temporal=_outside_temporal(settings),
@@ -62,7 +51,7 @@ def outside(settings: Settings) -> OutsideEndpoints:
 
 
 def endpoints(loaded: Loaded) -> Endpoints:
-    return read_endpoints(data_folder(loaded), outside(loaded.settings))
+    return stack.read_endpoints(data_folder(loaded), outside(loaded.settings))
 
 
 @asynccontextmanager
@@ -79,7 +68,7 @@ def gateway_settings(loaded: Loaded) -> GatewaySettings:
     if given.port:
         return given
     try:
-        return given.model_copy(update={"port": read_ports(data_folder(loaded).ports)[GATEWAY_PORT]})
+        return given.model_copy(update={"port": read_ports(data_folder(loaded).ports)[stack.GATEWAY_PORT]})
     except KeyError as error:
         raise Misconfigured("gateway.port is not set", why="no start of the stack has chosen one yet") from error
 
@@ -87,7 +76,7 @@ def gateway_settings(loaded: Loaded) -> GatewaySettings:
 def rpc_settings(loaded: Loaded) -> RpcSettings:
     """With the port that was chosen for the control process of this data folder; roles of their own need one."""
     given = loaded.settings.rpc
-    return given.model_copy(update={"port": given.port or _chosen_port(loaded, RPC_PORT)})
+    return given.model_copy(update={"port": given.port or _chosen_port(loaded, stack.RPC_PORT)})
 
 
 def artifacts_address(loaded: Loaded) -> str:
@@ -100,7 +89,7 @@ def artifacts_address(loaded: Loaded) -> str:
 def node_settings(loaded: Loaded) -> NodeSettings:
     """With a name, and the port that was chosen for the node of this data folder."""
     given = loaded.settings.node
-    chosen = {"id": given.id or host_name(), "port": given.port or _chosen_port(loaded, NODE_PORT)}
+    chosen = {"id": given.id or host_name(), "port": given.port or _chosen_port(loaded, stack.NODE_PORT)}
     return given.model_copy(update=chosen)
 
 
@@ -121,17 +110,17 @@ def objects_endpoint(loaded: Loaded) -> ObjectsEndpoint:
 def worker_settings(loaded: Loaded) -> WorkerSettings:
     """Without a port its health is not asked."""
     given = loaded.settings.worker
-    return given.model_copy(update={"port": given.port or _chosen_port(loaded, WORKER_PORT)})
+    return given.model_copy(update={"port": given.port or _chosen_port(loaded, stack.WORKER_PORT)})
 
 
 def watch_settings(loaded: Loaded) -> WatchSettings:
     given = loaded.settings.watch
-    return given.model_copy(update={"port": given.port or _chosen_port(loaded, WATCH_PORT)})
+    return given.model_copy(update={"port": given.port or _chosen_port(loaded, stack.WATCH_PORT)})
 
 
 def browser_settings(loaded: Loaded) -> BrowserSettings:
     given = loaded.settings.browser
-    return given.model_copy(update={"port": given.port or _chosen_port(loaded, BROWSER_PORT)})
+    return given.model_copy(update={"port": given.port or _chosen_port(loaded, stack.BROWSER_PORT)})
 
 
 def browser_url(loaded: Loaded) -> str:
@@ -182,7 +171,7 @@ def cluster_secret(loaded: Loaded) -> str:
     if given := loaded.settings.cluster_secret.get_secret_value():
         return given
     try:
-        return read_secrets(data_folder(loaded).secrets)[CLUSTER_SECRET]
+        return read_secrets(data_folder(loaded).secrets)[stack.CLUSTER_SECRET]
     except KeyError as error:
         hint = "Start the stack with `touchline up`, or set `cluster_secret` to the same value on every machine."
         raise SetupError("there is no cluster secret", hint=hint) from error

@@ -12,19 +12,7 @@ from pathlib import Path
 
 from touchline.kernel import Defect
 
-from .model import (
-    MASTER,
-    POSTER,
-    POSTER_WIDTHS,
-    STORYBOARD,
-    Chosen,
-    HlsPackage,
-    Packaged,
-    Poster,
-    Storyboard,
-    Tiled,
-    smaller_poster,
-)
+from . import model
 from .sandbox import Completed, Progress, Sandbox, Task
 from .settings import child_limits, child_options
 
@@ -35,7 +23,7 @@ async def make_hls(
     folder: Path,
     progress: Progress | None = None,
     completed: Completed | None = None,
-) -> HlsPackage:
+) -> model.HlsPackage:
     """Copies the streams that browsers play and encodes the others, into an empty folder.
 
     `completed` hears of files in an order that can be served: a master playlist comes after all that it names.
@@ -43,26 +31,26 @@ async def make_hls(
     settings = sandbox.settings
     limits = child_limits(settings, settings.packaging_time)
     task = Task("hls", limits, asdict(child_options(settings)), source, folder, completed)
-    outcome = await sandbox.run(task, Packaged, progress)
+    outcome = await sandbox.run(task, model.Packaged, progress)
     made = outcome.result
-    return HlsPackage(made.source, MASTER, made.renditions, outcome.files, made.sound, made.captions)
+    return model.HlsPackage(made.source, model.MASTER, made.renditions, outcome.files, made.sound, made.captions)
 
 
 # The picture that stands for a video.
 
 
-async def make_poster(sandbox: Sandbox, source: Path | int, folder: Path) -> Poster:
+async def make_poster(sandbox: Sandbox, source: Path | int, folder: Path) -> model.Poster:
     """A JPEG in an empty folder, and smaller ones beside it where it is wide enough."""
     settings = sandbox.settings
     limits = child_limits(settings, settings.poster_time)
     task = Task("poster", limits, asdict(child_options(settings)), source, folder)
-    outcome = await sandbox.run(task, Chosen)
-    written = next((file for file in outcome.files if file.path == POSTER), None)
+    outcome = await sandbox.run(task, model.Chosen)
+    written = next((file for file in outcome.files if file.path == model.POSTER), None)
     if written is None:
         raise Defect("the poster is missing from the output")
-    chosen, names = outcome.result, {smaller_poster(POSTER, width) for width in POSTER_WIDTHS}
+    chosen, names = outcome.result, {model.smaller_poster(model.POSTER, width) for width in model.POSTER_WIDTHS}
     smaller = tuple(file for file in outcome.files if file.path in names)
-    return Poster(POSTER, chosen.width, chosen.height, written.size_bytes, chosen.position_ms, smaller)
+    return model.Poster(model.POSTER, chosen.width, chosen.height, written.size_bytes, chosen.position_ms, smaller)
 
 
 # Small pictures of a whole video, for the seek bar: sheets of thumbnails, and WebVTT that says where each is.
@@ -70,10 +58,10 @@ async def make_poster(sandbox: Sandbox, source: Path | int, folder: Path) -> Pos
 
 async def make_storyboard(
     sandbox: Sandbox, source: Path | int, folder: Path, progress: Progress | None = None
-) -> Storyboard:
+) -> model.Storyboard:
     """JPEGs and one `storyboard.vtt`, in an empty folder."""
     settings = sandbox.settings
     limits = child_limits(settings, settings.storyboard_time)
     task = Task("storyboard", limits, asdict(child_options(settings)), source, folder)
-    outcome = await sandbox.run(task, Tiled, progress)
-    return Storyboard(STORYBOARD, outcome.result, outcome.files)
+    outcome = await sandbox.run(task, model.Tiled, progress)
+    return model.Storyboard(model.STORYBOARD, outcome.result, outcome.files)

@@ -12,16 +12,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from touchline.contracts.events import Event
-from touchline.contracts.events.artifacts import (
-    ArtifactLifecycle,
-    ArtifactType,
-    ArtifactUndeleted,
-    OriginalReturned,
-    OriginalStored,
-    OriginalVanished,
-    PurgeDue,
-)
+from touchline.contracts.events import Event, artifacts
 from touchline.contracts.events.videos import ClipFailed, ClipRequested
 from touchline.kernel import AlreadyExists, parse_artifact_hash, tracing, video_id
 from touchline.platform.postgres.database import Transaction
@@ -78,13 +69,13 @@ class IntakeConsumer:
     types = frozenset(
         payload.event_type
         for payload in (
-            OriginalStored,
+            artifacts.OriginalStored,
             ClipRequested,
-            ArtifactLifecycle,
-            ArtifactUndeleted,
-            OriginalVanished,
-            OriginalReturned,
-            PurgeDue,
+            artifacts.ArtifactLifecycle,
+            artifacts.ArtifactUndeleted,
+            artifacts.OriginalVanished,
+            artifacts.OriginalReturned,
+            artifacts.PurgeDue,
         )
     )
 
@@ -96,18 +87,20 @@ class IntakeConsumer:
 
 async def handle_event(transaction: Transaction, event: Event) -> None:
     match event.type:
-        case OriginalStored.event_type:
-            await add_video(transaction, OriginalStored.model_validate(event.data))
+        case artifacts.OriginalStored.event_type:
+            await add_video(transaction, artifacts.OriginalStored.model_validate(event.data))
         case ClipRequested.event_type:
             await request_clip(transaction, ClipRequested.model_validate(event.data))
-        case OriginalVanished.event_type:
-            vanished = OriginalVanished.model_validate(event.data)
+        case artifacts.OriginalVanished.event_type:
+            vanished = artifacts.OriginalVanished.model_validate(event.data)
             await _set_original_missing(transaction, vanished.artifact_hash, vanished.missing_since)
-        case OriginalReturned.event_type:
-            await _set_original_missing(transaction, OriginalReturned.model_validate(event.data).artifact_hash, None)
-        case PurgeDue.event_type:
+        case artifacts.OriginalReturned.event_type:
+            await _set_original_missing(
+                transaction, artifacts.OriginalReturned.model_validate(event.data).artifact_hash, None
+            )
+        case artifacts.PurgeDue.event_type:
             await purge.request_purge(transaction, video_id(parse_artifact_hash(event.data["artifact_hash"])))
-        case ArtifactUndeleted.event_type:
+        case artifacts.ArtifactUndeleted.event_type:
             await unhide_video(transaction, video_id(parse_artifact_hash(event.data["artifact_hash"])))
         case _ if event.data.get("status") == DELETED:
             await _handle_deletion(transaction, event.data)
@@ -118,11 +111,11 @@ async def handle_event(transaction: Transaction, event: Event) -> None:
 async def _handle_deletion(transaction: Transaction, data: Mapping[str, Any]) -> None:
     deleted = video_id(parse_artifact_hash(data["artifact_hash"]))
     await hide_video(transaction, deleted)
-    if data.get("artifact_type") == ArtifactType.CLIP:
+    if data.get("artifact_type") == artifacts.ArtifactType.CLIP:
         await cancel_clip(transaction, deleted)
 
 
-async def add_video(transaction: Transaction, stored: OriginalStored) -> None:
+async def add_video(transaction: Transaction, stored: artifacts.OriginalStored) -> None:
     video = NewVideo(
         video_id=video_id(parse_artifact_hash(stored.artifact_hash)),
         owner_id=stored.user_id,

@@ -13,20 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from touchline.gateway.auth.rules import (
-    BEGINNING,
-    COMMAND_LINE,
-    ApiToken,
-    IssuedLink,
-    IssuedToken,
-    ListPage,
-    ListWindow,
-    NewToken,
-    NewUser,
-    Tenant,
-    TokenId,
-    User,
-)
+from touchline.gateway.auth import rules
 from touchline.kernel import Role, Scope, SystemClock, format_duration
 
 from .options import as_id, duration
@@ -71,13 +58,13 @@ def create_tenant(
     as_json: AsJson = False,
 ) -> None:
     """Create a tenant."""
-    _show_tenant(_act(lambda to: to.tenants.create(COMMAND_LINE, slug, name or slug)), as_json)
+    _show_tenant(_act(lambda to: to.tenants.create(rules.COMMAND_LINE, slug, name or slug)), as_json)
 
 
 @tenants.command(name="list")
 def list_tenants(limit: LimitOption = 100, after: AfterOption = "", as_json: AsJson = False) -> None:
     """List the tenants, oldest first."""
-    listing = _act(lambda to: to.tenants.listed(COMMAND_LINE, _window(limit, after)))
+    listing = _act(lambda to: to.tenants.listed(rules.COMMAND_LINE, _window(limit, after)))
     if as_json:
         show_json({"tenants": [asdict(tenant) for tenant in listing.items], "more": listing.more})
         return
@@ -99,19 +86,19 @@ def rename(
     as_json: AsJson = False,
 ) -> None:
     """Rename a tenant."""
-    _change_tenant(slug, lambda to, tenant: to.tenants.rename(COMMAND_LINE, tenant.id, name), as_json)
+    _change_tenant(slug, lambda to, tenant: to.tenants.rename(rules.COMMAND_LINE, tenant.id, name), as_json)
 
 
 @tenants.command()
 def suspend(slug: Slug, as_json: AsJson = False) -> None:
     """Suspend a tenant: its tokens and sessions are refused. Nothing is deleted."""
-    _change_tenant(slug, lambda to, tenant: to.tenants.suspend(COMMAND_LINE, tenant.id), as_json)
+    _change_tenant(slug, lambda to, tenant: to.tenants.suspend(rules.COMMAND_LINE, tenant.id), as_json)
 
 
 @tenants.command()
 def resume(slug: Slug, as_json: AsJson = False) -> None:
     """Resume a suspended tenant."""
-    _change_tenant(slug, lambda to, tenant: to.tenants.resume(COMMAND_LINE, tenant.id), as_json)
+    _change_tenant(slug, lambda to, tenant: to.tenants.resume(rules.COMMAND_LINE, tenant.id), as_json)
 
 
 @tenants.command(name="set-embed-origins")
@@ -128,7 +115,7 @@ def set_embed_origins(
     While a site is listed, whoever knows the playback id of a video may play it at /embed/ID without signing in.
     """
     _change_tenant(
-        slug, lambda to, tenant: to.tenants.set_embed_origins(COMMAND_LINE, tenant.id, origins or []), as_json
+        slug, lambda to, tenant: to.tenants.set_embed_origins(rules.COMMAND_LINE, tenant.id, origins or []), as_json
     )
 
 
@@ -146,13 +133,13 @@ def retention(
     """Set how long what a tenant makes from now on is kept. What exists already keeps its time."""
     wanted = None if duration_ == "default" else duration(duration_)
 
-    async def work(database: Database, settings: Settings) -> Tenant:
+    async def work(database: Database, settings: Settings) -> rules.Tenant:
         from touchline.contracts.registry import TenantSettings
         from touchline.gateway.auth.authentication import build_administration
         from touchline.serve.registry.service import set_tenant_settings
 
         tenant = await _find_tenant(build_administration(database, settings.auth, SystemClock()), slug)
-        await set_tenant_settings(database, tenant.id, TenantSettings(wanted), COMMAND_LINE.name)
+        await set_tenant_settings(database, tenant.id, TenantSettings(wanted), rules.COMMAND_LINE.name)
         return tenant
 
     tenant = with_database(work)
@@ -163,18 +150,20 @@ def retention(
         show(f"{tenant.slug}  {'as serve.retention says' if wanted is None else format_duration(wanted)}")
 
 
-def _change_tenant(slug: str, change: Callable[[Administration, Tenant], Awaitable[Tenant]], as_json: bool) -> None:
-    async def work(to: Administration) -> Tenant:
+def _change_tenant(
+    slug: str, change: Callable[[Administration, rules.Tenant], Awaitable[rules.Tenant]], as_json: bool
+) -> None:
+    async def work(to: Administration) -> rules.Tenant:
         return await change(to, await _find_tenant(to, slug))
 
     _show_tenant(_act(work), as_json)
 
 
-async def _find_tenant(to: Administration, slug: str) -> Tenant:
-    return await to.tenants.by_slug(COMMAND_LINE, slug)
+async def _find_tenant(to: Administration, slug: str) -> rules.Tenant:
+    return await to.tenants.by_slug(rules.COMMAND_LINE, slug)
 
 
-def _show_tenant(tenant: Tenant, as_json: bool) -> None:
+def _show_tenant(tenant: rules.Tenant, as_json: bool) -> None:
     if as_json:
         show_json(asdict(tenant))
     else:
@@ -183,7 +172,7 @@ def _show_tenant(tenant: Tenant, as_json: bool) -> None:
             show(f"  may embed: {origin}")
 
 
-def _tenant_state(tenant: Tenant) -> str:
+def _tenant_state(tenant: rules.Tenant) -> str:
     return "suspended" if tenant.suspended_at else "active"
 
 
@@ -197,9 +186,9 @@ def create_user(
 ) -> None:
     """Create a user. `touchline users link` lets them in."""
 
-    async def work(to: Administration) -> User:
-        found = await to.tenants.by_slug(COMMAND_LINE, tenant)
-        return await to.users.create(COMMAND_LINE, found.id, NewUser(email, name or email, role))
+    async def work(to: Administration) -> rules.User:
+        found = await to.tenants.by_slug(rules.COMMAND_LINE, tenant)
+        return await to.users.create(rules.COMMAND_LINE, found.id, rules.NewUser(email, name or email, role))
 
     _show_user(_act(work), as_json)
 
@@ -210,9 +199,9 @@ def list_users(
 ) -> None:
     """List the users of a tenant, oldest first."""
 
-    async def work(to: Administration) -> ListPage[User]:
-        found = await to.tenants.by_slug(COMMAND_LINE, tenant)
-        return await to.users.listed(COMMAND_LINE, found.id, _window(limit, after))
+    async def work(to: Administration) -> rules.ListPage[rules.User]:
+        found = await to.tenants.by_slug(rules.COMMAND_LINE, tenant)
+        return await to.users.listed(rules.COMMAND_LINE, found.id, _window(limit, after))
 
     listing = _act(work)
     if as_json:
@@ -231,19 +220,21 @@ def change_role(
     as_json: AsJson = False,
 ) -> None:
     """Change the role of a user. It applies to sessions within minutes, to tokens at once."""
-    _change_user(email, lambda to, user: to.users.change_role(COMMAND_LINE, user.tenant_id, user.id, role), as_json)
+    _change_user(
+        email, lambda to, user: to.users.change_role(rules.COMMAND_LINE, user.tenant_id, user.id, role), as_json
+    )
 
 
 @users.command()
 def disable(email: Email, as_json: AsJson = False) -> None:
     """Disable a user: sessions end, and tokens are refused. Nothing is deleted."""
-    _change_user(email, lambda to, user: to.users.disable(COMMAND_LINE, user.tenant_id, user.id), as_json)
+    _change_user(email, lambda to, user: to.users.disable(rules.COMMAND_LINE, user.tenant_id, user.id), as_json)
 
 
 @users.command()
 def enable(email: Email, as_json: AsJson = False) -> None:
     """Let a disabled user sign in again."""
-    _change_user(email, lambda to, user: to.users.enable(COMMAND_LINE, user.tenant_id, user.id), as_json)
+    _change_user(email, lambda to, user: to.users.enable(rules.COMMAND_LINE, user.tenant_id, user.id), as_json)
 
 
 @users.command()
@@ -251,9 +242,9 @@ def link(email: Email, as_json: AsJson = False) -> None:
     """Create a sign-in link that works once. Keep it secret: whoever has it signs in as the user."""
     from touchline.gateway.auth.sessions.service import link_url
 
-    async def work(to: Administration) -> IssuedLink:
-        user = await to.users.by_email(COMMAND_LINE, email)
-        return await to.links.issue(COMMAND_LINE, user.tenant_id, user.id)
+    async def work(to: Administration) -> rules.IssuedLink:
+        user = await to.users.by_email(rules.COMMAND_LINE, email)
+        return await to.links.issue(rules.COMMAND_LINE, user.tenant_id, user.id)
 
     base_url = _gateway_url()
     issued = _act(work)
@@ -268,7 +259,9 @@ def link(email: Email, as_json: AsJson = False) -> None:
 def password(email: Email, as_json: AsJson = False) -> None:
     """Set the password of a user, from a prompt or stdin, and end their sessions."""
     secret = _ask_password()
-    _change_user(email, lambda to, user: to.users.set_password(COMMAND_LINE, user.tenant_id, user.id, secret), as_json)
+    _change_user(
+        email, lambda to, user: to.users.set_password(rules.COMMAND_LINE, user.tenant_id, user.id, secret), as_json
+    )
 
 
 def _ask_password() -> str:
@@ -278,21 +271,23 @@ def _ask_password() -> str:
     return sys.stdin.readline().rstrip("\r\n")
 
 
-def _change_user(email: str, change: Callable[[Administration, User], Awaitable[User]], as_json: bool) -> None:
-    async def work(to: Administration) -> User:
-        return await change(to, await to.users.by_email(COMMAND_LINE, email))
+def _change_user(
+    email: str, change: Callable[[Administration, rules.User], Awaitable[rules.User]], as_json: bool
+) -> None:
+    async def work(to: Administration) -> rules.User:
+        return await change(to, await to.users.by_email(rules.COMMAND_LINE, email))
 
     _show_user(_act(work), as_json)
 
 
-def _show_user(user: User, as_json: bool) -> None:
+def _show_user(user: rules.User, as_json: bool) -> None:
     if as_json:
         show_json(asdict(user))
     else:
         show(f"{user.email}  {user.role}  {_user_state(user)}  {user.id}  {user.name}")
 
 
-def _user_state(user: User) -> str:
+def _user_state(user: rules.User) -> str:
     return "disabled" if user.disabled_at else "active"
 
 
@@ -307,10 +302,10 @@ def create_token(
     """Create a token. It is shown once: only its hash is kept."""
     expires_at = SystemClock().now() + expires if expires else None
 
-    async def work(to: Administration) -> IssuedToken:
-        found = await to.users.by_email(COMMAND_LINE, user)
-        new = NewToken(name, frozenset(scope), expires_at)
-        return await to.tokens.issue(COMMAND_LINE, found.tenant_id, found.id, new)
+    async def work(to: Administration) -> rules.IssuedToken:
+        found = await to.users.by_email(rules.COMMAND_LINE, user)
+        new = rules.NewToken(name, frozenset(scope), expires_at)
+        return await to.tokens.issue(rules.COMMAND_LINE, found.tenant_id, found.id, new)
 
     issued = _act(work)
     if as_json:
@@ -332,12 +327,12 @@ def list_tokens(
 ) -> None:
     """List the tokens of a tenant or a user, oldest first."""
 
-    async def work(to: Administration) -> ListPage[ApiToken]:
+    async def work(to: Administration) -> rules.ListPage[rules.ApiToken]:
         if user:
-            found = await to.users.by_email(COMMAND_LINE, user)
-            return await to.tokens.listed(COMMAND_LINE, found.tenant_id, found.id, _window(limit, after))
-        tenant_id = (await to.tenants.by_slug(COMMAND_LINE, tenant)).id
-        return await to.tokens.listed(COMMAND_LINE, tenant_id, None, _window(limit, after))
+            found = await to.users.by_email(rules.COMMAND_LINE, user)
+            return await to.tokens.listed(rules.COMMAND_LINE, found.tenant_id, found.id, _window(limit, after))
+        tenant_id = (await to.tenants.by_slug(rules.COMMAND_LINE, tenant)).id
+        return await to.tokens.listed(rules.COMMAND_LINE, tenant_id, None, _window(limit, after))
 
     listing = _act(work)
     if as_json:
@@ -357,9 +352,9 @@ def revoke(
 ) -> None:
     """Revoke a token at once."""
 
-    async def work(to: Administration) -> ApiToken:
-        found = await to.tenants.by_slug(COMMAND_LINE, tenant)
-        return await to.tokens.revoke(COMMAND_LINE, found.id, TokenId(as_id(token_id)))
+    async def work(to: Administration) -> rules.ApiToken:
+        found = await to.tenants.by_slug(rules.COMMAND_LINE, tenant)
+        return await to.tokens.revoke(rules.COMMAND_LINE, found.id, rules.TokenId(as_id(token_id)))
 
     token = _act(work)
     if as_json:
@@ -368,11 +363,11 @@ def revoke(
         show(f"{token.id}  {_token_state(token)}  {token.name}")
 
 
-def _token_document(token: ApiToken) -> dict[str, Any]:
+def _token_document(token: rules.ApiToken) -> dict[str, Any]:
     return {**asdict(token), "scopes": sorted(token.scopes)}
 
 
-def _token_state(token: ApiToken) -> str:
+def _token_state(token: rules.ApiToken) -> str:
     if token.revoked_at:
         return "revoked"
     return "expired" if token.expires_at and token.expires_at <= SystemClock().now() else "active"
@@ -392,5 +387,5 @@ def _gateway_url() -> str:
     return wiring.gateway_url(load())
 
 
-def _window(limit: int, after: str) -> ListWindow:
-    return ListWindow(limit, as_id(after) if after else BEGINNING)
+def _window(limit: int, after: str) -> rules.ListWindow:
+    return rules.ListWindow(limit, as_id(after) if after else rules.BEGINNING)

@@ -12,18 +12,7 @@ from datetime import datetime, timedelta
 from typing import Generic, NewType, TypeVar
 from uuid import UUID
 
-from touchline.kernel import (
-    ROLE_FOR_SCOPE,
-    Conflict,
-    Forbidden,
-    InvalidInput,
-    NotFound,
-    Principal,
-    Role,
-    Scope,
-    TenantId,
-    UserId,
-)
+from touchline.kernel import ROLE_FOR_SCOPE, Principal, Role, Scope, TenantId, UserId, errors
 
 # --- Types.
 
@@ -171,7 +160,7 @@ _EMAIL = re.compile(r"[^\s@<>\"(),:;\\]+@[^\s@<>\"(),:;\\]+")
 
 def valid_slug(text: str) -> str:
     if not _SLUG.fullmatch(text):
-        raise InvalidInput(
+        raise errors.InvalidInput(
             "not a valid slug",
             field="slug",
             why="use 1 to 63 characters of a-z, 0-9 and hyphens, without a hyphen at the start or end",
@@ -182,14 +171,14 @@ def valid_slug(text: str) -> str:
 def valid_name(text: str) -> str:
     text = text.strip()
     if not 0 < len(text) <= LONGEST_NAME or not text.isprintable():
-        raise InvalidInput("not a valid name", field="name", why=f"use 1 to {LONGEST_NAME} printable characters")
+        raise errors.InvalidInput("not a valid name", field="name", why=f"use 1 to {LONGEST_NAME} printable characters")
     return text
 
 
 def valid_origins(texts: Sequence[str]) -> tuple[str, ...]:
     """As browsers spell them, each once, sorted."""
     if len(texts) > MOST_ORIGINS:
-        raise InvalidInput("too many sites", field="origins", why=f"the most is {MOST_ORIGINS}")
+        raise errors.InvalidInput("too many sites", field="origins", why=f"the most is {MOST_ORIGINS}")
     return tuple(sorted({valid_origin(text) for text in texts}))
 
 
@@ -198,7 +187,7 @@ def valid_origin(text: str) -> str:
     plain = text.strip().rstrip("/").lower()
     if not _ORIGIN.fullmatch(plain) or len(plain) > LONGEST_ORIGIN:
         why = "write the scheme and the host, like https://www.example.org, and no path"
-        raise InvalidInput(f"{text[:LONGEST_ORIGIN]!r} is not a site", field="origins", why=why)
+        raise errors.InvalidInput(f"{text[:LONGEST_ORIGIN]!r} is not a site", field="origins", why=why)
     scheme, _, host = plain.partition("://")
     return f"{scheme}://{host.removesuffix(DEFAULT_PORTS[scheme])}"
 
@@ -210,31 +199,33 @@ def is_email(text: str) -> bool:
 def valid_email(text: str) -> str:
     text = text.strip()
     if not is_email(text):
-        raise InvalidInput("this is not an e-mail address", field="email", why="write it like somebody@example.org")
+        raise errors.InvalidInput(
+            "this is not an e-mail address", field="email", why="write it like somebody@example.org"
+        )
     return text
 
 
 def valid_limit(limit: int) -> int:
     if not 0 < limit <= LARGEST_PAGE:
-        raise InvalidInput("not a valid limit", field="limit", why=f"it must be between 1 and {LARGEST_PAGE}")
+        raise errors.InvalidInput("not a valid limit", field="limit", why=f"it must be between 1 and {LARGEST_PAGE}")
     return limit
 
 
 def existing_tenant(tenant: Tenant | None) -> Tenant:
     if tenant is None:
-        raise NotFound("no such tenant")
+        raise errors.NotFound("no such tenant")
     return tenant
 
 
 def existing_user(user: User | None) -> User:
     if user is None:
-        raise NotFound("no such user")
+        raise errors.NotFound("no such user")
     return user
 
 
 def existing_token(token: ApiToken | None) -> ApiToken:
     if token is None:
-        raise NotFound("no such token")
+        raise errors.NotFound("no such token")
     return token
 
 
@@ -245,7 +236,7 @@ def is_operator(actor: Actor) -> bool:
 
 def require_operator(actor: Actor) -> None:
     if not is_operator(actor):
-        raise Forbidden("only an operator may do this", why="it affects the whole installation")
+        raise errors.Forbidden("only an operator may do this", why="it affects the whole installation")
 
 
 def is_inside(actor: Actor, tenant_id: TenantId) -> bool:
@@ -256,7 +247,7 @@ def is_inside(actor: Actor, tenant_id: TenantId) -> bool:
 def require_inside(actor: Actor, tenant_id: TenantId) -> None:
     """Another tenant's id answers exactly like one that does not exist."""
     if not is_inside(actor, tenant_id):
-        raise NotFound("no such tenant")
+        raise errors.NotFound("no such tenant")
 
 
 def require_admin(actor: Actor, tenant_id: TenantId) -> None:
@@ -268,7 +259,7 @@ def require_admin(actor: Actor, tenant_id: TenantId) -> None:
 def require_role_within_reach(actor: Actor, role: Role) -> None:
     """Nobody gives, takes or touches a role above the own one."""
     if actor.principal is not None and not actor.principal.role.includes(role):
-        raise Forbidden(f"this needs the role {role}", why=f"your role is {actor.principal.role}")
+        raise errors.Forbidden(f"this needs the role {role}", why=f"your role is {actor.principal.role}")
 
 
 def checked_user(actor: Actor, new: NewUser) -> NewUser:
@@ -293,22 +284,26 @@ def require_hold(actor: Actor, tenant_id: TenantId, user_id: UserId | None) -> N
 
 def require_enabled(user: User) -> None:
     if user.disabled_at is not None:
-        raise Conflict(f"{user.email} is disabled", hint=f"Enable it first: `touchline users enable {user.email}`.")
+        raise errors.Conflict(
+            f"{user.email} is disabled", hint=f"Enable it first: `touchline users enable {user.email}`."
+        )
 
 
 def checked_token(actor: Actor, user: User, new: NewToken, now: datetime) -> NewToken:
     require_role_within_reach(actor, user.role)
     if not new.scopes:
-        raise InvalidInput(
+        raise errors.InvalidInput(
             "a token needs at least one scope", field="scopes", why=f"choose one or more of {_listed(Scope)}"
         )
     for scope in sorted(new.scopes):
         if not user.role.includes(ROLE_FOR_SCOPE[scope]):
-            raise Forbidden(f"the scope {scope} is too much", why=f"{user.email} is {user.role}")
+            raise errors.Forbidden(f"the scope {scope} is too much", why=f"{user.email} is {user.role}")
         if actor.principal is not None:
             actor.principal.require(scope)
     if new.expires_at is not None and new.expires_at <= now:
-        raise InvalidInput("the token would be expired", field="expires_at", why="the expiry must be in the future")
+        raise errors.InvalidInput(
+            "the token would be expired", field="expires_at", why="the expiry must be in the future"
+        )
     return NewToken(valid_name(new.name), new.scopes, new.expires_at)
 
 

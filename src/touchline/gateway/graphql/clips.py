@@ -20,19 +20,11 @@ from touchline.gateway.media.links import MediaLinks
 from touchline.kernel import NotFound, Scope, TenantId, parse_artifact_hash
 from touchline.serve.clips.rules import milliseconds
 
+from . import results
 from .context import Info, Lifecycle
 from .lifecycle import IN_ORDER, LiveArtifactEvent, events_of
 from .pages import Connection, Node, PageInput, PageRows, connection, global_id, window
 from .recordings import DvrRecording, find_recording
-from .results import (
-    AuthError,
-    ConflictError,
-    NotFoundError,
-    RateLimitError,
-    UnavailableError,
-    ValidationError,
-    as_result,
-)
 from .serve import READY, Vod, find_vod, known_of, lifecycles_of, place_of, retention_of, row_key, with_field_names
 from .streams import stream_uuid
 
@@ -135,12 +127,19 @@ class CreateClipInput:
 
 
 CreateClipResult = Annotated[
-    Clip | ValidationError | NotFoundError | AuthError | ConflictError | RateLimitError | UnavailableError,
+    Clip
+    | results.ValidationError
+    | results.NotFoundError
+    | results.AuthError
+    | results.ConflictError
+    | results.RateLimitError
+    | results.UnavailableError,
     strawberry.union("CreateClipResult"),
 ]
 Artifact = Annotated[Vod | Clip | DvrRecording, strawberry.union("Artifact")]
 DeleteClipResult = Annotated[
-    DeletedClip | NotFoundError | AuthError | ConflictError | UnavailableError, strawberry.union("DeleteClipResult")
+    DeletedClip | results.NotFoundError | results.AuthError | results.ConflictError | results.UnavailableError,
+    strawberry.union("DeleteClipResult"),
 ]
 
 
@@ -192,11 +191,11 @@ class ClipQueries:
 class ClipMutations:
     @strawberry.mutation(description="With the same video, range and padding, the existing clip is returned.")
     async def create_clip(self, info: Info, input: CreateClipInput) -> CreateClipResult:  # noqa: A002  its name in the schema
-        return await as_result(CreateClipResult, _create(info, input))
+        return await results.as_result(CreateClipResult, _create(info, input))
 
     @strawberry.mutation
     async def delete_clip(self, info: Info, artifact_hash: str) -> DeleteClipResult:
-        return await as_result(DeleteClipResult, _delete(info, artifact_hash))
+        return await results.as_result(DeleteClipResult, _delete(info, artifact_hash))
 
 
 async def find_clip(info: Info, artifact_hash: str) -> Clip | None:

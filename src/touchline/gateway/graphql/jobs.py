@@ -17,16 +17,7 @@ import strawberry
 from strawberry.scalars import JSON
 
 from touchline.contracts.events import videos
-from touchline.kernel import (
-    Forbidden,
-    InvalidInput,
-    NotFound,
-    Role,
-    Scope,
-    TouchlineError,
-    artifact_hash,
-    parse_artifact_hash,
-)
+from touchline.kernel import Role, Scope, artifact_hash, errors, parse_artifact_hash
 from touchline.process.queue import jobs, rules
 from touchline.process.queue.jobs import JobStatus
 from touchline.process.queue.queries import (
@@ -269,7 +260,7 @@ def alert_of(alert: RaisedAlert) -> JobAlert:
     return JobAlert(**asdict(alert))
 
 
-def refusal_of(job_id: object, error: TouchlineError) -> JobRefusal:
+def refusal_of(job_id: object, error: errors.TouchlineError) -> JobRefusal:
     return JobRefusal(id=strawberry.ID(str(job_id)), code=error.code, message=str(error), hint=error.hint)
 
 
@@ -282,7 +273,7 @@ LONGEST_TEXT = 200
 HIGHEST_FOR_TENANTS = 0
 Choice = TypeVar("Choice", jobs.JobType, jobs.JobStatus)
 Act = Callable[[UUID], Awaitable[jobs.Job]]
-Selected = tuple[Sequence[UUID], Mapping[str, TouchlineError], str | None]
+Selected = tuple[Sequence[UUID], Mapping[str, errors.TouchlineError], str | None]
 
 
 async def retry(context: RequestContext, selection: JobSelection, reason: str) -> JobActs:
@@ -310,10 +301,10 @@ def require_priority(role: Role, priority: int) -> None:
     """A tenant orders its own jobs; it does not push those of others back."""
     if not jobs.LOWEST_PRIORITY <= priority <= jobs.HIGHEST_PRIORITY:
         why = f"it must be between {jobs.LOWEST_PRIORITY} and {jobs.HIGHEST_PRIORITY}"
-        raise InvalidInput("not a priority", field="priority", why=why)
+        raise errors.InvalidInput("not a priority", field="priority", why=why)
     if priority > HIGHEST_FOR_TENANTS and not role.includes(Role.OPERATOR):
         hint = f"Use {HIGHEST_FOR_TENANTS} or less; lower values for jobs that can wait."
-        raise Forbidden(
+        raise errors.Forbidden(
             "only operators may set this priority", why="such jobs run before those of all tenants", hint=hint
         )
 
@@ -340,15 +331,15 @@ async def _act(context: RequestContext, selection: JobSelection, act: Act, *, de
 async def _selected(context: RequestContext, selection: JobSelection, *, dead: bool) -> Selected:
     """The jobs, what cannot be the id of any, and where to go on."""
     if (selection.ids is None) == (selection.cause is None):
-        raise InvalidInput("invalid selection of jobs", field="selection", why="give either `ids` or `cause`")
+        raise errors.InvalidInput("invalid selection of jobs", field="selection", why="give either `ids` or `cause`")
     if selection.cause is not None:
         return await _of_cause(context, selection.cause, selection.after, dead=dead)
     given = selection.ids or []
     if len(given) > MOST_AT_ONCE:
-        raise InvalidInput("too many jobs at once", field="selection.ids", why=f"the limit is {MOST_AT_ONCE}")
+        raise errors.InvalidInput("too many jobs at once", field="selection.ids", why=f"the limit is {MOST_AT_ONCE}")
     parsed = {text: job_id(text) for text in given}
-    unknown: dict[str, TouchlineError] = {
-        text: NotFound(f"there is no job {text}") for text, id_ in parsed.items() if not id_
+    unknown: dict[str, errors.TouchlineError] = {
+        text: errors.NotFound(f"there is no job {text}") for text, id_ in parsed.items() if not id_
     }
     return [id_ for id_ in parsed.values() if id_], unknown, None
 
@@ -368,12 +359,14 @@ def choice(kind: type[Choice], text: str, field: str) -> Choice:
     try:
         return kind(text)
     except ValueError as error:
-        raise InvalidInput("not one of them", field=field, why=f"it must be one of {', '.join(kind)}") from error
+        raise errors.InvalidInput("not one of them", field=field, why=f"it must be one of {', '.join(kind)}") from error
 
 
 def line(text: str, field: str) -> str:
     if len(text) > LONGEST_TEXT or not (text == "" or text.isprintable()):
-        raise InvalidInput("not a text", field=field, why=f"it must be one line of at most {LONGEST_TEXT} characters")
+        raise errors.InvalidInput(
+            "not a text", field=field, why=f"it must be one line of at most {LONGEST_TEXT} characters"
+        )
     return text
 
 
@@ -437,7 +430,9 @@ class JobQueries:
         context = info.context
         context.principal.require(Scope.READ)
         if not 1 <= hours <= MOST_HOURS:
-            raise InvalidInput("invalid number of hours", field="hours", why=f"it must be between 1 and {MOST_HOURS}")
+            raise errors.InvalidInput(
+                "invalid number of hours", field="hours", why=f"it must be between 1 and {MOST_HOURS}"
+            )
         samples, now = await context.composition.sources.jobs.samples(context.principal, hours)
         return depth_of(samples, hours, now)
 
@@ -469,7 +464,7 @@ class JobMutations:
 def _wanted(given: JobFilter) -> Wanted:
     video = None if given.video_id is None else job_id(given.video_id)
     if given.video_id is not None and video is None:
-        raise InvalidInput("not a video's id", field="filter.video_id", why="it is not a UUID")
+        raise errors.InvalidInput("not a video's id", field="filter.video_id", why="it is not a UUID")
     return Wanted(
         status=None if given.status is None else choice(jobs.JobStatus, given.status, "filter.status"),
         job_type=None if given.job_type is None else choice(jobs.JobType, given.job_type, "filter.job_type"),

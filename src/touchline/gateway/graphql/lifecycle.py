@@ -12,17 +12,7 @@ from typing import Any, Protocol, TypeVar
 import strawberry
 
 from touchline.contracts import lifecycle as contract
-from touchline.contracts.events.artifacts import (
-    ArtifactLifecycle,
-    ArtifactRegistered,
-    ArtifactRenamed,
-    ArtifactType,
-    OriginalReturned,
-    OriginalStored,
-    OriginalVanished,
-    is_frozen,
-    storage_location,
-)
+from touchline.contracts.events import artifacts
 from touchline.kernel import InvalidInput, Scope, parse_artifact_hash
 
 from .context import Info
@@ -173,7 +163,7 @@ def _state(state: contract.LifecycleState) -> ArtifactState:
         stage=state.stage,
         **{name: getattr(state, name) for name in names},
         storage_location=state.storage_location,
-        is_frozen=is_frozen(state.synced, state.local_copies),
+        is_frozen=artifacts.is_frozen(state.synced, state.local_copies),
         revision=state.revision,
         updated_at=state.updated_at,
     )
@@ -211,7 +201,7 @@ def _common(event: contract.LifecycleEvent | contract.StorageEvent) -> dict[str,
 
 LIVE_CURSOR = "live"
 # Events of the registry's record: the one before the artifact's own first stage, the other at any time.
-RECORD_STAGES = {ArtifactRegistered.event_type: "registered", ArtifactRenamed.event_type: "renamed"}
+RECORD_STAGES = {artifacts.ArtifactRegistered.event_type: "registered", artifacts.ArtifactRenamed.event_type: "renamed"}
 IN_ORDER = (
     "What changed, in order. `cursor` is the position in the log: subscribe again with `after` to "
     "miss nothing. Without `after`, events start when the connection is opened."
@@ -246,7 +236,7 @@ async def live_events(info: Info, types: frozenset[str], after: str | None) -> A
         yield event, cursor.seal(event.position.to_bytes(8))
 
 
-async def events_of(info: Info, kind: ArtifactType, after: str | None) -> AsyncGenerator[dict[str, Any]]:
+async def events_of(info: Info, kind: artifacts.ArtifactType, after: str | None) -> AsyncGenerator[dict[str, Any]]:
     """The fields of each event about an artifact of this kind, for ever."""
     async for event, cursor in live_events(info, ARTIFACT_TYPES, after):
         if kind_of(event) == kind:
@@ -255,7 +245,7 @@ async def events_of(info: Info, kind: ArtifactType, after: str | None) -> AsyncG
 
 def kind_of(event: LiveEvent) -> str:
     """An older event of a new title does not say of what: of an upload."""
-    return event.data.get("artifact_type") or ArtifactType.UPLOAD
+    return event.data.get("artifact_type") or artifacts.ArtifactType.UPLOAD
 
 
 def fields_of(event: LiveEvent, cursor: str) -> dict[str, Any]:
@@ -286,11 +276,11 @@ class DvrLifecycleEvent(LiveArtifactEvent):
 # found says that it has not.
 
 SAYS_SYNCED = {
-    OriginalStored.event_type: True,
-    OriginalReturned.event_type: True,
-    OriginalVanished.event_type: False,
+    artifacts.OriginalStored.event_type: True,
+    artifacts.OriginalReturned.event_type: True,
+    artifacts.OriginalVanished.event_type: False,
 }
-STORAGE_TYPES = frozenset({ArtifactLifecycle.event_type, *SAYS_SYNCED})
+STORAGE_TYPES = frozenset({artifacts.ArtifactLifecycle.event_type, *SAYS_SYNCED})
 
 
 @strawberry.type(description="Where an artifact's bytes are from now on; null is what the event does not say.")
@@ -313,7 +303,7 @@ class LiveStorageEvent:
 class LifecycleSubscriptions:
     @strawberry.subscription(description=f"{IN_ORDER} Of recordings of streams.")
     async def live_dvr_lifecycle(self, info: Info, after: str | None = None) -> AsyncGenerator[DvrLifecycleEvent]:
-        async for fields in events_of(info, ArtifactType.DVR, after):
+        async for fields in events_of(info, artifacts.ArtifactType.DVR, after):
             yield DvrLifecycleEvent(dvr_hash=fields["artifact_hash"], **fields)
 
     @strawberry.subscription(description=f"{IN_ORDER} Of all artifacts, or of one.")
@@ -337,8 +327,8 @@ def live_storage_event(event: LiveEvent, cursor: str) -> LiveStorageEvent:
         stage=data.get("status"),
         synced=synced,
         local_copies=local_copies,
-        storage_location=data.get("storage_location") or storage_location(synced, local_copies),
-        is_frozen=is_frozen(synced, local_copies),
+        storage_location=data.get("storage_location") or artifacts.storage_location(synced, local_copies),
+        is_frozen=artifacts.is_frozen(synced, local_copies),
         size_bytes=data.get("size_bytes"),
         revision=event.revision,
         occurred_at=event.occurred_at,

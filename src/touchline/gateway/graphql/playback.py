@@ -19,17 +19,8 @@ from touchline.gateway.media.links import Link
 from touchline.gateway.media.rules import EndpointAddress, endpoint_addresses
 from touchline.kernel import Scope, parse_artifact_hash, parse_playback_id
 
+from . import results
 from .context import Info
-from .results import (
-    AuthError,
-    ConflictError,
-    NotFoundError,
-    RateLimitError,
-    UnavailableError,
-    ValidationError,
-    WarmingError,
-    as_result,
-)
 from .serve import find_endpoint
 from .sources import start_playback
 
@@ -72,7 +63,12 @@ class ViewerEndpoints:
 
 
 ResolveViewerEndpointResult = Annotated[
-    ViewerEndpoints | NotFoundError | AuthError | ConflictError | UnavailableError | WarmingError,
+    ViewerEndpoints
+    | results.NotFoundError
+    | results.AuthError
+    | results.ConflictError
+    | results.UnavailableError
+    | results.WarmingError,
     strawberry.union("ResolveViewerEndpointResult"),
 ]
 
@@ -140,7 +136,12 @@ class CreateShareLinkInput:
 
 
 CreateShareLinkResult = Annotated[
-    CreatedShareLink | ValidationError | NotFoundError | AuthError | RateLimitError | UnavailableError,
+    CreatedShareLink
+    | results.ValidationError
+    | results.NotFoundError
+    | results.AuthError
+    | results.RateLimitError
+    | results.UnavailableError,
     strawberry.union("CreateShareLinkResult"),
 ]
 
@@ -151,7 +152,8 @@ class RevokedShareLink:
 
 
 RevokeShareLinkResult = Annotated[
-    RevokedShareLink | NotFoundError | AuthError | UnavailableError, strawberry.union("RevokeShareLinkResult")
+    RevokedShareLink | results.NotFoundError | results.AuthError | results.UnavailableError,
+    strawberry.union("RevokeShareLinkResult"),
 ]
 
 
@@ -199,7 +201,8 @@ class EmbedOrigins:
 
 
 SetEmbedOriginsResult = Annotated[
-    EmbedOrigins | ValidationError | AuthError | UnavailableError, strawberry.union("SetEmbedOriginsResult")
+    EmbedOrigins | results.ValidationError | results.AuthError | results.UnavailableError,
+    strawberry.union("SetEmbedOriginsResult"),
 ]
 
 
@@ -218,7 +221,7 @@ class PlaybackQueries:
         description="Where to play a video: nodes that have a copy, and the gateway. Only what can be played."
     )
     async def resolve_viewer_endpoint(self, info: Info, playback_id: str) -> ResolveViewerEndpointResult:
-        return await as_result(ResolveViewerEndpointResult, _resolve(info, playback_id))
+        return await results.as_result(ResolveViewerEndpointResult, _resolve(info, playback_id))
 
     @strawberry.field(description="Newest first, the ended ones too.")
     async def share_links(self, info: Info, artifact_hash: str) -> list[ShareLink]:
@@ -238,12 +241,12 @@ class PlaybackQueries:
 class PlaybackMutations:
     @strawberry.mutation
     async def create_share_link(self, info: Info, input: CreateShareLinkInput) -> CreateShareLinkResult:  # noqa: A002  its name in the schema
-        return await as_result(CreateShareLinkResult, _create(info, input))
+        return await results.as_result(CreateShareLinkResult, _create(info, input))
 
     @strawberry.mutation(description="Ends it within seconds, for those who play by it too.")
     async def revoke_share_link(self, info: Info, id: str) -> RevokeShareLinkResult:  # noqa: A002  its name in the schema
-        return await as_result(RevokeShareLinkResult, _revoke(info, id))
+        return await results.as_result(RevokeShareLinkResult, _revoke(info, id))
 
     @strawberry.mutation(description="Replaces the whole list. For administrators of the tenant.")
     async def set_embed_origins(self, info: Info, origins: list[str]) -> SetEmbedOriginsResult:
-        return await as_result(SetEmbedOriginsResult, _set_origins(info, origins))
+        return await results.as_result(SetEmbedOriginsResult, _set_origins(info, origins))

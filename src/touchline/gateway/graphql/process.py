@@ -14,15 +14,7 @@ import strawberry
 
 from touchline.kernel import Scope, parse_artifact_hash, video_id
 from touchline.process.queue.jobs import Job, JobStatus, JobType
-from touchline.process.videos.queries import (
-    EntityRow,
-    SegmentRow,
-    TimeCursor,
-    TimePage,
-    TimeWindow,
-    VideoMoment,
-    VideoState,
-)
+from touchline.process.videos import queries
 
 from .context import Info
 from .pages import Connection, Cursor, PageInput, PageRows, connection, window
@@ -43,7 +35,7 @@ class BoundingBox:
 async def frame_url(info: Info, artifact_hash: str, at_ms: float) -> str | None:
     """Of the picture that shows this moment; None when there is none, or no such video any more."""
     context, wanted = info.context, parse_artifact_hash(artifact_hash)
-    frame = await context.loaders.frames.load(VideoMoment(video_id(wanted), int(at_ms)))
+    frame = await context.loaders.frames.load(queries.VideoMoment(video_id(wanted), int(at_ms)))
     upload = frame and await context.loaders.uploads.load(wanted)
     if frame is None or upload is None:
         return None
@@ -56,7 +48,7 @@ async def frame_url(info: Info, artifact_hash: str, at_ms: float) -> str | None:
 STAGES = (JobType.TRANSCODE, JobType.SAMPLE, JobType.OCR, JobType.SEGMENT_INDEX)
 STAGES_OF_CLIPS = (JobType.CLIP_GENERATE, JobType.TRANSCODE)  # its text is found in the video that it was cut from
 READY, REQUESTED = "ready", "requested"
-Row = TypeVar("Row", SegmentRow, EntityRow)
+Row = TypeVar("Row", queries.SegmentRow, queries.EntityRow)
 
 
 @strawberry.type(
@@ -152,7 +144,7 @@ class ProcessQueries:
         return video_of(wanted, state, jobs) if state or jobs else None
 
 
-def video_of(artifact_hash: str, state: VideoState | None, jobs: Sequence[Job]) -> Video:
+def video_of(artifact_hash: str, state: queries.VideoState | None, jobs: Sequence[Job]) -> Video:
     newest = {job.job_type: job for job in jobs}  # they come oldest first
     stages = STAGES_OF_CLIPS if JobType.CLIP_GENERATE in newest else STAGES
     return Video(
@@ -185,7 +177,7 @@ def _stage(job_type: JobType, job: Job | None) -> Stage:
     )
 
 
-def segment_of(row: SegmentRow, video: Video) -> Segment:
+def segment_of(row: queries.SegmentRow, video: Video) -> Segment:
     return Segment(
         id=strawberry.ID(str(row.id)),
         text=row.text,
@@ -199,7 +191,7 @@ def segment_of(row: SegmentRow, video: Video) -> Segment:
     )
 
 
-def entity_of(row: EntityRow) -> Entity:
+def entity_of(row: queries.EntityRow) -> Entity:
     return Entity(
         id=strawberry.ID(str(row.id)),
         segment_id=strawberry.ID(str(row.segment_id)),
@@ -212,21 +204,21 @@ def entity_of(row: EntityRow) -> Entity:
     )
 
 
-def _asked(page: PageInput | None, cursor: Cursor) -> TimeWindow:
+def _asked(page: PageInput | None, cursor: Cursor) -> queries.TimeWindow:
     asked = window(page, cursor)
-    return TimeWindow(asked.size, _opened(asked.after), _opened(asked.before), asked.from_the_end)
+    return queries.TimeWindow(asked.size, _opened(asked.after), _opened(asked.before), asked.from_the_end)
 
 
-def _rows(found: TimePage[Row]) -> PageRows[Row]:
+def _rows(found: queries.TimePage[Row]) -> PageRows[Row]:
     return PageRows(found.rows, found.has_next, found.has_previous, found.total)
 
 
-def _place(row: SegmentRow | EntityRow) -> bytes:
+def _place(row: queries.SegmentRow | queries.EntityRow) -> bytes:
     return f"{row.t_start} {row.id}".encode()
 
 
-def _opened(place: bytes | None) -> TimeCursor | None:
+def _opened(place: bytes | None) -> queries.TimeCursor | None:
     if place is None:
         return None
     t_start, row_id = place.decode().split(" ")
-    return TimeCursor(int(t_start), UUID(row_id))
+    return queries.TimeCursor(int(t_start), UUID(row_id))

@@ -12,17 +12,9 @@ import strawberry
 from touchline.contracts.registry import NewRecording, Recording, RowWindow, StartedRecording
 from touchline.kernel import Scope, parse_artifact_hash
 
+from . import results
 from .context import Info, Lifecycle
 from .pages import Connection, Node, PageInput, PageRows, connection, global_id, window
-from .results import (
-    AuthError,
-    ConflictError,
-    NotFoundError,
-    RateLimitError,
-    UnavailableError,
-    ValidationError,
-    as_result,
-)
 from .serve import known_of, lifecycles_of, place_of, retention_of, row_key, with_field_names
 from .streams import stream_uuid
 
@@ -80,11 +72,22 @@ class StartDvrInput:
 
 
 DvrResult = Annotated[
-    DvrRecording | ValidationError | NotFoundError | AuthError | ConflictError | RateLimitError | UnavailableError,
+    DvrRecording
+    | results.ValidationError
+    | results.NotFoundError
+    | results.AuthError
+    | results.ConflictError
+    | results.RateLimitError
+    | results.UnavailableError,
     strawberry.union("DvrResult"),
 ]
 DeleteDvrResult = Annotated[
-    DeletedDvr | ValidationError | NotFoundError | AuthError | ConflictError | UnavailableError,
+    DeletedDvr
+    | results.ValidationError
+    | results.NotFoundError
+    | results.AuthError
+    | results.ConflictError
+    | results.UnavailableError,
     strawberry.union("DeleteDvrResult"),
 ]
 
@@ -122,15 +125,15 @@ class RecordingMutations:
         "A ConflictError: the stream is not live."
     )
     async def start_dvr(self, info: Info, input: StartDvrInput) -> DvrResult:  # noqa: A002  its name in the schema
-        return await as_result(DvrResult, _start(info, input))
+        return await results.as_result(DvrResult, _start(info, input))
 
     @strawberry.mutation(description="What has ended stays as it is.")
     async def stop_dvr(self, info: Info, dvr_hash: str) -> DvrResult:
-        return await as_result(DvrResult, _stop(info, dvr_hash))
+        return await results.as_result(DvrResult, _stop(info, dvr_hash))
 
     @strawberry.mutation
     async def delete_dvr(self, info: Info, dvr_hash: str) -> DeleteDvrResult:
-        return await as_result(DeleteDvrResult, _delete(info, dvr_hash))
+        return await results.as_result(DeleteDvrResult, _delete(info, dvr_hash))
 
 
 async def find_recording(info: Info, dvr_hash: str) -> DvrRecording | None:

@@ -12,34 +12,26 @@ from strawberry.types import ExecutionContext
 
 from touchline.kernel import InvalidInput, Scope, parse_artifact_hash
 
-from .analytics import SessionQueries
-from .audit import AuditQueries
-from .clips import CLIP, Clip, ClipMutations, ClipQueries, ClipSubscriptions, find_clip
-from .context import Info
-from .jobs import JobMutations, JobQueries, JobSubscriptions
-from .lifecycle import LifecycleQueries, LifecycleSubscriptions
-from .limits import OperationLimits
-from .pages import Node, parse_global_id
-from .playback import PlaybackMutations, PlaybackQueries
-from .process import ProcessQueries
-from .recordings import DVR, DvrRecording, RecordingMutations, RecordingQueries, find_recording
-from .results import TypedErrors, log_errors
-from .search import SearchQueries
-from .serve import (
-    VOD,
-    ArtifactMutations,
-    ArtifactQueries,
-    UndeleteMutations,
-    Vod,
-    VodMutations,
-    VodQueries,
-    VodSubscriptions,
-    find_vod,
+from . import (
+    analytics,
+    audit,
+    clips,
+    context,
+    jobs,
+    lifecycle,
+    limits,
+    pages,
+    playback,
+    process,
+    recordings,
+    results,
+    search,
+    serve,
+    storage,
+    stored,
+    streams,
+    watch,
 )
-from .storage import StorageMutations, StorageQueries
-from .stored import StoredQueries
-from .streams import STREAM, Stream, StreamMutations, StreamQueries, find_stream, stream_uuid
-from .watch import MatchSubscriptions, WatchQueries
 
 # --- The caller.
 
@@ -57,7 +49,7 @@ class Me:
 @strawberry.type
 class AccessQueries:
     @strawberry.field
-    async def me(self, info: Info) -> Me:
+    async def me(self, info: context.Info) -> Me:
         user, tenant = await info.context.composition.auth.sessions.describe(info.context.principal)
         return Me(
             user_id=strawberry.ID(str(user.id)),
@@ -69,37 +61,37 @@ class AccessQueries:
         )
 
 
-FIND: dict[str, Callable[[Info, str], Awaitable[Node | None]]] = {
-    VOD: lambda info, key: find_vod(info, parse_artifact_hash(key)),
-    CLIP: lambda info, key: find_clip(info, parse_artifact_hash(key)),
-    DVR: lambda info, key: find_recording(info, parse_artifact_hash(key)),
-    STREAM: lambda info, key: find_stream(info, stream_uuid(key)),
+FIND: dict[str, Callable[[context.Info, str], Awaitable[pages.Node | None]]] = {
+    serve.VOD: lambda info, key: serve.find_vod(info, parse_artifact_hash(key)),
+    clips.CLIP: lambda info, key: clips.find_clip(info, parse_artifact_hash(key)),
+    recordings.DVR: lambda info, key: recordings.find_recording(info, parse_artifact_hash(key)),
+    streams.STREAM: lambda info, key: streams.find_stream(info, streams.stream_uuid(key)),
 }
 
 
 @strawberry.type
 class Query(
     AccessQueries,
-    VodQueries,
-    ClipQueries,
-    StreamQueries,
-    RecordingQueries,
-    ArtifactQueries,
-    ProcessQueries,
-    SearchQueries,
-    JobQueries,
-    WatchQueries,
-    SessionQueries,
-    LifecycleQueries,
-    AuditQueries,
-    StoredQueries,
-    PlaybackQueries,
-    StorageQueries,
+    serve.VodQueries,
+    clips.ClipQueries,
+    streams.StreamQueries,
+    recordings.RecordingQueries,
+    serve.ArtifactQueries,
+    process.ProcessQueries,
+    search.SearchQueries,
+    jobs.JobQueries,
+    watch.WatchQueries,
+    analytics.SessionQueries,
+    lifecycle.LifecycleQueries,
+    audit.AuditQueries,
+    stored.StoredQueries,
+    playback.PlaybackQueries,
+    storage.StorageQueries,
 ):
     @strawberry.field
-    async def node(self, info: Info, id: strawberry.ID) -> Node | None:  # noqa: A002  its name in the schema
+    async def node(self, info: context.Info, id: strawberry.ID) -> pages.Node | None:  # noqa: A002  its name in the schema
         info.context.principal.require(Scope.READ)
-        parsed = parse_global_id(id)
+        parsed = pages.parse_global_id(id)
         find = FIND.get(parsed[0]) if parsed else None
         if parsed is None or find is None:
             return None
@@ -111,27 +103,33 @@ class Query(
 
 @strawberry.type
 class Mutation(
-    VodMutations,
-    ClipMutations,
-    StreamMutations,
-    RecordingMutations,
-    ArtifactMutations,
-    UndeleteMutations,
-    PlaybackMutations,
-    JobMutations,
-    StorageMutations,
+    serve.VodMutations,
+    clips.ClipMutations,
+    streams.StreamMutations,
+    recordings.RecordingMutations,
+    serve.ArtifactMutations,
+    serve.UndeleteMutations,
+    playback.PlaybackMutations,
+    jobs.JobMutations,
+    storage.StorageMutations,
 ):
     pass
 
 
 @strawberry.type
-class Subscription(VodSubscriptions, ClipSubscriptions, LifecycleSubscriptions, JobSubscriptions, MatchSubscriptions):
+class Subscription(
+    serve.VodSubscriptions,
+    clips.ClipSubscriptions,
+    lifecycle.LifecycleSubscriptions,
+    jobs.JobSubscriptions,
+    watch.MatchSubscriptions,
+):
     pass
 
 
 class Schema(strawberry.Schema):
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
-        log_errors(errors)
+        results.log_errors(errors)
 
 
 @cache
@@ -141,7 +139,7 @@ def build_schema() -> Schema:
         Query,
         Mutation,
         Subscription,
-        types=[Vod, Clip, DvrRecording, Stream],
-        extensions=[TypedErrors, OperationLimits],
+        types=[serve.Vod, clips.Clip, recordings.DvrRecording, streams.Stream],
+        extensions=[results.TypedErrors, limits.OperationLimits],
         config=StrawberryConfig(disable_field_suggestions=False),
     )

@@ -27,35 +27,14 @@ from touchline.contracts.registry import (
     Upload,
 )
 from touchline.gateway.media.links import MediaLinks
-from touchline.kernel import (
-    Conflict,
-    DeadlineExceeded,
-    InvalidInput,
-    NotFound,
-    PlaybackId,
-    Scope,
-    TenantId,
-    Unavailable,
-    parse_artifact_hash,
-    parse_playback_id,
-    video_id,
-)
+from touchline.kernel import PlaybackId, Scope, TenantId, errors, parse_artifact_hash, parse_playback_id, video_id
 from touchline.media.model import STORYBOARD
 from touchline.serve.clips.rules import milliseconds
 
+from . import results
 from .context import UNKNOWN, Info, Lifecycle, RequestContext, asks_for
 from .lifecycle import IN_ORDER, LiveArtifactEvent, events_of
 from .pages import Connection, Node, PageInput, PageRows, connection, global_id, window
-from .results import (
-    AuthError,
-    ConflictError,
-    NotFoundError,
-    RateLimitError,
-    UnavailableError,
-    ValidationError,
-    WarmingError,
-    as_result,
-)
 from .sources import start_playback, surviving_upload
 
 VOD = "Vod"
@@ -162,22 +141,44 @@ class CreateVodUploadInput:
 
 
 CreateVodUploadResult = Annotated[
-    UploadTicket | ValidationError | AuthError | RateLimitError | ConflictError | UnavailableError,
+    UploadTicket
+    | results.ValidationError
+    | results.AuthError
+    | results.RateLimitError
+    | results.ConflictError
+    | results.UnavailableError,
     strawberry.union("CreateVodUploadResult"),
 ]
 UploadPartsResult = Annotated[
-    UploadParts | ValidationError | NotFoundError | AuthError | ConflictError | UnavailableError,
+    UploadParts
+    | results.ValidationError
+    | results.NotFoundError
+    | results.AuthError
+    | results.ConflictError
+    | results.UnavailableError,
     strawberry.union("UploadPartsResult"),
 ]
 VodResult = Annotated[
-    VodPayload | ValidationError | NotFoundError | AuthError | ConflictError | RateLimitError | UnavailableError,
+    VodPayload
+    | results.ValidationError
+    | results.NotFoundError
+    | results.AuthError
+    | results.ConflictError
+    | results.RateLimitError
+    | results.UnavailableError,
     strawberry.union("VodResult"),
 ]
 DeleteVodResult = Annotated[
-    DeletedVod | NotFoundError | AuthError | ConflictError | UnavailableError, strawberry.union("DeleteVodResult")
+    DeletedVod | results.NotFoundError | results.AuthError | results.ConflictError | results.UnavailableError,
+    strawberry.union("DeleteVodResult"),
 ]
 PlaybackResult = Annotated[
-    Playback | NotFoundError | AuthError | ConflictError | UnavailableError | WarmingError,
+    Playback
+    | results.NotFoundError
+    | results.AuthError
+    | results.ConflictError
+    | results.UnavailableError
+    | results.WarmingError,
     strawberry.union("PlaybackResult"),
 ]
 # What only the lifecycle can fill, as the schema spells it.
@@ -274,7 +275,7 @@ class VodQueries:
         wanted = parse_artifact_hash(artifact_hash)
         try:
             there = await context.composition.sources.artifacts.list_parts(context.principal, wanted)
-        except (NotFound, Conflict):
+        except (errors.NotFound, errors.Conflict):
             return None
         return ArrivedParts(
             part_size_bytes=there.part_size_bytes,
@@ -285,18 +286,18 @@ class VodQueries:
 
     @strawberry.field
     async def playback(self, info: Info, playback_id: str) -> PlaybackResult:
-        return await as_result(PlaybackResult, _playback(info, playback_id))
+        return await results.as_result(PlaybackResult, _playback(info, playback_id))
 
 
 @strawberry.type
 class VodMutations:
     @strawberry.mutation
     async def create_vod_upload(self, info: Info, input: CreateVodUploadInput) -> CreateVodUploadResult:  # noqa: A002  its name in the schema
-        return await as_result(CreateVodUploadResult, _create_upload(info, input))
+        return await results.as_result(CreateVodUploadResult, _create_upload(info, input))
 
     @strawberry.mutation
     async def upload_parts(self, info: Info, artifact_hash: str, numbers: list[int]) -> UploadPartsResult:
-        return await as_result(UploadPartsResult, _upload_parts(info, artifact_hash, numbers))
+        return await results.as_result(UploadPartsResult, _upload_parts(info, artifact_hash, numbers))
 
     @strawberry.mutation(
         description="`checksums`: the MD5 of each part, in hex, the first part's first. Parts that are missing or "
@@ -305,15 +306,15 @@ class VodMutations:
     async def complete_vod_upload(
         self, info: Info, artifact_hash: str, checksums: list[str] | None = None
     ) -> VodResult:
-        return await as_result(VodResult, _complete_upload(info, artifact_hash, checksums))
+        return await results.as_result(VodResult, _complete_upload(info, artifact_hash, checksums))
 
     @strawberry.mutation
     async def abort_vod_upload(self, info: Info, artifact_hash: str) -> DeleteVodResult:
-        return await as_result(DeleteVodResult, _abort_upload(info, artifact_hash))
+        return await results.as_result(DeleteVodResult, _abort_upload(info, artifact_hash))
 
     @strawberry.mutation
     async def delete_vod(self, info: Info, artifact_hash: str) -> DeleteVodResult:
-        return await as_result(DeleteVodResult, _delete_vod(info, artifact_hash))
+        return await results.as_result(DeleteVodResult, _delete_vod(info, artifact_hash))
 
 
 async def find_vod(info: Info, artifact_hash: str) -> Vod | None:
@@ -351,13 +352,13 @@ async def find_endpoint(context: RequestContext, playback_id: PlaybackId, *, fre
         return known
     try:
         identity = await context.composition.sources.registry.resolve_playback_id(playback_id, context.principal)
-    except Unavailable:  # playback outlives a restart of the registry
+    except errors.Unavailable:  # playback outlives a restart of the registry
         if known := places.remembered(playback_id, tenant_id, trusted=False):
             return known
         raise
     try:
         return await places.find(playback_id, fresh=fresh)
-    except NotFound:
+    except errors.NotFound:
         kept = await surviving_upload(context.composition.sources, tenant_id, identity.artifact_hash)
         if kept is None:
             raise
@@ -380,7 +381,7 @@ async def _create_upload(info: Info, new: CreateVodUploadInput) -> UploadTicket:
     numbers = range(1, min(created.part_count, FIRST_PARTS) + 1)
     try:
         parts = await sources.artifacts.presign_parts(context.principal, created.upload.artifact_hash, numbers)
-    except Conflict:  # the same request as before, and all of the file is here already
+    except errors.Conflict:  # the same request as before, and all of the file is here already
         parts = ()
     [vod] = await _vods(info, [created.upload])
     return UploadTicket(
@@ -404,17 +405,17 @@ async def _complete_upload(info: Info, artifact_hash: str, checksums: Sequence[s
     context.principal.require(Scope.WRITE)
     etags = None if checksums is None else dict(enumerate(checksums, start=1))
     if etags == {}:
-        raise InvalidInput("there are no checksums", field="checksums", why="an upload has at least one part")
+        raise errors.InvalidInput("there are no checksums", field="checksums", why="an upload has at least one part")
     try:
         completed = await context.composition.sources.artifacts.complete_upload(
             context.principal, wanted, etags, deadline=COMPLETE_WITHIN
         )
-    except DeadlineExceeded:
+    except errors.DeadlineExceeded:
         completed = UploadState(ArtifactStatus.COMPLETING, revision=0)
     context.changed()
     vod = await find_vod(info, wanted)
     if vod is None:
-        raise NotFound("no such upload", why=f"{wanted} was deleted in the meantime")
+        raise errors.NotFound("no such upload", why=f"{wanted} was deleted in the meantime")
     if completed.revision >= vod.revision:  # the events are not there yet, but this answer is
         vod = replace(vod, status=completed.status, revision=completed.revision)
     return VodPayload(vod=vod)
@@ -465,7 +466,9 @@ def row_key(place: bytes | None) -> RowKey | None:
 def _whole(size_bytes: float) -> int:
     """GraphQL's integers end at two gibibytes, so sizes come as numbers that could be anything."""
     if not size_bytes.is_integer() or abs(size_bytes) > LARGEST_WHOLE:
-        raise InvalidInput("invalid size", field="size_bytes", why="it must be a whole number of bytes below 2^53")
+        raise errors.InvalidInput(
+            "invalid size", field="size_bytes", why="it must be a whole number of bytes below 2^53"
+        )
     return int(size_bytes)
 
 
@@ -482,9 +485,9 @@ def with_field_names(names: Mapping[str, str]) -> Generator[None]:
     """What the registry says about a field is said about the one that the sender filled in."""
     try:
         yield
-    except InvalidInput as error:
+    except errors.InvalidInput as error:
         field = names.get(error.field, error.field)
-        raise InvalidInput(error.what, field=field, why=error.why, hint=error.hint) from error
+        raise errors.InvalidInput(error.what, field=field, why=error.why, hint=error.hint) from error
 
 
 # --- Title, description and pin of any kind of artifact, and what a tenant has set.
@@ -524,11 +527,12 @@ class UpdateTenantSettingsInput:
 
 
 UpdateArtifactResult = Annotated[
-    UpdatedArtifact | ValidationError | NotFoundError | AuthError | UnavailableError,
+    UpdatedArtifact | results.ValidationError | results.NotFoundError | results.AuthError | results.UnavailableError,
     strawberry.union("UpdateArtifactResult"),
 ]
 TenantSettingsResult = Annotated[
-    TenantSettingsView | ValidationError | AuthError | UnavailableError, strawberry.union("TenantSettingsResult")
+    TenantSettingsView | results.ValidationError | results.AuthError | results.UnavailableError,
+    strawberry.union("TenantSettingsResult"),
 ]
 
 
@@ -545,7 +549,7 @@ class ArtifactQueries:
 class ArtifactMutations:
     @strawberry.mutation(description="Of an upload, clip or recording.")
     async def update_artifact(self, info: Info, input: UpdateArtifactInput) -> UpdateArtifactResult:  # noqa: A002  its name in the schema
-        return await as_result(UpdateArtifactResult, _update_artifact(info, input))
+        return await results.as_result(UpdateArtifactResult, _update_artifact(info, input))
 
     @strawberry.mutation(description="For administrators. What exists already keeps its time.")
     async def update_tenant_settings(
@@ -553,7 +557,7 @@ class ArtifactMutations:
         info: Info,
         input: UpdateTenantSettingsInput,  # noqa: A002  its name in the schema
     ) -> TenantSettingsResult:
-        return await as_result(TenantSettingsResult, _update_settings(info, input))
+        return await results.as_result(TenantSettingsResult, _update_settings(info, input))
 
 
 async def _update_artifact(info: Info, new: UpdateArtifactInput) -> UpdatedArtifact:
@@ -597,7 +601,12 @@ class UndeletedArtifact:
 
 
 UndeleteArtifactResult = Annotated[
-    UndeletedArtifact | NotFoundError | AuthError | ConflictError | RateLimitError | UnavailableError,
+    UndeletedArtifact
+    | results.NotFoundError
+    | results.AuthError
+    | results.ConflictError
+    | results.RateLimitError
+    | results.UnavailableError,
     strawberry.union("UndeleteArtifactResult"),
 ]
 
@@ -610,7 +619,7 @@ class UndeleteMutations:
         "was created again. Does nothing if it is not deleted."
     )
     async def undelete_artifact(self, info: Info, artifact_hash: str) -> UndeleteArtifactResult:
-        return await as_result(UndeleteArtifactResult, _undelete(info, artifact_hash))
+        return await results.as_result(UndeleteArtifactResult, _undelete(info, artifact_hash))
 
 
 async def _undelete(info: Info, artifact_hash: str) -> UndeletedArtifact:

@@ -25,19 +25,7 @@ from touchline.process.queue.jobs import Job
 from touchline.process.queue.queries import QueueReader, jobs_of_videos
 from touchline.process.queue.service import JobAdministration
 from touchline.process.search.service import VideoSearch
-from touchline.process.videos.queries import (
-    EntityRow,
-    FrameName,
-    SegmentRow,
-    TimePage,
-    TimeWindow,
-    VideoMoment,
-    VideoState,
-    find_video,
-    frames_at,
-    list_entities,
-    list_segments,
-)
+from touchline.process.videos import queries
 from touchline.serve.storage.queries import StorageReads
 from touchline.watch.settings import WatchSettings
 from touchline.watch.views.service import MatchReads
@@ -51,25 +39,31 @@ class ProcessReads:
 
     database: Database
 
-    async def video(self, caller: Principal, video_id: UUID) -> tuple[VideoState | None, Sequence[Job]]:
+    async def video(self, caller: Principal, video_id: UUID) -> tuple[queries.VideoState | None, Sequence[Job]]:
         """With its jobs, oldest first. A clip that is not cut yet has a job, and no state."""
         async with self.database.transaction(caller) as transaction:
-            state = await find_video(transaction, video_id)
+            state = await queries.find_video(transaction, video_id)
             jobs = await jobs_of_videos(transaction, [video_id])
             cut = await job_of_clip(transaction, video_id)
         return state, [*([cut] if cut else ()), *jobs.get(video_id, ())]
 
-    async def segments(self, caller: Principal, video_id: UUID, window: TimeWindow) -> TimePage[SegmentRow]:
+    async def segments(
+        self, caller: Principal, video_id: UUID, window: queries.TimeWindow
+    ) -> queries.TimePage[queries.SegmentRow]:
         async with self.database.transaction(caller) as transaction:
-            return await list_segments(transaction, video_id, window)
+            return await queries.list_segments(transaction, video_id, window)
 
-    async def entities(self, caller: Principal, video_id: UUID, window: TimeWindow) -> TimePage[EntityRow]:
+    async def entities(
+        self, caller: Principal, video_id: UUID, window: queries.TimeWindow
+    ) -> queries.TimePage[queries.EntityRow]:
         async with self.database.transaction(caller) as transaction:
-            return await list_entities(transaction, video_id, window)
+            return await queries.list_entities(transaction, video_id, window)
 
-    async def frames(self, caller: Principal, moments: Sequence[VideoMoment]) -> Mapping[VideoMoment, FrameName]:
+    async def frames(
+        self, caller: Principal, moments: Sequence[queries.VideoMoment]
+    ) -> Mapping[queries.VideoMoment, queries.FrameName]:
         async with self.database.transaction(caller) as transaction:
-            return await frames_at(transaction, moments)
+            return await queries.frames_at(transaction, moments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,8 @@ import strawberry
 from touchline.contracts import storage as contract
 from touchline.kernel import parse_artifact_hash
 
+from . import results
 from .context import Info
-from .results import (
-    AuthError,
-    ConflictError,
-    NotFoundError,
-    RateLimitError,
-    UnavailableError,
-    ValidationError,
-    as_result,
-)
 
 
 @strawberry.type(description="A machine that holds copies and sends them to viewers; null is not reported yet.")
@@ -53,11 +45,22 @@ class ForgottenNode:
 
 
 StorageResult = Annotated[
-    StorageState | ValidationError | NotFoundError | AuthError | ConflictError | UnavailableError,
+    StorageState
+    | results.ValidationError
+    | results.NotFoundError
+    | results.AuthError
+    | results.ConflictError
+    | results.UnavailableError,
     strawberry.union("StorageResult"),
 ]
 ForgetNodeResult = Annotated[
-    ForgottenNode | ValidationError | NotFoundError | AuthError | RateLimitError | ConflictError | UnavailableError,
+    ForgottenNode
+    | results.ValidationError
+    | results.NotFoundError
+    | results.AuthError
+    | results.RateLimitError
+    | results.ConflictError
+    | results.UnavailableError,
     strawberry.union("ForgetNodeResult"),
 ]
 
@@ -75,15 +78,15 @@ class StorageQueries:
 class StorageMutations:
     @strawberry.mutation(description="Off the nodes, once the object store has all of it.")
     async def freeze_artifact(self, info: Info, artifact_hash: str) -> StorageResult:
-        return await as_result(StorageResult, _freeze(info, artifact_hash))
+        return await results.as_result(StorageResult, _freeze(info, artifact_hash))
 
     @strawberry.mutation(description="Onto a node, before somebody watches it.")
     async def warm_artifact(self, info: Info, artifact_hash: str) -> StorageResult:
-        return await as_result(StorageResult, _warm(info, artifact_hash))
+        return await results.as_result(StorageResult, _warm(info, artifact_hash))
 
     @strawberry.mutation(description="A node that will not come back: its copies are gone. For operators.")
     async def forget_node(self, info: Info, node_id: str, lose_last_copies: bool = False) -> ForgetNodeResult:
-        return await as_result(ForgetNodeResult, _forget(info, node_id, lose_last_copies))
+        return await results.as_result(ForgetNodeResult, _forget(info, node_id, lose_last_copies))
 
 
 async def _freeze(info: Info, artifact_hash: str) -> StorageState:

@@ -14,17 +14,9 @@ import strawberry
 from touchline.contracts.registry import NewStream, RowWindow, Stream as Record, StreamChange
 from touchline.kernel import InvalidInput, Scope
 
+from . import results
 from .context import Info
 from .pages import Connection, Node, PageInput, PageRows, connection, global_id, window
-from .results import (
-    AuthError,
-    ConflictError,
-    NotFoundError,
-    RateLimitError,
-    UnavailableError,
-    ValidationError,
-    as_result,
-)
 from .serve import place_of, row_key
 
 STREAM = "Stream"
@@ -78,18 +70,24 @@ class UpdateStreamInput:
 
 
 CreateStreamResult = Annotated[
-    StreamWithKey | ValidationError | AuthError | ConflictError | RateLimitError | UnavailableError,
+    StreamWithKey
+    | results.ValidationError
+    | results.AuthError
+    | results.ConflictError
+    | results.RateLimitError
+    | results.UnavailableError,
     strawberry.union("CreateStreamResult"),
 ]
 StreamResult = Annotated[
-    Stream | ValidationError | NotFoundError | AuthError | UnavailableError, strawberry.union("StreamResult")
+    Stream | results.ValidationError | results.NotFoundError | results.AuthError | results.UnavailableError,
+    strawberry.union("StreamResult"),
 ]
 StreamKeyResult = Annotated[
-    StreamWithKey | ValidationError | NotFoundError | AuthError | UnavailableError,
+    StreamWithKey | results.ValidationError | results.NotFoundError | results.AuthError | results.UnavailableError,
     strawberry.union("StreamKeyResult"),
 ]
 DeleteStreamResult = Annotated[
-    DeletedStream | ValidationError | NotFoundError | AuthError | UnavailableError,
+    DeletedStream | results.ValidationError | results.NotFoundError | results.AuthError | results.UnavailableError,
     strawberry.union("DeleteStreamResult"),
 ]
 
@@ -120,19 +118,19 @@ class StreamQueries:
 class StreamMutations:
     @strawberry.mutation(description="The same idempotency key and input again answer the same stream, without key.")
     async def create_stream(self, info: Info, input: CreateStreamInput) -> CreateStreamResult:  # noqa: A002  its name in the schema
-        return await as_result(CreateStreamResult, _create(info, input))
+        return await results.as_result(CreateStreamResult, _create(info, input))
 
     @strawberry.mutation
     async def update_stream(self, info: Info, input: UpdateStreamInput) -> StreamResult:  # noqa: A002  its name in the schema
-        return await as_result(StreamResult, _update(info, input))
+        return await results.as_result(StreamResult, _update(info, input))
 
     @strawberry.mutation(description="The old key is refused from now on.")
     async def rotate_stream_key(self, info: Info, stream_id: strawberry.ID) -> StreamKeyResult:
-        return await as_result(StreamKeyResult, _rotate(info, stream_id))
+        return await results.as_result(StreamKeyResult, _rotate(info, stream_id))
 
     @strawberry.mutation(description="Its key is refused for good. Its recordings and clips stay.")
     async def delete_stream(self, info: Info, stream_id: strawberry.ID) -> DeleteStreamResult:
-        return await as_result(DeleteStreamResult, _delete(info, stream_id))
+        return await results.as_result(DeleteStreamResult, _delete(info, stream_id))
 
 
 async def find_stream(info: Info, stream_id: UUID) -> Stream | None:

@@ -14,15 +14,7 @@ from touchline.kernel import ArtifactHash, NotFound, Unavailable, video_id
 from touchline.media.model import POSTER_WIDTHS, smaller_poster
 from touchline.process.sampling.rules import PICTURE_TYPE, frame_key
 from touchline.process.videos.queries import FrameName
-from touchline.serve.playback.files import (
-    CLIP,
-    IMMUTABLE_CACHE,
-    MANIFEST,
-    POSTER,
-    cache_control_of,
-    content_type_of,
-    no_such_file,
-)
+from touchline.serve.playback import files
 
 _FRAME = re.compile(r"frames/(0|[1-9][0-9]{0,8})/((?:0|[1-9][0-9]{0,14})\.jpg)", re.ASCII)
 
@@ -43,7 +35,7 @@ def frame_of(name: str, artifact_hash: ArtifactHash) -> File | None:
     """A sampled picture of this artifact; None for the name of anything else."""
     match = _FRAME.fullmatch(name)
     key = match and frame_key(video_id(artifact_hash), int(match[1]), match[2])
-    return File(key, PICTURE_TYPE, IMMUTABLE_CACHE) if key else None
+    return File(key, PICTURE_TYPE, files.IMMUTABLE_CACHE) if key else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +48,14 @@ class Keys:
 
 
 def file_of(name: str, keys: Keys, title: str = "") -> File:
-    content_type = content_type_of(name)
+    content_type = files.content_type_of(name)
     if content_type is None:
-        raise no_such_file()
+        raise files.no_such_file()
     return File(
-        _key(name, keys), content_type, cache_control_of(name), f"{title or 'clip'}.mp4" if name == CLIP else ""
+        _key(name, keys),
+        content_type,
+        files.cache_control_of(name),
+        f"{title or 'clip'}.mp4" if name == files.CLIP else "",
     )
 
 
@@ -71,10 +66,10 @@ def narrower(poster: File, width: int) -> File | None:
 
 
 def _key(name: str, keys: Keys) -> str:
-    named = {MANIFEST: keys.manifest, POSTER: keys.poster, CLIP: keys.clip}
+    named = {files.MANIFEST: keys.manifest, files.POSTER: keys.poster, files.CLIP: keys.clip}
     key = named.get(name, f"{keys.manifest.rpartition('/')[0]}/{name}")
     if not key:
-        raise no_such_file()
+        raise files.no_such_file()
     return key
 
 

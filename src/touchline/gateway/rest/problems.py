@@ -17,21 +17,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, model_validator
 from starlette.exceptions import HTTPException
 
-from touchline.kernel import (
-    DeadlineExceeded,
-    Defect,
-    Forbidden,
-    InvalidInput,
-    LimitExceeded,
-    NotFound,
-    RateLimited,
-    TouchlineError,
-    Unauthenticated,
-    Unavailable,
-    Warming,
-    is_plain,
-    surface,
-)
+from touchline.kernel import errors, is_plain, surface
 
 MEDIA_TYPE = "application/problem+json"
 INTERNAL = 500
@@ -41,12 +27,14 @@ COME_BACK = timedelta(seconds=5)  # about as long as a part needs to start again
 logger = logging.getLogger(__name__)
 
 # What the framework says in numbers only.
-_BY_STATUS: dict[int, TouchlineError] = {
-    401: Unauthenticated("you are not signed in"),
-    403: Forbidden("this is not allowed"),
-    404: NotFound("not found", hint="Check the URL."),
-    405: InvalidInput("this URL does not support that method", hint="/api/openapi.json lists the methods of each URL."),
-    413: LimitExceeded("the request is too large"),
+_BY_STATUS: dict[int, errors.TouchlineError] = {
+    401: errors.Unauthenticated("you are not signed in"),
+    403: errors.Forbidden("this is not allowed"),
+    404: errors.NotFound("not found", hint="Check the URL."),
+    405: errors.InvalidInput(
+        "this URL does not support that method", hint="/api/openapi.json lists the methods of each URL."
+    ),
+    413: errors.LimitExceeded("the request is too large"),
 }
 
 
@@ -78,10 +66,10 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 def problem(
-    error: TouchlineError, request_id: str, status: int | None = None, extra: Mapping[str, Any] | None = None
+    error: errors.TouchlineError, request_id: str, status: int | None = None, extra: Mapping[str, Any] | None = None
 ) -> JSONResponse:
     status = status or surface(error).http
-    public = error if status != INTERNAL else Defect("an internal error occurred")
+    public = error if status != INTERNAL else errors.Defect("an internal error occurred")
     body = ProblemBody(
         type=f"urn:touchline:problem:{public.code}",
         code=public.code,
@@ -92,22 +80,22 @@ def problem(
         retryable=public.retryable,
         request_id=request_id,
     ).model_dump()
-    if isinstance(public, InvalidInput) and public.field:
+    if isinstance(public, errors.InvalidInput) and public.field:
         body["field"] = public.field
     return JSONResponse({**body, **(extra or {})}, status, _headers(public), MEDIA_TYPE)
 
 
-def _headers(error: TouchlineError) -> dict[str, str] | None:
+def _headers(error: errors.TouchlineError) -> dict[str, str] | None:
     match error:
-        case Unauthenticated():
+        case errors.Unauthenticated():
             return {"WWW-Authenticate": "Bearer"}
-        case DeadlineExceeded():
+        case errors.DeadlineExceeded():
             return None  # what took too long takes too long again
-        case Warming(retry_after=timedelta() as wait):
+        case errors.Warming(retry_after=timedelta() as wait):
             return {"Retry-After": str(ceil(wait.total_seconds()))}
-        case Unavailable():
+        case errors.Unavailable():
             return {"Retry-After": str(ceil(COME_BACK.total_seconds()))}
-        case RateLimited(retry_after=timedelta() as wait):
+        case errors.RateLimited(retry_after=timedelta() as wait):
             return {"Retry-After": str(ceil(wait.total_seconds()))}
         case _:
             return None
@@ -126,7 +114,7 @@ def install(app: FastAPI, missing: Callable[[Request], Response] | None = None) 
             return missing(request)
         return _framework(request, error)
 
-    app.add_exception_handler(TouchlineError, _known)
+    app.add_exception_handler(errors.TouchlineError, _known)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, framework)
 
@@ -138,7 +126,7 @@ def _is_a_visit(request: Request) -> bool:
 
 
 async def _known(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, TouchlineError)  # noqa: S101  registered for nothing else
+    assert isinstance(error, errors.TouchlineError)  # noqa: S101  registered for nothing else
     request_id = request_id_of(request)
     if surface(error).http == INTERNAL:
         logger.error("a request failed", exc_info=error, extra={"request_id": request_id})
@@ -152,12 +140,12 @@ async def _malformed(request: Request, error: Exception) -> JSONResponse:
         {"field": ".".join(str(part) for part in detail["loc"][1:]) or str(detail["loc"][0]), "why": detail["msg"]}
         for detail in error.errors()
     ]
-    first = InvalidInput("the request is malformed", field=fields[0]["field"], why=fields[0]["why"])
+    first = errors.InvalidInput("the request is malformed", field=fields[0]["field"], why=fields[0]["why"])
     return problem(first, request_id_of(request), extra={"errors": fields})
 
 
 def _framework(request: Request, error: HTTPException) -> JSONResponse:
-    fallback = InvalidInput("the request cannot be served", why=str(error.detail))
+    fallback = errors.InvalidInput("the request cannot be served", why=str(error.detail))
     response = problem(_BY_STATUS.get(error.status_code, fallback), request_id_of(request), error.status_code)
     response.headers.update(error.headers or {})
     return response

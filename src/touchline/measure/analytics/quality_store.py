@@ -14,18 +14,8 @@ from typing import Any
 from touchline.kernel import TenantId
 from touchline.platform.clickhouse.client import Analytics
 
+from . import rules
 from .filters import moment
-from .rules import (
-    Counters,
-    Quality,
-    QualityBucket,
-    QuarantinedEvent,
-    QuarantinePage,
-    QuarantinePlace,
-    QuarantineWindow,
-    TimeRange,
-    bucket_starts,
-)
 
 MOST_COUNTED = 10_000
 LONGEST_BODY = 2_000  # characters of an event that are shown
@@ -89,7 +79,7 @@ LEFT JOIN (
 ORDER BY received_ms DESC, digest DESC, ordinal DESC
 """
 
-FIRST = QuarantinePlace(2**62, "", 0)  # before everything
+FIRST = rules.QuarantinePlace(2**62, "", 0)  # before everything
 
 
 class IngestQualityStore:
@@ -97,7 +87,7 @@ class IngestQualityStore:
         self._analytics = analytics
         self._most_at_once = most_at_once
 
-    async def quality(self, tenant_id: TenantId, covered: TimeRange, seconds: int) -> Quality:
+    async def quality(self, tenant_id: TenantId, covered: rules.TimeRange, seconds: int) -> rules.Quality:
         values = {"since": moment(covered.since_ms), "until": moment(covered.until_ms), "step": seconds}
         records = await self._rows(tenant_id, QUALITY, values)
         copies = sum(row["records"] for row in records if row["verdict"] == "accepted")
@@ -111,30 +101,32 @@ class IngestQualityStore:
         for row in records:
             if row["verdict"] == "quarantined":
                 reasons[row["reason"]] += row["records"]
-        return Quality(
+        return rules.Quality(
             counters=_sum(list(found.values())),
             reasons=sorted(reasons.items(), key=lambda one: (-one[1], one[0])),
             seconds=seconds,
-            series=[QualityBucket(start, found.get(start, NONE)) for start in bucket_starts(covered, seconds)],
+            series=[
+                rules.QualityBucket(start, found.get(start, NONE)) for start in rules.bucket_starts(covered, seconds)
+            ],
         )
 
-    async def quarantined(self, tenant_id: TenantId, window: QuarantineWindow) -> QuarantinePage:
+    async def quarantined(self, tenant_id: TenantId, window: rules.QuarantineWindow) -> rules.QuarantinePage:
         after = window.after or FIRST
         place = {"after_ms": after.received_ms, "after_digest": after.digest, "after_ordinal": after.ordinal}
         values = place | {"limit": window.size + 1, "reason": window.reason or ""}
         rows = await self._rows(tenant_id, QUARANTINED, values)
         events = [_event(row) for row in rows if row["present"]]
-        return QuarantinePage(events[: window.size], len(events) > window.size, rows[0]["total_count"])
+        return rules.QuarantinePage(events[: window.size], len(events) > window.size, rows[0]["total_count"])
 
     async def _rows(self, tenant_id: TenantId, sql: str, values: Mapping[str, object]) -> list[dict[str, Any]]:
         return (await self._analytics.within(tenant_id).query_arrow(sql, values)).to_pylist()
 
 
 NAMES = ("raw", "accepted", "duplicate", "ignored", "quarantined")
-NONE = Counters(0, 0, 0, 0, 0)
+NONE = rules.Counters(0, 0, 0, 0, 0)
 
 
-def _by_bucket(records: Sequence[Mapping[str, Any]], firsts: Mapping[int, int]) -> dict[int, Counters]:
+def _by_bucket(records: Sequence[Mapping[str, Any]], firsts: Mapping[int, int]) -> dict[int, rules.Counters]:
     """By their starts. A record that came between two statements may be a first that is not counted yet."""
     verdicts: dict[int, Counter[str]] = {}
     for row in records:
@@ -142,9 +134,9 @@ def _by_bucket(records: Sequence[Mapping[str, Any]], firsts: Mapping[int, int]) 
     return {start: _counters(some, firsts.get(start, 0)) for start, some in verdicts.items()}
 
 
-def _counters(verdicts: Counter[str], firsts: int) -> Counters:
+def _counters(verdicts: Counter[str], firsts: int) -> rules.Counters:
     accepted = min(firsts, verdicts["accepted"])
-    return Counters(
+    return rules.Counters(
         raw=verdicts.total(),
         accepted=accepted,
         duplicate=verdicts["accepted"] - accepted,
@@ -153,10 +145,10 @@ def _counters(verdicts: Counter[str], firsts: int) -> Counters:
     )
 
 
-def _sum(all_of_them: Sequence[Counters]) -> Counters:
-    return Counters(**{name: sum(getattr(one, name) for one in all_of_them) for name in NAMES})
+def _sum(all_of_them: Sequence[rules.Counters]) -> rules.Counters:
+    return rules.Counters(**{name: sum(getattr(one, name) for one in all_of_them) for name in NAMES})
 
 
-def _event(row: Mapping[str, Any]) -> QuarantinedEvent:
-    place = QuarantinePlace(row["received_ms"], row["digest"], row["ordinal"])
-    return QuarantinedEvent(place, row["reason"], row["detail"], row["body"])
+def _event(row: Mapping[str, Any]) -> rules.QuarantinedEvent:
+    place = rules.QuarantinePlace(row["received_ms"], row["digest"], row["ordinal"])
+    return rules.QuarantinedEvent(place, row["reason"], row["detail"], row["body"])

@@ -23,19 +23,7 @@ from touchline.kernel import TenantId, Unavailable
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
 from touchline.platform.clickhouse.store import ensure_schema
 
-from .rules import (
-    BatchReading,
-    Counters,
-    DeliveredRecord,
-    EventCopy,
-    LatestEvent,
-    RecordCounts,
-    RecordPlace,
-    RecordVerdict,
-    RejectedRecord,
-    SeenEvent,
-    StoredCounts,
-)
+from . import rules
 
 MODULE = "raw_events"
 MILLISECOND = timedelta(milliseconds=1)
@@ -322,7 +310,7 @@ _PLACES = _arrow.schema([(name, _arrow.string()) for name in ("tenant_id", "uid"
 class RejectedFilter:
     """Which records that were not accepted; blank is any."""
 
-    verdicts: tuple[RecordVerdict, ...] = (RecordVerdict.QUARANTINED, RecordVerdict.IGNORED)
+    verdicts: tuple[rules.RecordVerdict, ...] = (rules.RecordVerdict.QUARANTINED, rules.RecordVerdict.IGNORED)
     reason: str = ""
     type: str = ""
 
@@ -340,7 +328,10 @@ class RawEventStore:
         self._own = analytics.within(tenant_id)
 
     async def add(
-        self, batch: BatchReading, records: Sequence[DeliveredRecord], gone: Iterable[RecordPlace] = ()
+        self,
+        batch: rules.BatchReading,
+        records: Sequence[rules.DeliveredRecord],
+        gone: Iterable[rules.RecordPlace] = (),
     ) -> None:
         """All or nothing. Places come first: a session that has a row of a uid is known to have one."""
         places, events = await asyncio.to_thread(_tables, str(self._tenant_id), batch, records, gone)
@@ -348,35 +339,38 @@ class RawEventStore:
         await self._analytics.insert_arrow("raw_events", events)
 
     async def keep(
-        self, batch: BatchReading, records: Sequence[DeliveredRecord], gone: Iterable[RecordPlace] = ()
+        self,
+        batch: rules.BatchReading,
+        records: Sequence[rules.DeliveredRecord],
+        gone: Iterable[rules.RecordPlace] = (),
     ) -> None:
         """Added and read back: only then may anybody be told that they are stored."""
         await self.add(batch, records, gone)
         await self._require_readable(batch, len(records))
 
-    async def places(self, batch_id: str) -> set[RecordPlace]:
+    async def places(self, batch_id: str) -> set[rules.RecordPlace]:
         rows = await self._rows(ROWS_OF_BATCH, batch_id=batch_id)
-        return {RecordPlace(row["session_id"], row["uid"], row["ordinal"]) for row in rows}
+        return {rules.RecordPlace(row["session_id"], row["uid"], row["ordinal"]) for row in rows}
 
-    async def _require_readable(self, batch: BatchReading, records: int) -> None:
+    async def _require_readable(self, batch: rules.BatchReading, records: int) -> None:
         """What cannot be read back was not stored, whatever the insert answered."""
         received = batch.received_at.replace(microsecond=batch.received_at.microsecond // 1000 * 1000)
         wanted = {"batch_id": batch.batch_id, "reading": batch.reading}
         wanted |= {"from": received - MILLISECOND, "to": received + MILLISECOND}
         [row] = await self._rows(READ_BACK, **wanted)
-        found = StoredCounts(**row)
+        found = rules.StoredCounts(**row)
         if not found.is_whole(records):
             why = f"{min(found)} of {records} can be read back"
             raise Unavailable("ClickHouse did not keep all events of a delivery", why=why)
 
-    async def stored(self, batch_id: str) -> StoredCounts:
+    async def stored(self, batch_id: str) -> rules.StoredCounts:
         [row] = await self._rows(STORED_OF, batch_id=batch_id)
-        return StoredCounts(**row)
+        return rules.StoredCounts(**row)
 
-    async def stored_between(self, after: str, to: str) -> dict[str, StoredCounts]:
+    async def stored_between(self, after: str, to: str) -> dict[str, rules.StoredCounts]:
         """Of the deliveries whose names are behind the one, up to the other."""
         rows = await self._rows(STORED, after=after, to=to)
-        return {row["batch_id"]: StoredCounts(row["records"], row["arrivals"]) for row in rows}
+        return {row["batch_id"]: rules.StoredCounts(row["records"], row["arrivals"]) for row in rows}
 
     async def restore_arrivals(self, batch_ids: Sequence[str]) -> None:
         """From the records themselves."""
@@ -386,14 +380,14 @@ class RawEventStore:
         """Of the sessions behind the one id, up to the other; blank is no end."""
         await self._own.command(RESTORE_PLACES, {"after": after, "to": to})
 
-    async def count(self, batch_id: str = "", prefix: str = "") -> RecordCounts:
+    async def count(self, batch_id: str = "", prefix: str = "") -> rules.RecordCounts:
         """Of one batch on its own, of those whose names begin alike, or of everything."""
         wanted = {"batch_id": batch_id, "prefix": prefix}
         [counters] = await self._rows(COUNT, **wanted)
         reasons = await self._rows(REASONS, **wanted)
-        return RecordCounts(Counters(**counters), {row["reason"]: row["records"] for row in reasons})
+        return rules.RecordCounts(rules.Counters(**counters), {row["reason"]: row["records"] for row in reasons})
 
-    async def set_aside(self, wanted: RejectedFilter, after: tuple[str, int], limit: int) -> list[RejectedRecord]:
+    async def set_aside(self, wanted: RejectedFilter, after: tuple[str, int], limit: int) -> list[rules.RejectedRecord]:
         """What was not accepted, behind a batch and ordinal."""
         rows = await self._rows(
             SET_ASIDE,
@@ -406,9 +400,9 @@ class RawEventStore:
         )
         return [_set_aside(row) for row in rows]
 
-    async def seen(self, batch_ids: Sequence[str]) -> list[SeenEvent]:
+    async def seen(self, batch_ids: Sequence[str]) -> list[rules.SeenEvent]:
         rows = await self._rows(SEEN, batch_ids=batch_ids)
-        return [SeenEvent(row["session_id"], row["uid"], row["event_ts"]) for row in rows]
+        return [rules.SeenEvent(row["session_id"], row["uid"], row["event_ts"]) for row in rows]
 
     async def shared_by_batches(self, batch_ids: Sequence[str]) -> dict[str, list[str]]:
         rows = await self._rows(SHARED_BY_BATCHES, batch_ids=batch_ids)
@@ -423,19 +417,19 @@ class RawEventStore:
         rows = await self._rows(SIZES, session_ids=session_ids)
         return {row["session_id"]: row["size_bytes"] for row in rows}
 
-    async def copies_of_sessions(self, session_ids: Sequence[str]) -> list[EventCopy]:
+    async def copies_of_sessions(self, session_ids: Sequence[str]) -> list[rules.EventCopy]:
         return _copies(await self._rows(COPIES_OF_SESSIONS, session_ids=session_ids))
 
-    async def copies_of_part(self, session_id: str, part: int, parts: int) -> list[EventCopy]:
+    async def copies_of_part(self, session_id: str, part: int, parts: int) -> list[rules.EventCopy]:
         return _copies(await self._rows(COPIES_OF_PART, session_id=session_id, part=part, parts=parts))
 
-    async def copies_of_uids(self, session_ids: Sequence[str], uids: Sequence[str]) -> list[EventCopy]:
+    async def copies_of_uids(self, session_ids: Sequence[str], uids: Sequence[str]) -> list[rules.EventCopy]:
         return _copies(await self._rows(COPIES_OF_UIDS, session_ids=session_ids, uids=uids))
 
-    async def latest(self, below: int, limit: int) -> list[LatestEvent]:
+    async def latest(self, below: int, limit: int) -> list[rules.LatestEvent]:
         """Accepted uids, latest first, of copies before a time."""
         rows = await self._rows(LATEST, below=below, limit=limit)
-        return [LatestEvent(row["uid"], row["latest_ts"], row["sessions"]) for row in rows]
+        return [rules.LatestEvent(row["uid"], row["latest_ts"], row["sessions"]) for row in rows]
 
     async def sessions_after(self, after: str, limit: int) -> list[str]:
         return [row["session_id"] for row in await self._rows(SESSIONS_AFTER, after=after, limit=limit)]
@@ -456,9 +450,9 @@ _NOTHING = {
 
 
 def _tables(
-    tenant: str, batch: BatchReading, records: Sequence[DeliveredRecord], gone: Iterable[RecordPlace]
+    tenant: str, batch: rules.BatchReading, records: Sequence[rules.DeliveredRecord], gone: Iterable[rules.RecordPlace]
 ) -> tuple[ArrowTable, ArrowTable]:
-    seen = {(record.uid, record.session_id) for record in records if record.verdict is RecordVerdict.ACCEPTED}
+    seen = {(record.uid, record.session_id) for record in records if record.verdict is rules.RecordVerdict.ACCEPTED}
     places = [{"tenant_id": tenant, "uid": uid, "session_id": session} for uid, session in sorted(seen)]
     base = {"tenant_id": tenant, "batch_id": batch.batch_id, "received_at": batch.received_at, "reading": batch.reading}
     rows = [{**base, **record._asdict(), "is_deleted": 0} for record in records]
@@ -466,16 +460,16 @@ def _tables(
     return _arrow.Table.from_pylist(places, schema=_PLACES), _arrow.Table.from_pylist(rows, schema=_EVENTS)
 
 
-def _copies(rows: Iterable[dict[str, Any]]) -> list[EventCopy]:
-    return [EventCopy(row["session_id"], row["uid"], row["body"].encode()) for row in rows]
+def _copies(rows: Iterable[dict[str, Any]]) -> list[rules.EventCopy]:
+    return [rules.EventCopy(row["session_id"], row["uid"], row["body"].encode()) for row in rows]
 
 
-def _set_aside(row: dict[str, Any]) -> RejectedRecord:
-    return RejectedRecord(
+def _set_aside(row: dict[str, Any]) -> rules.RejectedRecord:
+    return rules.RejectedRecord(
         batch_id=row["batch_id"],
         ordinal=row["ordinal"],
         received_at=row["received_at"].astimezone(UTC),
-        verdict=RecordVerdict(row["verdict"]),
+        verdict=rules.RecordVerdict(row["verdict"]),
         reason=row["reason"],
         detail=row["detail"],
         type=row["type"],

@@ -19,15 +19,7 @@ from touchline.kernel import TenantId, Unavailable
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
 from touchline.platform.clickhouse.store import ensure_schema
 
-from .rules import (
-    CONTEXT_NAMES,
-    FACT_NAMES,
-    ArtifactEvent,
-    ArtifactFacts,
-    ArtifactFailure,
-    EventContext,
-    FoldedArtifact,
-)
+from . import rules
 
 TABLE = "artifact_events"
 MODULE = "lifecycle"
@@ -179,7 +171,7 @@ _NOT_TEXT = {
     "attempt": _INT32,
 }
 _OWN_NAMES = ("event_id", "position", "artifact_hash", "type", "revision", "occurred_at", "error_code", "error_message")
-_COLUMNS = ("tenant_id", *_OWN_NAMES, *FACT_NAMES, *CONTEXT_NAMES)
+_COLUMNS = ("tenant_id", *_OWN_NAMES, *rules.FACT_NAMES, *rules.CONTEXT_NAMES)
 _ROWS = _arrow.schema([(name, _NOT_TEXT.get(name, _arrow.string())) for name in _COLUMNS])
 
 
@@ -191,7 +183,7 @@ class LifecycleStore:
     def __init__(self, analytics: Analytics) -> None:
         self._analytics = analytics
 
-    async def add(self, tenant_id: TenantId, events: Sequence[ArtifactEvent]) -> None:
+    async def add(self, tenant_id: TenantId, events: Sequence[rules.ArtifactEvent]) -> None:
         """One insert, all or nothing, and read back; adding the same again changes no answer."""
         await self._analytics.insert_arrow(TABLE, rows_of(tenant_id, events))
         if missing := await self.missing(tenant_id, events):
@@ -202,7 +194,7 @@ class LifecycleStore:
         """All that is known of these artifacts."""
         await self._analytics.within(tenant_id).command(FORGET, {"hashes": list(hashes)})
 
-    async def missing(self, tenant_id: TenantId, events: Sequence[ArtifactEvent]) -> list[ArtifactEvent]:
+    async def missing(self, tenant_id: TenantId, events: Sequence[rules.ArtifactEvent]) -> list[rules.ArtifactEvent]:
         """Those of which there is no row."""
         hashes = sorted({event.artifact_hash for event in events})
         wanted = {"hashes": hashes, "positions": [event.position for event in events]}
@@ -210,18 +202,20 @@ class LifecycleStore:
         gone = {row["position"] for row in rows}
         return [event for event in events if event.position in gone]
 
-    async def states(self, tenant_id: TenantId, hashes: Sequence[str]) -> list[FoldedArtifact]:
+    async def states(self, tenant_id: TenantId, hashes: Sequence[str]) -> list[rules.FoldedArtifact]:
         table = await self._analytics.within(tenant_id).query_arrow(STATES, {"hashes": hashes})
         return [_knowledge(row) for row in table.to_pylist()]
 
-    async def events(self, tenant_id: TenantId, artifact_hash: str, after: int, limit: int) -> list[ArtifactEvent]:
+    async def events(
+        self, tenant_id: TenantId, artifact_hash: str, after: int, limit: int
+    ) -> list[rules.ArtifactEvent]:
         wanted = {"artifact_hash": artifact_hash, "after": after, "limit": limit}
         table = await self._analytics.within(tenant_id).query_arrow(EVENTS, wanted)
         return [_event(row) for row in table.to_pylist()]
 
     async def events_of_many(
         self, tenant_id: TenantId, hashes: Sequence[str], after: int, limit: int
-    ) -> list[ArtifactEvent]:
+    ) -> list[rules.ArtifactEvent]:
         wanted = {"hashes": list(hashes), "after": after, "limit": limit}
         table = await self._analytics.within(tenant_id).query_arrow(EVENTS_OF_MANY, wanted)
         return [_event(row) for row in table.to_pylist()]
@@ -234,25 +228,25 @@ class LifecycleStore:
         return [_storage_event(row) for row in table.to_pylist()]
 
 
-def rows_of(tenant_id: TenantId, events: Sequence[ArtifactEvent]) -> ArrowTable:
+def rows_of(tenant_id: TenantId, events: Sequence[rules.ArtifactEvent]) -> ArrowTable:
     """The rows of one tenant's events. Whatever does not fit its column is refused here, not by ClickHouse."""
     return _arrow.Table.from_pylist([_row(tenant_id, event) for event in events], schema=_ROWS)
 
 
-def _row(tenant_id: TenantId, event: ArtifactEvent) -> dict[str, object]:
+def _row(tenant_id: TenantId, event: rules.ArtifactEvent) -> dict[str, object]:
     values = asdict(event)
     values |= values.pop("facts") | values.pop("context")
     values["tenant_id"] = tenant_id
     return {name: str(value) if isinstance(value, UUID) else value for name, value in values.items()}
 
 
-def _event(row: Mapping[str, Any]) -> ArtifactEvent:
-    context = {name: row[name] for name in CONTEXT_NAMES}
+def _event(row: Mapping[str, Any]) -> rules.ArtifactEvent:
+    context = {name: row[name] for name in rules.CONTEXT_NAMES}
     for name in ("user_id", "job_id"):
         context[name] = UUID(row[name]) if row[name] else None
     own = {name: row[name] for name in _OWN_NAMES}
     own["event_id"], own["occurred_at"] = UUID(row["event_id"]), row["occurred_at"].astimezone(UTC)
-    return ArtifactEvent(**own, facts=_facts(row), context=EventContext(**context))
+    return rules.ArtifactEvent(**own, facts=_facts(row), context=rules.EventContext(**context))
 
 
 def _storage_event(row: Mapping[str, Any]) -> StorageEvent:
@@ -261,9 +255,9 @@ def _storage_event(row: Mapping[str, Any]) -> StorageEvent:
     return StorageEvent(**values)
 
 
-def _knowledge(row: Mapping[str, Any]) -> FoldedArtifact:
-    failure = ArtifactFailure(row["error_code"], row["error_message"], row["error_stage"])
-    return FoldedArtifact(
+def _knowledge(row: Mapping[str, Any]) -> rules.FoldedArtifact:
+    failure = rules.ArtifactFailure(row["error_code"], row["error_message"], row["error_stage"])
+    return rules.FoldedArtifact(
         artifact_hash=row["artifact_hash"],
         facts=_facts(row),
         failure=None if failure.code is None and failure.message is None else failure,
@@ -273,5 +267,5 @@ def _knowledge(row: Mapping[str, Any]) -> FoldedArtifact:
     )
 
 
-def _facts(row: Mapping[str, Any]) -> ArtifactFacts:
-    return ArtifactFacts(**{name: row[name] for name in FACT_NAMES})
+def _facts(row: Mapping[str, Any]) -> rules.ArtifactFacts:
+    return rules.ArtifactFacts(**{name: row[name] for name in rules.FACT_NAMES})

@@ -12,19 +12,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import edges
-from .model import (
-    SEMANTICS_VERSION,
-    Evidence,
-    Moment,
-    ParameterRow,
-    Parameters,
-    Problem,
-    SegmentRow,
-    SessionFacts,
-    SessionRow,
-    Sight,
-)
+from . import edges, model
 from .orchestrators import Attribution, CanonicalField, Directory, Identity, Segment, attribute, cut, segment_at
 
 if TYPE_CHECKING:  # a process that only applies the rules need not load pydantic
@@ -73,7 +61,7 @@ class Latencies(NamedTuple):
     flags: frozenset[str]
 
 
-def latencies(evidence: Evidence) -> Latencies:
+def latencies(evidence: model.Evidence) -> Latencies:
     times = {name: moment.ts for name, moment in evidence.edges.items()}
     startup = _between(times.get(edges.STREAM_REQUEST), times.get(edges.FIRST_PROCESSED))
     e2e = _between(times.get(edges.FIRST_INGEST), times.get(edges.RUNNER_FIRST_PROCESSED))
@@ -84,13 +72,13 @@ def latencies(evidence: Evidence) -> Latencies:
     return Latencies(_forward(startup), _forward(e2e), _forward(playable), _forward(lag), negative)
 
 
-def excuses(problems: Iterable[Problem], rules: Rules) -> list[set[str]]:
+def excuses(problems: Iterable[model.Problem], rules: Rules) -> list[set[str]]:
     """Of each error, the patterns that excuse it. A blank message has none."""
     messages = (problem.message.lower() for problem in problems)
     return [{pattern for pattern in rules.excusable if pattern in message} for message in messages]
 
 
-def outcome(evidence: Evidence, excused: list[set[str]]) -> Outcome:
+def outcome(evidence: model.Evidence, excused: list[set[str]]) -> Outcome:
     """In the order of the rules: the first that holds decides."""
     if edges.STREAM_REQUEST not in evidence.edges:
         return Outcome.NOT_IN_DENOMINATOR
@@ -101,7 +89,7 @@ def outcome(evidence: Evidence, excused: list[set[str]]) -> Outcome:
     return Outcome.UNEXCUSED
 
 
-def final_from(evidence: Evidence, rules: Rules) -> int:
+def final_from(evidence: model.Evidence, rules: Rules) -> int:
     """From which event time on nothing more is expected of a session."""
     if evidence.closed:
         return evidence.closed.ts + rules.final_after_close_ms
@@ -126,20 +114,20 @@ PARAMETERS_MISSING = "parameters_missing"
 class _Session(NamedTuple):
     """What all rows of one session are made from."""
 
-    evidence: Evidence
+    evidence: model.Evidence
     segments: list[Segment]
     attributions: list[Attribution]
     version: int
     ambiguous: bool
 
 
-def conclude(evidence: Evidence, directory: Directory, rules: Rules, greatest_ts: int) -> SessionFacts:
+def conclude(evidence: model.Evidence, directory: Directory, rules: Rules, greatest_ts: int) -> model.SessionFacts:
     """`greatest_ts` is the greatest event time seen of anything: by it a session is over."""
     addresses = frozenset({sight.address for sight in evidence.sights} - {""})
     urls = frozenset({sight.url for sight in evidence.sights if not sight.address})
     final_from_ts = final_from(evidence, rules)
     session = _session(evidence, directory, rules, evidence.events + directory.snapshots(addresses, urls))
-    return SessionFacts(
+    return model.SessionFacts(
         session=_session_row(session, rules, is_final=greatest_ts >= final_from_ts),
         segments=tuple(_segment_row(session, segment) for segment in session.segments),
         parameters=tuple(_parameter_row(session, at, update) for at, update in enumerate(evidence.parameters)),
@@ -148,10 +136,10 @@ def conclude(evidence: Evidence, directory: Directory, rules: Rules, greatest_ts
     )
 
 
-def _session(evidence: Evidence, directory: Directory, rules: Rules, version: int) -> _Session:
+def _session(evidence: model.Evidence, directory: Directory, rules: Rules, version: int) -> _Session:
     ambiguous = False
 
-    def identify(sight: Sight) -> Identity:
+    def identify(sight: model.Sight) -> Identity:
         nonlocal ambiguous
         identity = directory.identify(sight.address, sight.url, rules.canonical_field)
         ambiguous = ambiguous or identity.ambiguous
@@ -166,12 +154,12 @@ def _session(evidence: Evidence, directory: Directory, rules: Rules, version: in
     return _Session(evidence, segments, attributions, version, ambiguous)
 
 
-def _session_row(session: _Session, rules: Rules, *, is_final: bool) -> SessionRow:
+def _session_row(session: _Session, rules: Rules, *, is_final: bool) -> model.SessionRow:
     evidence, served, attribution = session.evidence, session.segments[-1], session.attributions[-1]
     lengths, excused = latencies(evidence), excuses(evidence.problems, rules)
     result = outcome(evidence, excused)
     orchestrators = len({segment.identity.address for segment in session.segments} - {""})
-    return SessionRow(
+    return model.SessionRow(
         workflow_session_id=evidence.session_id,
         stream_id=evidence.stream_id,
         request_id=evidence.request_id,
@@ -214,14 +202,14 @@ def _session_row(session: _Session, rules: Rules, *, is_final: bool) -> SessionR
         source_last_event_uid=evidence.last.uid,
         version=session.version,
         is_final=int(is_final),
-        semantics_version=SEMANTICS_VERSION,
+        semantics_version=model.SEMANTICS_VERSION,
         quality_flags=_flags(session, lengths),
     )
 
 
-def _segment_row(session: _Session, segment: Segment) -> SegmentRow:
+def _segment_row(session: _Session, segment: Segment) -> model.SegmentRow:
     attribution = session.attributions[segment.index]
-    return SegmentRow(
+    return model.SegmentRow(
         workflow_session_id=session.evidence.session_id,
         segment_index=segment.index,
         segment_start_ts=segment.start_ts,
@@ -240,13 +228,13 @@ def _segment_row(session: _Session, segment: Segment) -> SegmentRow:
         source_trace_type=segment.source_type,
         source_event_uid=segment.source.uid,
         version=session.version,
-        semantics_version=SEMANTICS_VERSION,
+        semantics_version=model.SEMANTICS_VERSION,
         quality_flags=(AMBIGUOUS,) if segment.identity.ambiguous else (),
     )
 
 
-def _parameter_row(session: _Session, index: int, update: Parameters) -> ParameterRow:
-    return ParameterRow(
+def _parameter_row(session: _Session, index: int, update: model.Parameters) -> model.ParameterRow:
+    return model.ParameterRow(
         workflow_session_id=session.evidence.session_id,
         update_index=index,
         update_ts=update.moment.ts,
@@ -256,7 +244,7 @@ def _parameter_row(session: _Session, index: int, update: Parameters) -> Paramet
         params=update.document,
         source_event_uid=update.moment.uid,
         version=session.version,
-        semantics_version=SEMANTICS_VERSION,
+        semantics_version=model.SEMANTICS_VERSION,
         quality_flags=() if update.document else (PARAMETERS_MISSING,),
     )
 
@@ -266,10 +254,10 @@ def _flags(session: _Session, lengths: Latencies) -> tuple[str, ...]:
     return tuple(sorted(found | {AMBIGUOUS} if session.ambiguous else found))
 
 
-def _said(said: tuple[Moment, str] | None) -> str | None:
+def _said(said: tuple[model.Moment, str] | None) -> str | None:
     return said[1] if said else None
 
 
-def _edge(evidence: Evidence, name: str) -> int | None:
+def _edge(evidence: model.Evidence, name: str) -> int | None:
     moment = evidence.edges.get(name)
     return moment.ts if moment else None

@@ -22,19 +22,8 @@ from av.subtitles.codeccontext import SubtitleCodecContext
 from av.subtitles.subtitle import AssSubtitle, SubtitleSet
 from av.video.stream import VideoStream
 
-from touchline.media import rules
+from touchline.media import model, rules
 from touchline.media.captions import caption_text, cue, header, known_language
-from touchline.media.model import (
-    FIRST_MASTER,
-    MASTER,
-    Captions,
-    ContainerFormat,
-    HlsRendition,
-    Packaged,
-    PackagingPlan,
-    Probe,
-    SoundRendition,
-)
 from touchline.media.playlists import master_playlist, whole_playlist
 
 from .channel import Channel, Output
@@ -96,7 +85,7 @@ class CaptionTrack:
     def finish(self) -> None:
         """It stays open until it is described."""
 
-    def described(self, duration_ms: int, lead_s: float) -> Captions | None:
+    def described(self, duration_ms: int, lead_s: float) -> model.Captions | None:
         """Its head and its playlist are written now: duration and lead are known when all is read."""
         if self._file is None:
             return None
@@ -106,7 +95,7 @@ class CaptionTrack:
         playlist = f"{self._name}/{PLAYLIST}"
         with self._channel.create(playlist) as file:
             file.write(whole_playlist(FILE, duration_ms).encode())
-        return Captions(self._name, playlist, self._language, self._cues)
+        return model.Captions(self._name, playlist, self._language, self._cues)
 
     def _decoded(self, packet: AnyPacket) -> SubtitleSet | None:
         try:
@@ -172,7 +161,7 @@ DECODING = 0.3  # of what encoding a picture of the same size takes
 class Meter:
     """Says which share of the whole is done; a pass goes from one share to another."""
 
-    def __init__(self, channel: Channel, facts: Probe, begin: float, end: float) -> None:
+    def __init__(self, channel: Channel, facts: model.Probe, begin: float, end: float) -> None:
         self._channel = channel
         self._duration_ms = facts.duration_ms
         self._begin, self._end = begin, end
@@ -233,9 +222,9 @@ class MuxedStream:
 class PackagingRun:
     """What all passes over one source need to know."""
 
-    kind: ContainerFormat
-    facts: Probe
-    plan: PackagingPlan
+    kind: model.ContainerFormat
+    facts: model.Probe
+    plan: model.PackagingPlan
     options: Options
     channel: Channel
 
@@ -246,7 +235,7 @@ class PacketSource:
     packets: Iterable[AnyPacket]
 
 
-def package(options: dict[str, Any], channel: Channel) -> Packaged:
+def package(options: dict[str, Any], channel: Channel) -> model.Packaged:
     bounds, kind = Options(**options), identify()
     with ExitStack() as stack:
         found = stack.enter_context(examined(kind, bounds))
@@ -262,7 +251,7 @@ def package(options: dict[str, Any], channel: Channel) -> Packaged:
         return _packaged(work, nullcontext(PacketSource(found.source, chain(first, found.packets))))
 
 
-def _moved(work: PackagingRun, source: VideoSource, first: Sequence[AnyPacket]) -> Packaged | None:
+def _moved(work: PackagingRun, source: VideoSource, first: Sequence[AnyPacket]) -> model.Packaged | None:
     """Where nothing but the container changes, most files need no look at their packets."""
     if work.plan.encode_audio or text_streams(source):
         return None
@@ -275,8 +264,8 @@ def _moved(work: PackagingRun, source: VideoSource, first: Sequence[AnyPacket]) 
     rendition = describe(
         RenditionFiles(folder, size), work.facts, work.plan, None, has_sound=work.facts.audio is not None
     )
-    made = Packaged(work.facts, (rendition,), lead_s=found.lead_s)
-    _write_master(work.channel, MASTER, made)
+    made = model.Packaged(work.facts, (rendition,), lead_s=found.lead_s)
+    _write_master(work.channel, model.MASTER, made)
     return made
 
 
@@ -286,32 +275,32 @@ def _read_again(work: PackagingRun) -> Generator[PacketSource]:
         yield PacketSource(source, source.container.demux())
 
 
-def _packaged(work: PackagingRun, reading: AbstractContextManager[PacketSource]) -> Packaged:
+def _packaged(work: PackagingRun, reading: AbstractContextManager[PacketSource]) -> model.Packaged:
     channel, facts = work.channel, work.facts
     first, *others = rules.passes(_sizes(facts, work.plan))
     meters = shares([first, *others], rules.display_size(facts.video))
     made = _first_pass(work, reading, first, Meter(channel, facts, *meters[0]), shares_sound=bool(others))
     if others:
-        _write_master(channel, FIRST_MASTER, made)
+        _write_master(channel, model.FIRST_MASTER, made)
         renditions = _further_pass(work, others[0], Meter(channel, facts, *meters[1]), made.sound)
         made = replace(made, renditions=(*made.renditions, *renditions))
-    _write_master(channel, MASTER, made)
+    _write_master(channel, model.MASTER, made)
     return made
 
 
-def _sizes(facts: Probe, plan: PackagingPlan) -> Sizes:
+def _sizes(facts: model.Probe, plan: model.PackagingPlan) -> Sizes:
     seen = rules.display_size(facts.video)
     return rules.ladder(*seen) if plan.encode_video else [seen]
 
 
-def _write_master(channel: Channel, name: str, made: Packaged) -> None:
+def _write_master(channel: Channel, name: str, made: model.Packaged) -> None:
     with channel.create(name) as master:
         master.write(master_playlist(made.renditions, made.sound, made.captions, made.lead_s).encode())
 
 
 def _first_pass(
     work: PackagingRun, opened: AbstractContextManager[PacketSource], sizes: Sizes, meter: Meter, *, shares_sound: bool
-) -> Packaged:
+) -> model.Packaged:
     """The sound goes into the rendition, or beside it where others will come."""
     with opened as reading, ExitStack() as stack:
         source = reading.source
@@ -328,7 +317,7 @@ def _first_pass(
     rendition = describe(draft, work.facts, work.plan, sound, has_sound=work.facts.audio is not None and not aside)
     lead_s = _lead_s(tracks.values(), draft.output)
     described = [track.described(rendition.duration_ms, lead_s) for track in captions.values()]
-    return Packaged(work.facts, (rendition,), sound, tuple(filter(None, described)), lead_s)
+    return model.Packaged(work.facts, (rendition,), sound, tuple(filter(None, described)), lead_s)
 
 
 def _lead_s(tracks: Iterable[PacketSink], output: OutputContainer) -> float:
@@ -338,7 +327,9 @@ def _lead_s(tracks: Iterable[PacketSink], output: OutputContainer) -> float:
     return float(max([Fraction(0), *leads]))
 
 
-def _further_pass(work: PackagingRun, sizes: Sizes, meter: Meter, sound: SoundRendition | None) -> list[HlsRendition]:
+def _further_pass(
+    work: PackagingRun, sizes: Sizes, meter: Meter, sound: model.SoundRendition | None
+) -> list[model.HlsRendition]:
     with _read_again(work) as reading, ExitStack() as stack:
         source, drafts = reading.source, _open_drafts(work, sizes, stack)
         _pump(reading, {source.video.index: _pictures(work, source, drafts)}, meter)

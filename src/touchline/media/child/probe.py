@@ -19,18 +19,7 @@ from av.stream import Stream as AvStream
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from touchline.media import rules
-from touchline.media.model import (
-    AudioTrack,
-    ContainerFormat,
-    Index,
-    Light,
-    MediaFailure,
-    MediaStream,
-    Probe,
-    Ratio,
-    VideoTrack,
-)
+from touchline.media import model, rules
 
 from .boxes import SEGMENT, longest_claim_s, variable_size, walk_boxes
 from .channel import Channel
@@ -76,7 +65,7 @@ def read_beginning(source: VideoSource, options: Options) -> Beginning:
         elif len(times) >= enough:
             break
     if not pictures:
-        raise InputRefused(MediaFailure.DAMAGED, "none of the first frames can be decoded")
+        raise InputRefused(model.MediaFailure.DAMAGED, "none of the first frames can be decoded")
     return Beginning(pictures, times, is_hidden, packets.again())
 
 
@@ -115,27 +104,27 @@ LIST_HEADER = struct.Struct("<4sI")
 AVI_ENTRY = struct.Struct("<4sIII")
 
 
-def index_of(source: VideoSource) -> Index:
+def index_of(source: VideoSource) -> model.Index:
     """The others have none by their nature: one reads them, or searches by halves."""
     match source.format:
-        case ContainerFormat.MP4 | ContainerFormat.QUICKTIME:
+        case model.ContainerFormat.MP4 | model.ContainerFormat.QUICKTIME:
             return _of_boxes(source.video)
-        case ContainerFormat.MATROSKA | ContainerFormat.WEBM:
-            return Index.WHOLE if CUES in _elements() else Index.MISSING
-        case ContainerFormat.AVI:
+        case model.ContainerFormat.MATROSKA | model.ContainerFormat.WEBM:
+            return model.Index.WHOLE if CUES in _elements() else model.Index.MISSING
+        case model.ContainerFormat.AVI:
             return _of_chunks()
         case _:
-            return Index.MISSING
+            return model.Index.MISSING
 
 
-def _of_boxes(video: VideoStream) -> Index:
+def _of_boxes(video: VideoStream) -> model.Index:
     kinds = {kind for kind, _ in walk_boxes(INPUT)}
     if b"moof" in kinds:  # in pieces, each of which has its own
-        return Index.WHOLE if kinds & {b"sidx", b"mfra"} else Index.MISSING
+        return model.Index.WHOLE if kinds & {b"sidx", b"mfra"} else model.Index.MISSING
     entries, size = video.index_entries, os.fstat(INPUT).st_size
     looked_at = range(0, len(entries), max(1, len(entries) // MOST_STEPS))
     outside = any(entries[number].pos + entries[number].size > size for number in looked_at)
-    return Index.BROKEN if outside else Index.WHOLE
+    return model.Index.BROKEN if outside else model.Index.WHOLE
 
 
 def _elements() -> Iterator[int]:
@@ -161,36 +150,36 @@ def _length(position: int) -> tuple[int, int]:
     return length or 0, used
 
 
-def _of_chunks() -> Index:
+def _of_chunks() -> model.Index:
     """AVI: the chunk `idx1` behind the pictures; entries count from the file's start or from the list of pictures."""
     size, position = os.fstat(INPUT).st_size, 12
     for _ in range(MOST_STEPS):
         header = os.pread(INPUT, LIST_HEADER.size, position)
         if len(header) < LIST_HEADER.size:
-            return Index.MISSING
+            return model.Index.MISSING
         kind, length = LIST_HEADER.unpack(header)
         position += LIST_HEADER.size
         if kind == b"idx1":
             return _of_entries(os.pread(INPUT, min(length, MOST_STEPS * AVI_ENTRY.size), position), size)
         position += length + length % 2
-    return Index.MISSING
+    return model.Index.MISSING
 
 
-def _of_entries(table: bytes, size: int) -> Index:
+def _of_entries(table: bytes, size: int) -> model.Index:
     whole = table[: len(table) // AVI_ENTRY.size * AVI_ENTRY.size]
     ends = [offset + length for _, _, offset, length in AVI_ENTRY.iter_unpack(whole)]
     if not ends:
-        return Index.MISSING
-    return Index.BROKEN if max(ends) > size else Index.WHOLE
+        return model.Index.MISSING
+    return model.Index.BROKEN if max(ends) > size else model.Index.WHOLE
 
 
 # From an opened source to the facts about it. A few pictures are decoded: that they can be is one of them. What was
 # read for that need not be read again: whoever copies a video goes on from there.
 
-SQUARE = Ratio(1, 1)
+SQUARE = model.Ratio(1, 1)
 MOST_LANGUAGE_LETTERS = 16
 MOST_TIMES = 100_000
-LIGHTS = {16: Light.PQ, 18: Light.HLG}  # by the numbers of ITU-T H.273
+LIGHTS = {16: model.Light.PQ, 18: model.Light.HLG}  # by the numbers of ITU-T H.273
 MICROSECOND = Fraction(1, 1_000_000)
 
 
@@ -199,17 +188,17 @@ class Examined:
     """The decoder of its pictures has begun already: this is for who copies them."""
 
     source: VideoSource
-    facts: Probe
+    facts: model.Probe
     packets: Iterator[AnyPacket] | None  # from the very first one on; none where they have to be read again
 
 
-def learn(kind: ContainerFormat, options: Options) -> Probe:
+def learn(kind: model.ContainerFormat, options: Options) -> model.Probe:
     with examined(kind, options) as found:
         return found.facts
 
 
 @contextmanager
-def examined(kind: ContainerFormat, options: Options) -> Generator[Examined]:
+def examined(kind: model.ContainerFormat, options: Options) -> Generator[Examined]:
     with open_source(kind, options) as source:
         yield _examine(source, options)
 
@@ -224,7 +213,7 @@ def _examine(source: VideoSource, options: Options) -> Examined:
     audio = _audio_track(source.audio) if source.audio else None
     plan, index = rules.plan(source.format, video, audio, options.keyframe_gap_ms), index_of(source)
     verdict, reason = rules.judge(source.format, plan, index)
-    facts = Probe(
+    facts = model.Probe(
         format=source.format,
         size_bytes=os.fstat(INPUT).st_size,
         duration_ms=duration_ms,
@@ -242,19 +231,21 @@ def _examine(source: VideoSource, options: Options) -> Examined:
 def _check_size(video: VideoStream, options: Options) -> None:
     if video.width * video.height > options.most_pixels:
         why = f"its frames have {video.width} x {video.height} pixels; {options.most_pixels} are allowed"
-        raise InputRefused(MediaFailure.LIMIT, why)
+        raise InputRefused(model.MediaFailure.LIMIT, why)
 
 
 def _check_duration(duration_ms: int, verb: str, options: Options) -> None:
     if duration_ms > options.longest_ms:
         why = f"it {verb} {duration_ms // 1000} s; {options.longest_ms // 1000} s are allowed"
-        raise InputRefused(MediaFailure.LIMIT, why)
+        raise InputRefused(model.MediaFailure.LIMIT, why)
 
 
 def _claimed_ms(source: VideoSource) -> int:
     """By any of its headers: one that lies about this is not worth the trust that the others need."""
     streams = ((stream.duration or 0) * (stream.time_base or 0) for stream in source.container.streams)
-    header = longest_claim_s(INPUT) if source.format in (ContainerFormat.MP4, ContainerFormat.QUICKTIME) else 0
+    header = (
+        longest_claim_s(INPUT) if source.format in (model.ContainerFormat.MP4, model.ContainerFormat.QUICKTIME) else 0
+    )
     return round(1000 * max((source.container.duration or 0) * MICROSECOND, header, *streams))
 
 
@@ -279,7 +270,9 @@ def _late_by(source: VideoSource) -> Fraction:
 def _container_duration(source: VideoSource) -> Fraction:
     """Matroska tells when the last picture ends, not how long it is from the first one on."""
     seconds = (source.container.duration or 0) * MICROSECOND
-    ends_late = source.format in (ContainerFormat.MATROSKA, ContainerFormat.WEBM) and 0 < source.start < seconds
+    ends_late = (
+        source.format in (model.ContainerFormat.MATROSKA, model.ContainerFormat.WEBM) and 0 < source.start < seconds
+    )
     return seconds - source.start if ends_late else seconds
 
 
@@ -294,9 +287,9 @@ def _measured_duration(source: VideoSource) -> Fraction:
     return end * tick_of(source.video) - source.start
 
 
-def _video_track(source: VideoSource, beginning: Beginning) -> VideoTrack:
+def _video_track(source: VideoSource, beginning: Beginning) -> model.VideoTrack:
     stream, picture = source.video, beginning.pictures[0]
-    return VideoTrack(
+    return model.VideoTrack(
         index=stream.index,
         codec=stream.codec_context.codec.canonical_name,
         profile=stream.profile,
@@ -308,7 +301,7 @@ def _video_track(source: VideoSource, beginning: Beginning) -> VideoTrack:
         frame_rate=_ratio(stream.average_rate) or _ratio(stream.guessed_rate),
         keyframe_gap_ms=_keyframe_gap_ms(stream),
         bit_depth=picture.format.components[0].bits,
-        light=LIGHTS.get(picture.color_trc) or LIGHTS.get(stream.codec_context.color_trc, Light.STANDARD),
+        light=LIGHTS.get(picture.color_trc) or LIGHTS.get(stream.codec_context.color_trc, model.Light.STANDARD),
         is_interlaced=any(each.interlaced_frame for each in beginning.pictures),
         has_variable_rate=source.keeps_times and _has_variable_rate(stream, beginning.times),
         has_hidden_start=beginning.is_hidden,
@@ -322,8 +315,8 @@ def _has_variable_rate(stream: VideoStream, seen: Sequence[int]) -> bool:
     return rules.has_variable_rate(list(entries), float(tick_of(stream)))
 
 
-def _audio_track(stream: AudioStream) -> AudioTrack:
-    return AudioTrack(
+def _audio_track(stream: AudioStream) -> model.AudioTrack:
+    return model.AudioTrack(
         index=stream.index,
         codec=stream.codec_context.codec.canonical_name,
         profile=stream.profile,
@@ -332,14 +325,14 @@ def _audio_track(stream: AudioStream) -> AudioTrack:
     )
 
 
-def _stream(stream: AvStream) -> MediaStream:
+def _stream(stream: AvStream) -> model.MediaStream:
     codec = stream.codec_context.codec.canonical_name if stream.codec_context else "unknown"
     language = stream.language[:MOST_LANGUAGE_LETTERS] if stream.language else None
-    return MediaStream(stream.index, stream.type, codec, language)
+    return model.MediaStream(stream.index, stream.type, codec, language)
 
 
-def _ratio(value: Fraction | None) -> Ratio | None:
-    return Ratio(value.numerator, value.denominator) if value and value > 0 else None
+def _ratio(value: Fraction | None) -> model.Ratio | None:
+    return model.Ratio(value.numerator, value.denominator) if value and value > 0 else None
 
 
 def _keyframe_gap_ms(stream: VideoStream) -> int | None:
@@ -352,5 +345,5 @@ def _keyframe_gap_ms(stream: VideoStream) -> int | None:
     return round(max((later - earlier for earlier, later in pairwise(times)), default=0) * tick_of(stream) * 1000)
 
 
-def probe(options: dict[str, Any], channel: Channel) -> Probe:
+def probe(options: dict[str, Any], channel: Channel) -> model.Probe:
     return learn(identify(), Options(**options))

@@ -21,18 +21,8 @@ from touchline.media.child.order import ChildLimits, TaskOrder
 from touchline.media.errors import CrashingVideo, media_error
 from touchline.media.model import MediaFailure
 
+from . import model
 from .files import Outputs, opened
-from .model import (
-    NOT_STARTED,
-    ChildExit,
-    Completed,
-    IsolatedLaunch,
-    IsolationLevel,
-    Progress,
-    Result,
-    Task,
-    TaskOutcome,
-)
 from .pause import Pause
 from .zygote import ChildProcess, Zygote
 
@@ -43,7 +33,7 @@ MOST_WORDS = 100_000  # a day of samples; files are counted where they are made
 
 
 class ChildMessages:
-    def __init__(self, outputs: Outputs, progress: Progress | None, completed: Completed | None) -> None:
+    def __init__(self, outputs: Outputs, progress: model.Progress | None, completed: model.Completed | None) -> None:
         self.outputs = outputs
         self._progress = progress
         self._completed = completed
@@ -121,7 +111,7 @@ LEAVING_S = 60.0  # a busy machine takes its time; who gives up ends the work on
 
 async def supervise(
     zygote: Zygote, order: TaskOrder, source: int, conversation: ChildMessages, pause: Pause | None
-) -> ChildExit:
+) -> model.ChildExit:
     if pause:
         await pause.wait_until_ended()
     process = zygote.fork(order, source)
@@ -136,7 +126,7 @@ async def supervise(
                 exit_code = await process.ended()
         if eye.done():
             eye.result()
-        return ChildExit(conversation.started, conversation.answer, exit_code, process.last_words)
+        return model.ChildExit(conversation.started, conversation.answer, exit_code, process.last_words)
     except TimeoutError as error:
         if not deadline.expired():
             raise
@@ -179,7 +169,7 @@ async def _keep_an_eye(process: ChildProcess, outputs: Outputs, limits: ChildLim
 # From how a child ended to its result, or to the error that says whose fault it is.
 
 
-def result_of(ending: ChildExit) -> dict[str, Any]:
+def result_of(ending: model.ChildExit) -> dict[str, Any]:
     if ending.answer is None:
         raise _silent(ending)
     if "result" in ending.answer:
@@ -191,7 +181,7 @@ def result_of(ending: ChildExit) -> dict[str, Any]:
     raise media_error(failure, ending.answer["why"])
 
 
-def _silent(ending: ChildExit) -> TouchlineError:
+def _silent(ending: model.ChildExit) -> TouchlineError:
     """It ended without an answer. What the input did to it begins when it has started."""
     if ending.exit_code is None or (ending.started and ending.exit_code == -signal.SIGKILL):
         hint = "Add memory to the machine, or lower `worker.concurrency`, then try again."
@@ -199,7 +189,7 @@ def _silent(ending: ChildExit) -> TouchlineError:
             "processing a video was killed", why="by the system, perhaps because memory ran out", hint=hint
         )
     if not ending.started:
-        return SetupError(NOT_STARTED, why=ending.last_words or f"it ended with {ending.exit_code}")
+        return SetupError(model.NOT_STARTED, why=ending.last_words or f"it ended with {ending.exit_code}")
     if ending.exit_code == -signal.SIGXCPU:
         return media_error(MediaFailure.LIMIT, "it exceeds the limit of CPU time")
     code = ending.exit_code
@@ -211,8 +201,8 @@ def _silent(ending: ChildExit) -> TouchlineError:
 
 
 async def run_task(
-    zygote: Zygote, task: Task, kind: type[Result], progress: Progress | None = None
-) -> TaskOutcome[Result]:
+    zygote: Zygote, task: model.Task, kind: type[model.Result], progress: model.Progress | None = None
+) -> model.TaskOutcome[model.Result]:
     outputs = Outputs(task.output)
     conversation = ChildMessages(outputs, progress, task.completed)
     with opened(task.source) as source:
@@ -220,14 +210,14 @@ async def run_task(
     document, files = result_of(ending), outputs.files()
     if sum(file.size_bytes for file in files) > task.limits.output_bytes:
         raise media_error(MediaFailure.LIMIT, f"its output exceeds {task.limits.output_bytes} bytes")
-    return TaskOutcome(_checked(kind, document), files)
+    return model.TaskOutcome(_checked(kind, document), files)
 
 
-def _order(cell: IsolatedLaunch, task: Task) -> TaskOrder:
+def _order(cell: model.IsolatedLaunch, task: model.Task) -> TaskOrder:
     """Root's children change the user themselves. The number of processes can only be limited for a user who has no
     others: where no namespace has its own users, for the one they become."""
-    is_root, is_bare = os.geteuid() == 0, cell.enclosure is IsolationLevel.BARE
-    changes_user = is_root and cell.enclosure is not IsolationLevel.NAMESPACE
+    is_root, is_bare = os.geteuid() == 0, cell.enclosure is model.IsolationLevel.BARE
+    changes_user = is_root and cell.enclosure is not model.IsolationLevel.NAMESPACE
     limits = task.limits if changes_user or not is_bare else replace(task.limits, processes=None)
     return TaskOrder(
         task=task.name,
@@ -239,7 +229,7 @@ def _order(cell: IsolatedLaunch, task: Task) -> TaskOrder:
     )
 
 
-def _checked(kind: type[Result], document: dict[str, Any]) -> Result:
+def _checked(kind: type[model.Result], document: dict[str, Any]) -> model.Result:
     try:
         return _adapter(kind).validate_python(document)
     except ValidationError as error:
@@ -247,6 +237,6 @@ def _checked(kind: type[Result], document: dict[str, Any]) -> Result:
 
 
 @lru_cache
-def _adapter(kind: type[Result]) -> TypeAdapter[Result]:
+def _adapter(kind: type[model.Result]) -> TypeAdapter[model.Result]:
     """Making one takes longer than forking a child."""
     return TypeAdapter(kind)

@@ -22,17 +22,7 @@ from clickhouse_connect.driver.binding import DT64Param
 from clickhouse_connect.driver.exceptions import ClickHouseError, Error
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-from touchline.kernel import (
-    DeadlineExceeded,
-    Defect,
-    LimitExceeded,
-    Misconfigured,
-    RateLimited,
-    StorageFull,
-    TenantId,
-    TouchlineError,
-    Unavailable,
-)
+from touchline.kernel import TenantId, errors
 from touchline.platform.arrow import ArrowTable
 from touchline.platform.endpoints import ClickHouseEndpoint
 
@@ -79,7 +69,7 @@ def open_driver(endpoint: ClickHouseEndpoint, connections: int, connect_s: float
     return cast("Any", clickhouse_connect).get_client(**options)
 
 
-Make: TypeAlias = Callable[[str], TouchlineError]
+Make: TypeAlias = Callable[[str], errors.TouchlineError]
 
 _LONGEST_WHY = 300
 _PREFIX = "DB::Exception: "
@@ -88,28 +78,28 @@ _NO_SPACE = ("No space left on device", "Disk quota exceeded")
 _CREDENTIALS_HINT = "Check `user`, `password` and the user's rights in the settings of ClickHouse."
 
 
-def _deadline_exceeded(why: str) -> TouchlineError:
-    return DeadlineExceeded("ClickHouse did not finish in time", why=why)
+def _deadline_exceeded(why: str) -> errors.TouchlineError:
+    return errors.DeadlineExceeded("ClickHouse did not finish in time", why=why)
 
 
-def _limit_exceeded(why: str) -> TouchlineError:
-    return LimitExceeded("the statement exceeds a limit of ClickHouse", why=why)
+def _limit_exceeded(why: str) -> errors.TouchlineError:
+    return errors.LimitExceeded("the statement exceeds a limit of ClickHouse", why=why)
 
 
-def _storage_full(why: str) -> TouchlineError:
-    return StorageFull("the disk of ClickHouse is full", why=why)
+def _storage_full(why: str) -> errors.TouchlineError:
+    return errors.StorageFull("the disk of ClickHouse is full", why=why)
 
 
-def _rate_limited(why: str) -> TouchlineError:
-    return RateLimited("ClickHouse is overloaded", why=why)
+def _rate_limited(why: str) -> errors.TouchlineError:
+    return errors.RateLimited("ClickHouse is overloaded", why=why)
 
 
-def _unavailable(why: str) -> TouchlineError:
-    return Unavailable("ClickHouse did not answer", why=why)
+def _unavailable(why: str) -> errors.TouchlineError:
+    return errors.Unavailable("ClickHouse did not answer", why=why)
 
 
-def _access_refused(why: str) -> TouchlineError:
-    return Misconfigured("ClickHouse rejected the user", why=why, hint=_CREDENTIALS_HINT)
+def _access_refused(why: str) -> errors.TouchlineError:
+    return errors.Misconfigured("ClickHouse rejected the user", why=why, hint=_CREDENTIALS_HINT)
 
 
 _BY_CODE: dict[int, Make] = {
@@ -136,7 +126,7 @@ _BY_CODE: dict[int, Make] = {
 }
 
 
-def error_from_client(error: ClickHouseError | HTTPError) -> TouchlineError:
+def error_from_client(error: ClickHouseError | HTTPError) -> errors.TouchlineError:
     """A refusal by the server is known by its code; without a code, only the connection has failed."""
     if isinstance(error, Error) and error.code is not None:
         make = _storage_full if _says_full(error) else _BY_CODE.get(error.code, _defect)
@@ -155,8 +145,8 @@ def _says_full(error: Exception) -> bool:
     return any(words in str(error) for words in _NO_SPACE)
 
 
-def _defect(why: str) -> TouchlineError:
-    return Defect("ClickHouse rejected a statement", why=why)
+def _defect(why: str) -> errors.TouchlineError:
+    return errors.Defect("ClickHouse rejected a statement", why=why)
 
 
 def _short_reason(error: Exception) -> str:
@@ -181,10 +171,10 @@ def inserting(what: str) -> Generator[None]:
     """Of rows that fit their columns: whatever ClickHouse complains of is no event's fault, and none is set aside."""
     try:
         yield
-    except StorageFull:
+    except errors.StorageFull:
         raise
-    except TouchlineError as error:
-        raise Unavailable(f"ClickHouse does not take {what} now", why=str(error), hint=error.hint) from error
+    except errors.TouchlineError as error:
+        raise errors.Unavailable(f"ClickHouse does not take {what} now", why=str(error), hint=error.hint) from error
 
 
 __all__ = ["Analytics", "ArrowTable", "Parameters", "TenantAnalytics", "inserting"]
@@ -238,7 +228,7 @@ class Analytics:
     async def ping(self) -> None:
         """Raises what is wrong, a wrong password included."""
         if not await self._call(lambda driver: driver.ping(_PING_S)):
-            raise Unavailable("ClickHouse did not answer", why=self._endpoint.url)
+            raise errors.Unavailable("ClickHouse did not answer", why=self._endpoint.url)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._threads.shutdown)
@@ -279,7 +269,7 @@ class TenantAnalytics:
 
     def _with_tenant(self, parameters: Parameters) -> Parameters:
         if TENANT_PARAMETER in parameters:
-            raise Defect("a statement names its tenant twice", why="the client binds it")
+            raise errors.Defect("a statement names its tenant twice", why="the client binds it")
         return {**parameters, TENANT_PARAMETER: self._tenant_id}
 
 
@@ -287,7 +277,7 @@ def _check_bound(sql: str, parameters: Parameters) -> dict[str, Any]:
     """The driver would format other parameters into the text, so each must be one that the server binds."""
     missing = [name for name in parameters if f"{{{name}:" not in sql]
     if missing:
-        raise Defect("a statement does not use its parameters", why=f"it has no {{{missing[0]}:Type}}")
+        raise errors.Defect("a statement does not use its parameters", why=f"it has no {{{missing[0]}:Type}}")
     return {name: _with_microseconds(value) for name, value in parameters.items()}
 
 
@@ -295,7 +285,7 @@ def _with_microseconds(value: object) -> object:
     """The driver drops fractions of seconds unless told not to."""
     if isinstance(value, datetime):
         if value.tzinfo is None:
-            raise Defect("a parameter is a datetime without a time zone")
+            raise errors.Defect("a parameter is a datetime without a time zone")
         return DT64Param(value) if value.microsecond else value
     if isinstance(value, list | tuple):
         return [_with_microseconds(item) for item in cast("list[object]", value)]

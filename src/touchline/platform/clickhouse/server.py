@@ -28,19 +28,9 @@ from starlette.routing import Route
 from touchline.kernel import is_storage_full
 from touchline.platform.http_server import HostCheck
 
+from . import protocol
 from .engine import EmbeddedEngine, Statement, StatementResult
 from .options import MIB, OwnerLimits
-from .protocol import (
-    HEAD_BYTES,
-    BodyDecompressor,
-    ErrorCode,
-    OwnerCredentials,
-    QueryRequest,
-    ServerException,
-    find_insert,
-    parse_request,
-    refusal,
-)
 from .queries import insert_into
 
 _IN_MEMORY = 4 * MIB
@@ -52,14 +42,16 @@ class Spool:
     """A request body on disk. Writing and decompressing block: call both from a thread."""
 
     def __init__(self, folder: Path, method: str, most_bytes: int) -> None:
-        self._unpacker = None if method in _UNCOMPRESSED else BodyDecompressor(method)
+        self._unpacker = None if method in _UNCOMPRESSED else protocol.BodyDecompressor(method)
         self.file = SpooledTemporaryFile[bytes](max_size=_IN_MEMORY, dir=str(folder))
         self._most_bytes = most_bytes
 
     def write(self, data: bytes) -> None:
         for piece in self._unpacker.feed(data) if self._unpacker else (data,):
             if self.file.tell() + len(piece) > self._most_bytes:
-                raise refusal(ErrorCode.QUERY_IS_TOO_LARGE, f"The request holds more than {self._most_bytes} bytes")
+                raise protocol.refusal(
+                    protocol.ErrorCode.QUERY_IS_TOO_LARGE, f"The request holds more than {self._most_bytes} bytes"
+                )
             self.file.write(piece)
 
     def finish(self) -> None:
@@ -101,7 +93,9 @@ async def read_form(chunks: AsyncIterable[bytes]) -> bytes:
     async for chunk in chunks:
         body += chunk
         if len(body) > _MOST_BYTES:
-            raise refusal(ErrorCode.QUERY_IS_TOO_LARGE, f"The form holds more than {_MOST_BYTES} bytes")
+            raise protocol.refusal(
+                protocol.ErrorCode.QUERY_IS_TOO_LARGE, f"The form holds more than {_MOST_BYTES} bytes"
+            )
     return bytes(body)
 
 
@@ -110,23 +104,23 @@ def parse_form(content_type: str, body: bytes) -> dict[str, str]:
     head = f"Content-Type: {content_type}\r\n\r\n"
     form = BytesParser().parsebytes(head.encode("latin-1") + body)
     if not form.is_multipart() or form.defects:
-        raise refusal(ErrorCode.BAD_ARGUMENTS, "The form cannot be read")
+        raise protocol.refusal(protocol.ErrorCode.BAD_ARGUMENTS, "The form cannot be read")
     return dict(_field(part) for part in cast("list[Message]", form.get_payload()))
 
 
 def _field(part: Message) -> tuple[str, str]:
     name = part.get_param("name", header="content-disposition")
     if part.get_filename() is not None:
-        raise refusal(ErrorCode.NOT_IMPLEMENTED, "This server has no external tables")
+        raise protocol.refusal(protocol.ErrorCode.NOT_IMPLEMENTED, "This server has no external tables")
     if not isinstance(name, str):
-        raise refusal(ErrorCode.BAD_ARGUMENTS, "A field of the form has no name")
+        raise protocol.refusal(protocol.ErrorCode.BAD_ARGUMENTS, "A field of the form has no name")
     value = part.get_payload(decode=True)
     if not isinstance(value, bytes):
-        raise refusal(ErrorCode.BAD_ARGUMENTS, f"The field {name} of the form cannot be read")
+        raise protocol.refusal(protocol.ErrorCode.BAD_ARGUMENTS, f"The field {name} of the form cannot be read")
     try:
         return name, value.decode()
     except UnicodeDecodeError:
-        raise refusal(ErrorCode.BAD_ARGUMENTS, f"The field {name} of the form is not UTF-8") from None
+        raise protocol.refusal(protocol.ErrorCode.BAD_ARGUMENTS, f"The field {name} of the form is not UTF-8") from None
 
 
 logger = logging.getLogger(__name__)
@@ -142,7 +136,7 @@ _POLL_INTERVAL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class OwnerIdentity:
-    credentials: OwnerCredentials
+    credentials: protocol.OwnerCredentials
     database: str
     folder: Path
 
@@ -170,15 +164,19 @@ class OwnerServer:
         try:
             self._identity.credentials.check(request.headers)
             return await self._answer(request)
-        except ServerException as error:
+        except protocol.ServerException as error:
             return _failure(error)
         except ClientDisconnect:
             return _CLIENT_GONE
         except Exception as error:
             if is_storage_full(error):  # for the file that a large request is spooled to
-                return _failure(refusal(ErrorCode.NOT_ENOUGH_SPACE, "No space left on device for the request"))
+                return _failure(
+                    protocol.refusal(protocol.ErrorCode.NOT_ENOUGH_SPACE, "No space left on device for the request")
+                )
             logger.exception("a request failed")
-            return _failure(refusal(ErrorCode.UNKNOWN_EXCEPTION, "Internal error; see the log of the server"))
+            return _failure(
+                protocol.refusal(protocol.ErrorCode.UNKNOWN_EXCEPTION, "Internal error; see the log of the server")
+            )
 
     @property
     def idle(self) -> bool:
@@ -194,7 +192,7 @@ class OwnerServer:
     async def _answer(self, request: Request) -> Response:
         method, headers, chunks = request.method, request.headers, request.stream()
         fields = await _form_fields(headers.get("content-type", ""), chunks)
-        asked = parse_request(method, {**request.query_params, **fields}, headers, self._identity.database)
+        asked = protocol.parse_request(method, {**request.query_params, **fields}, headers, self._identity.database)
         if method == "GET" and not asked.query:
             return PlainTextResponse(_OK)
         spool = Spool(self._identity.folder, headers.get("content-encoding", ""), self._limits.insert_bytes)
@@ -204,14 +202,16 @@ class OwnerServer:
             answer = await self._finished(request, asked.query_id, work)
         return _success(statement, answer) if answer else _CLIENT_GONE
 
-    def _planned(self, asked: QueryRequest, file: SpooledTemporaryFile[bytes]) -> tuple[Statement, Work]:
+    def _planned(self, asked: protocol.QueryRequest, file: SpooledTemporaryFile[bytes]) -> tuple[Statement, Work]:
         """A raw insert passes its file to the engine; everything else is text."""
-        insert = find_insert(file.read(HEAD_BYTES))
+        insert = protocol.find_insert(file.read(protocol.HEAD_BYTES))
         if not insert:
             statement = _statement(asked, self._text(file), asked.format)
             return statement, lambda: self._engine.run(statement)
         if asked.parameters:
-            raise refusal(ErrorCode.NOT_IMPLEMENTED, "This server takes no parameters with the data of an insert")
+            raise protocol.refusal(
+                protocol.ErrorCode.NOT_IMPLEMENTED, "This server takes no parameters with the data of an insert"
+            )
         file.seek(insert.data_offset)
         statement = _statement(asked, insert_into(insert.table, insert.columns), insert.format)
         return statement, lambda: self._engine.insert(statement, insert, cast("BinaryIO", file))
@@ -221,11 +221,11 @@ class OwnerServer:
         text = file.read(self._limits.statement_bytes + 1)
         if len(text) > self._limits.statement_bytes:
             message = f"The statement is longer than {self._limits.statement_bytes} bytes; send data as a raw insert"
-            raise refusal(ErrorCode.QUERY_IS_TOO_LARGE, message)
+            raise protocol.refusal(protocol.ErrorCode.QUERY_IS_TOO_LARGE, message)
         try:
             return text.decode()
         except UnicodeDecodeError:
-            raise refusal(ErrorCode.SYNTAX_ERROR, "The statement is not UTF-8") from None
+            raise protocol.refusal(protocol.ErrorCode.SYNTAX_ERROR, "The statement is not UTF-8") from None
 
     async def _take_slot(self, query_id: str) -> None:
         try:
@@ -234,11 +234,11 @@ class OwnerServer:
         except TimeoutError:
             most = self._limits.concurrent_statements
             message = f"Too many simultaneous queries: {most} are already running"
-            raise refusal(ErrorCode.TOO_MANY_SIMULTANEOUS_QUERIES, message) from None
+            raise protocol.refusal(protocol.ErrorCode.TOO_MANY_SIMULTANEOUS_QUERIES, message) from None
         if query_id in self._running:
             self._slots.release()
             message = f"Query with id = {query_id} is already running"
-            raise refusal(ErrorCode.QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING, message)
+            raise protocol.refusal(protocol.ErrorCode.QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING, message)
         self._running.add(query_id)
 
     async def _finished(self, request: Request, query_id: str, work: Work) -> StatementResult | None:
@@ -256,13 +256,13 @@ class OwnerServer:
         while not running.done():  # more than once: a statement that is still being read cannot be cancelled yet
             await self._cancel(query_id)
             await asyncio.wait({running}, timeout=_POLL_INTERVAL_S)
-        with suppress(ServerException):
+        with suppress(protocol.ServerException):
             running.result()
         return None
 
     async def _cancel(self, *query_ids: str) -> None:
         for query_id in query_ids:
-            with suppress(ServerException):
+            with suppress(protocol.ServerException):
                 await asyncio.to_thread(self._engine.cancel, query_id)
 
     def _give_back(self, query_id: str) -> None:
@@ -270,7 +270,7 @@ class OwnerServer:
         self._slots.release()
 
 
-def _statement(asked: QueryRequest, sql: str, data_format: str) -> Statement:
+def _statement(asked: protocol.QueryRequest, sql: str, data_format: str) -> Statement:
     return Statement(sql, asked.query_id, asked.database, data_format, asked.parameters, asked.settings)
 
 
@@ -297,6 +297,6 @@ def _success(statement: Statement, answer: StatementResult) -> Response:
     return Response(answer.body, headers=headers, media_type="application/octet-stream")
 
 
-def _failure(error: ServerException) -> Response:
+def _failure(error: protocol.ServerException) -> Response:
     headers = {"X-ClickHouse-Exception-Code": str(error.code)}
     return PlainTextResponse(error.text + "\n", error.http_status, headers=headers)

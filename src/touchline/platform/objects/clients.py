@@ -23,17 +23,7 @@ from urllib.parse import urlsplit
 from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
-from touchline.kernel import (
-    AlreadyExists,
-    Conflict,
-    DeadlineExceeded,
-    Defect,
-    InvalidInput,
-    Misconfigured,
-    NotFound,
-    TouchlineError,
-    Unavailable,
-)
+from touchline.kernel import errors
 from touchline.platform.endpoints import ObjectsEndpoint
 
 from .settings import ObjectsSettings
@@ -45,71 +35,73 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig, S3Credential
 
 
-Make: TypeAlias = Callable[[str], TouchlineError]
+Make: TypeAlias = Callable[[str], errors.TouchlineError]
 
 _CREDENTIALS_HINT = "Check the access key, its secret and its rights on the bucket in the settings of the object store."
 _BUCKET_HINT = "Check the name of the bucket in the settings; `touchline up` creates it if it has permission."
 
 
-def _no_bucket(subject: str) -> TouchlineError:
-    return Misconfigured("the bucket does not exist", why=subject, hint=_BUCKET_HINT)
+def _no_bucket(subject: str) -> errors.TouchlineError:
+    return errors.Misconfigured("the bucket does not exist", why=subject, hint=_BUCKET_HINT)
 
 
-def _refused(subject: str) -> TouchlineError:
-    return Misconfigured("the object store rejected the access key", why=subject, hint=_CREDENTIALS_HINT)
+def _refused(subject: str) -> errors.TouchlineError:
+    return errors.Misconfigured("the object store rejected the access key", why=subject, hint=_CREDENTIALS_HINT)
 
 
-def _bad_parts(subject: str) -> TouchlineError:
-    return InvalidInput("the list of parts does not match the upload", field="parts", why=subject)
+def _bad_parts(subject: str) -> errors.TouchlineError:
+    return errors.InvalidInput("the list of parts does not match the upload", field="parts", why=subject)
 
 
 BY_CODE: dict[str, Make] = {
     "AccessDenied": _refused,
     "NoSuchBucket": _no_bucket,
-    "NoSuchUpload": lambda subject: NotFound("no such upload", why=subject),
+    "NoSuchUpload": lambda subject: errors.NotFound("no such upload", why=subject),
     "InvalidPart": _bad_parts,
     "InvalidPartOrder": _bad_parts,
     "EntityTooSmall": _bad_parts,
-    "BadDigest": lambda subject: Unavailable("the data was corrupted in transit", why=subject),
-    "NotImplemented": lambda subject: Defect("the object store does not support this", why=subject),
-    "RequestTimeTooSkewed": lambda subject: Misconfigured("this machine's clock is wrong", why=subject),
-    "RequestTimeout": lambda subject: DeadlineExceeded("the object store timed out waiting for data", why=subject),
+    "BadDigest": lambda subject: errors.Unavailable("the data was corrupted in transit", why=subject),
+    "NotImplemented": lambda subject: errors.Defect("the object store does not support this", why=subject),
+    "RequestTimeTooSkewed": lambda subject: errors.Misconfigured("this machine's clock is wrong", why=subject),
+    "RequestTimeout": lambda subject: errors.DeadlineExceeded(
+        "the object store timed out waiting for data", why=subject
+    ),
 }
 
 BY_STATUS: dict[int, Make] = {
     401: _refused,
     403: _refused,
-    404: lambda subject: NotFound("no such object", why=subject),
-    408: lambda subject: DeadlineExceeded("the object store timed out", why=subject),
-    409: lambda subject: Conflict("another writer is changing the object", why=subject),
-    412: lambda subject: AlreadyExists("the object already exists", why=subject),
-    416: lambda subject: InvalidInput("the object ends before this range", field="range", why=subject),
-    429: lambda subject: Unavailable("the object store is throttling requests", why=subject),
+    404: lambda subject: errors.NotFound("no such object", why=subject),
+    408: lambda subject: errors.DeadlineExceeded("the object store timed out", why=subject),
+    409: lambda subject: errors.Conflict("another writer is changing the object", why=subject),
+    412: lambda subject: errors.AlreadyExists("the object already exists", why=subject),
+    416: lambda subject: errors.InvalidInput("the object ends before this range", field="range", why=subject),
+    429: lambda subject: errors.Unavailable("the object store is throttling requests", why=subject),
 }
 
 _STATUS = re.compile(r"Server returned non-2xx status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 
 
-def error_from_response(status: int, code: str, subject: str) -> TouchlineError:
+def error_from_response(status: int, code: str, subject: str) -> errors.TouchlineError:
     """The store responded with an error."""
     make = BY_CODE.get(code) or BY_STATUS.get(status)
     if make:
         return make(subject)
     reason = f"{subject}: {status} {code}".rstrip()
     if status >= 500:
-        return Unavailable("the object store failed", why=reason)
-    return Defect("the object store rejected the request", why=reason)
+        return errors.Unavailable("the object store failed", why=reason)
+    return errors.Defect("the object store rejected the request", why=reason)
 
 
-def error_without_response(timed_out: bool, subject: str) -> TouchlineError:
+def error_without_response(timed_out: bool, subject: str) -> errors.TouchlineError:
     """The store did not respond: this says nothing about the data."""
     if timed_out:
-        return DeadlineExceeded("the object store did not answer in time", why=subject)
-    return Unavailable("the object store cannot be reached", why=subject)
+        return errors.DeadlineExceeded("the object store did not answer in time", why=subject)
+    return errors.Unavailable("the object store cannot be reached", why=subject)
 
 
-def from_obstore(error: BaseError | FileNotFoundError, subject: str) -> TouchlineError:
+def from_obstore(error: BaseError | FileNotFoundError, subject: str) -> errors.TouchlineError:
     """obstore has few error classes; the status and code of the response are in its text."""
     text = str(error)
     status = _STATUS.search(text)
@@ -125,14 +117,14 @@ def from_obstore(error: BaseError | FileNotFoundError, subject: str) -> Touchlin
     return error_without_response("kind: Timeout" in text or "TimedOut" in text, subject)
 
 
-def from_botocore(error: ClientError | BotoCoreError, subject: str) -> TouchlineError:
+def from_botocore(error: ClientError | BotoCoreError, subject: str) -> errors.TouchlineError:
     from botocore.exceptions import ClientError, ConnectTimeoutError, ParamValidationError, ReadTimeoutError
 
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         return error_from_response(status, error.response.get("Error", {}).get("Code", ""), subject)
     if isinstance(error, ParamValidationError):
-        return Defect("invalid request to the object store", why=subject)
+        return errors.Defect("invalid request to the object store", why=subject)
     return error_without_response(isinstance(error, ConnectTimeoutError | ReadTimeoutError), subject)
 
 

@@ -27,19 +27,8 @@ from obstore.store import S3Store
 from touchline.kernel import AlreadyExists, Conflict, LimitExceeded, NotFound, TouchlineError, format_bytes
 from touchline.platform.files import open_file
 
+from . import rules
 from .clients import ThreadedS3, from_obstore
-from .rules import (
-    LARGEST_OBJECT_BYTES,
-    SHA256,
-    WRITER,
-    BodySource,
-    MultipartUpload,
-    ObjectAttributes,
-    ObjectInfo,
-    ObjectKey,
-    PartPlan,
-    part_plan,
-)
 from .uploads import MultipartUploads
 
 IN_MEMORY_BYTES = 8 * 1024**2
@@ -61,7 +50,7 @@ class MeasuredBody:
 
 
 @asynccontextmanager
-async def measure_body(source: BodySource) -> AsyncGenerator[MeasuredBody]:
+async def measure_body(source: rules.BodySource) -> AsyncGenerator[MeasuredBody]:
     if isinstance(source, bytes):
         digest = await asyncio.to_thread(hashlib.sha256, source)
         yield MeasuredBody(source, len(source), digest.digest())
@@ -84,8 +73,10 @@ async def _spooled(chunks: AsyncIterable[bytes]) -> AsyncGenerator[IO[bytes]]:
         file = cast("IO[bytes]", spool)
         async for chunk in chunks:
             await asyncio.to_thread(file.write, chunk)
-            if file.tell() > LARGEST_OBJECT_BYTES:
-                raise LimitExceeded("the stream is too long", why=f"the limit is {format_bytes(LARGEST_OBJECT_BYTES)}")
+            if file.tell() > rules.LARGEST_OBJECT_BYTES:
+                raise LimitExceeded(
+                    "the stream is too long", why=f"the limit is {format_bytes(rules.LARGEST_OBJECT_BYTES)}"
+                )
         yield file
 
 
@@ -94,22 +85,24 @@ class ObjectWriter:
     s3: ThreadedS3
     data: S3Store
     uploads: MultipartUploads
-    head: Callable[[str], Awaitable[ObjectInfo]]
+    head: Callable[[str], Awaitable[rules.ObjectInfo]]
     single_put_limit: int
 
-    async def put_new(self, key: ObjectKey, body: MeasuredBody, attributes: ObjectAttributes) -> None:
+    async def put_new(self, key: rules.ObjectKey, body: MeasuredBody, attributes: rules.ObjectAttributes) -> None:
         if body.size_bytes > self.single_put_limit:
-            await self._put_parts(key, body, attributes.with_metadata(SHA256, body.sha256))
+            await self._put_parts(key, body, attributes.with_metadata(rules.SHA256, body.sha256))
             return
         writer = uuid4().hex
         try:
-            await self._put_whole(key, body, attributes.with_metadata(WRITER, writer))
+            await self._put_whole(key, body, attributes.with_metadata(rules.WRITER, writer))
         except AlreadyExists:
             # A request whose response was lost is sent again, and then finds the object that it made itself.
             if not await self._is_from(key, writer):
                 raise
 
-    async def put_bytes(self, key: ObjectKey, data: bytes, attributes: ObjectAttributes, *, replace: bool) -> None:
+    async def put_bytes(
+        self, key: rules.ObjectKey, data: bytes, attributes: rules.ObjectAttributes, *, replace: bool
+    ) -> None:
         try:
             await obstore.put_async(
                 self.data,
@@ -122,7 +115,7 @@ class ObjectWriter:
         except (BaseError, FileNotFoundError) as error:
             raise from_obstore(error, key) from error
 
-    async def _put_whole(self, key: ObjectKey, body: MeasuredBody, attributes: ObjectAttributes) -> None:
+    async def _put_whole(self, key: rules.ObjectKey, body: MeasuredBody, attributes: rules.ObjectAttributes) -> None:
         if isinstance(body.content, bytes):
             await self.put_bytes(key, body.content, attributes, replace=False)
             return
@@ -140,15 +133,15 @@ class ObjectWriter:
             key,
         )
 
-    async def _is_from(self, key: ObjectKey, writer: str) -> bool:
+    async def _is_from(self, key: rules.ObjectKey, writer: str) -> bool:
         try:
-            return (await self.head(key)).metadata.get(WRITER) == writer
+            return (await self.head(key)).metadata.get(rules.WRITER) == writer
         except NotFound as error:
             why = "there are objects under it as if it were a folder, or it was just deleted"
             raise Conflict(f"the key {key} is taken", why=why) from error
 
-    async def _put_parts(self, key: ObjectKey, body: MeasuredBody, attributes: ObjectAttributes) -> None:
-        plan = part_plan(body.size_bytes)
+    async def _put_parts(self, key: rules.ObjectKey, body: MeasuredBody, attributes: rules.ObjectAttributes) -> None:
+        plan = rules.part_plan(body.size_bytes)
         upload = await self.uploads.begin(key, content_type=attributes.content_type, metadata=attributes.metadata)
         try:
             await self._send_parts(upload, plan, body)
@@ -158,7 +151,7 @@ class ObjectWriter:
                 await asyncio.shield(self.uploads.abort(upload))
             raise
 
-    async def _send_parts(self, upload: MultipartUpload, plan: PartPlan, body: MeasuredBody) -> None:
+    async def _send_parts(self, upload: rules.MultipartUpload, plan: rules.PartPlan, body: MeasuredBody) -> None:
         digest = hashlib.sha256()
         file = BytesIO(body.content) if isinstance(body.content, bytes) else body.content
         for number in range(1, plan.count + 1):

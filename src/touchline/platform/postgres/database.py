@@ -22,18 +22,7 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from touchline.contracts.events import Envelope, Payload
-from touchline.kernel import (
-    Clock,
-    DeadlineExceeded,
-    Defect,
-    Principal,
-    StorageFull,
-    SystemClock,
-    TenantId,
-    Unavailable,
-    current_trace,
-    uuid7,
-)
+from touchline.kernel import Clock, Principal, SystemClock, TenantId, current_trace, errors, uuid7
 
 from .settings import PostgresSettings
 
@@ -94,7 +83,7 @@ class Transaction:
     @property
     def tenant_id(self) -> TenantId:
         if self._tenant_id is None:
-            raise Defect("this transaction belongs to no tenant")
+            raise errors.Defect("this transaction belongs to no tenant")
         return self._tenant_id
 
     def now(self) -> datetime:
@@ -177,7 +166,7 @@ class Database:
     async def system(self, reason: str) -> AsyncGenerator[Transaction]:
         """A transaction across tenants. Every caller and its reason is listed in one test."""
         if not reason:
-            raise Defect("a system transaction needs a reason")
+            raise errors.Defect("a system transaction needs a reason")
         async with self._begin(SYSTEM_ROLE, "", None) as transaction:
             yield transaction
             if transaction.announced:
@@ -201,15 +190,17 @@ class Database:
                     raise asyncio.CancelledError  # the pool mistakes a cancellation for an error of its own
                 yield connection
         except PoolTimeout as error:
-            raise Unavailable("the database did not answer", why="no connection became free in time") from error
+            raise errors.Unavailable("the database did not answer", why="no connection became free in time") from error
         except psycopg.errors.QueryCanceled as error:
-            raise DeadlineExceeded("a statement took too long", why="it was cancelled; nothing was changed") from error
+            raise errors.DeadlineExceeded(
+                "a statement took too long", why="it was cancelled; nothing was changed"
+            ) from error
         except psycopg.errors.DiskFull as error:
-            raise StorageFull("the disk of PostgreSQL is full", why="nothing was changed") from error
+            raise errors.StorageFull("the disk of PostgreSQL is full", why="nothing was changed") from error
         except psycopg.OperationalError as error:
             if not is_connection_lost(error):
                 raise
-            raise Unavailable(
+            raise errors.Unavailable(
                 "the connection to the database was lost", why="whether the change was committed is unknown"
             ) from error
 

@@ -13,19 +13,7 @@ import grpc
 from google.protobuf.descriptor import MethodDescriptor
 
 from touchline.contracts.rpc.v1.common_pb2 import Failure
-from touchline.kernel import (
-    DeadlineExceeded,
-    Defect,
-    InvalidInput,
-    LimitExceeded,
-    Misconfigured,
-    RateLimited,
-    TouchlineError,
-    Unavailable,
-    Warming,
-    error_classes,
-    surface,
-)
+from touchline.kernel import errors, surface
 
 from .settings import RpcSettings
 
@@ -78,53 +66,53 @@ TOO_MANY = "Concurrent RPC limit"  # in the message of a busy server: its status
 
 
 def to_failure(error: Exception) -> Failure:
-    if not isinstance(error, TouchlineError):
-        return to_failure(Defect("the service failed", why="the reason is in its log"))
+    if not isinstance(error, errors.TouchlineError):
+        return to_failure(errors.Defect("the service failed", why="the reason is in its log"))
     return Failure(
         code=error.code,
         what=error.what[:LONGEST_TEXT],
         why=error.why[:LONGEST_TEXT],
         hint=error.hint[:LONGEST_TEXT],
-        field=error.field[:LONGEST_TEXT] if isinstance(error, InvalidInput) else "",
+        field=error.field[:LONGEST_TEXT] if isinstance(error, errors.InvalidInput) else "",
         retry_after_ms=_retry_after_ms(error),
     )
 
 
 def to_status(error: Exception) -> grpc.StatusCode:
-    known = error if isinstance(error, TouchlineError) else Defect("")
+    known = error if isinstance(error, errors.TouchlineError) else errors.Defect("")
     return grpc.StatusCode[surface(known).grpc]
 
 
-def to_error(failure: Failure) -> TouchlineError:
-    kind = next((kind for kind in error_classes() if kind.code == failure.code), None)
+def to_error(failure: Failure) -> errors.TouchlineError:
+    kind = next((kind for kind in errors.error_classes() if kind.code == failure.code), None)
     if kind is None:
-        return Defect(failure.what, why=f"{failure.code}: {failure.why}", hint=failure.hint)
+        return errors.Defect(failure.what, why=f"{failure.code}: {failure.why}", hint=failure.hint)
     more: dict[str, Any] = {}
-    if issubclass(kind, InvalidInput):
+    if issubclass(kind, errors.InvalidInput):
         more["field"] = failure.field
-    if issubclass(kind, RateLimited | Warming) and failure.HasField("retry_after_ms"):
+    if issubclass(kind, errors.RateLimited | errors.Warming) and failure.HasField("retry_after_ms"):
         more["retry_after"] = failure.retry_after_ms * MILLISECOND
     return kind(failure.what, why=failure.why, hint=failure.hint, **more)
 
 
-def transport_error(code: grpc.StatusCode, details: str | None, method: str) -> TouchlineError:
+def transport_error(code: grpc.StatusCode, details: str | None, method: str) -> errors.TouchlineError:
     """The error of a call that failed outside of the service: in the network, the client or the server."""
     why = f"{method}: {details or code.name.lower()}"
     match code:
         case grpc.StatusCode.DEADLINE_EXCEEDED:
-            return DeadlineExceeded("the service did not answer in time", why=why)
+            return errors.DeadlineExceeded("the service did not answer in time", why=why)
         case grpc.StatusCode.UNAUTHENTICATED:
             hint = "Give every process the same `cluster_secret`, and set the clocks of their machines."
-            return Misconfigured("the service refuses this process", why=why, hint=hint)
+            return errors.Misconfigured("the service refuses this process", why=why, hint=hint)
         case grpc.StatusCode.RESOURCE_EXHAUSTED if TOO_MANY not in why:
-            return LimitExceeded("the message is too large", why=why)
+            return errors.LimitExceeded("the message is too large", why=why)
         case grpc.StatusCode.UNIMPLEMENTED:
-            return Defect("the service does not have this method", why=why, hint="Run one version everywhere.")
+            return errors.Defect("the service does not have this method", why=why, hint="Run one version everywhere.")
         case _:
-            return Unavailable("the service cannot be reached", why=why)
+            return errors.Unavailable("the service cannot be reached", why=why)
 
 
-def _retry_after_ms(error: TouchlineError) -> int | None:
-    if isinstance(error, RateLimited | Warming) and error.retry_after is not None:
+def _retry_after_ms(error: errors.TouchlineError) -> int | None:
+    if isinstance(error, errors.RateLimited | errors.Warming) and error.retry_after is not None:
         return error.retry_after // MILLISECOND
     return None

@@ -21,17 +21,7 @@ from google.protobuf.message_factory import GetMessageClass
 from prometheus_client import Counter, Histogram
 
 from touchline.contracts.rpc.v1.common_pb2 import Credentials
-from touchline.kernel import (
-    Clock,
-    DeadlineExceeded,
-    Defect,
-    InvalidInput,
-    SetupError,
-    SystemClock,
-    TouchlineError,
-    Unauthenticated,
-    tracing,
-)
+from touchline.kernel import Clock, SystemClock, errors, tracing
 
 from .calls import deadline_in
 from .credentials import FAILURE, NO_BODY, PROOF, CallAuthenticator, ProofSigner, ReplayGuard, RpcCall, to_principal
@@ -78,7 +68,7 @@ class UnaryHandler:
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            raise DeadlineExceeded("the service took too long", why=f"it had {seconds:.1f} s") from error
+            raise errors.DeadlineExceeded("the service took too long", why=f"it had {seconds:.1f} s") from error
 
     def _seconds(self, context: Context) -> float:
         longest = self.settings.longest_deadline.total_seconds()
@@ -113,14 +103,14 @@ class StreamHandler:
 async def authenticate(gate: CallAuthenticator, path: str, context: Context, body: bytes) -> Credentials:
     try:
         return gate.admit(path, context.invocation_metadata(), body)
-    except Unauthenticated as error:
+    except errors.Unauthenticated as error:
         CALLS.labels(path, "refused").inc()
         logger.warning("a call was refused", extra={"method": path, "peer": context.peer(), "reason": str(error)})
         await context.abort(grpc.StatusCode.UNAUTHENTICATED, str(error))
 
 
 async def abort_with_failure(context: Context, path: str, proofs: ProofSigner, nonce: bytes, error: Exception) -> Never:
-    if not isinstance(error, TouchlineError):
+    if not isinstance(error, errors.TouchlineError):
         logger.error("a call failed", exc_info=error, extra={"method": path})
     failure = to_failure(error)
     CALLS.labels(path, failure.code).inc()
@@ -133,7 +123,7 @@ def decode_request(method: MethodDescriptor, body: bytes) -> Message:
     try:
         return GetMessageClass(method.input_type).FromString(body)
     except DecodeError as error:
-        raise InvalidInput("not a valid request for this method", why=method.full_name) from error
+        raise errors.InvalidInput("not a valid request for this method", why=method.full_name) from error
 
 
 def call_from(credentials: Credentials) -> RpcCall:
@@ -162,7 +152,9 @@ class RpcServer:
             port = server.add_insecure_port(f"{host}:{settings.port}")
         except RuntimeError as error:
             why = f"cannot listen on {host}:{settings.port}"
-            raise SetupError("the internal RPC cannot start", why=why, hint="Choose another `rpc.port`.") from error
+            raise errors.SetupError(
+                "the internal RPC cannot start", why=why, hint="Choose another `rpc.port`."
+            ) from error
         self._server, self.address = server, f"{host}:{port}"
         return self
 
@@ -180,7 +172,7 @@ class RpcServer:
 
     def _bound(self) -> grpc.aio.Server:
         if self._server is None:
-            raise Defect("the server was not entered")
+            raise errors.Defect("the server was not entered")
         return self._server
 
     def _handler(self, method: MethodDescriptor, function: Callable[..., Any]) -> grpc.RpcMethodHandler[bytes, bytes]:
@@ -192,12 +184,12 @@ class RpcServer:
                 stream = StreamHandler(method, function, self._gate, self._proofs)
                 return grpc.stream_stream_rpc_method_handler(stream.answer)
             case _:
-                raise Defect(f"{method.full_name} streams one way", why="calls are unary or stream both ways")
+                raise errors.Defect(f"{method.full_name} streams one way", why="calls are unary or stream both ways")
 
 
 def servicer_method(servicer: object, method: MethodDescriptor) -> Callable[..., Any]:
     name = _WORDS.sub("_", method.name).lower()
     function = getattr(servicer, name, None)
     if function is None:
-        raise Defect(f"{method.full_name} has no handler", why=f"{type(servicer).__name__} has no {name}")
+        raise errors.Defect(f"{method.full_name} has no handler", why=f"{type(servicer).__name__} has no {name}")
     return function

@@ -13,16 +13,7 @@ from enum import Enum, StrEnum, auto
 
 import psycopg
 
-from touchline.kernel import (
-    Forbidden,
-    InvalidInput,
-    LimitExceeded,
-    Misconfigured,
-    NotFound,
-    TenantId,
-    TouchlineError,
-    Unauthenticated,
-)
+from touchline.kernel import TenantId, errors
 from touchline.process.settings import AlertSettings
 
 from .jobs import FailureReason, JobType
@@ -39,18 +30,18 @@ SHORT_TYPES = frozenset({JobType.CLIP_GENERATE, JobType.SEGMENT_INDEX})  # secon
 # An invalid payload, a missing or unusable original, denied access, a violated constraint: a retry would not help.
 # Everything else may be transient, even a bug of ours: after the last retry it becomes a dead letter.
 FINAL_ERRORS = (
-    InvalidInput,
-    NotFound,
-    Forbidden,
-    Unauthenticated,
-    LimitExceeded,
-    Misconfigured,
+    errors.InvalidInput,
+    errors.NotFound,
+    errors.Forbidden,
+    errors.Unauthenticated,
+    errors.LimitExceeded,
+    errors.Misconfigured,
     psycopg.IntegrityError,
 )
 
 
 def failure_of(error: BaseException) -> FailureReason:
-    retryable = not isinstance(error, FINAL_ERRORS) or (isinstance(error, TouchlineError) and error.retryable)
+    retryable = not isinstance(error, FINAL_ERRORS) or (isinstance(error, errors.TouchlineError) and error.retryable)
     # The database stores neither null characters nor lone surrogates.
     text = str(error).replace("\x00", "").encode("utf-8", "replace").decode()
     message = text.strip() or type(error).__name__

@@ -20,16 +20,12 @@ from touchline.contracts.events.videos import ClipFailed, JobChanged, VideoFaile
 from touchline.kernel import (
     ArtifactHash,
     Clock,
-    Conflict,
-    InvalidInput,
-    LeaseLost,
-    NotFound,
     Principal,
     SystemClock,
     TenantId,
-    TouchlineError,
     artifact_hash,
     current_trace,
+    errors,
     tracing,
     uuid7,
 )
@@ -281,8 +277,10 @@ def _require_held(answer: Job | None, held: Job) -> Job:
     return answer
 
 
-def _lease_lost(held: Job) -> LeaseLost:
-    return LeaseLost(f"attempt {held.attempt} no longer holds job {held.id}", why="another worker may have it now")
+def _lease_lost(held: Job) -> errors.LeaseLost:
+    return errors.LeaseLost(
+        f"attempt {held.attempt} no longer holds job {held.id}", why="another worker may have it now"
+    )
 
 
 def _is_done_by(job: Job | None, held: Job) -> bool:
@@ -297,7 +295,7 @@ class BulkResult:
     """Of one operation on many jobs."""
 
     changed: Sequence[Job]
-    refused: Mapping[UUID, TouchlineError]
+    refused: Mapping[UUID, errors.TouchlineError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +326,7 @@ class JobAdministration:
                 await announce_retries(transaction, jobs)
         except UniqueViolation as error:
             hint = "Cancel that one first, or let it finish."
-            raise Conflict(
+            raise errors.Conflict(
                 f"job {job_id} cannot be retried", why="an identical job is queued or running", hint=hint
             ) from error
         return jobs[0]
@@ -336,7 +334,7 @@ class JobAdministration:
     async def reprioritise(self, tenant: TenantId | Principal, job_id: UUID, actor: str, priority: int) -> Job:
         if not LOWEST_PRIORITY <= priority <= HIGHEST_PRIORITY:
             why = f"a priority must be between {LOWEST_PRIORITY} and {HIGHEST_PRIORITY}"
-            raise InvalidInput("invalid priority", field="priority", why=why)
+            raise errors.InvalidInput("invalid priority", field="priority", why=why)
         async with self.database.transaction(tenant, actor) as transaction:
             store = JobStore(transaction.connection)
             job = await store.reprioritise(job_id, actor, priority)
@@ -350,11 +348,11 @@ class JobAdministration:
 async def apply_to_each(job_ids: Iterable[UUID], act: Callable[[UUID], Awaitable[Job]]) -> BulkResult:
     """One after the other, each in its own transaction: if one is refused, the others are still done."""
     changed: list[Job] = []
-    refused: dict[UUID, TouchlineError] = {}
+    refused: dict[UUID, errors.TouchlineError] = {}
     for job_id in dict.fromkeys(job_ids):
         try:
             changed.append(await act(job_id))
-        except (Conflict, NotFound) as error:
+        except (errors.Conflict, errors.NotFound) as error:
             refused[job_id] = error
     return BulkResult(changed, refused)
 
@@ -366,7 +364,7 @@ def _reason(what: str, why: str) -> str:
 async def _require_video(transaction: Transaction, job: Job) -> None:
     if await VideoStore(transaction.connection).is_deleted(job.video_id):
         hint = "Undelete the video first, then retry."
-        raise Conflict(f"job {job.id} cannot be retried", why="its video was deleted", hint=hint)
+        raise errors.Conflict(f"job {job.id} cannot be retried", why="its video was deleted", hint=hint)
 
 
 async def _refuse_retry(transaction: Transaction, job_id: UUID) -> Never:
@@ -375,11 +373,11 @@ async def _refuse_retry(transaction: Transaction, job_id: UUID) -> Never:
     parent = await store.find(job.depends_on) if job and job.depends_on else None
     if job and job.status is JobStatus.FAILED and parent:
         hint = f"Retry {parent.id}: this job is queued again with it."
-        raise Conflict(f"job {job_id} cannot be retried", why="the job that it depends on has failed", hint=hint)
+        raise errors.Conflict(f"job {job_id} cannot be retried", why="the job that it depends on has failed", hint=hint)
     _refuse(job, job_id, "only a job that failed permanently can be retried")
 
 
 def _refuse(job: Job | None, job_id: UUID, why: str) -> Never:
     if job is None:
-        raise NotFound(f"there is no job {job_id}")
-    raise Conflict(f"job {job_id} is {job.status}", why=why)
+        raise errors.NotFound(f"there is no job {job_id}")
+    raise errors.Conflict(f"job {job_id} is {job.status}", why=why)

@@ -26,18 +26,7 @@ from pydantic_core import from_json, to_json
 from touchline.kernel import TenantId
 from touchline.platform.postgres.database import fetch_all, fetch_one
 
-from .jobs import (
-    NO_DEAD_WORKERS,
-    DeadWorkers,
-    FailureReason,
-    Job,
-    JobCompletion,
-    JobError,
-    JobPayload,
-    JobSchedule,
-    JobStatus,
-    JobType,
-)
+from . import jobs
 from .rules import Alert, AlertCheck, QueueMeasurement
 
 COLUMNS: LiteralString = """tenant_id, id, video_id, job_type, status,
@@ -89,18 +78,18 @@ SELECT {COLUMNS} FROM process.jobs WHERE tenant_id = (SELECT platform.current_te
 MAX_QUOTED = 200  # characters of an unreadable value
 
 # The database returns an enum as text, or as bytes in binary rows.
-_TYPES = {form: each for each in JobType for form in (each.value, each.value.encode())}
-_STATUSES = {form: each for each in JobStatus for form in (each.value, each.value.encode())}
+_TYPES = {form: each for each in jobs.JobType for form in (each.value, each.value.encode())}
+_STATUSES = {form: each for each in jobs.JobStatus for form in (each.value, each.value.encode())}
 
 
-def job_from_columns(**columns: Any) -> Job:
+def job_from_columns(**columns: Any) -> jobs.Job:
     """For row factories that pass columns by name."""
     return _job_from_row(*columns.values())
 
 
 async def read_jobs(
     connection: AsyncConnection[Any], query: LiteralString, values: Mapping[str, Any], *, binary: bool = False
-) -> Sequence[Job]:
+) -> Sequence[jobs.Job]:
     """Runs a statement that selects `COLUMNS`. An unreadable row does not keep the others from being read."""
     async with connection.cursor(row_factory=args_row(_job_from_row), binary=binary) as cursor:
         await cursor.execute(query, values)
@@ -151,7 +140,7 @@ def _job_from_row(  # noqa: PLR0913, PLR0917  the columns in their order, which 
     error: str | None,
     result: str | None,
     *rest: Any,
-) -> Job:
+) -> jobs.Job:
     document: dict[str, Any] = {}
     failure = problem = None
     try:
@@ -161,7 +150,7 @@ def _job_from_row(  # noqa: PLR0913, PLR0917  the columns in their order, which 
         problem = _problem(payload, error, trouble)
     kind = _TYPES.get(job_type) or _text(job_type)
     outcome = None if result is None else _result(result)
-    return Job(
+    return jobs.Job(
         tenant_id, job_id, video_id, kind, _STATUSES[status], document, failure, outcome, *rest, unreadable=problem
     )
 
@@ -178,9 +167,9 @@ def _result(text: str) -> dict[str, Any]:
         return {"unreadable": f"{text[:MAX_QUOTED]}: {trouble}"}
 
 
-def _error(document: str) -> JobError:
+def _error(document: str) -> jobs.JobError:
     error = from_json(document)
-    return JobError(**error | {"timestamp": datetime.fromisoformat(error["timestamp"])})
+    return jobs.JobError(**error | {"timestamp": datetime.fromisoformat(error["timestamp"])})
 
 
 def _problem(payload: str, error: str | None, trouble: Exception) -> str:
@@ -193,7 +182,9 @@ class JobStore:
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def enqueue(self, new_id: UUID, payload: JobPayload, schedule: JobSchedule, trace: str | None) -> Job | None:
+    async def enqueue(
+        self, new_id: UUID, payload: jobs.JobPayload, schedule: jobs.JobSchedule, trace: str | None
+    ) -> jobs.Job | None:
         """None if an identical job is queued or running."""
         return await self._one(
             ENQUEUE,
@@ -205,48 +196,50 @@ class JobStore:
             **asdict(schedule),
         )
 
-    async def enqueue_all(self, documents: Sequence[Mapping[str, Any]]) -> Sequence[Job]:
+    async def enqueue_all(self, documents: Sequence[Mapping[str, Any]]) -> Sequence[jobs.Job]:
         """Without those of which an identical job is queued or running."""
         return await self._all(ENQUEUE_ALL, jobs=Jsonb(documents))
 
     async def claim(
-        self, worker: str, types: Sequence[JobType | str], most: int, lease: timedelta, *, thorough: bool
-    ) -> Sequence[Job]:
+        self, worker: str, types: Sequence[jobs.JobType | str], most: int, lease: timedelta, *, thorough: bool
+    ) -> Sequence[jobs.Job]:
         return await self._all(CLAIM, worker=worker, types=list(types), most=most, lease=lease, thorough=thorough)
 
     async def claim_from_others(
-        self, worker: str, types: Sequence[JobType], excluded: Collection[TenantId], lease: timedelta
-    ) -> Sequence[Job]:
+        self, worker: str, types: Sequence[jobs.JobType], excluded: Collection[TenantId], lease: timedelta
+    ) -> Sequence[jobs.Job]:
         values = {"types": list(types), "passed_over": list(excluded), "lease": lease}
         return await self._all(CLAIM_FROM_OTHERS, worker=worker, **values)
 
-    async def held(self, worker: str) -> Sequence[Job]:
+    async def held(self, worker: str) -> Sequence[jobs.Job]:
         return await self._all(HELD, worker=worker)
 
-    async def reclaim(self, worker: str, most: int, dead: DeadWorkers = NO_DEAD_WORKERS) -> Sequence[Job]:
+    async def reclaim(
+        self, worker: str, most: int, dead: jobs.DeadWorkers = jobs.NO_DEAD_WORKERS
+    ) -> Sequence[jobs.Job]:
         """Jobs whose lease has expired or whose worker is dead: queued again, or failed for good. Only types that this
         version knows: those of a newer version are for its own workers."""
-        values = {"dead": list(dead.workers), "types": list(JobType), "passed_over": list(dead.excluded)}
+        values = {"dead": list(dead.workers), "types": list(jobs.JobType), "passed_over": list(dead.excluded)}
         return await self._all(RECLAIM, worker=worker, most=most, **values)
 
-    async def heartbeats(self, worker: str, held: Sequence[Job], lease: timedelta) -> frozenset[UUID]:
+    async def heartbeats(self, worker: str, held: Sequence[jobs.Job], lease: timedelta) -> frozenset[UUID]:
         """Returns the ids of those that the worker still holds."""
         return await self._ids(HEARTBEATS, worker=worker, lease=lease, **_claim_arrays(held))
 
-    async def progress(self, held: Job, percent: int) -> Job | None:
+    async def progress(self, held: jobs.Job, percent: int) -> jobs.Job | None:
         return await self._one(PROGRESS, id=held.id, attempt=held.attempt, percent=percent)
 
-    async def complete(self, held: Job, result: dict[str, Any]) -> Job | None:
+    async def complete(self, held: jobs.Job, result: dict[str, Any]) -> jobs.Job | None:
         return await self._one(COMPLETE, worker=held.locked_by, id=held.id, attempt=held.attempt, result=Jsonb(result))
 
-    async def complete_all(self, worker: str, done: Sequence[JobCompletion]) -> frozenset[UUID]:
+    async def complete_all(self, worker: str, done: Sequence[jobs.JobCompletion]) -> frozenset[UUID]:
         """Returns the ids of those that were refused. Completing twice by the same attempt is not refused."""
         results = Jsonb([each.result for each in done])
         return await self._ids(
             COMPLETE_ALL, worker=worker, results=results, **_claim_arrays([each.job for each in done])
         )
 
-    async def fail(self, held: Job, failure: FailureReason) -> Sequence[Job]:
+    async def fail(self, held: jobs.Job, failure: jobs.FailureReason) -> Sequence[jobs.Job]:
         """Queued again for a later retry, or failed for good together with the jobs that depend on it."""
         return await self._all(
             FAIL,
@@ -258,27 +251,27 @@ class JobStore:
             retryable=failure.retryable,
         )
 
-    async def cancel(self, job_id: UUID, actor: str, why: str) -> Sequence[Job]:
+    async def cancel(self, job_id: UUID, actor: str, why: str) -> Sequence[jobs.Job]:
         """The job and the jobs that depend on it; nothing if it has ended."""
         return await self._all(CANCEL, id=job_id, actor=actor, why=why)
 
-    async def retry(self, job_id: UUID, actor: str, why: str) -> Sequence[Job]:
+    async def retry(self, job_id: UUID, actor: str, why: str) -> Sequence[jobs.Job]:
         """The job and the jobs that had failed with it; nothing if it is no dead letter, or its parent is one."""
         return await self._all(RETRY, id=job_id, actor=actor, why=why)
 
-    async def reprioritise(self, job_id: UUID, actor: str, priority: int) -> Job | None:
+    async def reprioritise(self, job_id: UUID, actor: str, priority: int) -> jobs.Job | None:
         return await self._one(REPRIORITISE, id=job_id, actor=actor, priority=priority)
 
-    async def release(self, held: Job, why: str) -> Job | None:
+    async def release(self, held: jobs.Job, why: str) -> jobs.Job | None:
         return await self._one(RELEASE, worker=held.locked_by, id=held.id, attempt=held.attempt, why=why)
 
-    async def find(self, job_id: UUID) -> Job | None:
+    async def find(self, job_id: UUID) -> jobs.Job | None:
         return await self._one(FIND, id=job_id)
 
-    async def _one(self, query: LiteralString, **values: Any) -> Job | None:
+    async def _one(self, query: LiteralString, **values: Any) -> jobs.Job | None:
         return next(iter(await read_jobs(self._connection, query, values)), None)
 
-    async def _all(self, query: LiteralString, **values: Any) -> Sequence[Job]:
+    async def _all(self, query: LiteralString, **values: Any) -> Sequence[jobs.Job]:
         return await read_jobs(self._connection, query, values, binary=True)
 
     async def _ids(self, query: LiteralString, **values: Any) -> frozenset[UUID]:
@@ -286,7 +279,7 @@ class JobStore:
         return frozenset(found for (found,) in rows)
 
 
-def _claim_arrays(held: Sequence[Job]) -> dict[str, str]:
+def _claim_arrays(held: Sequence[jobs.Job]) -> dict[str, str]:
     return {
         "tenants": _array([job.tenant_id for job in held]),
         "ids": _array([job.id for job in held]),

@@ -14,19 +14,7 @@ from touchline.kernel import InvalidInput, LimitExceeded, Principal, TenantId
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.process.text import split_words
 
-from . import rules
-from .model import (
-    HitPage,
-    PlaceCount,
-    QueryFilters,
-    SearchCursor,
-    SearchQuery,
-    Sort,
-    Suggestion,
-    TextBox,
-    TextHit,
-    TextPlace,
-)
+from . import model, rules
 from .query import LONGEST_QUERY, parse_query
 from .store import FIRST_PAGE, FoundSegment, SearchStore
 
@@ -42,30 +30,32 @@ MOST_VIDEOS = 10_000  # that labels may stand for
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
     text: str
-    filters: QueryFilters | None = None
-    sort: Sort = Sort.RELEVANCE
+    filters: model.QueryFilters | None = None
+    sort: model.Sort = model.Sort.RELEVANCE
     first: int = PAGE_SIZE
-    after: SearchCursor | None = None
+    after: model.SearchCursor | None = None
 
 
 class VideoSearch:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def page(self, tenant: TenantId | Principal, question: SearchRequest) -> HitPage:
+    async def page(self, tenant: TenantId | Principal, question: SearchRequest) -> model.HitPage:
         if not 0 < question.first <= LARGEST_PAGE:
             raise InvalidInput("invalid page size", field="first", why=f"it must be between 1 and {LARGEST_PAGE}")
         query = _query(question)
         async with self._database.transaction(tenant) as transaction:
             return await _page(SearchStore(transaction.connection), query, question)
 
-    async def places(self, tenant: TenantId | Principal, question: SearchRequest) -> tuple[PlaceCount, ...]:
+    async def places(self, tenant: TenantId | Principal, question: SearchRequest) -> tuple[model.PlaceCount, ...]:
         """How many texts of each place match, whichever places the question asks for."""
         query = _query(question)
         async with self._database.transaction(tenant) as transaction:
             return await _places(SearchStore(transaction.connection), query, question.after)
 
-    async def suggestions(self, tenant: TenantId | Principal, text: str, most: int = 10) -> tuple[Suggestion, ...]:
+    async def suggestions(
+        self, tenant: TenantId | Principal, text: str, most: int = 10
+    ) -> tuple[model.Suggestion, ...]:
         """Completions of the last word that was typed, most frequent first; empty if it cannot be completed."""
         if not 0 < most <= MOST_SUGGESTIONS:
             raise InvalidInput("invalid number", field="first", why=f"it must be between 1 and {MOST_SUGGESTIONS}")
@@ -76,7 +66,7 @@ class VideoSearch:
         async with self._database.transaction(tenant) as transaction:
             found = await SearchStore(transaction.connection).suggestions(words[0], most)
         signs = last[: len(last) - len(last.lstrip(SIGNS))]
-        return tuple(Suggestion(f"{before} {signs}{shown}".strip(), segments) for shown, segments in found)
+        return tuple(model.Suggestion(f"{before} {signs}{shown}".strip(), segments) for shown, segments in found)
 
 
 async def hide_video(transaction: Transaction, video_id: UUID) -> None:
@@ -89,47 +79,52 @@ async def unhide_video(transaction: Transaction, video_id: UUID) -> None:
     await SearchStore(transaction.connection).remember(video_id)
 
 
-def _query(question: SearchRequest) -> SearchQuery:
-    if _count(question.filters or QueryFilters()) > MOST_FILTERS:
+def _query(question: SearchRequest) -> model.SearchQuery:
+    if _count(question.filters or model.QueryFilters()) > MOST_FILTERS:
         raise InvalidInput("too many filters", field="filters", why=f"the limit is {MOST_FILTERS}")
     return parse_query(question.text, question.filters)
 
 
-async def _places(store: SearchStore, query: SearchQuery, after: SearchCursor | None) -> tuple[PlaceCount, ...]:
+async def _places(
+    store: SearchStore, query: model.SearchQuery, after: model.SearchCursor | None
+) -> tuple[model.PlaceCount, ...]:
     videos = await _videos(store, query.filters)
     if videos is not None and not videos:
-        return tuple(PlaceCount(where, 0, has_more=False) for where in TextPlace)
-    wanted = {where: rules.index_request(_only(query, where), _corrected(query, after), videos) for where in TextPlace}
+        return tuple(model.PlaceCount(where, 0, has_more=False) for where in model.TextPlace)
+    wanted = {
+        where: rules.index_request(_only(query, where), _corrected(query, after), videos) for where in model.TextPlace
+    }
     requests = {where: one.request for where, one in wanted.items()}
-    found = await store.counts(wanted[TextPlace.PICTURE], requests, MOST_COUNTED + 1)
+    found = await store.counts(wanted[model.TextPlace.PICTURE], requests, MOST_COUNTED + 1)
     return tuple(
-        PlaceCount(where, min(found[where], MOST_COUNTED), has_more=found[where] > MOST_COUNTED) for where in TextPlace
+        model.PlaceCount(where, min(found[where], MOST_COUNTED), has_more=found[where] > MOST_COUNTED)
+        for where in model.TextPlace
     )
 
 
-def _only(query: SearchQuery, where: TextPlace) -> SearchQuery:
+def _only(query: model.SearchQuery, where: model.TextPlace) -> model.SearchQuery:
     return replace(query, filters=replace(query.filters, where=(where,)))
 
 
-def _corrected(query: SearchQuery, after: SearchCursor | None) -> tuple[str, ...]:
+def _corrected(query: model.SearchQuery, after: model.SearchCursor | None) -> tuple[str, ...]:
     return rules.corrected_words(query, after.corrected) if after else ()
 
 
-async def _page(store: SearchStore, query: SearchQuery, question: SearchRequest) -> HitPage:
+async def _page(store: SearchStore, query: model.SearchQuery, question: SearchRequest) -> model.HitPage:
     videos = await _videos(store, query.filters)
     if videos is not None and not videos:
-        return HitPage((), None)
+        return model.HitPage((), None)
     wanted = rules.index_request(query, _corrected(query, question.after), videos)
     reading, found = await store.page(wanted, question.sort, question.first + 1, question.after or FIRST_PAGE)
     made = rules.find_corrections(query, reading.spelling)
     hits = tuple(_hit(one, query, reading) for one in found[: question.first])
     more = len(found) > question.first
-    last = SearchCursor(hits[-1].rank, hits[-1].segment_id, rules.correction_mask(query, made)) if more else None
+    last = model.SearchCursor(hits[-1].rank, hits[-1].segment_id, rules.correction_mask(query, made)) if more else None
     shown = await store.shown([word for one in made for word in one.read_as])
-    return HitPage(hits, last, rules.display_corrections(made, question.text, shown))
+    return model.HitPage(hits, last, rules.display_corrections(made, question.text, shown))
 
 
-async def _videos(store: SearchStore, filters: QueryFilters) -> Sequence[UUID] | None:
+async def _videos(store: SearchStore, filters: model.QueryFilters) -> Sequence[UUID] | None:
     """The videos that the filters allow; None: all."""
     wanted = set(filters.videos) if filters.videos else None
     for kind, value in filters.labels:
@@ -140,17 +135,17 @@ async def _videos(store: SearchStore, filters: QueryFilters) -> Sequence[UUID] |
     return None if wanted is None else sorted(wanted)
 
 
-def _count(filters: QueryFilters) -> int:
+def _count(filters: model.QueryFilters) -> int:
     return sum(map(len, (filters.videos, filters.languages, filters.entities, filters.labels, filters.where)))
 
 
-def _hit(found: FoundSegment, query: SearchQuery, reading: rules.WordVariants) -> TextHit:
-    return TextHit(
+def _hit(found: FoundSegment, query: model.SearchQuery, reading: rules.WordVariants) -> model.TextHit:
+    return model.TextHit(
         segment_id=found.segment_id,
         video_id=found.video_id,
         text=found.text,
         fragments=rules.fragments(found.text, query, reading),
-        where=TextPlace(found.place),
+        where=model.TextPlace(found.place),
         box=_box(found.bounding_box),
         start_ms=found.t_start,
         end_ms=found.t_end,
@@ -163,7 +158,9 @@ def _hit(found: FoundSegment, query: SearchQuery, reading: rules.WordVariants) -
     )
 
 
-def _box(sides: dict[str, int] | None) -> TextBox | None:
+def _box(sides: dict[str, int] | None) -> model.TextBox | None:
     return (
-        TextBox(**{side: sides.get(side, 0) for side in ("x", "y", "width", "height")}) if sides is not None else None
+        model.TextBox(**{side: sides.get(side, 0) for side in ("x", "y", "width", "height")})
+        if sides is not None
+        else None
     )

@@ -14,28 +14,8 @@ from touchline.watch.fixtures.feed_documents import FeedFixture, FeedGoal
 from touchline.watch.model import GoalRef
 from touchline.watch.settings import WatchSettings
 
+from . import model
 from .identity import Group, Item, Side, Sighting, group, match, scored_before
-from .model import (
-    GOAL_TYPE,
-    Decision,
-    GoalOutcome,
-    Moment,
-    Removal,
-    Said,
-    Score,
-    StoredGoal,
-    Triggered,
-    WrittenGoal,
-    distance,
-    identity,
-    is_known,
-    is_same,
-    label,
-    moment,
-    next_name,
-    same_player,
-    workflow_id,
-)
 
 # Which goals go, and where what was found of them goes.
 # Invariant: a goal goes only when enough distinct runs have neither listed nor counted it: one that the feed's totals
@@ -44,8 +24,8 @@ from .model import (
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    goal: StoredGoal
-    removal: Removal
+    goal: model.StoredGoal
+    removal: model.Removal
     successor: Item | None = None
 
 
@@ -70,7 +50,7 @@ def unseen(groups: Sequence[Group], side: Side, event_type: str) -> Unseen:
 
 def _hidden(side: Side, event_type: str, listed: int) -> int | None:
     """How many goals the totals count that are not listed; None when they are not told."""
-    if event_type != GOAL_TYPE:
+    if event_type != model.GOAL_TYPE:
         return 0
     return None if side.total is None else max(side.total - listed, 0)
 
@@ -87,25 +67,27 @@ def going(groups: Sequence[Group], missed: Sequence[Item], run_id: str, polls: i
         is_listed = any(item.is_seen for item in each)
         may_return = any(item in staying for item in each)  # as long as one does, it is this goal
         for item in each:
-            if item.stored and is_listed and item in missed and (item in due or identity(item.told) is None):
+            if item.stored and is_listed and item in missed and (item in due or model.identity(item.told) is None):
                 yield _replaced(item.stored, each)
             elif item.stored and not is_listed and not may_return:
                 yield _dropped(item.stored, staying)
 
 
-def _replaced(goal: StoredGoal, of_one_goal: Group) -> Going:
+def _replaced(goal: model.StoredGoal, of_one_goal: Group) -> Going:
     """A scorer without a name has no videos, and nobody waits for it to come back."""
     there = [other for other in of_one_goal if other.is_seen]
-    successor = min(there, key=lambda other: distance(other.moment, moment(goal.told)))
-    return Going(goal, Removal.IDENTIFIED if identity(goal.told) is None else Removal.REATTRIBUTED, successor)
+    successor = min(there, key=lambda other: model.distance(other.moment, model.moment(goal.told)))
+    return Going(
+        goal, model.Removal.IDENTIFIED if model.identity(goal.told) is None else model.Removal.REATTRIBUTED, successor
+    )
 
 
-def _dropped(goal: StoredGoal, staying: Sequence[Item]) -> Going:
+def _dropped(goal: model.StoredGoal, staying: Sequence[Item]) -> Going:
     """Of one scorer at one moment nobody can tell two goals apart: what was found shows the one that stays."""
     for item in staying:
-        if is_same(item.moment, moment(goal.told)) and same_player(item.told, goal.told):
-            return Going(goal, Removal.DOUBLED, item)
-    return Going(goal, Removal.ANNULLED)
+        if model.is_same(item.moment, model.moment(goal.told)) and model.same_player(item.told, goal.told):
+            return Going(goal, model.Removal.DOUBLED, item)
+    return Going(goal, model.Removal.ANNULLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +103,17 @@ class CountedGoal:
     """A goal of this poll with its running score."""
 
     item: Item
-    score: Score
+    score: model.Score
     is_missed: bool = False
     is_hidden: bool = False  # not listed, and counted all the same
 
 
 def decide(
-    stored: Sequence[StoredGoal], fixture: FeedFixture, run_id: str, now: datetime, settings: WatchSettings
-) -> Decision:
+    stored: Sequence[model.StoredGoal], fixture: FeedFixture, run_id: str, now: datetime, settings: WatchSettings
+) -> model.Decision:
     """`stored` are all goals of the match, also those that went: their ids are not given twice."""
     if fixture.goals is None:
-        return Decision()
+        return model.Decision()
     poll = Poll(fixture, run_id, now, settings.polls_to_trust)
     counted, leaving = _compared(stored, fixture, poll)
     kept = [_kept(each.item.stored, each, poll) for each in counted if each.item.stored]
@@ -143,10 +125,12 @@ def decide(
     after = {each.goal.ref: each.goal for each in written}
     listed = [each.item.stored for each in counted if each.item.stored and each.item.is_seen]
     now_there = [*(after.get(each.ref, each) for each in listed), *(each.goal for each in added)]
-    return Decision(written, tuple(to_search(now_there)))
+    return model.Decision(written, tuple(to_search(now_there)))
 
 
-def _compared(stored: Sequence[StoredGoal], fixture: FeedFixture, poll: Poll) -> tuple[list[CountedGoal], list[Going]]:
+def _compared(
+    stored: Sequence[model.StoredGoal], fixture: FeedFixture, poll: Poll
+) -> tuple[list[CountedGoal], list[Going]]:
     living = sorted((each for each in stored if each.lives), key=lambda each: each.ref.event_id)
     of_match = {fixture.home.id, fixture.away.id}
     entries = sorted((each for each in fixture.goals or () if each.team.id in of_match), key=_in_no_order)
@@ -164,18 +148,23 @@ def _compared(stored: Sequence[StoredGoal], fixture: FeedFixture, poll: Poll) ->
         gone = {each.goal.ref for each in leaving}
         home, away = ([_staying(each, gone) for each in of_side if _staying(each, gone)] for of_side in groups)
         counted += [
-            CountedGoal(item, Score(*score), item in missed, item in hidden) for item, score in _scores(home, away)
+            CountedGoal(item, model.Score(*score), item in missed, item in hidden)
+            for item, score in _scores(home, away)
         ]
     return counted, leaving
 
 
-def _in_no_order(entry: FeedGoal) -> tuple[Moment, str, str]:
+def _in_no_order(entry: FeedGoal) -> tuple[model.Moment, str, str]:
     """The feed's own order means nothing, so it must not decide anything."""
-    return moment(entry), str(identity(entry)), entry.detail
+    return model.moment(entry), str(model.identity(entry)), entry.detail
 
 
 def _side(
-    fixture: FeedFixture, is_home: bool, event_type: str, living: Sequence[StoredGoal], entries: Sequence[FeedGoal]
+    fixture: FeedFixture,
+    is_home: bool,
+    event_type: str,
+    living: Sequence[model.StoredGoal],
+    entries: Sequence[FeedGoal],
 ) -> Side:
     team = fixture.home if is_home else fixture.away
     total = fixture.home_goals if is_home else fixture.away_goals
@@ -184,8 +173,8 @@ def _side(
         is_home,
         [each for each in living if each.told.type == event_type and each.told.team.id == team.id],
         [each for each in entries if each.type == event_type and each.team.id == team.id],
-        total if event_type == GOAL_TYPE else None,
-        [*(moment(each.told) for each in living), *(moment(each) for each in entries)],
+        total if event_type == model.GOAL_TYPE else None,
+        [*(model.moment(each.told) for each in living), *(model.moment(each) for each in entries)],
     )
 
 
@@ -200,19 +189,19 @@ def _scores(home: Sequence[Group], away: Sequence[Group]) -> Iterable[tuple[Item
         yield from ((item, (scored_before(home, item.moment), place)) for item in each)
 
 
-def _kept(before: StoredGoal, counted: CountedGoal, poll: Poll) -> WrittenGoal | None:
+def _kept(before: model.StoredGoal, counted: CountedGoal, poll: Poll) -> model.WrittenGoal | None:
     """A stored goal that stays; None when nothing about it has changed."""
     after = before if before.score == counted.score else replace(before, score=counted.score)
     after = _seen(after, counted.item, poll) if counted.item.is_seen else _unseen(after, counted, poll)
     if after is before or after == before:
         return None
     if after.stable_at and not before.stable_at:
-        return WrittenGoal(after, Said.STABLE, reopened=before.download_complete)
+        return model.WrittenGoal(after, model.Said.STABLE, reopened=before.download_complete)
     is_visible = replace(after, absent_workflows=before.absent_workflows) != before
-    return WrittenGoal(after, Said.SEEN if is_visible else None)
+    return model.WrittenGoal(after, model.Said.SEEN if is_visible else None)
 
 
-def _seen(goal: StoredGoal, item: Item, poll: Poll) -> StoredGoal:
+def _seen(goal: model.StoredGoal, item: Item, poll: Poll) -> model.StoredGoal:
     told = _merged(goal.told, item.told)
     if told != goal.told or goal.absent_workflows:
         goal = replace(goal, told=told, absent_workflows=())
@@ -221,16 +210,16 @@ def _seen(goal: StoredGoal, item: Item, poll: Poll) -> StoredGoal:
 
 def _merged(before: FeedGoal, entry: FeedGoal) -> FeedGoal:
     """What the feed forgets of a scorer is still known."""
-    if entry.player_id and is_known(entry.player_name):
+    if entry.player_id and model.is_known(entry.player_name):
         return entry
     player_id = entry.player_id or before.player_id
-    name = entry.player_name if is_known(entry.player_name) else before.player_name
+    name = entry.player_name if model.is_known(entry.player_name) else before.player_name
     return replace(entry, player_id=player_id, player_name=name)
 
 
-def _trusted(goal: StoredGoal, poll: Poll) -> StoredGoal:
+def _trusted(goal: model.StoredGoal, poll: Poll) -> model.StoredGoal:
     """One more run that saw it. An unknown scorer is not counted, and what is stable needs no more."""
-    if goal.stable_at or not is_known(goal.told.player_name):
+    if goal.stable_at or not model.is_known(goal.told.player_name):
         return goal
     if poll.run_id not in goal.monitor_workflows:
         goal = replace(goal, monitor_workflows=(*goal.monitor_workflows, poll.run_id))
@@ -239,14 +228,14 @@ def _trusted(goal: StoredGoal, poll: Poll) -> StoredGoal:
     return replace(
         goal,
         stable_at=poll.now,
-        workflow_id=workflow_id(goal.ref, goal.told),
-        label=label(goal.told),
+        workflow_id=model.workflow_id(goal.ref, goal.told),
+        label=model.label(goal.told),
         download_complete=False,
         outcome=None,
     )
 
 
-def _unseen(goal: StoredGoal, counted: CountedGoal, poll: Poll) -> StoredGoal:
+def _unseen(goal: model.StoredGoal, counted: CountedGoal, poll: Poll) -> model.StoredGoal:
     if counted.is_hidden and goal.absent_workflows:
         goal = replace(goal, absent_workflows=())
     if counted.is_missed and poll.run_id not in goal.absent_workflows:
@@ -254,48 +243,48 @@ def _unseen(goal: StoredGoal, counted: CountedGoal, poll: Poll) -> StoredGoal:
     return replace(goal, monitor_workflows=()) if goal.monitor_workflows and not goal.stable_at else goal
 
 
-def _gone(leaving: Going, now: datetime) -> StoredGoal:
+def _gone(leaving: Going, now: datetime) -> model.StoredGoal:
     return replace(leaving.goal, removed_at=now, removal=leaving.removal)
 
 
-def _moved(gone: StoredGoal, leaving: Going, names: dict[Item, GoalRef]) -> WrittenGoal:
+def _moved(gone: model.StoredGoal, leaving: Going, names: dict[Item, GoalRef]) -> model.WrittenGoal:
     successor = leaving.successor
     if successor is None:
-        return WrittenGoal(gone, Said.REMOVED)
+        return model.WrittenGoal(gone, model.Said.REMOVED)
     moved_to = successor.stored.ref if successor.stored else names[successor]
-    return WrittenGoal(replace(gone, moved_to=moved_to), Said.MOVED)
+    return model.WrittenGoal(replace(gone, moved_to=moved_to), model.Said.MOVED)
 
 
 def _added(
-    counted: Iterable[CountedGoal], stored: list[StoredGoal], poll: Poll
-) -> tuple[dict[Item, GoalRef], list[WrittenGoal]]:
+    counted: Iterable[CountedGoal], stored: list[model.StoredGoal], poll: Poll
+) -> tuple[dict[Item, GoalRef], list[model.WrittenGoal]]:
     """New goals, each with an id that no living one has; and those ids by what they were given to."""
     known = {each.ref: each for each in stored}  # the later of two is the one that goes
-    names, added = dict[Item, GoalRef](), list[WrittenGoal]()
-    order = sorted(counted, key=lambda each: (each.item.moment, str(identity(each.item.told))))
+    names, added = dict[Item, GoalRef](), list[model.WrittenGoal]()
+    order = sorted(counted, key=lambda each: (each.item.moment, str(model.identity(each.item.told))))
     for each in order:
         told = each.item.told
-        ref, sequence = next_name(told, poll.fixture.id, list(known.values()))
-        goal = _trusted(StoredGoal(ref, sequence, told, each.score, poll.now), poll)
+        ref, sequence = model.next_name(told, poll.fixture.id, list(known.values()))
+        goal = _trusted(model.StoredGoal(ref, sequence, told, each.score, poll.now), poll)
         known[ref] = goal
         names[each.item] = ref
-        added.append(WrittenGoal(goal, Said.STABLE if goal.stable_at else Said.SEEN, is_new=True))
+        added.append(model.WrittenGoal(goal, model.Said.STABLE if goal.stable_at else model.Said.SEEN, is_new=True))
     return names, added
 
 
-def to_search(listed: Iterable[StoredGoal]) -> Iterable[Triggered]:
+def to_search(listed: Iterable[model.StoredGoal]) -> Iterable[model.Triggered]:
     """Also those whose search was to start after an earlier poll, and did not."""
     for goal in listed:
         is_open = goal.lives and not goal.monitor_complete and not goal.download_complete
         if is_open and goal.workflow_id and goal.label:
-            yield Triggered(goal.ref, goal.workflow_id, goal.label)
+            yield model.Triggered(goal.ref, goal.workflow_id, goal.label)
 
 
 # When nobody waits for a goal any longer, and why. Pure.
 # Invariant: every goal that lives ends, whatever was lost on the way; one that has ended is left alone.
 
 
-def overdue(stored: Iterable[StoredGoal], now: datetime, settings: WatchSettings) -> Iterator[StoredGoal]:
+def overdue(stored: Iterable[model.StoredGoal], now: datetime, settings: WatchSettings) -> Iterator[model.StoredGoal]:
     """The goals that end now, with the outcome that each is shown with."""
     for goal in stored:
         if goal.lives and not goal.download_complete:
@@ -304,12 +293,12 @@ def overdue(stored: Iterable[StoredGoal], now: datetime, settings: WatchSettings
                 yield replace(goal, download_complete=True, outcome=outcome)
 
 
-def _waiting(goal: StoredGoal, settings: WatchSettings) -> tuple[GoalOutcome, datetime, timedelta]:
+def _waiting(goal: model.StoredGoal, settings: WatchSettings) -> tuple[model.GoalOutcome, datetime, timedelta]:
     """What it would end as, since when it waits, and how long it may."""
     if goal.monitor_complete:
-        return GoalOutcome.LOST, goal.search_started_at or goal.stable_at or goal.first_seen, settings.lost_after
+        return model.GoalOutcome.LOST, goal.search_started_at or goal.stable_at or goal.first_seen, settings.lost_after
     if goal.stable_at:
-        return GoalOutcome.SEARCH_UNAVAILABLE, goal.stable_at, settings.unsearched_after
-    is_named = is_known(goal.told.player_name)
-    outcome = GoalOutcome.SEARCH_UNAVAILABLE if is_named else GoalOutcome.UNIDENTIFIED
+        return model.GoalOutcome.SEARCH_UNAVAILABLE, goal.stable_at, settings.unsearched_after
+    is_named = model.is_known(goal.told.player_name)
+    outcome = model.GoalOutcome.SEARCH_UNAVAILABLE if is_named else model.GoalOutcome.UNIDENTIFIED
     return outcome, goal.first_seen, settings.unidentified_after

@@ -21,27 +21,13 @@ from touchline.watch.fixtures.store import FeedCheck
 from touchline.watch.queries import MatchPage, MatchWindow, goals_since
 from touchline.watch.settings import WatchSettings
 
-from .rules import (
-    FoundGroup,
-    Goal,
-    GoalDocument,
-    GoalState,
-    Match,
-    MatchDay,
-    Video,
-    ViewLimits,
-    first_video_s,
-    percentile,
-    show,
-    state_of,
-    telemetry,
-)
+from . import rules
 
 # A goal as one document: the feed's own fields, ours with an underscore before them. Pure.
 
 
-def document(goal: Goal, rest: GoalDocument, limits: ViewLimits) -> dict[str, object]:
-    shown, sets = show(goal, limits), rest.sets
+def document(goal: rules.Goal, rest: rules.GoalDocument, limits: rules.ViewLimits) -> dict[str, object]:
+    shown, sets = rules.show(goal, limits), rest.sets
     return {
         **{name: value for name, value in rest.raw.items() if not name.startswith("_")},
         "_event_id": goal.event_id,
@@ -66,17 +52,17 @@ def document(goal: Goal, rest: GoalDocument, limits: ViewLimits) -> dict[str, ob
         "_words": shown.words,
         "_why": [asdict(reason) for reason in shown.why],
         "_outcome": goal.outcome,
-        "_telemetry": _plain(asdict(telemetry(goal))),
+        "_telemetry": _plain(asdict(rules.telemetry(goal))),
         "_revision": goal.revision,
     }
 
 
-def video_path(goal: Goal, artifact_hash: str) -> str:
+def video_path(goal: rules.Goal, artifact_hash: str) -> str:
     """Stays the same whatever replaces the video."""
     return f"/goals/{goal.event_id}/videos/{artifact_hash}"
 
 
-def _video(goal: Goal, video: Video) -> dict[str, Any]:
+def _video(goal: rules.Goal, video: rules.Video) -> dict[str, Any]:
     shown = _plain(asdict(video))
     return {"url": video_path(goal, video.artifact_hash), "file_size": shown.pop("size_bytes"), **shown}
 
@@ -95,10 +81,10 @@ class MatchReads:
     settings: WatchSettings
 
     @property
-    def limits(self) -> ViewLimits:
-        return ViewLimits(self.settings.polls_to_trust, self.settings.search_attempts)
+    def limits(self) -> rules.ViewLimits:
+        return rules.ViewLimits(self.settings.polls_to_trust, self.settings.search_attempts)
 
-    async def days(self, caller: Principal) -> Sequence[MatchDay]:
+    async def days(self, caller: Principal) -> Sequence[rules.MatchDay]:
         async with self.database.transaction(caller) as transaction:
             return await queries.match_days(transaction)
 
@@ -111,7 +97,7 @@ class MatchReads:
         async with self.database.transaction(caller) as transaction:
             return await queries.matches_of_day(transaction, day, window)
 
-    async def named(self, caller: Principal | TenantId, query: str, most: int) -> Sequence[Match]:
+    async def named(self, caller: Principal | TenantId, query: str, most: int) -> Sequence[rules.Match]:
         """By team, competition or scorer."""
         if not query.strip() or len(query) > LONGEST_QUERY:
             why = f"use 1 to {LONGEST_QUERY} characters"
@@ -119,19 +105,19 @@ class MatchReads:
         async with self.database.transaction(caller) as transaction:
             return await queries.matches_named(transaction, query, min(max(most, 1), MOST_NAMED))
 
-    async def matches(self, caller: Principal, ids: Sequence[int]) -> Mapping[int, Match]:
+    async def matches(self, caller: Principal, ids: Sequence[int]) -> Mapping[int, rules.Match]:
         async with self.database.transaction(caller) as transaction:
             return await queries.matches(transaction, ids)
 
-    async def goals(self, caller: Principal, match_ids: Sequence[int]) -> Mapping[int, Sequence[Goal]]:
+    async def goals(self, caller: Principal, match_ids: Sequence[int]) -> Mapping[int, Sequence[rules.Goal]]:
         async with self.database.transaction(caller) as transaction:
             return await queries.goals_of_matches(transaction, match_ids)
 
-    async def goal(self, caller: Principal, event_id: str) -> Goal | None:
+    async def goal(self, caller: Principal, event_id: str) -> rules.Goal | None:
         async with self.database.transaction(caller) as transaction:
             return await queries.find_goal(transaction, event_id)
 
-    async def document(self, caller: Principal, event_id: str) -> tuple[Goal, dict[str, object]] | None:
+    async def document(self, caller: Principal, event_id: str) -> tuple[rules.Goal, dict[str, object]] | None:
         """The goal, and its document with the fields that the feed's readers know."""
         async with self.database.transaction(caller) as transaction:
             goal = await queries.find_goal(transaction, event_id)
@@ -168,19 +154,19 @@ OUTCOMES = ("seen", "selected", "waiting", "downloaded", "rejected", "failed")
 async def observe(database: Database, settings: WatchSettings, now: datetime) -> None:
     async with database.system("observe watched goals") as transaction:
         goals = await goals_since(transaction, now - SPAN)
-    set_gauges(goals, ViewLimits(settings.polls_to_trust, settings.search_attempts))
+    set_gauges(goals, rules.ViewLimits(settings.polls_to_trust, settings.search_attempts))
 
 
-def set_gauges(goals: Sequence[Goal], limits: ViewLimits) -> None:
-    states = Counter(state_of(goal, limits) for goal in goals)
-    for state in GoalState:
+def set_gauges(goals: Sequence[rules.Goal], limits: rules.ViewLimits) -> None:
+    states = Counter(rules.state_of(goal, limits) for goal in goals)
+    for state in rules.GoalState:
         GOALS.labels(state).set(states[state])
     COVERED.set(sum(1 for goal in goals if goal.videos))
     ended = [goal for goal in goals if goal.download_complete]
     COVERAGE.set(sum(1 for goal in ended if goal.videos) / len(ended) if ended else nan)
-    times = sorted(time for goal in goals if (time := first_video_s(goal)) is not None)
+    times = sorted(time for goal in goals if (time := rules.first_video_s(goal)) is not None)
     for name, percent in QUANTILES.items():
-        value = percentile(times, percent)
+        value = rules.percentile(times, percent)
         FIRST_VIDEO.labels(name).set(nan if value is None else value)
     outcomes: Counter[str] = Counter()
     for goal in goals:
@@ -190,5 +176,5 @@ def set_gauges(goals: Sequence[Goal], limits: ViewLimits) -> None:
         FOUND.labels(outcome).set(outcomes[outcome])
 
 
-def _outcome(group: FoundGroup) -> str:
+def _outcome(group: rules.FoundGroup) -> str:
     return "waiting" if group.waits else group.state

@@ -22,17 +22,7 @@ from touchline.gateway.auth.rules import INSTALLATION, WITHOUT_TENANT, Actor, Is
 from touchline.gateway.auth.settings import AuthSettings
 from touchline.gateway.auth.store import AccessStore
 from touchline.gateway.metrics import SIGN_INS
-from touchline.kernel import (
-    Clock,
-    Principal,
-    RateLimited,
-    SessionOver,
-    TenantId,
-    TouchlineError,
-    Unauthenticated,
-    UserId,
-    uuid7,
-)
+from touchline.kernel import Clock, Principal, TenantId, UserId, errors, uuid7
 from touchline.platform.postgres.database import Database, Transaction
 
 from . import rules
@@ -146,7 +136,7 @@ class SessionService:
         key = await self._keys.signing()
         async with self._database.transaction(WITHOUT_TENANT) as transaction:
             opened = await self._refresh(transaction, secret)
-        if isinstance(opened, TouchlineError):  # raised here, so that the end of a session stays written
+        if isinstance(opened, errors.TouchlineError):  # raised here, so that the end of a session stays written
             raise opened
         return self._signed_in(opened, key)
 
@@ -174,7 +164,9 @@ class SessionService:
             if user_id := await store.use_link(link_id, self._clock.now()):
                 return user_id
         hint = "Create a new link with `touchline users link EMAIL`."
-        raise Unauthenticated("the sign-in link is not valid", why="it was used already, or has expired", hint=hint)
+        raise errors.Unauthenticated(
+            "the sign-in link is not valid", why="it was used already, or has expired", hint=hint
+        )
 
     async def _count_attempt(self, attempt: PasswordAttempt) -> bytes:
         """Counted before anything else and in its own transaction: a failure must not undo it. Answers by what.
@@ -236,11 +228,11 @@ class SessionService:
         await transaction.enter_tenant(tenant_id)
         return await store.session_locked(session_id)
 
-    async def _refresh(self, transaction: Transaction, secret: str) -> _Open | SessionOver:
+    async def _refresh(self, transaction: Transaction, secret: str) -> _Open | errors.SessionOver:
         access, store = AccessStore(transaction.connection), SessionStore(transaction.connection)
         session = await self._lock(transaction, secret)
         if session is None:
-            return SessionOver("your session has ended", why="the session is unknown")
+            return errors.SessionOver("your session has ended", why="the session is unknown")
         now, shown = self._clock.now(), credentials.fingerprint(secret)
         known = await store.secret(session.id, shown)
         decision = rules.refresh(session, known, self._settings.refresh_grace, now)
@@ -279,19 +271,19 @@ class SessionService:
         return SignedIn(opened.user, opened.tenant, session, now, said.expires_at, token, opened.secret)
 
 
-def _wrong_password() -> Unauthenticated:
+def _wrong_password() -> errors.Unauthenticated:
     hint = "Check both, then try again. If you have no password, ask your administrator for a sign-in link."
-    return Unauthenticated("you cannot sign in", why="the e-mail address or the password is wrong", hint=hint)
+    return errors.Unauthenticated("you cannot sign in", why="the e-mail address or the password is wrong", hint=hint)
 
 
 @contextmanager
 def _counted(method: SignInMethod) -> Generator[None]:
     try:
         yield
-    except Unauthenticated:
+    except errors.Unauthenticated:
         SIGN_INS.labels(method, "refused").inc()
         raise
-    except RateLimited:
+    except errors.RateLimited:
         SIGN_INS.labels(method, "limited").inc()
         raise
     SIGN_INS.labels(method, "accepted").inc()
