@@ -31,10 +31,10 @@ from touchline.kernel import ManualClock, TenantId, TouchlineError
 from touchline.measure.analytics.rollups.service import RollupService
 from touchline.measure.analytics.rules import Board, Dimension, Filter, Leaders, Metric, Order, SessionWindow
 from touchline.measure.analytics.service import SessionAnalytics
-from touchline.measure.analytics.settings import AnalyticsSettings
+from touchline.measure.settings import AnalyticsSettings
 from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
+from touchline.platform.settings import ClickHouseSettings
 
 TENANT = TenantId(UUID("11111111-1111-4111-8111-111111111111"))
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)

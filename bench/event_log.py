@@ -26,11 +26,9 @@ from touchline.kernel import SystemClock, TenantId
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import EVENTS_CHANNEL, Archive, PostgresLog
-from touchline.platform.events.settings import EventSettings
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Transaction, Wakeups
+from touchline.platform.settings import EventSettings, ObjectsSettings
 
 WRITERS = 8
 SINGLE = 4_000  # transactions of one event

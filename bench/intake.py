@@ -22,9 +22,9 @@ from support.report import report
 from touchline.kernel import ManualClock
 from touchline.measure.analytics.rules import Filter, QuarantineWindow
 from touchline.measure.analytics.service import SessionAnalytics
-from touchline.measure.analytics.settings import AnalyticsSettings
+from touchline.measure.settings import AnalyticsSettings
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
+from touchline.platform.settings import ClickHouseSettings
 
 
 async def run(folder: Path, events: int, rounds: int) -> None:

@@ -24,7 +24,7 @@ from support.report import report
 from touchline.kernel import TenantId
 from touchline.media.engines.model import Box
 from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.settings import PostgresSettings
+from touchline.platform.settings import PostgresSettings
 from touchline.process.segments.rules import Detection, ReadFrame, SegmentIndex, build_index
 from touchline.process.segments.store import SegmentStore
 from touchline.process.videos.store import NewVideo, VideoStore

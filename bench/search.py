@@ -29,7 +29,7 @@ from support.report import percentile, report
 from touchline.kernel import TenantId
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.settings import PostgresSettings
+from touchline.platform.settings import PostgresSettings
 from touchline.process.search.model import Sort
 from touchline.process.search.service import SearchRequest, VideoSearch
 

@@ -26,8 +26,7 @@ from support.stack import Product, product
 from temporalio.client import Client, WorkflowExecution
 
 from touchline.kernel import parse_duration
-from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.installation import read_ports, read_secrets
+from touchline.platform.stack.folder import DataFolder, read_ports, read_secrets
 from touchline.platform.stack.postgres import superuser_url
 from touchline.platform.stack.stack import NOTHING_OUTSIDE, read_endpoints
 from touchline_world.videos.library import VideoLibrary

@@ -20,9 +20,9 @@ from tests.support.stack import RunningStack, StackPlan, running_stack, temporar
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEndpoint, TemporalEndpoint
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+from touchline.platform.settings import ObjectsSettings
 
 from .support import debian_postgres
 

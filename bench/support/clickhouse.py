@@ -13,8 +13,8 @@ from secrets import token_urlsafe
 from socket import socket
 
 from touchline.platform.clickhouse.options import OwnerOptions, owner_command
-from touchline.platform.clickhouse.settings import ClickHouseSettings, owner_limits
 from touchline.platform.endpoints import ClickHouseEndpoint
+from touchline.platform.settings import ClickHouseSettings, owner_limits
 
 START_S, STOP_S = 60, 120
 

@@ -16,10 +16,10 @@ import psycopg
 
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.migrations import migrate
+from touchline.platform.settings import StackSettings
 from touchline.platform.stack import postgres
 from touchline.platform.stack.folder import DataFolder, service_user
 from touchline.platform.stack.process import guarded_command
-from touchline.platform.stack.settings import StackSettings
 from touchline.platform.stack.stack import NOTHING_OUTSIDE, Stack, prepare_installation
 
 PASSABLE = 0o711

@@ -16,9 +16,9 @@ import psycopg
 
 from touchline.kernel import SystemClock
 from touchline.platform.endpoints import ObjectsEndpoint, PostgresEndpoint
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+from touchline.platform.settings import ObjectsSettings
 from touchline.serve.retention.service import Expiry, RetentionContext
 from touchline.serve.settings import ServeSettings
 

@@ -30,7 +30,7 @@ def main(engine: str, log: str, out: str) -> None:
     from touchline.measure.engines.model import BuildEngine  # not above: the processes of a build load this file, too
     from touchline.measure.engines.service import BuildOrder, build
     from touchline.measure.sessions.rules import Rules
-    from touchline.measure.sessions.settings import SessionSettings
+    from touchline.measure.settings import SessionSettings
 
     begun = time.perf_counter(), used()
     report = build(

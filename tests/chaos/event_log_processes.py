@@ -18,9 +18,8 @@ from tests.support.events import EffectHandler, Noted
 from touchline.kernel import Defect, SystemClock, TenantId, Unavailable
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import Archive, PostgresLog, Sequencer
-from touchline.platform.events.settings import EventSettings
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
+from touchline.platform.settings import EventSettings
 
 ADDRESS = "TOUCHLINE_CHAOS_DATABASE"
 SETTINGS = EventSettings(

@@ -17,19 +17,17 @@ from uuid import UUID
 from tests.support.sessions import RULES
 from touchline.kernel import TenantId
 from touchline.measure.analytics.rollups.service import RollupService
-from touchline.measure.analytics.settings import AnalyticsSettings
 from touchline.measure.facts.service import FoldService
 from touchline.measure.facts.worker import FoldWorker
 from touchline.measure.ingest import file_import
 from touchline.measure.ingest.service import IngestService
-from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.ingest.store import CHANNEL
+from touchline.measure.settings import AnalyticsSettings, IngestSettings
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.endpoints import ClickHouseEndpoint
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
 from touchline.platform.retry import retry_forever
+from touchline.platform.settings import ClickHouseSettings
 
 POSTGRES, CLICKHOUSE = "TOUCHLINE_CHAOS_DATABASE", "TOUCHLINE_CHAOS_CLICKHOUSE"
 TENANT = TenantId(UUID(int=7))

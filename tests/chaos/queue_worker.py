@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from touchline.apps.runtime import process_name
-from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Transaction, Wakeups
 from touchline.process.queue.handler import Finished, ReportProgress
 from touchline.process.queue.jobs import Job, JobType, TranscodePayload
 from touchline.process.queue.service import Queue

@@ -24,10 +24,10 @@ from touchline.measure.ingest.rules import count_records, read_records
 from touchline.measure.tables import ensure_tables
 from touchline.measure.validation.service import FactValidation
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.clickhouse.store import ensure_database
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.migrations import migrate
+from touchline.platform.settings import ClickHouseSettings
 
 from .conftest import Chaos
 from .measure_processes import CLICKHOUSE, POSTGRES, TENANT

@@ -24,7 +24,7 @@ from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.postgres.migrations import migrate
 from touchline.platform.stack import postgres
-from touchline.platform.stack.installation import read_ports, read_secrets
+from touchline.platform.stack.folder import read_ports, read_secrets
 from touchline.process.queue.jobs import JobStatus, JobType
 
 from .conftest import Chaos

@@ -17,8 +17,8 @@ from tests.support.installation import Installation, temporary_installation
 from tests.support.listeners import STACK_DOORS, WATCH_DOORS, check_listeners, let_in, open_sockets, watch_knocks
 from tests.support.wait import eventually
 from touchline.apps.demonstration import profile
-from touchline.platform.stack.installation import read_ports
-from touchline.platform.stack.lock import find_orphans
+from touchline.platform.stack.folder import read_ports
+from touchline.platform.stack.status import find_orphans
 
 from .conftest import Chaos
 

@@ -31,12 +31,10 @@ from touchline.contracts.events.artifacts import OriginalStored
 from touchline.kernel import LeaseLost, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint, PostgresEndpoint
 from touchline.platform.events.log import Sequencer
-from touchline.platform.events.settings import EventSettings
 from touchline.platform.foreground import open_foreground
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Transaction, Wakeups
+from touchline.platform.settings import EventSettings, ObjectsSettings
 from touchline.process.queue.jobs import FailureReason, JobStatus, JobType, SamplePayload
 from touchline.process.queue.service import Queue
 from touchline.process.transcode.worker import PointerWriter

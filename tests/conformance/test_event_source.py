@@ -13,10 +13,9 @@ from touchline.contracts.events import Payload
 from touchline.kernel import ManualClock, SystemClock
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.events.log import Archive, EventSource, PostgresLog, Sequencer
-from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
+from touchline.platform.settings import EventSettings
 
 SETTINGS = EventSettings(archive_chunk=3)
 LONG = timedelta(seconds=60)

@@ -25,10 +25,10 @@ from psycopg.sql import SQL, Identifier
 
 from tests.support.installation import Installation, temporary_installation
 from tests.support.stack import ROOT
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.settings import ObjectsSettings
 from touchline.platform.stack import postgres
-from touchline.platform.stack.installation import read_ports, read_secrets
+from touchline.platform.stack.folder import read_ports, read_secrets
 from touchline.platform.stack.stack import NOTHING_OUTSIDE, read_endpoints
 
 OPERATOR = "admin@localhost"

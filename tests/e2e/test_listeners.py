@@ -29,7 +29,7 @@ from tests.support.listeners import (
 from tests.support.stranger import CLOSED
 from tests.support.wait import eventually
 from touchline.platform.stack import objects
-from touchline.platform.stack.installation import read_ports
+from touchline.platform.stack.folder import read_ports
 
 from .product import Product
 

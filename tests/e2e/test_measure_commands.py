@@ -23,7 +23,7 @@ from touchline.measure.facts.store import FactStore
 from touchline.measure.ingest.raw_event_store import RawEventStore
 from touchline.measure.ingest.rules import BatchReading, DeliveredRecord, RecordVerdict, read_record
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
+from touchline.platform.settings import ClickHouseSettings
 from touchline.platform.stack.stack import NOTHING_OUTSIDE, read_endpoints
 
 from .product import Product

@@ -13,8 +13,8 @@ from tests.support.buckets import Buckets
 from tests.support.postgres import PostgresServer
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.settings import ObjectsSettings
 
 from .tenants import Tenants, two_tenants
 

@@ -19,7 +19,7 @@ from tests.integration.gateway.graphql.test_calls import answered_calls
 from touchline.contracts.rpc.v1 import registry_pb2 as pb
 from touchline.gateway.graphql.schema import build_schema
 from touchline.platform.rpc.client import RpcClient
-from touchline.platform.rpc.credentials import RpcCall
+from touchline.platform.rpc.protocol import RpcCall
 from touchline.platform.rpc.server import RpcServer
 from touchline.serve.registry import messages
 from touchline.serve.registry.rpc import SERVICE, RegistryServicer

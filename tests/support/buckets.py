@@ -11,8 +11,8 @@ from typing import Self
 
 from touchline.kernel import TouchlineError
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.settings import ObjectsSettings
 
 WORTH_EMPTYING = 200  # objects; a new bucket is quicker then
 

@@ -14,8 +14,7 @@ from pathlib import Path
 import psycopg
 
 from touchline.platform.postgres.migrations import LOGIN_ROLES
-from touchline.platform.stack.folder import DataFolder, service_user
-from touchline.platform.stack.installation import choose_ports
+from touchline.platform.stack.folder import DataFolder, choose_ports, service_user
 from touchline.platform.stack.process import Launch, guarded_command, run_to_completion, server_environment
 
 from .postgres import PostgresServer

@@ -16,8 +16,7 @@ import pytest
 
 from touchline.apps import cli
 from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.lock import find_orphans, lock_holder
-from touchline.platform.stack.status import StackState, read_state
+from touchline.platform.stack.status import StackState, find_orphans, lock_holder, read_state
 
 from .stack import ROOT, temporary_root
 

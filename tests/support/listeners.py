@@ -7,7 +7,7 @@ from typing import Any
 
 import psutil
 
-from touchline.platform.stack.lock import find_orphans
+from touchline.platform.stack.status import find_orphans
 
 from .installation import Installation
 from .stranger import CLOSED, knock_as_stranger

@@ -12,8 +12,8 @@ from touchline.measure.facts.service import FoldService
 from touchline.measure.ingest.raw_event_store import RawEventStore
 from touchline.measure.ingest.rules import Receipt, RecordCounts
 from touchline.measure.ingest.service import IngestService
-from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.sessions.model import SessionFacts
+from touchline.measure.settings import IngestSettings
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 

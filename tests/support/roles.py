@@ -21,9 +21,9 @@ from tests.support.stack import ROOT
 from tests.support.wait import eventually
 from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.clickhouse.store import ensure_database
 from touchline.platform.endpoints import ClickHouseEndpoint, Endpoints, ObjectsEndpoint, PostgresEndpoint
+from touchline.platform.settings import ClickHouseSettings
 
 SECRET = "the secret of this cluster"
 READY_S = 120.0

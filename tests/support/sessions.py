@@ -19,7 +19,7 @@ from touchline.measure.sessions.evidence import gather, winner
 from touchline.measure.sessions.model import Event, SessionFacts
 from touchline.measure.sessions.parser import Accepted, read
 from touchline.measure.sessions.rules import Directory, Rules, conclude
-from touchline.measure.sessions.settings import SessionSettings
+from touchline.measure.settings import SessionSettings
 
 REAL_LOG = Path(__file__).with_name("streaming-events.json")  # exported from a real gateway, one session
 NOON = 1_767_960_000_000  # 2026-01-09

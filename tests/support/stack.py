@@ -17,13 +17,11 @@ from typing import Any
 
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.stack import postgres
-from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.installation import read_ports, read_secrets
-from touchline.platform.stack.lock import find_orphans
+from touchline.platform.stack.folder import DataFolder, read_ports, read_secrets
 from touchline.platform.stack.part import StackRole
 from touchline.platform.stack.process import Launch, guarded_command
 from touchline.platform.stack.stack import NOTHING_OUTSIDE, SERVERS, OutsideEndpoints, read_endpoints
-from touchline.platform.stack.status import PartStatus, StackPhase, StackState, read_state
+from touchline.platform.stack.status import PartStatus, StackPhase, StackState, find_orphans, read_state
 
 from .wait import eventually
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from touchline.kernel import TouchlineError
 from touchline.platform.endpoints import ClickHouseEndpoint, ObjectsEndpoint, PostgresEndpoint, TemporalEndpoint
+from touchline.platform.settings import StackSettings
 from touchline.platform.stack.folder import DataFolder
 from touchline.platform.stack.part import StackRole
-from touchline.platform.stack.settings import StackSettings
 from touchline.platform.stack.stack import OutsideEndpoints, Stack, run_stack
 
 ENDPOINTS = {

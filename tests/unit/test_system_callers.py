@@ -20,6 +20,7 @@ ALLOWED = {
     "measure/ingest/service.py": {"find deliveries that were interrupted"},
     "platform/events/consumer.py": {
         "consume events",
+        "decide on an event that was set aside",
         "find a consumer's cursor",
         "retry an event that was set aside",
         "set an event aside",
@@ -31,8 +32,7 @@ ALLOWED = {
         "read old events",
         "read the event log",
     },
-    "platform/events/queries.py": {"show events that were set aside", "show the event log's state"},
-    "platform/events/service.py": {"decide on an event that was set aside"},
+    "platform/events/store.py": {"show events that were set aside", "show the event log's state"},
     "platform/periodic/runner.py": {
         "claim a periodic task",
         "finish a periodic pass",

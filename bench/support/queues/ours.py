@@ -11,8 +11,7 @@ from actor import PAUSE_S, go, run, say
 
 from touchline.apps.runtime import keep_what_is_loaded, process_name
 from touchline.kernel import TenantId
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
 from touchline.process.queue.handler import Finished, ReportProgress
 from touchline.process.queue.jobs import Job, JobType, TranscodePayload
 from touchline.process.queue.service import Queue, enqueue, enqueue_all

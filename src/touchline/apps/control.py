@@ -22,7 +22,7 @@ from touchline.measure.ingest.self_metrics import SelfMetrics
 from touchline.measure.lifecycle.consumer import LifecycleFeed
 from touchline.measure.sessions.rules import Rules
 from touchline.media.sandbox import Sandbox
-from touchline.platform.events import queries
+from touchline.platform.events import store
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import Archive, EventHandler, PostgresLog, Sequencer
 from touchline.platform.periodic.runner import PeriodicRunner, PeriodicTask
@@ -93,7 +93,7 @@ def _gateway(loaded: Loaded, planes: Planes, log: PostgresLog) -> tuple[Loop, Ro
 async def _until_stopped(loaded: Loaded, database: Database) -> None:
     stop, settings = asyncio.Event(), loaded.settings.rpc
     on_stop_signal(stop.set)
-    health = health_server(settings.host, settings.health_port, "rpc.health_port", lambda: queries.log_status(database))
+    health = health_server(settings.host, settings.health_port, "rpc.health_port", lambda: store.log_status(database))
     async with health if settings.health_port else nullcontext():
         await stop.wait()
 
@@ -170,7 +170,7 @@ async def _observe(database: Database, settings: Settings) -> None:
     """Keeps the gauges of the log and of watching current."""
 
     async def turn() -> None:
-        await queries.update_gauges(database)
+        await store.update_gauges(database)
         await watch_views.observe(database, settings.watch, SystemClock().now())
         await asyncio.sleep(OBSERVE_EVERY.total_seconds())
 

@@ -20,7 +20,7 @@ from touchline.kernel import SystemClock
 from touchline.measure.analytics.service import SessionAnalytics
 from touchline.measure.audit.service import Audit
 from touchline.platform.endpoints import Endpoints
-from touchline.platform.events import queries
+from touchline.platform.events import store
 from touchline.platform.events.log import PostgresLog
 from touchline.platform.http_server import HttpLimits
 from touchline.platform.periodic.runner import PeriodicTask
@@ -49,7 +49,7 @@ def build_gateway(loaded: Loaded, planes: Planes) -> GatewayComposition:
         auth=auth,
         settings=wiring.gateway_settings(loaded),
         checks={
-            "postgres": lambda: queries.log_status(context.database),
+            "postgres": lambda: store.log_status(context.database),
             "objects": lambda: context.objects.exists("health"),
             "clickhouse": context.analytics.ping,
         },

@@ -19,8 +19,7 @@ from touchline.measure.validation.service import FactRepair, FactValidation
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.events.log import Archive, PostgresLog
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
 
 from . import wiring
 from .settings import Loaded

@@ -23,12 +23,10 @@ from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.events.log import EVENTS_CHANNEL, INBOX_CHANNEL
 from touchline.platform.foreground import Foreground, open_foreground
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
-from touchline.platform.rpc import peers
+from touchline.platform.postgres.database import Database, Wakeups
+from touchline.platform.rpc import client as peers
 from touchline.platform.rpc.calls import CALLERS_DEADLINE
-from touchline.platform.rpc.client import RpcClient
-from touchline.platform.rpc.peers import Peer, ProcessServicer
+from touchline.platform.rpc.client import Peer, ProcessServicer, RpcClient
 from touchline.platform.rpc.server import RpcServer
 from touchline.serve.artifacts.rpc import GrpcArtifactClient
 from touchline.serve.composition import ServeParts, add_artifacts, add_registry, serve_parts

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from touchline import __version__
 from touchline.kernel import SystemClock, TouchlineError
-from touchline.platform.rpc import peers
-from touchline.platform.rpc.client import RpcClient
-from touchline.platform.rpc.peers import Peer
+from touchline.platform.rpc import client as peers
+from touchline.platform.rpc.client import Peer, RpcClient
 from touchline.platform.stack.doctor import DoctorFinding, FindingLevel
 from touchline.platform.stack.part import PartKind
 from touchline.platform.stack.status import PartReport, PartState, PartStatus

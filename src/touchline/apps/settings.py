@@ -21,31 +21,37 @@ from pydantic import AfterValidator, ByteSize, ValidationError
 from pydantic.fields import FieldInfo
 
 from touchline.contracts.settings import Field, SecretStr, Section
-from touchline.gateway.auth.settings import AuthSettings
-from touchline.gateway.settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
+from touchline.gateway.settings import AuthSettings, GatewaySettings, GraphqlSettings, MediaLinkSettings
 from touchline.kernel import Misconfigured, format_duration
-from touchline.measure.analytics.settings import AnalyticsSettings
-from touchline.measure.ingest.settings import IngestSettings
-from touchline.measure.sessions.settings import SessionSettings
+from touchline.measure.settings import AnalyticsSettings, IngestSettings, SessionSettings
 from touchline.media.settings import MediaSettings
-from touchline.platform.clickhouse.settings import ClickHouseSettings
-from touchline.platform.events.settings import EventSettings
-from touchline.platform.objects.settings import ObjectsSettings
-from touchline.platform.periodic.settings import PeriodicSettings
-from touchline.platform.postgres.settings import PostgresSettings
-from touchline.platform.rpc.settings import ArtifactsSettings, LifecycleSettings, RegistrySettings, RpcSettings
-from touchline.platform.stack.settings import StackSettings
-from touchline.platform.temporal.settings import TemporalSettings
+from touchline.platform.settings import (
+    ArtifactsSettings,
+    ClickHouseSettings,
+    EventSettings,
+    LifecycleSettings,
+    ObjectsSettings,
+    PeriodicSettings,
+    PostgresSettings,
+    RegistrySettings,
+    RpcSettings,
+    StackSettings,
+    TemporalSettings,
+)
 from touchline.process.settings import AlertSettings, ProcessSettings, WorkerSettings
 from touchline.serve.agent.settings import NodeSettings
 from touchline.serve.settings import ServeSettings
-from touchline.watch.aliases.settings import AliasSettings, ModelSettings
-from touchline.watch.browser.settings import BrowserSettings
-from touchline.watch.discovery.settings import DiscoverySettings
-from touchline.watch.downloads.settings import DownloadSettings
-from touchline.watch.fixtures.settings import FeedSettings, FixtureSettings
-from touchline.watch.settings import WatchSettings
-from touchline.watch.validation.settings import ValidationSettings
+from touchline.watch.settings import (
+    AliasSettings,
+    BrowserSettings,
+    DiscoverySettings,
+    DownloadSettings,
+    FeedSettings,
+    FixtureSettings,
+    ModelSettings,
+    ValidationSettings,
+    WatchSettings,
+)
 
 from .logging import LogSettings
 from .redaction import MASK, redact

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from touchline.gateway.auth.service import first_sign_in_link
 from touchline.kernel import SystemClock
-from touchline.platform.clickhouse.settings import owner_limits
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.postgres.database import Database
+from touchline.platform.settings import owner_limits
 from touchline.platform.stack.part import StackRole
 from touchline.platform.stack.stack import Stack
 

@@ -17,9 +17,9 @@ from touchline.platform.temporal.client import connect
 from touchline.watch import operations
 from touchline.watch.browser.session import import_cookies
 from touchline.watch.discovery.queries import search_state
-from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.fixtures.feed_budget import budget_left, last_check
 from touchline.watch.fixtures.workflow import IngestInput, IngestResult
+from touchline.watch.settings import DiscoverySettings
 
 from . import wiring
 from .settings import Loaded

@@ -24,15 +24,12 @@ from touchline.platform.endpoints import (
     TemporalEndpoint,
 )
 from touchline.platform.postgres.database import Database
-from touchline.platform.rpc.settings import RpcSettings
+from touchline.platform.settings import RpcSettings
 from touchline.platform.stack import stack, temporal
-from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.installation import read_ports, read_secrets
+from touchline.platform.stack.folder import DataFolder, read_ports, read_secrets
 from touchline.process.settings import WorkerSettings
 from touchline.serve.agent.settings import NodeSettings
-from touchline.watch.browser.settings import BrowserSettings
-from touchline.watch.discovery.settings import DiscoverySettings
-from touchline.watch.settings import WatchSettings
+from touchline.watch.settings import BrowserSettings, DiscoverySettings, WatchSettings
 
 from .settings import Loaded, Settings
 

@@ -20,8 +20,7 @@ from touchline.platform.files import Scratch, open_scratch
 from touchline.platform.foreground import Foreground, open_foreground
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.periodic.runner import PeriodicRunner, PeriodicTask
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
 from touchline.platform.process_registry import ProcessRegistry, register_process
 from touchline.platform.retry import retry_forever
 from touchline.process.clips.worker import ClipCutter

@@ -20,8 +20,7 @@ from touchline.gateway.media.links import MediaLinks
 from touchline.kernel import Clock
 from touchline.measure.ingest.service import IngestService
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
 from touchline.serve.playback.tokens import MediaTokens
 
 from .settings import GatewaySettings, GraphqlSettings, MediaLinkSettings

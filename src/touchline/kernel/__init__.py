@@ -1,6 +1,5 @@
 """What every other package may rely on: no input or output, no third parties."""
 
-from .clock import Clock, ManualClock, SystemClock, epoch_ms
 from .errors import (
     SURFACES,
     AlreadyExists,
@@ -42,9 +41,18 @@ from .ids import (
     uuid7,
     video_id,
 )
-from .tenancy import ROLE_FOR_SCOPE, Principal, Role, Scope, TenantId, UserId
-from .trace import current_trace, tracing
-from .values import format_bytes, format_duration, is_plain, is_text, parse_duration
+from .tenancy import ROLE_FOR_SCOPE, Principal, Role, Scope, TenantId, UserId, current_trace, tracing
+from .values import (
+    Clock,
+    ManualClock,
+    SystemClock,
+    epoch_ms,
+    format_bytes,
+    format_duration,
+    is_plain,
+    is_text,
+    parse_duration,
+)
 
 __all__ = [
     "ROLE_FOR_SCOPE",

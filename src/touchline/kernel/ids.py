@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import NewType
 from uuid import UUID, uuid4
 
-from .clock import epoch_ms
 from .errors import InvalidInput
+from .values import epoch_ms
 
 ArtifactHash = NewType("ArtifactHash", str)
 PlaybackId = NewType("PlaybackId", str)

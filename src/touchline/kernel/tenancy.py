@@ -1,10 +1,14 @@
 """Who makes a request: tenants, users, programs, and what each may do.
 
+The trace id of a request is here too: its events and everything that they cause carry it.
 Invariant: a principal belongs to exactly one tenant; only an operator may act across tenants, with a stated reason.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NewType
@@ -61,3 +65,20 @@ class Principal:
     def require(self, scope: Scope) -> None:
         if not self.may(scope):
             raise Forbidden(f"you do not have the permission to {scope}", why=f"your role is {self.role}")
+
+
+_trace: ContextVar[str | None] = ContextVar("trace", default=None)
+
+
+def current_trace() -> str | None:
+    return _trace.get()
+
+
+@contextmanager
+def tracing(trace: str | None) -> Generator[None]:
+    """Every event announced and every line logged inside carries this trace id."""
+    token = _trace.set(trace)
+    try:
+        yield
+    finally:
+        _trace.reset(token)

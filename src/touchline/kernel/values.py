@@ -1,14 +1,48 @@
-"""Durations and sizes as people write and read them (`90s`, `2h`, `1.4 GB`), and which texts and numbers are valid."""
+"""Clocks, which are passed in; durations and sizes as people write them (`90s`, `1.4 GB`); which texts are valid.
+
+Times are always timezone-aware and always UTC.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from math import isfinite
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from .errors import InvalidInput
+
+
+class Clock(Protocol):
+    def now(self) -> datetime: ...
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class ManualClock:
+    """A clock that moves only by `advance`: for rules, replays and tests."""
+
+    def __init__(self, start: datetime) -> None:
+        if start.tzinfo is None:
+            raise ValueError("a clock needs an aware datetime")
+        self._now = start.astimezone(UTC)
+
+    def now(self) -> datetime:
+        return self._now
+
+    def advance(self, by: timedelta) -> datetime:
+        self._now += by
+        return self._now
+
+
+def epoch_ms(moment: datetime) -> int:
+    """Whole milliseconds since 1970, without passing through a float."""
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
 
 _UNITS = {
     "ms": timedelta(milliseconds=1),

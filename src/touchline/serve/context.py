@@ -11,8 +11,7 @@ from touchline.kernel import Clock, TenantId
 from touchline.media.sandbox import Sandbox
 from touchline.platform.foreground import Foreground
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
 
 from .playback.suspension import FindSuspended
 from .settings import ServeSettings

@@ -28,13 +28,12 @@ from temporalio.client import (
 from temporalio.common import RetryPolicy
 from temporalio.service import RPCError, RPCStatusCode
 
-from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.fixtures.workflow import IngestInput
 from touchline.watch.goals.workflow import MonitorInput
 
 from .goals import workflow
 from .model import TASK_QUEUE
-from .settings import WatchSettings
+from .settings import FixtureSettings, WatchSettings
 
 logger = logging.getLogger(__name__)
 

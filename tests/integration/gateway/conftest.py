@@ -14,7 +14,7 @@ from touchline.gateway.auth.authentication import Auth, build_auth
 from touchline.gateway.auth.credentials import Cost, Passwords
 from touchline.gateway.auth.rules import COMMAND_LINE, NewUser, Tenant, User
 from touchline.gateway.auth.sessions.rules import SignedIn
-from touchline.gateway.auth.settings import AuthSettings
+from touchline.gateway.settings import AuthSettings
 from touchline.kernel import ManualClock, Role
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database

@@ -17,7 +17,7 @@ from tests.integration.gateway.graphql.site import Needs, Person, Plan, Site, no
 from tests.support.measure import Measuring, expected
 from tests.support.sessions import NOON, REAL_LOG, made_up_log, trace
 from touchline.kernel import Role, Scope
-from touchline.measure.ingest.settings import IngestSettings
+from touchline.measure.settings import IngestSettings
 
 __all__ = ["analytics", "needs"]
 

@@ -10,7 +10,7 @@ import pytest
 from touchline.gateway.auth.authentication import build_administration, build_auth
 from touchline.gateway.auth.rules import COMMAND_LINE, NewUser
 from touchline.gateway.auth.service import first_sign_in_link
-from touchline.gateway.auth.settings import AuthSettings
+from touchline.gateway.settings import AuthSettings
 from touchline.kernel import ManualClock, Role, Unauthenticated
 from touchline.platform.postgres.database import Database
 

@@ -26,7 +26,7 @@ from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Defect, Role, Scope
 from touchline.measure.analytics.service import SessionAnalytics
 from touchline.measure.audit.service import Audit
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Wakeups
 from touchline.serve.storage.queries import StorageReads
 
 from .conftest import PASSWORD, SETTINGS, World

@@ -12,9 +12,9 @@ import pytest
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.clickhouse.store import ensure_database
 from touchline.platform.endpoints import ClickHouseEndpoint, Endpoints
+from touchline.platform.settings import ClickHouseSettings
 
 SETTINGS = ClickHouseSettings()
 

@@ -30,13 +30,12 @@ from touchline.measure.lifecycle.consumer import INSERTS_FAILED, LifecycleFeed
 from touchline.measure.lifecycle.service import LifecycleService
 from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.events import queries, service
+from touchline.platform.events import consumer as service, store
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import Archive, EventHandler, PostgresLog, Sequencer
-from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Transaction, Wakeups
+from touchline.platform.settings import EventSettings
 
 from .conftest import SETTINGS as CLICKHOUSE
 
@@ -230,7 +229,7 @@ async def test_while_clickhouse_is_down_the_feed_waits_and_then_catches_up(log: 
                 failed = failed_inserts()
                 await log.write(tenant, *(lifecycle_payload(artifact, "processing") for _ in range(25)))
                 await until(lambda: has_failed_since(failed), PATIENCE_S)
-                _, [consumer] = await queries.log_status(log.database)
+                _, [consumer] = await store.log_status(log.database)
                 assert (consumer.lag, consumer.poison, task.done()) == (25, 0, False)
                 owner = await start_owner(options)
                 await until(lambda: has_taken(log, 26), PATIENCE_S)
@@ -238,7 +237,7 @@ async def test_while_clickhouse_is_down_the_feed_waits_and_then_catches_up(log: 
             assert [event.position for event in taken] == list(range(1, 27))
     finally:
         await owner.stop()
-    assert await queries.poison_events(log.database) == []
+    assert await store.poison_events(log.database) == []
 
 
 async def test_a_wrong_password_is_waited_out_too(log: Log, analytics: Analytics) -> None:
@@ -249,7 +248,7 @@ async def test_a_wrong_password_is_waited_out_too(log: Log, analytics: Analytics
             await locked_out.ping()
         with pytest.raises(Unavailable):
             await drain(log.consumer(LifecycleFeed(locked_out)))
-    assert await queries.poison_events(log.database) == []
+    assert await store.poison_events(log.database) == []
 
 
 async def test_an_event_that_cannot_be_read_is_set_aside_and_the_others_go_on(
@@ -261,7 +260,7 @@ async def test_an_event_that_cannot_be_read_is_set_aside_and_the_others_go_on(
     payloads = [lifecycle_payload(artifact, status) for status in ("requested", "ready")]
     await log.write(tenant, payloads[0], broken, too_large, payloads[1])
     assert await drain(log.consumer(LifecycleFeed(analytics))) == 4
-    assert [poison.position for poison in await queries.poison_events(log.database)] == [2, 3]
+    assert [poison.position for poison in await store.poison_events(log.database)] == [2, 3]
     assert [event.position for event in await lifecycle.events(tenant, artifact)] == [1, 4]
     [state] = await lifecycle.states(tenant, [artifact])
     assert (state.stage, state.size_bytes) == ("ready", None)
@@ -288,7 +287,7 @@ async def test_an_event_that_comes_late_changes_only_what_nobody_has_said_since(
 
 
 async def has_taken(log: Log, events: int) -> bool:
-    status, consumers = await queries.log_status(log.database)  # none before it has begun
+    status, consumers = await store.log_status(log.database)  # none before it has begun
     return status.head == events and [consumer.lag for consumer in consumers] == [0]
 
 

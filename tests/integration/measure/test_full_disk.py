@@ -25,14 +25,20 @@ from touchline.measure.validation.service import FactValidation
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.store import ensure_database
 from touchline.platform.events.log import Archive, PostgresLog
-from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
+from touchline.platform.settings import EventSettings
 from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.lock import hold_lock
 from touchline.platform.stack.part import PartKind
-from touchline.platform.stack.status import PartState, PartStatus, StackPhase, StackState, StateWriter, stack_report
+from touchline.platform.stack.status import (
+    PartState,
+    PartStatus,
+    StackPhase,
+    StackState,
+    StateWriter,
+    hold_lock,
+    stack_report,
+)
 
 from .conftest import SETTINGS
 from .test_feed import Log, drain

@@ -29,9 +29,9 @@ from touchline.measure.ingest.rules import (
     read_records,
 )
 from touchline.measure.ingest.service import Replay
-from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.ingest.store import DeliveryStore
 from touchline.measure.sessions.parser import latest_believed
+from touchline.measure.settings import IngestSettings
 from touchline.measure.validation.service import FactValidation
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database

@@ -22,10 +22,9 @@ from touchline.measure.lifecycle.service import LifecycleService
 from touchline.measure.validation.service import FactRepair, FactValidation
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.events.log import Archive, PostgresLog
-from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
+from touchline.platform.settings import EventSettings
 
 from .test_feed import Log, drain
 

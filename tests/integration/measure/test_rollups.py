@@ -22,10 +22,10 @@ from touchline.measure.analytics.rollups.service import RollupService
 from touchline.measure.analytics.rollups.store import SUM, RollupStore
 from touchline.measure.analytics.rules import Board, Dimension, Filter, Leaders, Metric, Order, Progress, SessionWindow
 from touchline.measure.analytics.service import SessionAnalytics
-from touchline.measure.analytics.settings import AnalyticsSettings
 from touchline.measure.facts.rules import start_day
 from touchline.measure.facts.store import DayStore, FactStore
 from touchline.measure.sessions.model import SessionFacts
+from touchline.measure.settings import AnalyticsSettings
 from touchline.measure.tables import ensure_tables
 from touchline.measure.validation.service import SUMS, FactValidation, Finding
 from touchline.platform.clickhouse.client import Analytics, ArrowTable, Parameters

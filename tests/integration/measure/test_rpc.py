@@ -30,7 +30,7 @@ from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.rpc.calls import CALLERS_DEADLINE
 from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.platform.rpc.server import RpcServer
-from touchline.platform.rpc.settings import RpcSettings
+from touchline.platform.settings import RpcSettings
 
 SECRET = "the secret of this cluster"
 SETTINGS = RpcSettings(stop_grace=timedelta(0), deadline=timedelta(minutes=1))

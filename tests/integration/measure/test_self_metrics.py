@@ -17,10 +17,9 @@ from touchline.kernel import SystemClock, TenantId, Unavailable
 from touchline.measure.ingest.self_metrics import SelfMetrics
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import Archive, PostgresLog, Sequencer
-from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
+from touchline.platform.settings import EventSettings
 
 SETTINGS = EventSettings(consume_batch=100, retry_delay=timedelta(milliseconds=1))
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 from touchline.platform.periodic import store
 from touchline.platform.periodic.runner import PeriodicRunner, PeriodicTask, Quota
-from touchline.platform.periodic.settings import PeriodicSettings
 from touchline.platform.periodic.store import PeriodicStore, PeriodicTaskStatus
 from touchline.platform.postgres.database import Database
+from touchline.platform.settings import PeriodicSettings
 
 HOUR = timedelta(hours=1)
 SETTINGS = PeriodicSettings(retry_delay=timedelta(minutes=1), lease=timedelta(minutes=10))

@@ -25,12 +25,12 @@ from touchline.contracts.events.artifacts import (
 )
 from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoLabeled
 from touchline.kernel import SystemClock, TenantId, tracing, uuid7
-from touchline.platform.events import queries
+from touchline.platform.events import store
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import Archive, PostgresLog, Sequencer
-from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Wakeups
+from touchline.platform.settings import EventSettings
 from touchline.process.intake import IntakeConsumer
 from touchline.process.pipeline_logs import PipelineLogConsumer
 from touchline.process.queue.jobs import FailureReason, Job, JobStatus, JobType
@@ -105,7 +105,7 @@ async def test_the_same_event_again_enqueues_nothing_whatever_became_of_the_job(
     await announce(harness.database, harness.tenant_id, event)
     await drain(harness, consumer)
     assert await harness.execute("SELECT count(*) FROM process.jobs") == [(1,)]
-    assert await queries.poison_events(harness.database) == []
+    assert await store.poison_events(harness.database) == []
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ async def test_what_makes_no_sense_is_set_aside_and_leaves_nothing(
     await announce(harness.database, harness.tenant_id, stored(uuid4(), **changes), stored(good))
     await drain(harness, consumer)
     assert [row[0] for row in await harness.execute("SELECT video_id FROM process.videos")] == [good]
-    assert len(await queries.poison_events(harness.database)) == 1
+    assert len(await store.poison_events(harness.database)) == 1
 
 
 async def test_another_tenant_cannot_take_a_videos_id(harness: QueueHarness, consumer: Consumer) -> None:
@@ -132,7 +132,7 @@ async def test_another_tenant_cannot_take_a_videos_id(harness: QueueHarness, con
     await announce(harness.database, harness.tenant_id, stored(video_id))
     await announce(harness.database, new_tenant(), stored(video_id))
     await drain(harness, consumer)
-    [poison] = await queries.poison_events(harness.database)
+    [poison] = await store.poison_events(harness.database)
     assert "videos_id" in poison.error
 
 

@@ -19,9 +19,9 @@ from touchline.media.engines.model import Box, ReaderName
 from touchline.media.sandbox import Sandbox
 from touchline.media.vision.readers import installed_folders
 from touchline.platform.files import Scratch, open_scratch
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+from touchline.platform.settings import ObjectsSettings
 from touchline.process.intake import add_video
 from touchline.process.ocr.rules import OcrChunk, OcrRequest, TextRun
 from touchline.process.ocr.store import ReadingStore

@@ -16,8 +16,8 @@ from touchline.kernel import LeaseLost
 from touchline.media.sandbox import Pause, Sandbox
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.files import Scratch, open_scratch
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.settings import ObjectsSettings
 from touchline.process.queue.handler import Finished
 from touchline.process.queue.jobs import Job, JobStatus, JobType, TranscodePayload, parse_payload
 from touchline.process.queue.rules import failure_of

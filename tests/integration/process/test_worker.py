@@ -21,8 +21,7 @@ from tests.support.events import new_tenant
 from tests.support.postgres import PostgresServer
 from touchline.kernel import Unavailable
 from touchline.platform.foreground import Foreground, open_foreground
-from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Transaction, Wakeups
 from touchline.process.queue.handler import Finished, JobHandler, ReportProgress, continue_in_background, no_effects
 from touchline.process.queue.jobs import (
     ClipGeneratePayload,

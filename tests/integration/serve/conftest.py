@@ -30,7 +30,7 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.client import RpcClient
 from touchline.platform.rpc.server import RpcServer
-from touchline.platform.rpc.settings import RpcSettings
+from touchline.platform.settings import RpcSettings
 from touchline.serve.artifacts.rpc import GrpcArtifactClient
 from touchline.serve.artifacts.rules import Artifact
 from touchline.serve.artifacts.store import ArtifactStore

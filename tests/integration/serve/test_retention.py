@@ -16,12 +16,11 @@ from touchline.contracts.events.videos import VideoPurged
 from touchline.contracts.registry import Clip, NewUpload, Upload
 from touchline.kernel import ArtifactHash, NotFound, Principal, Scope, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.periodic.runner import PeriodicRunner
-from touchline.platform.periodic.settings import PeriodicSettings
 from touchline.platform.periodic.store import list_tasks
 from touchline.platform.rpc.client import RpcClient
+from touchline.platform.settings import ObjectsSettings, PeriodicSettings
 from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rpc import GrpcArtifactClient
 from touchline.serve.registry.service import RegistryService

@@ -8,8 +8,8 @@ import pytest
 
 from tests.integration.gateway.test_commands import Terminal, terminal
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.settings import ObjectsSettings
 
 __all__ = ["terminal"]
 

@@ -17,9 +17,9 @@ from touchline.gateway.auth.rules import COMMAND_LINE
 from touchline.gateway.auth.service import TenantOwners, Tenants
 from touchline.kernel import ArtifactHash, SystemClock, TenantId, Unavailable, UserId, artifact_hash, video_id
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+from touchline.platform.settings import ObjectsSettings
 from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rules import Artifact
 from touchline.serve.artifacts.store import ArtifactStore

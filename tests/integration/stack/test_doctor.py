@@ -11,10 +11,9 @@ import pytest
 
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
 from touchline.platform.endpoints import ClickHouseEndpoint, ObjectsEndpoint, TemporalEndpoint
+from touchline.platform.settings import StackSettings
 from touchline.platform.stack.doctor import DoctorFinding, FindingLevel, run_checks
-from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.installation import read_ports
-from touchline.platform.stack.settings import StackSettings
+from touchline.platform.stack.folder import DataFolder, read_ports
 from touchline.platform.stack.stack import OutsideEndpoints, Stack
 
 SETTINGS = StackSettings()

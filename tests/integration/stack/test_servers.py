@@ -21,15 +21,14 @@ from temporalio.client import Client
 from tests.support.stack import RunningStack, StackPlan, running_stack, temporary_root
 from tests.support.wait import eventually
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEndpoint
 from touchline.platform.postgres.migrations import LOGIN_ROLES, NOLOGIN_ROLES
+from touchline.platform.settings import ClickHouseSettings
 from touchline.platform.stack import objects
-from touchline.platform.stack.installation import read_ports, read_secrets
-from touchline.platform.stack.lock import find_orphans
-from touchline.platform.stack.programs import installed_postgres, program
+from touchline.platform.stack.folder import read_ports, read_secrets
+from touchline.platform.stack.process import installed_postgres, program
 from touchline.platform.stack.stack import SERVERS, OutsideEndpoints
-from touchline.platform.stack.status import PartState
+from touchline.platform.stack.status import PartState, find_orphans
 
 PRIVATE = 0o077
 

@@ -14,14 +14,21 @@ import pytest
 
 from tests.support.stack import RunningStack, StackPlan, running_stack
 from tests.support.wait import eventually
+from touchline.platform.settings import StackSettings
 from touchline.platform.stack.doctor import FindingLevel, run_checks
-from touchline.platform.stack.installation import choose_ports
-from touchline.platform.stack.lock import REAPER, find_orphans
+from touchline.platform.stack.folder import choose_ports
 from touchline.platform.stack.logs import tail
 from touchline.platform.stack.part import StackRole
-from touchline.platform.stack.settings import StackSettings
 from touchline.platform.stack.stack import Stack
-from touchline.platform.stack.status import PartState, StackPhase, probe_roles, read_state, stack_report
+from touchline.platform.stack.status import (
+    REAPER,
+    PartState,
+    StackPhase,
+    find_orphans,
+    probe_roles,
+    read_state,
+    stack_report,
+)
 
 MODULE = "tests.integration.stack.role"
 

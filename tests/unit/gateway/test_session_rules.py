@@ -20,7 +20,7 @@ from touchline.gateway.auth.sessions.rules import (
     StoredKey,
     UserSession,
 )
-from touchline.gateway.auth.settings import AuthSettings
+from touchline.gateway.settings import AuthSettings
 from touchline.kernel import InvalidInput, RateLimited, Role, TenantId, Unauthenticated, UserId
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)

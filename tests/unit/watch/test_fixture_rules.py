@@ -7,8 +7,8 @@ from hypothesis import given, strategies as st
 
 from touchline.watch.fixtures import rules
 from touchline.watch.fixtures.rules import Completion, FailureCount, Fixture, Followed, GoalFacts, HeldUp, Stage
-from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.goals.workflow import name_of_run
+from touchline.watch.settings import FixtureSettings
 
 SETTINGS = FixtureSettings()
 KICK_OFF = datetime(2026, 3, 14, 15, tzinfo=UTC)

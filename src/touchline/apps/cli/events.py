@@ -28,9 +28,9 @@ Position = Annotated[int, typer.Argument(min=1, max=MOST_POSITION, help="The pos
 @commands.command()
 def status(as_json: AsJson = False) -> None:
     """Show the head of the log and the position of each consumer."""
-    from touchline.platform.events import queries
+    from touchline.platform.events import store
 
-    log, consumers = with_database(lambda database, _: queries.log_status(database))
+    log, consumers = with_database(lambda database, _: store.log_status(database))
     if as_json:
         show_json({"log": asdict(log), "consumers": [asdict(consumer) for consumer in consumers]})
         return
@@ -42,9 +42,9 @@ def status(as_json: AsJson = False) -> None:
 @commands.command()
 def poison(as_json: AsJson = False) -> None:
     """List the events that a consumer could not process."""
-    from touchline.platform.events import queries
+    from touchline.platform.events import store
 
-    found = with_database(lambda database, _: queries.poison_events(database))
+    found = with_database(lambda database, _: store.poison_events(database))
     if as_json:
         show_json([asdict(event) for event in found])
         return
@@ -55,7 +55,7 @@ def poison(as_json: AsJson = False) -> None:
 @commands.command()
 def retry(consumer: Consumer, position: Position, as_json: AsJson = False) -> None:
     """Retry an event that was set aside."""
-    from touchline.platform.events import service
+    from touchline.platform.events import consumer as service
 
     with_database(lambda database, _: service.retry_set_aside(database, consumer, position))
     _show_decision(consumer, position, "retry", as_json)
@@ -64,7 +64,7 @@ def retry(consumer: Consumer, position: Position, as_json: AsJson = False) -> No
 @commands.command()
 def dismiss(consumer: Consumer, position: Position, as_json: AsJson = False) -> None:
     """Discard an event that was set aside, without its effects."""
-    from touchline.platform.events import service
+    from touchline.platform.events import consumer as service
 
     with_database(lambda database, _: service.dismiss_set_aside(database, consumer, position))
     _show_decision(consumer, position, "dismissed", as_json)

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from touchline.apps.settings import Loaded
 from touchline.kernel import Misconfigured
-from touchline.platform.stack.installation import choose_ports
+from touchline.platform.stack.folder import choose_ports
 from touchline.platform.stack.part import StackRole
 
 PORT = "world"

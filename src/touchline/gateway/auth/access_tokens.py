@@ -26,12 +26,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from touchline.gateway.auth.sessions.rules import AccessClaims, SessionId, SigningKey, StoredKey
 from touchline.gateway.auth.sessions.store import SessionStore
+from touchline.gateway.settings import AuthSettings
 from touchline.kernel import Clock, Role, TenantId, Unauthenticated, Unavailable, UserId
 from touchline.platform.postgres.database import Database
 
 from .rules import WITHOUT_TENANT
 from .sessions import rules
-from .settings import AuthSettings
 
 ALGORITHM = "EdDSA"
 LONGEST_TOKEN = 4096

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from touchline.gateway.auth.sessions.rules import require_current
 from touchline.gateway.auth.sessions.service import Links, SessionSecrets, SessionService
 from touchline.gateway.metrics import AUTHENTICATIONS
+from touchline.gateway.settings import AuthSettings
 from touchline.kernel import Clock, Principal, Unauthenticated
 from touchline.platform.postgres.database import Database
 
@@ -19,7 +20,6 @@ from .access_tokens import SigningKeys
 from .credentials import DeviceTokens, Passwords
 from .rules import WITHOUT_TENANT
 from .service import Tenants, Tokens, Users
-from .settings import AuthSettings
 from .store import AccessStore
 
 

@@ -15,6 +15,7 @@ from touchline.contracts.events import access as events
 from touchline.contracts.tenants import Owner
 from touchline.gateway.auth.sessions.rules import SessionEnding, valid_password
 from touchline.gateway.auth.sessions.service import add_link, end_sessions, link_url
+from touchline.gateway.settings import AuthSettings
 from touchline.kernel import AlreadyExists, Clock, Role, TenantId, UserId, uuid7
 from touchline.platform.postgres.database import Database, Transaction
 
@@ -34,7 +35,6 @@ from .rules import (
     TokenId,
     User,
 )
-from .settings import AuthSettings
 from .store import AccessStore
 
 Item = TypeVar("Item")

@@ -24,8 +24,7 @@ from touchline.gateway.metrics import LIVE_CLOSINGS, LIVE_CONNECTIONS
 from touchline.gateway.settings import GraphqlSettings
 from touchline.kernel import InvalidInput, TenantId
 from touchline.platform.events.log import EVENTS_CHANNEL
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
 from touchline.platform.retry import retry_forever
 
 from .store import Bounds, LiveEvent, LiveStore

@@ -22,7 +22,7 @@ from touchline.measure.analytics.export_store import MEDIA_TYPES, ExportFormat, 
 from touchline.measure.analytics.rules import Filter, Metric, Progress
 from touchline.measure.ingest.records import decompress, split_body
 from touchline.measure.ingest.rules import Delivery, Receipt
-from touchline.measure.ingest.settings import IngestSettings
+from touchline.measure.settings import IngestSettings
 
 from .callers import CurrentPrincipal
 from .problems import RESPONSES

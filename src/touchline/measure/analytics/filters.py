@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from touchline.measure.facts.rules import start_day
 from touchline.measure.ingest.self_metrics import GATEWAY
-from touchline.measure.sessions.settings import CANCELLED as PATTERN
+from touchline.measure.settings import CANCELLED as PATTERN
 
 from .rules import Dimension, Filter, Progress, TimeRange
 

@@ -16,9 +16,7 @@ from itertools import pairwise
 from touchline.kernel import InvalidInput, epoch_ms
 from touchline.measure.ingest.self_metrics import GATEWAY
 from touchline.measure.sessions.model import ParameterRow, SegmentRow, SessionRow
-from touchline.measure.sessions.settings import CANCELLED
-
-from .settings import AnalyticsSettings
+from touchline.measure.settings import CANCELLED, AnalyticsSettings
 
 
 class Metric(StrEnum):

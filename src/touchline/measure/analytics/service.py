@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from touchline.kernel import Clock, InvalidInput, LimitExceeded, SystemClock, TenantId
 from touchline.measure.analytics.rollups.rules import HOUR_S, by_weeks, grouping, part, weeks, whole_days
 from touchline.measure.analytics.rollups.store import RollupStore
-from touchline.measure.sessions.settings import SessionSettings
+from touchline.measure.settings import AnalyticsSettings, SessionSettings
 from touchline.platform.clickhouse.client import Analytics, ArrowTable
 
 from . import rules
@@ -42,7 +42,6 @@ from .rules import (
     SessionWindow,
     TimeRange,
 )
-from .settings import AnalyticsSettings
 from .store import AnalyticsStore, TimelineStore
 
 MOST_TIMELINES = 20

@@ -22,7 +22,7 @@ from touchline.measure.sessions.evidence import winner
 from touchline.measure.sessions.model import Event, Moment, ParameterRow, Problem, SegmentRow, SessionRow
 from touchline.measure.sessions.parser import Accepted, read_text
 from touchline.measure.sessions.rules import Rules, excuses
-from touchline.measure.sessions.settings import SessionSettings
+from touchline.measure.settings import SessionSettings
 from touchline.platform.clickhouse.client import Analytics
 
 from . import queries, rules

@@ -21,12 +21,12 @@ from prometheus_client import Counter, Histogram
 from touchline.kernel import Clock, SystemClock, TenantId
 from touchline.measure.ingest.raw_event_store import RawEventStore
 from touchline.measure.ingest.rules import EventCopy
-from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.ingest.store import MOST_TAKEN, DeliveryStore, TakenDelivery
 from touchline.measure.sessions.evidence import merge
 from touchline.measure.sessions.model import Capability, Evidence, SessionFacts
 from touchline.measure.sessions.parser import latest_believed
 from touchline.measure.sessions.rules import Directory, Rules, conclude
+from touchline.measure.settings import IngestSettings
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 

@@ -8,7 +8,7 @@ import logging
 from touchline.kernel import TenantId
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.ingest.store import CHANNEL
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Wakeups
 from touchline.platform.retry import is_transient, retry_forever
 
 from .service import PASSES_FAILED, FoldService

@@ -18,6 +18,7 @@ from prometheus_client import Counter
 
 from touchline.kernel import Clock, Conflict, StorageFull, SystemClock, TenantId, TouchlineError, Unavailable
 from touchline.measure.sessions.parser import Reason, latest_believed
+from touchline.measure.settings import IngestSettings
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.postgres.database import Database
 
@@ -36,7 +37,6 @@ from .rules import (
     RejectedRecord,
     read_record,
 )
-from .settings import IngestSettings
 from .store import DeliveryStore
 
 DELIVERIES = Counter("touchline_measure_deliveries", "Deliveries of events from outside.", ["result"])

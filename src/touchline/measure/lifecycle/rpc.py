@@ -14,7 +14,7 @@ from touchline.contracts.lifecycle import LifecycleClient, LifecycleEvent, Lifec
 from touchline.contracts.rpc.v1 import lifecycle_pb2 as pb
 from touchline.kernel import ArtifactHash, Principal
 from touchline.platform.rpc.client import RpcClient, Stub
-from touchline.platform.rpc.credentials import RpcCall
+from touchline.platform.rpc.protocol import RpcCall
 
 SERVICE = pb.DESCRIPTOR.services_by_name["Lifecycle"]
 

@@ -16,7 +16,7 @@ from . import edges, model
 from .orchestrators import Attribution, CanonicalField, Directory, Identity, Segment, attribute, cut, segment_at
 
 if TYPE_CHECKING:  # a process that only applies the rules need not load pydantic
-    from .settings import SessionSettings
+    from touchline.measure.settings import SessionSettings
 
 __all__ = ["Directory", "Outcome", "Rules", "conclude"]
 

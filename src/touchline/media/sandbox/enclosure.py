@@ -20,8 +20,7 @@ from typing import IO
 
 import touchline
 from touchline.kernel import SetupError
-from touchline.platform.stack.process import Launch, guarded_command
-from touchline.platform.stack.programs import program
+from touchline.platform.stack.process import Launch, guarded_command, program
 
 from .model import IsolatedLaunch, IsolationLevel, Program
 

@@ -25,8 +25,7 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 from touchline.kernel import TenantId, errors
 from touchline.platform.arrow import ArrowTable
 from touchline.platform.endpoints import ClickHouseEndpoint
-
-from .settings import ClickHouseSettings
+from touchline.platform.settings import ClickHouseSettings
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 

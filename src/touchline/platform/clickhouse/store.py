@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from touchline.kernel import HistoryDiffers
 from touchline.platform.endpoints import ClickHouseEndpoint
+from touchline.platform.settings import ClickHouseSettings
 
 from .client import Analytics
-from .settings import ClickHouseSettings
 
 DEFAULT_DATABASE = "default"
 

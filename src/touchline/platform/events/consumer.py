@@ -16,12 +16,12 @@ from datetime import timedelta
 from prometheus_client import Counter
 
 from touchline.contracts.events import Event
-from touchline.kernel import LeaseLost, TenantId
+from touchline.kernel import LeaseLost, NotFound, TenantId
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.platform.retry import backoff_seconds, is_transient, retry_forever
+from touchline.platform.settings import EventSettings
 
 from .log import EventBatch, EventHandler, EventSource
-from .settings import EventSettings
 from .store import ConsumerStore
 
 logger = logging.getLogger(__name__)
@@ -189,3 +189,18 @@ def _is_unrelated_to_event(error: Exception) -> bool:
 
 def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:1000]
+
+
+async def retry_set_aside(database: Database, consumer: str, position: int) -> None:
+    """The consumer processes it again at its next turn, out of order."""
+    await _decide(database, consumer, position, "retry")
+
+
+async def dismiss_set_aside(database: Database, consumer: str, position: int) -> None:
+    await _decide(database, consumer, position, "dismissed")
+
+
+async def _decide(database: Database, consumer: str, position: int, state: str) -> None:
+    async with database.system("decide on an event that was set aside") as transaction:
+        if not await ConsumerStore(transaction.connection, consumer).decide(position, state):
+            raise NotFound(f"{consumer} has no event set aside at position {position}")

@@ -20,11 +20,10 @@ from pydantic import TypeAdapter
 
 from touchline.contracts.events import Event
 from touchline.kernel import Clock, Defect
-from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Transaction, Wakeups
 from touchline.platform.retry import retry_forever
+from touchline.platform.settings import EventSettings
 
-from .settings import EventSettings
 from .store import ArchiveChunk, LogBounds, LogStore
 
 

@@ -25,8 +25,7 @@ from obstore.store import S3Store
 
 from touchline.kernel import errors
 from touchline.platform.endpoints import ObjectsEndpoint
-
-from .settings import ObjectsSettings
+from touchline.platform.settings import ObjectsSettings
 
 if TYPE_CHECKING:
     from boto3.session import Session

@@ -18,12 +18,11 @@ from obstore.exceptions import BaseError
 
 from touchline.kernel import errors, format_bytes
 from touchline.platform.endpoints import ObjectsEndpoint
+from touchline.platform.settings import ObjectsSettings
 
 from . import rules
 from .clients import ThreadedS3, error_from_response, from_obstore, make_data_client
-from .settings import ObjectsSettings
-from .uploads import MultipartUploads, UrlSigner
-from .writes import ObjectWriter, measure_body
+from .writes import MultipartUploads, ObjectWriter, UrlSigner, measure_body
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -16,8 +16,8 @@ from prometheus_client import Counter, Gauge
 
 from touchline.platform.postgres.database import Database
 from touchline.platform.retry import retry_forever
+from touchline.platform.settings import PeriodicSettings
 
-from .settings import PeriodicSettings
 from .store import PeriodicClaim, PeriodicStore
 
 PASSES = Counter("touchline_periodic_passes", "Passes of periodic tasks by this process.", ["task", "outcome"])

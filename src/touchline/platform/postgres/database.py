@@ -3,17 +3,25 @@
 Invariant: a statement runs either under one tenant's row-level security or, with a stated reason, as the system; which
 of the two is set inside the transaction and ends with it. The events that a transaction announces commit with it or not
 at all.
+
+Wake-ups by NOTIFY, one listening connection per process.
+
+Invariant: a wake-up may be lost or come twice, so it only ever shortens a wait: every waiter also polls.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import logging
 import select
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, LiteralString, Self, TypeVar
+from weakref import WeakSet
 
 import psycopg
 from psycopg import AsyncConnection, sql
@@ -23,8 +31,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from touchline.contracts.events import Envelope, Payload
 from touchline.kernel import Clock, Principal, SystemClock, TenantId, current_trace, errors, uuid7
-
-from .settings import PostgresSettings
+from touchline.platform.settings import PostgresSettings
 
 _ROW = "(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
 
@@ -250,3 +257,69 @@ async def fetch_all(
     async with connection.cursor(row_factory=kwargs_row(make)) as cursor:
         await cursor.execute(query, values)
         return await cursor.fetchall()
+
+
+RECONNECT_AFTER_SECONDS = 0.5
+
+logger = logging.getLogger(__name__)
+
+
+class Wakeup:
+    """One waiter. What arrives while it works is kept for its next wait."""
+
+    def __init__(self) -> None:
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    async def wait(self, at_most: timedelta) -> bool:
+        """Whether it was woken; false after the timeout."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(at_most.total_seconds()):
+                await self._woken.wait()
+        woken = self._woken.is_set()
+        self._woken.clear()
+        return woken
+
+
+class Wakeups:
+    def __init__(self, url: str, channels: Iterable[str]) -> None:
+        self._url = url
+        self._channels = tuple(channels)
+        self._waiting: dict[str, WeakSet[Wakeup]] = defaultdict(WeakSet)
+
+    def subscribe(self, channel: str) -> Wakeup:
+        wakeup = Wakeup()
+        self._waiting[channel].add(wakeup)
+        return wakeup
+
+    @contextlib.asynccontextmanager
+    async def listening(self) -> AsyncGenerator[Wakeups]:
+        task = asyncio.create_task(self._listen_always(), name="wakeups")
+        try:
+            yield self
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _listen_always(self) -> None:
+        while True:
+            try:
+                await self._listen()
+            except (psycopg.Error, OSError) as error:
+                logger.warning("reconnecting the listener", extra={"reason": type(error).__name__})
+            await asyncio.sleep(RECONNECT_AFTER_SECONDS)
+
+    async def _listen(self) -> None:
+        async with await AsyncConnection.connect(self._url, autocommit=True, connect_timeout=5) as connection:
+            for channel in self._channels:
+                await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+                self._wake(channel)  # a notification may have been missed before LISTEN
+            async for notification in connection.notifies():
+                self._wake(notification.channel)
+
+    def _wake(self, channel: str) -> None:
+        for wakeup in self._waiting[channel]:
+            wakeup.wake()

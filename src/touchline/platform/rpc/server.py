@@ -22,11 +22,23 @@ from prometheus_client import Counter, Histogram
 
 from touchline.contracts.rpc.v1.common_pb2 import Credentials
 from touchline.kernel import Clock, SystemClock, errors, tracing
+from touchline.platform.settings import RpcSettings
 
 from .calls import deadline_in
-from .credentials import FAILURE, NO_BODY, PROOF, CallAuthenticator, ProofSigner, ReplayGuard, RpcCall, to_principal
-from .protocol import method_path, server_options, to_failure, to_status
-from .settings import RpcSettings
+from .protocol import (
+    FAILURE,
+    NO_BODY,
+    PROOF,
+    CallAuthenticator,
+    ProofSigner,
+    ReplayGuard,
+    RpcCall,
+    method_path,
+    server_options,
+    to_failure,
+    to_principal,
+    to_status,
+)
 
 CALLS = Counter("touchline_rpc_calls", "Calls that this process answered.", ["method", "outcome"])
 SECONDS = Histogram("touchline_rpc_seconds", "How long this process took to answer a call.", ["method"])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from touchline.platform.clickhouse.options import OwnerOptions, owner_command
 from touchline.platform.endpoints import ClickHouseEndpoint
 
-from .folder import private_folder, write_private
-from .installation import LOOPBACK, Installation, Ports, Secrets
+from .folder import LOOPBACK, Installation, Ports, Secrets, private_folder, write_private
 from .part import PartKind, StackPart, http_probe
 from .process import Launch, python_environment
 

@@ -13,13 +13,12 @@ from contextlib import closing
 from datetime import timedelta
 
 from touchline.kernel import DeadlineExceeded, SetupError, TouchlineError, error_classes
+from touchline.platform.settings import StackSettings
 
 from .folder import PRIVATE_FILE, DataFolder, service_user
-from .lock import hold_lock, lock_holder
 from .logs import LogFollower
 from .process import supervisor_environment
-from .settings import StackSettings
-from .status import PartState, StackPhase, StackState, read_state
+from .status import PartState, StackPhase, StackState, hold_lock, lock_holder, read_state
 from .supervisor import NAME, longest_stop
 
 POLL_INTERVAL_S = 0.1

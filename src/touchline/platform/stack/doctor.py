@@ -16,13 +16,11 @@ from enum import StrEnum
 from touchline.kernel import SetupError, TouchlineError
 
 from . import clickhouse, objects, postgres, temporal
-from .folder import OPEN_TO_OTHERS, PASSABLE_FOLDER, first_inaccessible, service_user
-from .installation import is_free, read_ports, read_secrets
-from .lock import find_orphans, lock_holder
+from .folder import OPEN_TO_OTHERS, PASSABLE_FOLDER, first_inaccessible, is_free, read_ports, read_secrets, service_user
 from .part import Probe, http_probe, probe_error
-from .programs import installed_postgres, program
+from .process import installed_postgres, program
 from .stack import OutsideEndpoints, Stack, embedded_servers, read_installation, server_parts
-from .status import PartState, StackPhase, read_state
+from .status import PartState, StackPhase, find_orphans, lock_holder, read_state
 
 
 class FindingLevel(StrEnum):

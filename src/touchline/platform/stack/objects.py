@@ -35,13 +35,11 @@ from obstore.store import S3Store
 
 from touchline.kernel import SetupError, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint
+from touchline.platform.settings import MIB, StackSettings
 
-from .folder import DataFolder, private_folder, write_private
-from .installation import LOOPBACK, Installation, Ports, Secrets
+from .folder import LOOPBACK, DataFolder, Installation, Ports, Secrets, private_folder, write_private
 from .part import PartKind, StackPart, send_request, wait_until_answering
-from .process import Launch, guarded_command, server_environment
-from .programs import program
-from .settings import MIB, StackSettings
+from .process import Launch, guarded_command, program, server_environment
 
 LIMIT_S = 10
 OPTIONS = ("-electionTimeout=200ms", "-heartbeatInterval=100ms", "-telemetry=false")

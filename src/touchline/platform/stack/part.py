@@ -17,10 +17,10 @@ from enum import StrEnum
 from urllib.parse import SplitResult, urlsplit
 
 from touchline.kernel import Unavailable
+from touchline.platform.settings import StackSettings
 
 from .folder import DataFolder
 from .process import Launch, python_environment
-from .settings import StackSettings
 
 Probe = Callable[[], Awaitable[None]]  # returns when the part answers correctly, raises what is wrong otherwise
 

@@ -21,13 +21,11 @@ from psycopg.conninfo import make_conninfo
 from touchline.kernel import Misconfigured, SetupError
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.migrations import LOGIN_ROLES, ensure_database, ensure_roles
+from touchline.platform.settings import MIB
 
-from .folder import first_inaccessible, private_folder, write_private
-from .installation import LOOPBACK, Installation, Ports, Secrets
+from .folder import LOOPBACK, Installation, Ports, Secrets, first_inaccessible, private_folder, write_private
 from .part import PartKind, StackPart
-from .process import Launch, run_to_completion, server_environment
-from .programs import postgres_home
-from .settings import MIB
+from .process import Launch, postgres_home, run_to_completion, server_environment
 
 NAME = "postgres"
 PORTS = ("postgres",)

@@ -25,14 +25,23 @@ from touchline.platform.endpoints import (
     TemporalEndpoint,
 )
 from touchline.platform.files import raise_open_files_limit
+from touchline.platform.settings import StackSettings
 
 from . import clickhouse, objects, postgres, temporal
-from .folder import DataFolder, private_folder, service_user
-from .installation import Installation, Ports, Secrets, choose_ports, ensure_secrets, read_ports, read_secrets
-from .lock import hold_lock, kill_orphans, running_reaper
+from .folder import (
+    DataFolder,
+    Installation,
+    Ports,
+    Secrets,
+    choose_ports,
+    ensure_secrets,
+    private_folder,
+    read_ports,
+    read_secrets,
+    service_user,
+)
 from .part import PartKind, StackPart, StackRole, role_part
-from .settings import StackSettings
-from .status import PartState, PartStatus
+from .status import PartState, PartStatus, hold_lock, kill_orphans, running_reaper
 from .supervisor import Supervisor, SupervisorPlan
 
 

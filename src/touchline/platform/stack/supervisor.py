@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from touchline.kernel import SURFACES, Clock, SetupError, SystemClock
+from touchline.platform.settings import StackSettings
 
 from .folder import DataFolder
 from .logs import LogFile, LogLimits
 from .part import PartKind, StackPart, no_step, probe_error, wait_until_answering
 from .process import Process
-from .settings import StackSettings
 from .status import PartState, PartStatus, StackPhase, StackState, StateWriter
 
 JITTER = 0.25

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from touchline.platform.endpoints import TemporalEndpoint
 
-from .folder import private_folder
-from .installation import LOOPBACK, Installation, Ports
+from .folder import LOOPBACK, Installation, Ports, private_folder
 from .part import PartKind, StackPart, http_probe
-from .process import Launch, server_environment
-from .programs import program
+from .process import Launch, program, server_environment
 
 NAME = "temporal"
 PORTS = ("temporal", "temporal_http", "temporal_metrics", "temporal_ui")

@@ -18,8 +18,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from touchline.kernel import DeadlineExceeded, Misconfigured, TouchlineError, Unavailable
 from touchline.platform.endpoints import TemporalEndpoint
-
-from .settings import TemporalSettings
+from touchline.platform.settings import TemporalSettings
 
 _LOG = logging.getLogger(__name__)
 _PAUSE_SECONDS = 0.2

@@ -17,7 +17,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from touchline.kernel import LeaseLost
-from touchline.platform.postgres.wakeups import Wakeup
+from touchline.platform.postgres.database import Wakeup
 from touchline.platform.retry import retry_transient
 from touchline.process.settings import WorkerSettings
 

@@ -24,7 +24,7 @@ from prometheus_client import Counter, Histogram
 
 from touchline.kernel import InvalidInput, LeaseLost, current_trace, tracing
 from touchline.platform.foreground import Foreground
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Wakeups
 from touchline.platform.process_registry import ProcessRegistry
 from touchline.platform.retry import backoff_seconds, is_transient, retry_forever
 from touchline.process.settings import WorkerSettings

@@ -27,7 +27,7 @@ from touchline.contracts.rpc.v1 import artifacts_pb2 as pb
 from touchline.kernel import ArtifactHash, PlaybackId, Principal, TenantId
 from touchline.platform.rpc.calls import CALLERS_DEADLINE
 from touchline.platform.rpc.client import RpcClient, Stub
-from touchline.platform.rpc.credentials import RpcCall
+from touchline.platform.rpc.protocol import RpcCall
 
 SERVICE = pb.DESCRIPTOR.services_by_name["Artifacts"]
 

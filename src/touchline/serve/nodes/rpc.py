@@ -15,9 +15,8 @@ from uuid import UUID
 
 from touchline.contracts.rpc.v1 import common_pb2, node_pb2 as pb
 from touchline.kernel import Conflict, DeadlineExceeded, InvalidInput, TenantId, epoch_ms, parse_artifact_hash
-from touchline.platform.postgres.wakeups import Wakeup, Wakeups
-from touchline.platform.rpc.credentials import RpcCall
-from touchline.platform.rpc.protocol import to_failure
+from touchline.platform.postgres.database import Wakeup, Wakeups
+from touchline.platform.rpc.protocol import RpcCall, to_failure
 from touchline.serve.playback.suspension import SuspendedTenants
 from touchline.serve.tiers.reports import NodeReports
 

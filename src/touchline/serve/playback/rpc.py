@@ -15,7 +15,7 @@ from touchline.contracts.playback import CreatedShareLink, PlaybackClient, Share
 from touchline.contracts.rpc.v1 import playback_pb2 as pb
 from touchline.kernel import ArtifactHash, InvalidInput, PlaybackId, Principal, TenantId, UserId
 from touchline.platform.rpc.client import RpcClient, Stub
-from touchline.platform.rpc.credentials import RpcCall
+from touchline.platform.rpc.protocol import RpcCall
 
 SERVICE = pb.DESCRIPTOR.services_by_name["Playback"]
 

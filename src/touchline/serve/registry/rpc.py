@@ -41,7 +41,7 @@ from touchline.contracts.registry import (
 from touchline.contracts.rpc.v1 import registry_pb2 as pb
 from touchline.kernel import Principal, TenantId
 from touchline.platform.rpc.client import RpcClient, Stub
-from touchline.platform.rpc.credentials import RpcCall
+from touchline.platform.rpc.protocol import RpcCall
 
 from . import messages
 

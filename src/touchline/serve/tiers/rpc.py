@@ -14,7 +14,7 @@ from touchline.contracts.storage import StorageClient, StorageNode, StorageState
 from touchline.kernel import ArtifactHash, Forbidden, Principal, Role, Scope, parse_artifact_hash, parse_playback_id
 from touchline.platform.rpc.calls import answering, require
 from touchline.platform.rpc.client import RpcClient, Stub
-from touchline.platform.rpc.credentials import RpcCall
+from touchline.platform.rpc.protocol import RpcCall
 from touchline.serve.artifacts.rules import Artifact
 from touchline.serve.nodes.rules import Node
 from touchline.serve.nodes.service import NodeService

@@ -15,8 +15,8 @@ from typing import Any, cast
 import httpx
 
 from touchline.kernel import Misconfigured, Unavailable
-from touchline.watch.aliases.settings import ModelSettings
 from touchline.watch.http_request import OutgoingRequest, ServiceReply, ask
+from touchline.watch.settings import ModelSettings
 
 # What else can go wrong with a model.
 #

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from touchline.kernel import Clock, TouchlineError
 from touchline.watch.aliases.language_model import ModelClient
+from touchline.watch.settings import AliasSettings
 
 from .rules import (
     AliasTeam,
@@ -24,7 +25,6 @@ from .rules import (
     taken,
     words_of_names,
 )
-from .settings import AliasSettings
 from .wikidata import WikidataClient, facts_of
 from .workflow import RAGInput
 

@@ -14,10 +14,10 @@ import httpx
 from touchline import __version__
 from touchline.kernel import RateLimited, Unavailable
 from touchline.watch.http_request import OutgoingRequest, ServiceReply, ask
+from touchline.watch.settings import AliasSettings
 from touchline.watch.words import tokens
 
 from .rules import OTHER_TEAMS, AliasTeam, Place, TeamDetails, WikidataItem
-from .settings import AliasSettings
 
 # Which of the things that bear a team's name is the team: not its city, its women, its youth or its basketball side.
 # Invariant: an item that says it is of another country is never taken; when nothing fits, nothing is.

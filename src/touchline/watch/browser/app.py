@@ -22,11 +22,11 @@ from pydantic import BaseModel, Field
 from touchline import __version__
 from touchline.kernel import Clock, InvalidInput, Misconfigured, RateLimited, TouchlineError, Unauthenticated, surface
 from touchline.platform.http_server import HostCheck
+from touchline.watch.settings import BrowserSettings
 
 from . import rules
 from .rules import SearchRequest, SearchResult
 from .service import FailedSearch, Searches
-from .settings import BrowserSettings
 
 PROBLEM = "application/problem+json"
 WEEK_MINUTES = 7 * 24 * 60

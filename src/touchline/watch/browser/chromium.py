@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, BrowserContext, Error, Playwright, Request, Route, async_playwright
 
+from touchline.watch.settings import BrowserSettings
+
 from .rules import BrowserGone, ChromiumMissing, DisplayMissing, origin_of, user_agent
 from .session import Session
-from .settings import BrowserSettings
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (

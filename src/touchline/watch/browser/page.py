@@ -19,6 +19,7 @@ from typing import Any
 from playwright.async_api import Error, Page, Response, TimeoutError as TookTooLong
 
 from touchline.kernel import Clock
+from touchline.watch.settings import BrowserSettings
 
 from . import rules
 from .rules import (
@@ -34,7 +35,6 @@ from .rules import (
     View,
 )
 from .session import Session
-from .settings import BrowserSettings
 
 READ = (Path(__file__).parent / "reading.js").read_text("utf-8")
 STEP = "() => scrollBy(0, innerHeight * 0.8)"

@@ -16,6 +16,7 @@ from playwright.async_api import BrowserContext, Error, Page
 from prometheus_client import Counter, Histogram
 
 from touchline.kernel import Clock, Defect, TouchlineError
+from touchline.watch.settings import BrowserSettings
 
 from .chromium import Chromium, find_chromium
 from .page import Login, LoginState, SearchPage, translated
@@ -29,7 +30,6 @@ from .rules import (
     room_from,
 )
 from .session import SearchLog, Session
-from .settings import BrowserSettings
 
 # What the browser role counts.
 

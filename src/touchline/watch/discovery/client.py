@@ -18,9 +18,9 @@ from prometheus_client import Counter, Gauge
 
 from touchline.kernel import Defect, Misconfigured, RateLimited, TouchlineError, Unavailable
 from touchline.watch.http_request import OutgoingRequest, ServiceReply, ask
+from touchline.watch.settings import DiscoverySettings
 
 from .rules import FoundVideo
-from .settings import DiscoverySettings
 from .workflow import SearchOrder
 
 # What else can go wrong with a search.

@@ -17,10 +17,10 @@ from touchline.platform.postgres.database import Transaction
 from touchline.watch.context import WatchContext
 from touchline.watch.downloads.workflow import DownloadInput
 from touchline.watch.model import FoundRef, GoalRef
+from touchline.watch.settings import DiscoverySettings
 
 from .client import CHECKED, FOUND, SELECTED, WORKS, SearchClient
 from .rules import Aim, FoundVideo, SearchedGoal, age_minutes, choose, player_word, promotion, queries
-from .settings import DiscoverySettings
 from .store import Check, CheckStore, DiscoveryStore, Seen
 from .workflow import Attempt, Discovered, GoalStanding, SearchData, SearchNeed, SearchOrder, Selection, TeamWords
 

@@ -13,12 +13,11 @@ from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch
 from touchline.watch.context import WatchContext
 from touchline.watch.model import GoalRef
-from touchline.watch.settings import WatchSettings
+from touchline.watch.settings import DownloadSettings, WatchSettings
 from touchline.watch.temporal import as_temporal_errors
 
 from .analysis import Validation, VideoAnalysis
 from .service import Downloads, Handover
-from .settings import DownloadSettings
 from .sources import Sources
 from .workflow import (
     DOWNLOAD_SINGLE_VIDEO,

@@ -27,10 +27,10 @@ from touchline.media.survey import Still, surveyed
 from touchline.platform.files import Scratch
 from touchline.watch.context import WatchContext
 from touchline.watch.model import FoundRef, GoalMinutes, GoalRef
+from touchline.watch.settings import DownloadSettings
 
 from . import service
 from .rules import Ending, FoundFile, explained, orphaned
-from .settings import DownloadSettings
 from .store import DownloadStore
 from .workflow import Hashed, Judged, SameFile, VideoOutcome
 

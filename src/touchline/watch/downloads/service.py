@@ -26,6 +26,7 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.watch.archive.service import notify_archive
 from touchline.watch.context import WatchContext
 from touchline.watch.model import GoalRef
+from touchline.watch.settings import DownloadSettings
 
 from . import rules
 from .fetch import FetchedFile, Sizes, fetch_video
@@ -42,7 +43,6 @@ from .rules import (
     incoming_folder,
     orphaned,
 )
-from .settings import DownloadSettings
 from .sources import Sources
 from .store import DownloadStore
 from .workflow import Arrived, CleanUp, QueuedBatch, Registered, VideoOutcome, WantedVideo

@@ -16,11 +16,11 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 from touchline.watch.model import FoundRef
+from touchline.watch.settings import DownloadSettings, SecondWay
 
 from .addresses import Policy
 from .fetch import Fetcher, FetchLimits, FetchRequest, failure_of
 from .rules import Blocked, DownloadFailure, Gone, Malformed, MediaFile, NoVideo, TooSlow, rule_of
-from .settings import DownloadSettings, SecondWay
 
 # What a `tweet-result` says: where the best file of a video is, or why there is none. Pure.
 # Invariant: an empty document, a tombstone, a post without a video and a blocked video are four different failures.

@@ -19,12 +19,11 @@ from touchline.watch.fixtures import rules, service
 from touchline.watch.fixtures.feed_client import FeedClient
 from touchline.watch.fixtures.feed_documents import FeedFixture, Unreadable, read_fixture
 from touchline.watch.fixtures.rules import Live, Stage
-from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.fixtures.store import FixtureStore
 from touchline.watch.goals import workflow
 from touchline.watch.goals.service import Events
 from touchline.watch.goals.workflow import COMPLETED, Compared, FixtureChunk, GoalSearch, Monitored, Processed
-from touchline.watch.settings import WatchSettings
+from touchline.watch.settings import FixtureSettings, WatchSettings
 from touchline.watch.temporal import Call, FixtureOutcome, as_temporal_errors, one_by_one
 
 logger = logging.getLogger(__name__)

@@ -20,11 +20,10 @@ from touchline.watch.discovery.workflow import TwitterInput
 from touchline.watch.fixtures import service
 from touchline.watch.fixtures.feed_documents import FeedFixture, Tracked, read_fixture
 from touchline.watch.fixtures.rules import Stage
-from touchline.watch.fixtures.settings import FixtureSettings
 from touchline.watch.fixtures.store import FixtureStore
 from touchline.watch.goals.workflow import GoalSearch
 from touchline.watch.model import GoalRef
-from touchline.watch.settings import WatchSettings
+from touchline.watch.settings import FixtureSettings, WatchSettings
 
 from .model import Applied, Said, StoredGoal, Triggered, WrittenGoal
 from .rules import decide, overdue, to_search

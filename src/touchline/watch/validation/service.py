@@ -21,11 +21,11 @@ from touchline.media.pixels import decode_picture
 from touchline.media.sandbox import Sandbox
 from touchline.media.survey import Still
 from touchline.watch.model import GoalMinutes
+from touchline.watch.settings import Choice, ValidationSettings
 
 from . import rules
 from .clock import Clock, clock_among
 from .rules import Frame, Opinion, Sees, Sight, Verdict
-from .settings import Choice, ValidationSettings
 
 # The engines behind one port: the embedded one, and a model.
 # Invariant: whatever keeps an engine from telling is Unavailable; only what it really saw comes back.

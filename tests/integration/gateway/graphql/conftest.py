@@ -13,10 +13,10 @@ from tests.integration.gateway.conftest import World
 from touchline.measure.tables import ensure_tables
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.clickhouse.store import ensure_database
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.settings import ClickHouseSettings
 
 from .site import Needs, Plan, Site, running_site
 

@@ -46,25 +46,22 @@ from touchline.measure.analytics.service import SessionAnalytics
 from touchline.measure.audit.consumer import AuditFeed
 from touchline.measure.audit.service import Audit
 from touchline.measure.ingest.service import IngestService
-from touchline.measure.ingest.settings import IngestSettings
 from touchline.measure.lifecycle import rpc as lifecycle_rpc
 from touchline.measure.lifecycle.consumer import LifecycleFeed
 from touchline.measure.lifecycle.service import LifecycleRole, LifecycleService
+from touchline.measure.settings import IngestSettings
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.endpoints import ClickHouseEndpoint, ObjectsEndpoint
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import EVENTS_CHANNEL, Archive, PostgresLog, Sequencer
-from touchline.platform.events.settings import EventSettings
 from touchline.platform.foreground import open_foreground
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Wakeups
 from touchline.platform.rpc.calls import CALLERS_DEADLINE
 from touchline.platform.rpc.client import RpcClient
 from touchline.platform.rpc.server import RpcServer
-from touchline.platform.rpc.settings import RpcSettings
+from touchline.platform.settings import ClickHouseSettings, EventSettings, ObjectsSettings, RpcSettings
 from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rpc import GrpcArtifactClient
 from touchline.serve.composition import ServeParts, add_services, serve_parts

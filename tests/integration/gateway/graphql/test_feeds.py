@@ -18,9 +18,8 @@ from touchline.gateway.settings import GraphqlSettings
 from touchline.kernel import InvalidInput, TenantId
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.events.log import EVENTS_CHANNEL, Sequencer
-from touchline.platform.events.settings import EventSettings
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
+from touchline.platform.settings import EventSettings
 
 TYPES = frozenset({Noted.event_type})
 HOUR = timedelta(hours=1)

@@ -19,8 +19,8 @@ from touchline.contracts.registry import Upload
 from touchline.gateway.settings import MediaLinkSettings
 from touchline.kernel import ArtifactHash, NotFound, Unavailable, new_playback_id
 from touchline.platform.endpoints import ObjectsEndpoint
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.settings import ObjectsSettings
 from touchline.serve.artifacts import transitions
 from touchline.serve.playback.tokens import Grant
 

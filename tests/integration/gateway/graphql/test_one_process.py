@@ -94,7 +94,7 @@ from uuid import UUID
 from touchline.contracts.registry import NewUpload
 from touchline.kernel import Principal, Role, TenantId, TouchlineError, UserId
 from touchline.platform.rpc.client import RpcClient
-from touchline.platform.rpc.settings import RpcSettings
+from touchline.platform.settings import RpcSettings
 from touchline.serve.artifacts.rpc import GrpcArtifactClient
 from touchline.serve.registry.rpc import GrpcRegistryClient
 

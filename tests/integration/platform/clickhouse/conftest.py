@@ -15,8 +15,8 @@ import pytest
 
 from tests.support.clickhouse_owner import RunningOwner, running_owner
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.endpoints import ClickHouseEndpoint
+from touchline.platform.settings import ClickHouseSettings
 
 SETTINGS = ClickHouseSettings()
 REAL_SERVER = "TOUCHLINE_TEST_CLICKHOUSE"

@@ -22,8 +22,8 @@ from touchline.kernel import (
     Unavailable,
 )
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.endpoints import ClickHouseEndpoint
+from touchline.platform.settings import ClickHouseSettings
 
 from .conftest import SETTINGS
 

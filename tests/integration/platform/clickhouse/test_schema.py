@@ -11,9 +11,9 @@ import pytest
 
 from touchline.kernel import HistoryDiffers
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.clickhouse.settings import ClickHouseSettings
 from touchline.platform.clickhouse.store import ensure_database, ensure_once, ensure_schema
 from touchline.platform.endpoints import Endpoints
+from touchline.platform.settings import ClickHouseSettings
 
 ONE = "CREATE TABLE IF NOT EXISTS one (id UInt32) ENGINE = MergeTree ORDER BY id"
 TWO = "CREATE TABLE IF NOT EXISTS two (id UInt32) ENGINE = MergeTree ORDER BY id"

@@ -13,14 +13,13 @@ from tests.support.events import EFFECTS_TABLE, EffectHandler, Noted, OtherNoted
 from touchline.contracts.events import Event
 from touchline.kernel import LeaseLost, NotFound, SystemClock, Unavailable
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.events import queries, service
+from touchline.platform.events import consumer as service, store
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import Archive, PostgresLog, Sequencer
-from touchline.platform.events.settings import EventSettings
 from touchline.platform.events.store import ConsumerStore
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database, Transaction
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Transaction, Wakeups
+from touchline.platform.settings import EventSettings
 
 SETTINGS = EventSettings(consume_batch=10, retry_delay=timedelta(milliseconds=1), poison_after=3)
 QUICK = SETTINGS.model_copy(update={"poll_interval": timedelta(milliseconds=20)})
@@ -104,7 +103,7 @@ async def test_an_effect_in_another_tenant_is_refused_and_set_aside(database: Da
     await filled(database, "a")
     await drain(Consumer(database, log, Crossing(), SETTINGS))
     assert await effects(database) == []
-    [poison] = await queries.poison_events(database)
+    [poison] = await store.poison_events(database)
     assert "row-level security" in poison.error
 
 
@@ -123,9 +122,9 @@ async def test_a_poison_event_is_set_aside_and_the_others_go_on(database: Databa
     assert await drain(Consumer(database, log, handler, SETTINGS)) == 3
     assert [key for _, key, *_ in await effects(database)] == ["a", "c"]
     assert handler.tries == 1 + SETTINGS.poison_after  # once in the batch, then alone
-    [poison] = await queries.poison_events(database)
+    [poison] = await store.poison_events(database)
     assert (poison.consumer, poison.position, poison.error) == ("refusing", 2, "ValueError: cannot read it")
-    status, [consumer] = await queries.log_status(database)
+    status, [consumer] = await store.log_status(database)
     assert (status.head, status.inbox, consumer.lag, consumer.poison) == (3, 0, 0, 1)
 
 
@@ -137,12 +136,12 @@ async def test_an_event_that_was_set_aside_can_be_retried_or_dismissed(database:
     assert await consumer.retry_set_aside() is False
     await service.retry_set_aside(database, "refusing", 2)
     assert await consumer.retry_set_aside() is True  # refused again: back where it was, without its effects
-    assert [(p.position, p.state) for p in await queries.poison_events(database)] == [(2, "set_aside")]
+    assert [(p.position, p.state) for p in await store.poison_events(database)] == [(2, "set_aside")]
     handler.refused = "nothing"
     await service.retry_set_aside(database, "refusing", 2)
     assert await consumer.retry_set_aside() is True
     assert [key for _, key, *_ in await effects(database)] == ["a", "c", "bad"]
-    assert await queries.poison_events(database) == []
+    assert await store.poison_events(database) == []
     with pytest.raises(NotFound):
         await service.dismiss_set_aside(database, "refusing", 2)
     async with database.system("test: look into the inbox") as transaction:
@@ -168,7 +167,7 @@ async def test_a_part_that_is_away_poisons_nothing(database: Database, log: Post
     handler.refused = "nothing"
     await drain(consumer)
     assert [key for _, key, *_ in await effects(database)] == ["a", "bad", "c"]
-    assert await queries.poison_events(database) == []
+    assert await store.poison_events(database) == []
 
 
 class Watched(PostgresLog):

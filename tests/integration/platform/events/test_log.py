@@ -12,12 +12,11 @@ from psycopg.errors import InsufficientPrivilege
 from tests.support.events import Noted, announce, new_tenant
 from touchline.kernel import Defect, ManualClock, SystemClock, Unavailable
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.events import queries
+from touchline.platform.events import store
 from touchline.platform.events.log import Archive, PostgresLog, Sequencer
-from touchline.platform.events.settings import EventSettings
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
+from touchline.platform.settings import EventSettings
 
 SETTINGS = EventSettings(sequence_batch=100)
 MANY = """
@@ -61,7 +60,7 @@ async def test_events_that_were_written_together_get_a_position_each(database: D
     async with database.system("test: write many at once") as transaction:
         await transaction.connection.execute(MANY, [tenant, f"{one('x', 1)},{one('y', 2)},{one('x', 3)}"])
     await announce(database, tenant, Noted(name="after"))
-    log_status, _ = await queries.log_status(database)
+    log_status, _ = await store.log_status(database)
     assert log_status.inbox == 5
     few = EventSettings(sequence_batch=2)
     assert [await sequencer(database, few).step() for _ in range(3)] == [4, 1, 0]

@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.buckets import Buckets
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.settings import ObjectsSettings
 
 SETTINGS = ObjectsSettings(request_timeout=timedelta(seconds=30), retries=2)
 

@@ -14,8 +14,8 @@ import pytest
 from touchline.kernel import InvalidInput, LimitExceeded, Misconfigured, NotFound, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.rules import ByteRange, PartPlan
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.settings import ObjectsSettings
 
 from .relay import relayed
 

@@ -13,8 +13,8 @@ from tests.support.wait import eventually
 from touchline.kernel import AlreadyExists, InvalidInput, NotFound
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.rules import MultipartUpload, PartPlan, SignedUrl
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.settings import ObjectsSettings
 
 from .relay import relayed
 

@@ -16,8 +16,8 @@ from touchline.contracts.settings import ByteSize
 from touchline.kernel import AlreadyExists, Conflict, DeadlineExceeded, InvalidInput, Misconfigured, Unavailable
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.rules import BodySource, ByteRange, MultipartUpload, PartPlan
-from touchline.platform.objects.settings import ObjectsSettings
 from touchline.platform.objects.store import ObjectStore
+from touchline.platform.settings import ObjectsSettings
 
 from .relay import relayed
 

@@ -10,9 +10,8 @@ from psycopg import AsyncConnection
 from tests.support.events import Noted, announce, new_tenant
 from touchline.kernel import DeadlineExceeded, Defect, Principal, Role, SystemClock, Unavailable, UserId, tracing, uuid7
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.platform.postgres.database import Database
-from touchline.platform.postgres.settings import PostgresSettings
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Database, Wakeups
+from touchline.platform.settings import PostgresSettings
 
 KILL_ALL = """
 SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity

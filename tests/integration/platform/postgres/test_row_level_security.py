@@ -16,7 +16,7 @@ from touchline.kernel import Defect, TenantId
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
 from touchline.platform.postgres.migrations import LOGIN_ROLES, NOLOGIN_ROLES, migrate
-from touchline.platform.postgres.settings import PostgresSettings
+from touchline.platform.settings import PostgresSettings
 
 PROBE_TABLE = """
 CREATE SCHEMA test;

@@ -22,9 +22,9 @@ from touchline.contracts.rpc.v1.lifecycle_pb2 import (
 from touchline.contracts.rpc.v1.node_pb2 import NodeCommand, NodeMessage
 from touchline.kernel import Clock, Principal, Role, Scope, TenantId, UserId
 from touchline.platform.rpc.client import RpcClient, Stub
-from touchline.platform.rpc.credentials import RpcCall
+from touchline.platform.rpc.protocol import RpcCall
 from touchline.platform.rpc.server import RpcServer
-from touchline.platform.rpc.settings import RpcSettings
+from touchline.platform.settings import RpcSettings
 
 SECRET = "the secret of this cluster"
 SETTINGS = RpcSettings(stop_grace=timedelta(0), deadline=timedelta(minutes=1))

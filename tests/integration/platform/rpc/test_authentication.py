@@ -15,7 +15,7 @@ from touchline.contracts.rpc.v1.lifecycle_pb2 import GetArtifactStatesRequest, G
 from touchline.contracts.rpc.v1.node_pb2 import NodeCommand, NodeMessage
 from touchline.kernel import ManualClock, Misconfigured, SystemClock
 from touchline.platform.rpc.client import RpcClient, SignedCall, Stub
-from touchline.platform.rpc.credentials import CREDENTIALS, FAILURE, PROOF, ProofSigner, metadata_value
+from touchline.platform.rpc.protocol import CREDENTIALS, FAILURE, PROOF, ProofSigner, metadata_value
 from touchline.platform.rpc.server import RpcServer
 
 from .conftest import LIFECYCLE, NODES, SECRET, SETTINGS, SOMEBODY, ask, calling, serving

@@ -24,9 +24,9 @@ from touchline.kernel import (
 )
 from touchline.platform.rpc.calls import require
 from touchline.platform.rpc.client import Stub
-from touchline.platform.rpc.credentials import RpcCall
+from touchline.platform.rpc.protocol import RpcCall
 from touchline.platform.rpc.server import RpcServer
-from touchline.platform.rpc.settings import RpcSettings
+from touchline.platform.settings import RpcSettings
 
 from .conftest import LIFECYCLE, SETTINGS, SOMEBODY, Answering, Service, ask, calling, echo, serving
 

@@ -12,8 +12,8 @@ from temporalio.worker import Worker
 
 from touchline.kernel import Misconfigured, Unavailable
 from touchline.platform.endpoints import TemporalEndpoint
+from touchline.platform.settings import TemporalSettings
 from touchline.platform.temporal.client import connect, ensure_namespace
-from touchline.platform.temporal.settings import TemporalSettings
 
 from .hello_workflow import Greeting
 

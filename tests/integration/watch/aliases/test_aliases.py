@@ -22,9 +22,9 @@ from touchline.watch.aliases.activities import AliasActivities
 from touchline.watch.aliases.language_model import ModelClient
 from touchline.watch.aliases.rules import Made
 from touchline.watch.aliases.service import AliasMaker
-from touchline.watch.aliases.settings import AliasSettings, ModelSettings
 from touchline.watch.aliases.wikidata import WikidataClient
 from touchline.watch.aliases.workflow import RAGInput
+from touchline.watch.settings import AliasSettings, ModelSettings
 from touchline_world.application import build_app
 from touchline_world.days.catalogue import get_catalogue
 from touchline_world.days.model import Fault, Service, Trouble

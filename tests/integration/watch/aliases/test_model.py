@@ -13,8 +13,8 @@ from pydantic import SecretStr
 from tests.support.world import day_of, served, world_of
 from touchline.kernel import DeadlineExceeded, Misconfigured, Unavailable
 from touchline.watch.aliases.language_model import InvalidAnswer, ModelClient, refused_fields
-from touchline.watch.aliases.settings import ModelSettings
 from touchline.watch.http_request import ServiceReply
+from touchline.watch.settings import ModelSettings
 from touchline_world.application import build_app
 from touchline_world.days.model import Fault, Service, Trouble
 

@@ -26,8 +26,8 @@ from touchline.media.fingerprint.model import Fingerprint
 from touchline.platform.endpoints import Endpoints, PostgresEndpoint, TemporalEndpoint
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+from touchline.platform.settings import TemporalSettings
 from touchline.platform.temporal.client import connect, ensure_namespace
-from touchline.platform.temporal.settings import TemporalSettings
 from touchline.watch.archive.activities import ArchiveActivities
 from touchline.watch.archive.service import upload_id
 from touchline.watch.archive.workflow import UploadInput, UploadWorkflow

@@ -12,8 +12,8 @@ from touchline.contracts.tenants import Owner
 from touchline.kernel import ArtifactHash, video_id
 from touchline.platform.events.consumer import Consumer
 from touchline.platform.events.log import EVENTS_CHANNEL, Archive, PostgresLog, Sequencer
-from touchline.platform.events.settings import EventSettings
-from touchline.platform.postgres.wakeups import Wakeups
+from touchline.platform.postgres.database import Wakeups
+from touchline.platform.settings import EventSettings
 from touchline.process.intake import IntakeConsumer
 from touchline.process.search.consumer import VideoLabelConsumer
 from touchline.process.search.service import SearchRequest, VideoSearch

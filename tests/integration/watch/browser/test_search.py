@@ -26,7 +26,7 @@ from tests.support.world import PAPER, SHOP, clip, day_of, post, promoted, quoti
 from touchline.kernel import ManualClock, Misconfigured, SystemClock
 from touchline.watch.browser.app import build_app
 from touchline.watch.browser.session import import_cookies
-from touchline.watch.browser.settings import BrowserSettings
+from touchline.watch.settings import BrowserSettings
 from touchline_world.application import ACCOUNT, build_app as build_world
 from touchline_world.days.model import Fault, Post, Service, Trouble
 

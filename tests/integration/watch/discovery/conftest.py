@@ -28,16 +28,15 @@ from touchline.platform.postgres.database import Database
 from touchline.watch.aliases.activities import AliasActivities
 from touchline.watch.aliases.language_model import ModelClient
 from touchline.watch.aliases.service import AliasMaker
-from touchline.watch.aliases.settings import AliasSettings, ModelSettings
 from touchline.watch.aliases.wikidata import WikidataClient
 from touchline.watch.aliases.workflow import RAGWorkflow
 from touchline.watch.context import WatchContext
 from touchline.watch.discovery.activities import DiscoveryActivities
 from touchline.watch.discovery.client import SearchClient
 from touchline.watch.discovery.service import Discovery
-from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.discovery.workflow import TwitterWorkflow
 from touchline.watch.goals import workflow
+from touchline.watch.settings import AliasSettings, DiscoverySettings, ModelSettings
 
 ATTEMPTS = 10
 AWAY = DiscoverySettings(browser_url="http://127.0.0.1:1")  # nobody listens there

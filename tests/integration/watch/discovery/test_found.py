@@ -19,9 +19,9 @@ from touchline.watch.discovery.activities import DiscoveryActivities
 from touchline.watch.discovery.client import SearchClient
 from touchline.watch.discovery.rules import FoundVideo
 from touchline.watch.discovery.service import Canary, Discovery
-from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.discovery.workflow import Attempt, Discovered, SearchNeed, SearchOrder, Selection
 from touchline.watch.model import FoundRef, GoalRef
+from touchline.watch.settings import DiscoverySettings
 
 from .conftest import AWAY
 

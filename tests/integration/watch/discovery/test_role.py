@@ -14,13 +14,12 @@ from pydantic import SecretStr
 from tests.support.watch_context import add_goal, workflow_id
 from tests.support.world import PAPER, SHOP, clip, day_of, post, promoted, served, world_of
 from touchline.watch.browser.app import build_app
-from touchline.watch.browser.settings import BrowserSettings
 from touchline.watch.context import WatchContext
 from touchline.watch.discovery.client import SearchClient
 from touchline.watch.discovery.queries import search_state
 from touchline.watch.discovery.service import Canary, Discovery
-from touchline.watch.discovery.settings import DiscoverySettings
 from touchline.watch.discovery.workflow import Discovered, SearchNeed, SearchOrder
+from touchline.watch.settings import BrowserSettings, DiscoverySettings
 from touchline_world.application import ACCOUNT, build_app as build_world
 
 NOW = 60.5  # minutes of the day

@@ -20,9 +20,9 @@ from touchline.platform.files import Scratch, open_scratch
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.watch.context import WatchContext
-from touchline.watch.downloads.settings import DownloadSettings, SecondWay
 from touchline.watch.downloads.sources import Sources, open_sources
 from touchline.watch.model import FeedMinute, FoundRef, GoalMinutes, GoalRef
+from touchline.watch.settings import DownloadSettings, SecondWay
 from touchline_world.application import build_app
 from touchline_world.days.model import Clip, Delivery, Post
 from touchline_world.social.cdn import SlowRate

@@ -16,8 +16,8 @@ from temporalio.worker import Worker
 
 from tests.support.clickhouse_owner import until
 from touchline.platform.endpoints import Endpoints
+from touchline.platform.settings import TemporalSettings
 from touchline.platform.temporal.client import connect, ensure_namespace
-from touchline.platform.temporal.settings import TemporalSettings
 from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE
 
 with workflow.unsafe.imports_passed_through():

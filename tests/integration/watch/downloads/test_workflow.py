@@ -15,8 +15,8 @@ from temporalio.worker import Replayer, Worker
 
 from tests.support.histories import keep
 from touchline.platform.endpoints import Endpoints
+from touchline.platform.settings import TemporalSettings
 from touchline.platform.temporal.client import connect, ensure_namespace
-from touchline.platform.temporal.settings import TemporalSettings
 from touchline.watch.downloads.activities import DownloadActivities, DownloadTools
 from touchline.watch.downloads.workflow import DownloadInput, DownloadResult, DownloadWorkflow
 from touchline.watch.model import HEAVY_QUEUE, TASK_QUEUE, FoundRef, GoalMinutes

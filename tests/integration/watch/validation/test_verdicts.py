@@ -26,12 +26,11 @@ from touchline.media.model import SurveyOptions
 from touchline.media.sandbox import Sandbox
 from touchline.media.survey import surveyed
 from touchline.watch.aliases.language_model import ModelClient
-from touchline.watch.aliases.settings import ModelSettings
 from touchline.watch.model import FeedMinute, GoalMinutes
+from touchline.watch.settings import Choice, ModelSettings, ValidationSettings
 from touchline.watch.validation import rules
 from touchline.watch.validation.rules import ClockStanding, Frame, Verdict
 from touchline.watch.validation.service import LocalEngine, Validator
-from touchline.watch.validation.settings import Choice, ValidationSettings
 from touchline_world.application import Credentials, build_app
 from touchline_world.days.model import Clip, Delivery, Fault, Relation, Service, Trouble
 from touchline_world.scenes.canvas import write

@@ -14,7 +14,7 @@ from tests.support.sessions import NOON, fact_of, trace
 from touchline.kernel import InvalidInput
 from touchline.measure.analytics import rules
 from touchline.measure.analytics.rules import Filter, TimeRange
-from touchline.measure.analytics.settings import AnalyticsSettings
+from touchline.measure.settings import AnalyticsSettings
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DAY_MS = 86_400_000

@@ -25,7 +25,7 @@ from touchline.measure.sessions import edges
 from touchline.measure.sessions.edges import trace_category
 from touchline.measure.sessions.model import SessionRow
 from touchline.measure.sessions.rules import Rules
-from touchline.measure.sessions.settings import SessionSettings
+from touchline.measure.settings import SessionSettings
 
 REQUEST = trace("request", NOON, edges.STREAM_REQUEST)
 PLAYABLE = trace("playable", NOON + 900, edges.PLAYABLE)

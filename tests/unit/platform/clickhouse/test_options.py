@@ -12,7 +12,7 @@ from touchline.platform.clickhouse import queries
 from touchline.platform.clickhouse.__main__ import parse_arguments
 from touchline.platform.clickhouse.engine import write_configuration
 from touchline.platform.clickhouse.options import MIB, OwnerLimits, OwnerOptions, owner_command
-from touchline.platform.clickhouse.settings import ClickHouseSettings, owner_limits
+from touchline.platform.settings import ClickHouseSettings, owner_limits
 
 LIMITS = OwnerLimits(memory_bytes=300 * MIB, threads=3, longest_statement_s=7)
 

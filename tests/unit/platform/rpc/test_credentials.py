@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, strategies as st
 
-from touchline.platform.rpc.credentials import ReplayGuard
+from touchline.platform.rpc.protocol import ReplayGuard
 
 NOW = 1_000_000
 TOLERANCE_MS = 30_000

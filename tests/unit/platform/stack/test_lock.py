@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from touchline.platform.stack import lock
+from touchline.platform.stack import status
 from touchline.platform.stack.folder import DataFolder
 
 
@@ -21,13 +21,13 @@ def test_who_only_clears_up_after_a_dead_supervisor_is_none(tmp_path: Path, monk
     folder.lock.write_text(str(ended.pid))
     reaper = os.open(folder.lock, os.O_RDWR)
     fcntl.flock(reaper, fcntl.LOCK_EX)
-    monkeypatch.setattr(lock.time, "sleep", lambda _: os.close(reaper))  # it ends while somebody looks
-    assert lock.lock_holder(folder) is None
+    monkeypatch.setattr(status.time, "sleep", lambda _: os.close(reaper))  # it ends while somebody looks
+    assert status.lock_holder(folder) is None
 
 
 def test_a_living_supervisor_is_named(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path)
     folder.lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.hold_lock(folder):
-        assert lock.lock_holder(folder) == os.getpid()
-    assert lock.lock_holder(folder) is None
+    with status.hold_lock(folder):
+        assert status.lock_holder(folder) == os.getpid()
+    assert status.lock_holder(folder) is None

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from touchline.platform.stack import objects
-from touchline.platform.stack.installation import choose_ports
+from touchline.platform.stack.folder import choose_ports
 
 PORTS = {"objects_grpc": 1, "objects_master_grpc": 2, "objects_volume_grpc": 3, "objects_filer_grpc": 4, "postgres": 5}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from touchline.platform.stack.installation import LOOPBACK, OUTGOING_RANGE, choose_ports, is_free, read_ports
+from touchline.platform.stack.folder import LOOPBACK, OUTGOING_RANGE, choose_ports, is_free, read_ports
 
 NAMES = [f"part_{number}" for number in range(30)]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from touchline.kernel import SetupError
-from touchline.platform.stack.installation import ensure_secrets, read_secrets
+from touchline.platform.stack.folder import ensure_secrets, read_secrets
 
 NAMES = ("postgres", "objects")
 

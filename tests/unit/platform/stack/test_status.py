@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from touchline.platform.stack.folder import DataFolder
-from touchline.platform.stack.lock import hold_lock
 from touchline.platform.stack.status import (
     PartState,
     PartStatus,
     StackPhase,
     StackState,
     StateWriter,
+    hold_lock,
     read_state,
     stack_report,
 )

@@ -11,7 +11,7 @@ from touchline.kernel import ManualClock
 from touchline.watch.browser.page import Login, LoginState
 from touchline.watch.browser.rules import LoginNeeded
 from touchline.watch.browser.session import Session
-from touchline.watch.browser.settings import BrowserSettings
+from touchline.watch.settings import BrowserSettings
 
 CLOCK = ManualClock(datetime(2026, 3, 14, tzinfo=UTC))
 UNTOUCHED = cast("Page", object())  # without a password nobody fills in a form

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from touchline.watch.discovery.rules import MOST_QUERIES, player_word, queries, words_of_both
-from touchline.watch.discovery.settings import DiscoverySettings
+from touchline.watch.settings import DiscoverySettings
 from touchline.watch.words import fold, tokens
 
 

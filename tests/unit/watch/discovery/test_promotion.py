@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from touchline.watch.discovery.rules import promotion
-from touchline.watch.discovery.settings import DiscoverySettings
+from touchline.watch.settings import DiscoverySettings
 
 PHRASES = (*DiscoverySettings().promotion, "odds", "ad")
 NAMES = ("K. Adeyemi", "Borussia", "BVB")

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from touchline.watch.downloads.settings import DownloadSettings, SecondWay
 from touchline.watch.downloads.sources import limits_of, open_sources, policy_of
+from touchline.watch.settings import DownloadSettings, SecondWay
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8123", "[::1]", "[::1]:80", "media.internal", "localhost:1"])

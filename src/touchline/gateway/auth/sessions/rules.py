@@ -17,7 +17,7 @@ from uuid import UUID
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from touchline.gateway.auth.rules import Tenant, User
-from touchline.gateway.auth.settings import AuthSettings
+from touchline.gateway.settings import AuthSettings
 from touchline.kernel import InvalidInput, RateLimited, Role, SessionOver, TenantId, Unauthenticated, UserId
 
 # --- Types.

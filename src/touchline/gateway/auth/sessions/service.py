@@ -19,9 +19,9 @@ from touchline.gateway.auth import access_tokens, credentials, rules as access_r
 from touchline.gateway.auth.access_tokens import SigningKeys
 from touchline.gateway.auth.credentials import DeviceTokens, Passwords
 from touchline.gateway.auth.rules import INSTALLATION, WITHOUT_TENANT, Actor, IssuedLink, Tenant, User, is_email
-from touchline.gateway.auth.settings import AuthSettings
 from touchline.gateway.auth.store import AccessStore
 from touchline.gateway.metrics import SIGN_INS
+from touchline.gateway.settings import AuthSettings
 from touchline.kernel import Clock, Principal, TenantId, UserId, errors, uuid7
 from touchline.platform.postgres.database import Database, Transaction
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from prometheus_client import Counter
 
 from touchline.kernel import LimitExceeded
-from touchline.measure.analytics.settings import AnalyticsSettings
+from touchline.measure.settings import AnalyticsSettings
 from touchline.platform.clickhouse.client import Analytics
 
 from .rules import EVERY_DAY, DueDay, weeks
