@@ -27,7 +27,7 @@ from touchline.contracts.registry import (
     TenantSettings,
 )
 from touchline.contracts.storage import StorageClient
-from touchline.gateway.graphql.sources import DataSources
+from touchline.gateway.composition import DataSources
 from touchline.kernel import ArtifactHash, Principal, TenantId, TouchlineError
 
 from .matrix import Case, Ids

@@ -24,11 +24,11 @@ from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
 from touchline.contracts.events.videos import JobChanged
 from touchline.contracts.events.watch import GoalVideoDropped
 from touchline.contracts.registry import NewClip, NewRecording, NewStream, Upload
+from touchline.gateway.composition import DataSources
 from touchline.gateway.graphql.clips import CLIP
 from touchline.gateway.graphql.lifecycle import LIVE_CURSOR
 from touchline.gateway.graphql.pages import Cursors, global_id
 from touchline.gateway.graphql.serve import VOD, VOD_LIST, place_of
-from touchline.gateway.graphql.sources import DataSources
 from touchline.gateway.settings import GraphqlSettings
 from touchline.kernel import (
     ArtifactHash,

@@ -9,10 +9,17 @@ import uvicorn
 
 from touchline.gateway.auth.authentication import Auth, build_auth
 from touchline.gateway.auth.sessions.service import remove_ended_sessions
-from touchline.gateway.composition import GatewayComposition, GraphqlComposition, WebPage, build_feeds, build_media
+from touchline.gateway.composition import (
+    GatewayComposition,
+    GraphqlComposition,
+    MeasureReads,
+    WebPage,
+    build_feeds,
+    build_media,
+    build_sources,
+)
 from touchline.gateway.graphql.pages import Cursors
-from touchline.gateway.graphql.sources import MeasureReads, build_sources
-from touchline.gateway.media.endpoints import EndpointCacheFollower
+from touchline.gateway.media_links import EndpointCacheFollower
 from touchline.gateway.rest.app import build_app
 from touchline.gateway.settings import GatewaySettings
 from touchline.gateway.web_page import find_page

@@ -14,11 +14,11 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from touchline.gateway.auth import access_tokens
-from touchline.gateway.auth.access_tokens import SigningKeys
+from touchline.gateway.auth import credentials
+from touchline.gateway.auth.credentials import SigningKeys
 from touchline.gateway.auth.rules import WITHOUT_TENANT
 from touchline.gateway.auth.sessions.rules import SigningKey, StoredKey
-from touchline.gateway.auth.sessions.store import SessionStore
+from touchline.gateway.auth.store import SessionStore
 from touchline.kernel import Role, Unauthenticated
 
 from .conftest import SECRET, SETTINGS, World
@@ -65,7 +65,7 @@ WRONG_CLAIMS: list[tuple[str, dict[str, Any]]] = [
     ("malformed", {"tenant_id": "ours"}),
     ("malformed", {"exp": "soon"}),
     ("malformed", {"exp": 10**30}),
-    *(("claims", {name: None}) for name in access_tokens.REQUIRED),
+    *(("claims", {name: None}) for name in credentials.REQUIRED),
 ]
 
 
@@ -129,7 +129,7 @@ async def test_rotation_keeps_old_tokens_valid_until_they_expire(world: World) -
     before = await world.sign_in(user)
     world.later(seconds=2)
     after = await world.sign_in(user)
-    assert access_tokens.key_id(before.access_token) != access_tokens.key_id(after.access_token)
+    assert credentials.key_id(before.access_token) != credentials.key_id(after.access_token)
     fresh_process = world.process()
     for token in (before.access_token, after.access_token):
         await world.auth.authentication.authenticate(token)

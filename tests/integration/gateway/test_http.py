@@ -18,8 +18,7 @@ from fastapi import FastAPI
 from tests.integration.gateway.graphql.site import Plan, clients_over, gateway_parts, no_analytics, nobody, nowhere
 from touchline.apps.gateway import gateway_server
 from touchline.gateway.auth.rules import COMMAND_LINE, NewToken, User
-from touchline.gateway.composition import Check, GatewayComposition, WebPage
-from touchline.gateway.graphql.sources import MeasureReads, build_sources
+from touchline.gateway.composition import Check, GatewayComposition, MeasureReads, WebPage, build_sources
 from touchline.gateway.rest.app import build_app
 from touchline.gateway.rest.callers import CurrentPrincipal
 from touchline.gateway.settings import GatewaySettings

@@ -15,9 +15,8 @@ from touchline.gateway.settings import AuthSettings
 from touchline.kernel import Clock, Principal, Unauthenticated
 from touchline.platform.postgres.database import Database
 
-from . import access_tokens, credentials, rules
-from .access_tokens import SigningKeys
-from .credentials import DeviceTokens, Passwords
+from . import credentials, rules
+from .credentials import DeviceTokens, Passwords, SigningKeys
 from .rules import WITHOUT_TENANT
 from .service import Tenants, Tokens, Users
 from .store import AccessStore
@@ -61,8 +60,8 @@ class Authentication:
         return Principal(found.tenant_id, found.user_id, found.role, found.scopes)
 
     async def _by_access_token(self, text: str) -> Principal:
-        key = await self._keys.verifying(access_tokens.key_id(text))
-        said = access_tokens.read(text, key, self._settings)
+        key = await self._keys.verifying(credentials.key_id(text))
+        said = credentials.read(text, key, self._settings)
         require_current(said, self._settings.leeway, self._clock.now())
         return Principal(said.tenant_id, said.user_id, said.role)
 

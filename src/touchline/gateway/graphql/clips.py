@@ -16,7 +16,7 @@ from strawberry.utils.str_converters import to_camel_case
 
 from touchline.contracts.events.artifacts import ArtifactType
 from touchline.contracts.registry import Clip as Record, ClipFilter, ClipMode, NewClip, RowWindow
-from touchline.gateway.media.links import MediaLinks
+from touchline.gateway.media_links import MediaLinks
 from touchline.kernel import NotFound, Scope, TenantId, parse_artifact_hash
 from touchline.serve.clips.rules import milliseconds
 

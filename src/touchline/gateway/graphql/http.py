@@ -27,8 +27,7 @@ from strawberry.subscriptions.protocols.graphql_transport_ws.types import Messag
 from strawberry.types.unset import UNSET, UnsetType
 
 from touchline.gateway.composition import GraphqlComposition
-from touchline.gateway.rest.callers import CurrentPrincipal
-from touchline.gateway.rest.problems import RESPONSES, RequestBody, request_id_of
+from touchline.gateway.rest.callers import RESPONSES, CurrentPrincipal, RequestBody, request_id_of
 from touchline.kernel import (
     DeadlineExceeded,
     Forbidden,

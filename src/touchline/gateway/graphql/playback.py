@@ -15,14 +15,13 @@ import strawberry
 from touchline.contracts import playback as contract
 from touchline.contracts.artifacts import ViewerEndpoint as Resolved
 from touchline.gateway.auth.rules import Actor
-from touchline.gateway.media.links import Link
-from touchline.gateway.media.rules import EndpointAddress, endpoint_addresses
+from touchline.gateway.composition import start_playback
+from touchline.gateway.media_links import EndpointAddress, Link, endpoint_addresses
 from touchline.kernel import Scope, parse_artifact_hash, parse_playback_id
 
 from . import results
 from .context import Info
 from .serve import find_endpoint
-from .sources import start_playback
 
 HLS = "hls"
 

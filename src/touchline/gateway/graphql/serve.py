@@ -26,7 +26,8 @@ from touchline.contracts.registry import (
     TenantSettings,
     Upload,
 )
-from touchline.gateway.media.links import MediaLinks
+from touchline.gateway.composition import start_playback, surviving_upload
+from touchline.gateway.media_links import MediaLinks
 from touchline.kernel import PlaybackId, Scope, TenantId, errors, parse_artifact_hash, parse_playback_id, video_id
 from touchline.media.model import STORYBOARD
 from touchline.serve.clips.rules import milliseconds
@@ -35,7 +36,6 @@ from . import results
 from .context import UNKNOWN, Info, Lifecycle, RequestContext, asks_for
 from .lifecycle import IN_ORDER, LiveArtifactEvent, events_of
 from .pages import Connection, Node, PageInput, PageRows, connection, global_id, window
-from .sources import start_playback, surviving_upload
 
 VOD = "Vod"
 READY = "ready"

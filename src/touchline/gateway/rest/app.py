@@ -1,35 +1,88 @@
 """The HTTP application: what every request passes through, and the routers behind it.
 
 Invariant: every answer has an id and the security headers, every body a limit, and no traceback is ever sent.
+
+Is it alive, is it ready, and what has it counted.
+
+Invariant: alive says nothing about other parts, so that nobody restarts us because the database is away.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
 from uuid import uuid4
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette import types
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from touchline import __version__
 from touchline.gateway import composition, web_page as page
-from touchline.gateway.composition import GatewayComposition
+from touchline.gateway.composition import Check, Gateway, GatewayComposition
 from touchline.gateway.graphql import http as graphql
 from touchline.gateway.metrics import HTTP_REQUESTS, HTTP_SECONDS
-from touchline.gateway.rest import serve as media
 from touchline.gateway.settings import GatewaySettings
-from touchline.kernel import Defect, LimitExceeded, format_bytes
+from touchline.kernel import Defect, Forbidden, LimitExceeded, Role, Scope, Unavailable, format_bytes
 from touchline.platform.http_server import HostCheck
 
-from . import auth, health, measure, playback, problems, serve, watch
-from .problems import problem
+from . import auth, callers, measure, serve, watch
+from .callers import RESPONSES, Bearer, current_principal, is_this_machine, problem, request_id_of
+
+logger = logging.getLogger(__name__)
+health_router = APIRouter(tags=["health"], responses=RESPONSES)
+
+
+@health_router.get("/health/live")
+async def live() -> dict[str, str]:
+    return {"status": "live"}
+
+
+@health_router.get("/health/ready", response_model=None)
+async def ready(request: Request, gateway: Gateway) -> Response:
+    names = list(gateway.checks)
+    async with asyncio.TaskGroup() as group:
+        running = [
+            group.create_task(_is_up(name, gateway.checks[name], gateway.settings.check_timeout)) for name in names
+        ]
+    states = {name: "up" if task.result() else "down" for name, task in zip(names, running, strict=True)}
+    down = [name for name, state in states.items() if state == "down"]
+    if down:
+        error = Unavailable("not ready", why=f"down: {', '.join(down)}")
+        return problem(error, request_id_of(request), extra={"parts": states})
+    return JSONResponse({"status": "ready", "parts": states})
+
+
+@health_router.get("/metrics", response_model=None)
+async def metrics(request: Request, bearer: Bearer, gateway: Gateway) -> Response:
+    """For this machine, and for operators from anywhere."""
+    if not is_this_machine(request.client.host if request.client else "", request.headers):
+        principal = await current_principal(bearer, gateway)
+        principal.require(Scope.READ)
+        if principal.role is not Role.OPERATOR:
+            raise Forbidden("only an operator may do this", why="it shows the whole installation")
+    return Response(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+async def _is_up(name: str, check: Check, at_most: timedelta) -> bool:
+    """Whatever goes wrong means down; why is for the log, not for strangers."""
+    try:
+        async with asyncio.timeout(at_most.total_seconds()):
+            await check()
+    except Exception as error:
+        logger.warning("a part is down", extra={"part": name, "reason": f"{type(error).__name__}: {error}"})
+        return False
+    return True
+
 
 # --- Middleware.
 
@@ -50,18 +103,17 @@ AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/octet-stream", "app
 SMALLEST_COMPRESSED = 1000  # bytes; less fits into a packet
 COMPRESSION = 5
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}", re.ASCII)
-logger = logging.getLogger(__name__)
 
 
 class RequestMiddleware:
-    def __init__(self, app: ASGIApp, settings: GatewaySettings, larger: Mapping[str, int]) -> None:
+    def __init__(self, app: types.ASGIApp, settings: GatewaySettings, larger: Mapping[str, int]) -> None:
         """`larger` are the limits of the paths that take more."""
         self._app = app
         self._larger = larger
         self._most_bytes = int(settings.max_body)
         self._headers = SAFE_HEADERS | (HTTPS_HEADERS if settings.secure else {})
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: types.Scope, receive: types.Receive, send: types.Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -94,10 +146,10 @@ class CompressionMiddleware(GZipMiddleware):
     (BREACH): that is signing in, which goes by a cookie. The rest goes by a bearer token, which no other site has.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: types.ASGIApp) -> None:
         super().__init__(app, SMALLEST_COMPRESSED, COMPRESSION, exclude_content_types=AS_THEY_ARE)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: types.Scope, receive: types.Receive, send: types.Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith(UNCOMPRESSED):
             await self.app(scope, receive, send)
         else:
@@ -107,14 +159,14 @@ class CompressionMiddleware(GZipMiddleware):
 class _Answer:
     """Dresses and counts the answer as it begins."""
 
-    def __init__(self, scope: Scope, send: Send, headers: dict[str, str]) -> None:
+    def __init__(self, scope: types.Scope, send: types.Send, headers: dict[str, str]) -> None:
         self._scope = scope
         self._send = send
         self._headers = headers
         self._began_at = time.perf_counter()
         self.begun = False
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: types.Message) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
             headers = MutableHeaders(scope=message)
@@ -130,11 +182,11 @@ class _Answer:
         HTTP_SECONDS.labels(route).observe(time.perf_counter() - self._began_at)
 
 
-def _limited(receive: Receive, most_bytes: int) -> Callable[[], Awaitable[Message]]:
+def _limited(receive: types.Receive, most_bytes: int) -> Callable[[], Awaitable[types.Message]]:
     """A body may come without its length: then it is counted as it comes."""
     received = 0
 
-    async def limited() -> Message:
+    async def limited() -> types.Message:
         nonlocal received
         message = await receive()
         received += len(message.get("body", b""))
@@ -175,17 +227,17 @@ def build_app(gateway: GatewayComposition) -> FastAPI:
     )
     composition.install(app, gateway)
     web = page.build_page(gateway.page.folder, gateway.page.upload_url, gateway.settings)
-    problems.install(app, web.missing)
+    callers.install(app, web.missing)
     for router in (
         auth.router,
         serve.clip_router,
         measure.event_router,
         measure.session_router,
         watch.router,
-        health.router,
-        media.media_router,
-        playback.playback_router,
-        playback.build_player(web.player),
+        health_router,
+        serve.media_router,
+        serve.playback_router,
+        serve.build_player(web.player),
         graphql.build_router(gateway.graphql, gateway.settings.origins),
         web.router,
     ):

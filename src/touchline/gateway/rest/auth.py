@@ -20,8 +20,7 @@ from touchline.gateway.composition import Gateway
 from touchline.gateway.settings import GatewaySettings
 from touchline.kernel import Role, Scope, Unauthenticated
 
-from .callers import CurrentPrincipal, require_own_origin
-from .problems import RESPONSES, problem, request_id_of
+from .callers import RESPONSES, CurrentPrincipal, problem, request_id_of, require_own_origin
 
 COOKIE = "touchline-session"
 DEVICE_COOKIE = "touchline-device"

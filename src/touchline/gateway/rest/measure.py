@@ -24,8 +24,7 @@ from touchline.measure.ingest.records import decompress, split_body
 from touchline.measure.ingest.rules import Delivery, Receipt
 from touchline.measure.settings import IngestSettings
 
-from .callers import CurrentPrincipal
-from .problems import RESPONSES
+from .callers import RESPONSES, CurrentPrincipal
 
 event_router = APIRouter(tags=["events"], responses=RESPONSES)
 PATH = "/events"

@@ -26,8 +26,7 @@ from touchline.gateway.graphql.watch import GOAL_EVENT_TYPES, is_event_id, what
 from touchline.kernel import InvalidInput, NotFound, Principal, RateLimited, Scope, Unauthenticated, parse_artifact_hash
 from touchline.watch.views.rules import Goal, GoalKey
 
-from .callers import Bearer, CurrentPrincipal
-from .problems import RESPONSES
+from .callers import RESPONSES, Bearer, CurrentPrincipal
 
 # --- Server-sent events: format, resuming, and a heartbeat.
 

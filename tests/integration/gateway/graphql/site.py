@@ -29,16 +29,18 @@ from touchline.gateway.auth.rules import COMMAND_LINE, NewToken, Tenant
 from touchline.gateway.auth.service import TenantOwners, suspended_tenants
 from touchline.gateway.composition import (
     Check,
+    DataSources,
     GatewayComposition,
     GraphqlComposition,
+    MeasureReads,
     MediaAccess,
     WebPage,
     build_feeds,
     build_media,
+    build_sources,
 )
 from touchline.gateway.graphql.pages import Cursors
-from touchline.gateway.graphql.sources import DataSources, MeasureReads, build_sources
-from touchline.gateway.media.endpoints import EndpointCacheFollower
+from touchline.gateway.media_links import EndpointCacheFollower
 from touchline.gateway.rest.app import build_app
 from touchline.gateway.settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
 from touchline.kernel import Principal, Role, Scope, video_id

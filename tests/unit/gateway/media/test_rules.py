@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from touchline.gateway.media.rules import File, Keys, file_of, frame_name, frame_of, narrower
+from touchline.gateway.media_links import File, Keys, file_of, frame_name, frame_of, narrower
 from touchline.kernel import InvalidInput, NotFound, new_artifact_hash, video_id
 from touchline.platform.objects.rules import ByteRange
 from touchline.process.videos.queries import FrameName

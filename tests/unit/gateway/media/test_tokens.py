@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from touchline.gateway.media.links import MediaLinks, expiry
+from touchline.gateway.media_links import MediaLinks, expiry
 from touchline.kernel import ArtifactHash, Forbidden, ManualClock, PlaybackId, TenantId
 from touchline.serve.playback.tokens import Grant, MediaTokens
 

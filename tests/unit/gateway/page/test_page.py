@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from touchline.gateway.rest import problems
+from touchline.gateway.rest import callers
 from touchline.gateway.settings import GatewaySettings
 from touchline.gateway.web_page import build_page, content_policy, read_page
 
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 def client(folder: Path | None) -> httpx.AsyncClient:
     app, page = FastAPI(redirect_slashes=False), build_page(folder, STORE, SETTINGS)
-    problems.install(app, page.missing)
+    callers.install(app, page.missing)
     app.include_router(page.router)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:4000")
 

@@ -15,11 +15,17 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from touchline.contracts.events.access import SessionEnded, SessionOpened, UserLinkIssued
-from touchline.gateway.auth import access_tokens, credentials, rules as access_rules
-from touchline.gateway.auth.access_tokens import SigningKeys
-from touchline.gateway.auth.credentials import DeviceTokens, Passwords
+from touchline.gateway.auth import credentials, rules as access_rules
+from touchline.gateway.auth.credentials import DeviceTokens, Passwords, SigningKeys
 from touchline.gateway.auth.rules import INSTALLATION, WITHOUT_TENANT, Actor, IssuedLink, Tenant, User, is_email
-from touchline.gateway.auth.store import AccessStore
+from touchline.gateway.auth.store import (
+    REMOVE_ATTEMPTS,
+    REMOVE_KEYS,
+    REMOVE_LINKS,
+    REMOVE_SESSIONS,
+    AccessStore,
+    SessionStore,
+)
 from touchline.gateway.metrics import SIGN_INS
 from touchline.gateway.settings import AuthSettings
 from touchline.kernel import Clock, Principal, TenantId, UserId, errors, uuid7
@@ -37,7 +43,6 @@ from .rules import (
     SignInMethod,
     UserSession,
 )
-from .store import REMOVE_ATTEMPTS, REMOVE_KEYS, REMOVE_LINKS, REMOVE_SESSIONS, SessionStore
 
 # --- Ending sessions early.
 
@@ -267,7 +272,7 @@ class SessionService:
             issued_at=now,
             expires_at=min(now + self._settings.access_lifetime, session.expires_at),
         )
-        token = access_tokens.sign(said, key, self._settings)
+        token = credentials.sign(said, key, self._settings)
         return SignedIn(opened.user, opened.tenant, session, now, said.expires_at, token, opened.secret)
 
 

@@ -1,1 +1,0 @@
-"""Media by signed, expiring addresses: who may see what, where it lies, and its bytes."""
