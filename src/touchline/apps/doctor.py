@@ -12,7 +12,6 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.platform.periodic.store import PeriodicTaskStatus, limited, list_tasks
 from touchline.platform.postgres.database import Database
 from touchline.platform.stack import doctor
-from touchline.platform.stack.doctor import DoctorFinding, FindingLevel
 from touchline.serve.scanner.rules import ReadSample
 from touchline.serve.scanner.service import missing_originals, sample
 
@@ -25,7 +24,7 @@ FILES = "files"
 TASKS = "tasks"
 
 
-async def examine(loaded: Loaded) -> list[DoctorFinding]:
+async def examine(loaded: Loaded) -> list[doctor.DoctorFinding]:
     stack = up.stack(loaded, tell=lambda line: None, greet=lambda line: None)
     found = await doctor.run_checks(stack)
     files = [await examine_files(loaded), await examine_tasks(loaded)] if _has_servers(found) else []
@@ -33,13 +32,13 @@ async def examine(loaded: Loaded) -> list[DoctorFinding]:
     return [*found, *files, *roles, await examine_isolation(loaded.settings.media)]
 
 
-def _has_servers(found: list[DoctorFinding]) -> bool:
+def _has_servers(found: list[doctor.DoctorFinding]) -> bool:
     """Without these two nobody can say which files there should be, and their own findings say what is wrong."""
-    answering = {finding.check for finding in found if finding.level is FindingLevel.OK}
+    answering = {finding.check for finding in found if finding.level is doctor.FindingLevel.OK}
     return {"postgres", "objects"} <= answering
 
 
-async def examine_files(loaded: Loaded) -> DoctorFinding:
+async def examine_files(loaded: Loaded) -> doctor.DoctorFinding:
     """What the scanner misses, and a few files read for real: a store may list what it has lost."""
     settings = loaded.settings
     try:
@@ -50,56 +49,58 @@ async def examine_files(loaded: Loaded) -> DoctorFinding:
         ):
             return _files(await missing_originals(database), await sample(database, objects))
     except TouchlineError as error:
-        return DoctorFinding(FILES, FindingLevel.FAIL, error.what, error.why, error.hint)
+        return doctor.DoctorFinding(FILES, doctor.FindingLevel.FAIL, error.what, error.why, error.hint)
 
 
-def _files(missing: int, tried: ReadSample) -> DoctorFinding:
+def _files(missing: int, tried: ReadSample) -> doctor.DoctorFinding:
     lost = [*tried.gone, *tried.unreadable]
     if not missing and not lost:
-        return DoctorFinding(
-            FILES, FindingLevel.OK, f"no video file is known to be missing, and {tried.tried} were read"
+        return doctor.DoctorFinding(
+            FILES, doctor.FindingLevel.OK, f"no video file is known to be missing, and {tried.tried} were read"
         )
     told = [f"{missing} originals are missing"] if missing else []
     told += [f"{len(lost)} of {tried.tried} files cannot be read, like {lost[0]}"] if lost else []
     fix = "`touchline scan` lists what is missing. Restore the objects from a backup, or delete the videos."
-    return DoctorFinding(FILES, FindingLevel.FAIL, "video files are missing", " and ".join(told), fix)
+    return doctor.DoctorFinding(FILES, doctor.FindingLevel.FAIL, "video files are missing", " and ".join(told), fix)
 
 
-async def examine_tasks(loaded: Loaded) -> DoctorFinding:
+async def examine_tasks(loaded: Loaded) -> doctor.DoctorFinding:
     """Periodic work that fails, and work that its limit holds back: so much at once may be a clock that jumped."""
     try:
         async with wiring.open_database(loaded) as database:
             return tasks_finding(await list_tasks(database))
     except TouchlineError as error:
-        return DoctorFinding(TASKS, FindingLevel.FAIL, error.what, error.why, error.hint)
+        return doctor.DoctorFinding(TASKS, doctor.FindingLevel.FAIL, error.what, error.why, error.hint)
 
 
-def tasks_finding(tasks: Sequence[PeriodicTaskStatus]) -> DoctorFinding:
+def tasks_finding(tasks: Sequence[PeriodicTaskStatus]) -> doctor.DoctorFinding:
     told = [f"{task.name!r} failed {task.failures} times: {task.last_error}" for task in tasks if task.failures]
     told += [
         f"{task.name!r} has had more to do than it may since {task.limited_since:%F %T}" for task in limited(tasks)
     ]
     if not told:
-        return DoctorFinding(TASKS, FindingLevel.OK, f"{len(tasks)} periodic tasks run as planned")
+        return doctor.DoctorFinding(TASKS, doctor.FindingLevel.OK, f"{len(tasks)} periodic tasks run as planned")
     fix = "`touchline tasks` lists them, `touchline retention run --dry-run` what would be deleted. Check the clock."
-    return DoctorFinding(TASKS, FindingLevel.WARN, "periodic tasks need attention", "; ".join(told), fix)
+    return doctor.DoctorFinding(TASKS, doctor.FindingLevel.WARN, "periodic tasks need attention", "; ".join(told), fix)
 
 
-async def examine_isolation(settings: MediaSettings) -> DoctorFinding:
+async def examine_isolation(settings: MediaSettings) -> doctor.DoctorFinding:
     """A child is sent against them."""
     try:
         async with Sandbox(settings) as sandbox:
             return _finding(await sandbox.isolation(), settings)
     except TouchlineError as error:
-        return DoctorFinding(CHECK, FindingLevel.FAIL, error.what, error.why, error.hint)
+        return doctor.DoctorFinding(CHECK, doctor.FindingLevel.FAIL, error.what, error.why, error.hint)
 
 
-def _finding(isolation: SandboxIsolation, settings: MediaSettings) -> DoctorFinding:
+def _finding(isolation: SandboxIsolation, settings: MediaSettings) -> doctor.DoctorFinding:
     if not isolation.missing:
-        return DoctorFinding(
-            CHECK, FindingLevel.OK, "videos are opened in a sandbox that isolates: " + ", ".join(isolation.standing)
+        return doctor.DoctorFinding(
+            CHECK,
+            doctor.FindingLevel.OK,
+            "videos are opened in a sandbox that isolates: " + ", ".join(isolation.standing),
         )
-    level = FindingLevel.FAIL if settings.require_walls else FindingLevel.WARN
+    level = doctor.FindingLevel.FAIL if settings.require_walls else doctor.FindingLevel.WARN
     what = "the sandbox for videos is incomplete"
     why = f"not isolated: {', '.join(isolation.missing)}; isolated: {', '.join(isolation.standing) or 'none'}"
-    return DoctorFinding(CHECK, level, what, why, HINT)
+    return doctor.DoctorFinding(CHECK, level, what, why, HINT)

@@ -26,7 +26,6 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Wakeups
 from touchline.platform.rpc import client as peers
 from touchline.platform.rpc.calls import CALLERS_DEADLINE
-from touchline.platform.rpc.client import Peer, ProcessServicer, RpcClient
 from touchline.platform.rpc.server import RpcServer
 from touchline.serve.artifacts.rpc import GrpcArtifactClient
 from touchline.serve.composition import ServeParts, add_artifacts, add_registry, serve_parts
@@ -95,7 +94,7 @@ async def open_planes(loaded: Loaded, roles: frozenset[ControlRole] = ALL_ROLES)
         yield Planes(roles, context, sandbox, serve, ingest, clients)
 
 
-def peers_of(settings: Settings, roles: frozenset[ControlRole] = frozenset({ControlRole.GATEWAY})) -> list[Peer]:
+def peers_of(settings: Settings, roles: frozenset[ControlRole] = frozenset({ControlRole.GATEWAY})) -> list[peers.Peer]:
     """The roles at addresses that a process with these roles asks there and not itself."""
     addresses = {
         ControlRole.REGISTRY: ("registry.address", settings.registry.address),
@@ -103,10 +102,10 @@ def peers_of(settings: Settings, roles: frozenset[ControlRole] = frozenset({Cont
         ControlRole.EVENTS: ("lifecycle.address", settings.lifecycle.address),
     }
     asked = frozenset[ControlRole]().union(*(ASKED[role] for role in roles)) - roles
-    return [Peer(role, *addresses[role]) for role in sorted(asked) if addresses[role][1]]
+    return [peers.Peer(role, *addresses[role]) for role in sorted(asked) if addresses[role][1]]
 
 
-Remote = dict[str, RpcClient]  # by role
+Remote = dict[str, peers.RpcClient]  # by role
 
 
 @asynccontextmanager
@@ -184,7 +183,7 @@ async def _answering(
         hint = "Set it to the port that the others find in their settings, like registry.address."
         raise Misconfigured("rpc.port is not set", why=f"nobody would find {' and '.join(sorted(roles))}", hint=hint)
     async with RpcServer(wiring.cluster_secret(loaded), settings) as server:
-        server.add(peers.SERVICE, ProcessServicer(sorted(roles)))
+        server.add(peers.SERVICE, peers.ProcessServicer(sorted(roles)))
         if ControlRole.REGISTRY in roles:
             add_registry(server, serve)
         if ControlRole.ARTIFACTS in roles:

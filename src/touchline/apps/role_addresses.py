@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from touchline import __version__
 from touchline.kernel import SystemClock, TouchlineError
 from touchline.platform.rpc import client as peers
-from touchline.platform.rpc.client import Peer, RpcClient
 from touchline.platform.stack.doctor import DoctorFinding, FindingLevel
 from touchline.platform.stack.part import PartKind
 from touchline.platform.stack.status import PartReport, PartState, PartStatus
@@ -21,7 +20,7 @@ from .settings import Loaded
 
 @dataclass(frozen=True, slots=True)
 class AddressReport:
-    peer: Peer
+    peer: peers.Peer
     version: str = ""
     error: TouchlineError | None = None
 
@@ -31,9 +30,9 @@ async def ask_addresses(loaded: Loaded) -> Sequence[AddressReport]:
     return await asyncio.gather(*(_ask(loaded, peer) for peer in peers_of(loaded.settings)))
 
 
-async def _ask(loaded: Loaded, peer: Peer) -> AddressReport:
+async def _ask(loaded: Loaded, peer: peers.Peer) -> AddressReport:
     try:
-        async with RpcClient(peer.address, wiring.cluster_secret(loaded), loaded.settings.rpc) as client:
+        async with peers.RpcClient(peer.address, wiring.cluster_secret(loaded), loaded.settings.rpc) as client:
             return AddressReport(peer, version=(await peers.check(client, peer)).version)
     except TouchlineError as error:
         return AddressReport(peer, error=error)

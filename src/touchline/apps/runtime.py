@@ -24,7 +24,6 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from touchline.kernel import Misconfigured
 from touchline.platform import http_server
-from touchline.platform.http_server import HostCheck, HttpLimits
 
 Loop = Coroutine[Any, Any, None]
 
@@ -84,9 +83,9 @@ async def health_server(
     """`/health/live`, `/health/ready` and `/metrics`, as long as the block runs. Ready means that the check passes.
     `setting` is where the port comes from."""
     with listening(host, port, setting) as listener:
-        app = HostCheck(HealthApp(check), [host])
+        app = http_server.HostCheck(HealthApp(check), [host])
         config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none", proxy_headers=False)
-        server = Server(config, HttpLimits(connections=FEW_CONNECTIONS))
+        server = Server(config, http_server.HttpLimits(connections=FEW_CONNECTIONS))
         running = asyncio.create_task(server.serve([listener]))
         try:
             yield

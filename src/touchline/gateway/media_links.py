@@ -41,7 +41,6 @@ from touchline.platform.retry import retry_forever
 from touchline.process.sampling.rules import PICTURE_TYPE, frame_key
 from touchline.process.videos.queries import FrameName
 from touchline.serve.playback import files
-from touchline.serve.playback.files import CLIP, MANIFEST, POSTER
 from touchline.serve.playback.suspension import LONGEST_TRUST, TRUST_FOR, FindSuspended, SuspendedTenants
 from touchline.serve.playback.tokens import Grant, MediaTokens, refused
 
@@ -149,10 +148,10 @@ class MediaLinks:
         self._clock = clock
 
     def manifest(self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash) -> Link:
-        return self._link(tenant_id, playback_id, artifact_hash, MANIFEST)
+        return self._link(tenant_id, playback_id, artifact_hash, files.MANIFEST)
 
     def poster(self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash) -> Link:
-        return self._link(tenant_id, playback_id, artifact_hash, POSTER)
+        return self._link(tenant_id, playback_id, artifact_hash, files.POSTER)
 
     def frame(
         self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash, frame: FrameName
@@ -161,7 +160,7 @@ class MediaLinks:
 
     def clip(self, tenant_id: TenantId, playback_id: PlaybackId, artifact_hash: ArtifactHash) -> Link:
         """The file of a clip, to be taken away."""
-        return self._link(tenant_id, playback_id, artifact_hash, CLIP)
+        return self._link(tenant_id, playback_id, artifact_hash, files.CLIP)
 
     def shared(self, shared: SharedArtifact, name: str) -> Link:
         """For whoever plays by a share link, and no longer than that is valid."""

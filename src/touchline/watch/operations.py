@@ -17,7 +17,6 @@ from touchline.watch.archive.service import pin as pin_video
 from touchline.watch.fixtures.workflow import IngestInput, IngestResult
 from touchline.watch.goals.service import search_again, search_for
 from touchline.watch.goals.store import search_facts
-from touchline.watch.goals.workflow import GoalSearch
 
 from . import queries
 from .goals import workflow
@@ -58,7 +57,7 @@ async def retry(client: Client, database: Database, tenant: TenantId, event_id: 
     return search.workflow_id
 
 
-async def _start(client: Client, search: GoalSearch, named: TypedSearchAttributes | None) -> None:
+async def _start(client: Client, search: workflow.GoalSearch, named: TypedSearchAttributes | None) -> None:
     try:
         await client.start_workflow(
             "TwitterWorkflow",

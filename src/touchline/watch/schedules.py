@@ -29,7 +29,6 @@ from temporalio.common import RetryPolicy
 from temporalio.service import RPCError, RPCStatusCode
 
 from touchline.watch.fixtures.workflow import IngestInput
-from touchline.watch.goals.workflow import MonitorInput
 
 from .goals import workflow
 from .model import TASK_QUEUE
@@ -116,7 +115,7 @@ def _monitor(watch: WatchSettings) -> Schedule:
     return Schedule(
         ScheduleActionStartWorkflow(
             "MonitorWorkflow",
-            MonitorInput(),
+            workflow.MonitorInput(),
             id=MONITOR,
             task_queue=TASK_QUEUE,
             execution_timeout=MONITOR_WITHIN,

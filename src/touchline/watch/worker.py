@@ -22,7 +22,6 @@ from touchline import __version__
 from touchline.watch.aliases.workflow import RAGWorkflow
 from touchline.watch.archive.workflow import UploadWorkflow
 from touchline.watch.discovery.workflow import TwitterWorkflow
-from touchline.watch.downloads.workflow import DownloadWorkflow
 from touchline.watch.fixtures.workflow import IngestWorkflow
 from touchline.watch.goals.workflow import MonitorWorkflow
 
@@ -30,7 +29,7 @@ from .downloads import workflow as downloads
 from .model import HEAVY_QUEUE, TASK_QUEUE
 from .temporal import Call
 
-WORKFLOWS = (IngestWorkflow, MonitorWorkflow, RAGWorkflow, TwitterWorkflow, DownloadWorkflow, UploadWorkflow)
+WORKFLOWS = (IngestWorkflow, MonitorWorkflow, RAGWorkflow, TwitterWorkflow, downloads.DownloadWorkflow, UploadWorkflow)
 HEAVY = frozenset(call.name for call in vars(downloads).values() if isinstance(call, Call) and call.heavy)
 LIGHT_AT_ONCE = 40
 LAST_MOMENT = timedelta(seconds=5)  # within the grace that the supervisor gives a role

@@ -16,14 +16,12 @@ from touchline.kernel import Clock, Principal, Unauthenticated
 from touchline.platform.postgres.database import Database
 
 from . import credentials, rules
-from .credentials import DeviceTokens, Passwords, SigningKeys
-from .rules import WITHOUT_TENANT
 from .service import Tenants, Tokens, Users
 from .store import AccessStore
 
 
 class Authentication:
-    def __init__(self, database: Database, keys: SigningKeys, settings: AuthSettings, clock: Clock) -> None:
+    def __init__(self, database: Database, keys: credentials.SigningKeys, settings: AuthSettings, clock: Clock) -> None:
         self._database = database
         self._keys = keys
         self._settings = settings
@@ -47,7 +45,7 @@ class Authentication:
         if credentials.parse_api_token(text) is None:
             raise _invalid("it has the wrong format")
         now = self._clock.now()
-        async with self._database.transaction(WITHOUT_TENANT) as transaction:
+        async with self._database.transaction(rules.WITHOUT_TENANT) as transaction:
             store = AccessStore(transaction.connection)
             found = await store.find_token(credentials.fingerprint(text))
             if found is None:
@@ -91,22 +89,26 @@ class Auth:
 
 
 def build_administration(
-    database: Database, settings: AuthSettings, clock: Clock, passwords: Passwords | None = None
+    database: Database, settings: AuthSettings, clock: Clock, passwords: credentials.Passwords | None = None
 ) -> Administration:
     return Administration(
         tenants=Tenants(database, clock),
-        users=Users(database, passwords or Passwords(), clock),
+        users=Users(database, passwords or credentials.Passwords(), clock),
         tokens=Tokens(database, clock),
         links=Links(database, settings, clock),
     )
 
 
 def build_auth(
-    database: Database, cluster_secret: str, settings: AuthSettings, clock: Clock, passwords: Passwords | None = None
+    database: Database,
+    cluster_secret: str,
+    settings: AuthSettings,
+    clock: Clock,
+    passwords: credentials.Passwords | None = None,
 ) -> Auth:
-    passwords = passwords or Passwords()
-    keys = SigningKeys(database, cluster_secret, settings, clock)
-    secrets = SessionSecrets(keys, DeviceTokens(cluster_secret))
+    passwords = passwords or credentials.Passwords()
+    keys = credentials.SigningKeys(database, cluster_secret, settings, clock)
+    secrets = SessionSecrets(keys, credentials.DeviceTokens(cluster_secret))
     return Auth(
         administration=build_administration(database, settings, clock, passwords),
         sessions=SessionService(database, secrets, passwords, settings, clock),

@@ -35,7 +35,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from touchline.gateway.auth.sessions.rules import AccessClaims, SessionId, SigningKey, StoredKey, email_subject
 from touchline.gateway.settings import AuthSettings
 from touchline.kernel import Clock, Defect, Role, TenantId, Unauthenticated, Unavailable, UserId
 from touchline.platform.postgres.database import Database
@@ -63,7 +62,7 @@ class _Body(BaseModel):
     exp: int
 
 
-def sign(claims: AccessClaims, key: SigningKey, settings: AuthSettings) -> str:
+def sign(claims: rules.AccessClaims, key: rules.SigningKey, settings: AuthSettings) -> str:
     body: dict[str, Any] = {
         "iss": settings.issuer,
         "aud": settings.audience,
@@ -93,7 +92,7 @@ def key_id(token: str) -> str:
     return kid
 
 
-def read(token: str, key: Ed25519PublicKey, settings: AuthSettings) -> AccessClaims:
+def read(token: str, key: Ed25519PublicKey, settings: AuthSettings) -> rules.AccessClaims:
     """The claims of a token that this key signed for us. Whether it is current is a rule's business."""
     try:
         body = jwt.decode(
@@ -112,11 +111,11 @@ def read(token: str, key: Ed25519PublicKey, settings: AuthSettings) -> AccessCla
             },
         )
         claims = _Body.model_validate(body)
-        return AccessClaims(
+        return rules.AccessClaims(
             tenant_id=TenantId(claims.tenant_id),
             user_id=UserId(claims.sub),
             role=claims.role,
-            session_id=SessionId(claims.sid),
+            session_id=rules.SessionId(claims.sid),
             issued_at=datetime.fromtimestamp(max(claims.iat, claims.nbf), UTC),
             expires_at=datetime.fromtimestamp(claims.exp, UTC),
         )
@@ -150,11 +149,11 @@ class SigningKeys:
         self._seal = Seal(cluster_secret)
         self._settings = settings
         self._clock = clock
-        self._keys: Sequence[StoredKey] = ()
+        self._keys: Sequence[rules.StoredKey] = ()
         self._reading = asyncio.Lock()
         self._reads = 0
 
-    async def signing(self) -> SigningKey:
+    async def signing(self) -> rules.SigningKey:
         """The newest key that signs now and that we can open; the next one is made when there is none."""
         now = self._clock.now()
         for _ in range(MOST_TRIES):
@@ -178,12 +177,12 @@ class SigningKeys:
             raise Unauthenticated("the access token is not valid", why="its key is not known, or no longer valid")
         return Ed25519PublicKey.from_public_bytes(key.public_key)
 
-    def _find(self, kid: str) -> StoredKey | None:
+    def _find(self, kid: str) -> rules.StoredKey | None:
         now = self._clock.now()
         valid = (key for key in self._keys if rules.still_verifies(key, self._settings, now))
         return next((key for key in valid if key.kid == kid), None)
 
-    def _openable(self, now: datetime) -> SigningKey | None:
+    def _openable(self, now: datetime) -> rules.SigningKey | None:
         opened = (self._seal.open(key) for key in rules.keys_that_sign(self._keys, now))
         return next((key for key in opened if key is not None), None)
 
@@ -211,22 +210,22 @@ class Seal:
         derive = HKDF(hashes.SHA256(), length=32, salt=None, info=b"touchline signing keys")
         self._cipher = AESGCM(derive.derive(cluster_secret.encode()))
 
-    def new_key(self, number: int, created_at: datetime, signs_until: datetime) -> StoredKey:
+    def new_key(self, number: int, created_at: datetime, signs_until: datetime) -> rules.StoredKey:
         private = Ed25519PrivateKey.generate()
         public = private.public_key().public_bytes_raw()
         kid = hashlib.sha256(public).hexdigest()[:16]
         nonce = secrets.token_bytes(NONCE_BYTES)
         sealed = nonce + self._cipher.encrypt(nonce, private.private_bytes_raw(), kid.encode())
-        return StoredKey(number, kid, public, created_at, signs_until, sealed)
+        return rules.StoredKey(number, kid, public, created_at, signs_until, sealed)
 
-    def open(self, key: StoredKey) -> SigningKey | None:
+    def open(self, key: rules.StoredKey) -> rules.SigningKey | None:
         """None when it was sealed with another secret."""
         nonce, sealed = key.sealed_key[:NONCE_BYTES], key.sealed_key[NONCE_BYTES:]
         try:
             private = self._cipher.decrypt(nonce, sealed, key.kid.encode())
         except InvalidTag:
             return None
-        return SigningKey(key.kid, Ed25519PrivateKey.from_private_bytes(private))
+        return rules.SigningKey(key.kid, Ed25519PrivateKey.from_private_bytes(private))
 
 
 API_TOKEN_PREFIX = "tl_"  # noqa: S105  a prefix, not a secret
@@ -329,7 +328,7 @@ class DeviceTokens:
         self._key = derive.derive(cluster_secret.encode())
 
     def issue(self, email: str) -> str:
-        body = secrets.token_bytes(_DEVICE_BYTES) + email_subject(email)
+        body = secrets.token_bytes(_DEVICE_BYTES) + rules.email_subject(email)
         return _base64(body + self._signature(body))
 
     def subject(self, token: str, email: str) -> bytes | None:
@@ -344,7 +343,7 @@ class DeviceTokens:
         is_whole = len(raw) == _DEVICE_BYTES + _SUBJECT_BYTES + _SIGNATURE_BYTES and _base64(raw) == token
         if not is_whole or not hmac.compare_digest(signature, self._signature(body)):
             return None
-        is_theirs = hmac.compare_digest(body[_DEVICE_BYTES:], email_subject(email))
+        is_theirs = hmac.compare_digest(body[_DEVICE_BYTES:], rules.email_subject(email))
         return hmac.digest(self._key, b"attempts:" + body, "sha256") if is_theirs else None
 
     def _signature(self, body: bytes) -> bytes:

@@ -20,26 +20,11 @@ from touchline.kernel import AlreadyExists, Clock, Role, TenantId, UserId, uuid7
 from touchline.platform.postgres.database import Database, Transaction
 
 from . import credentials, rules
-from .credentials import Passwords
-from .rules import (
-    INSTALLATION,
-    WITHOUT_TENANT,
-    Actor,
-    ApiToken,
-    IssuedToken,
-    ListPage,
-    ListWindow,
-    NewToken,
-    NewUser,
-    Tenant,
-    TokenId,
-    User,
-)
 from .store import AccessStore
 
 Item = TypeVar("Item")
-TenantChange = Callable[[AccessStore], Awaitable[Tenant | None]]
-FIRST = ListWindow()
+TenantChange = Callable[[AccessStore], Awaitable[rules.Tenant | None]]
+FIRST = rules.ListWindow()
 
 
 class Tenants:
@@ -49,7 +34,7 @@ class Tenants:
         self._database = database
         self._clock = clock
 
-    async def create(self, actor: Actor, slug: str, name: str) -> Tenant:
+    async def create(self, actor: rules.Actor, slug: str, name: str) -> rules.Tenant:
         rules.require_operator(actor)
         slug, name = rules.valid_slug(slug), rules.valid_name(name)
         async with self._database.system("administer tenants") as transaction:
@@ -58,28 +43,28 @@ class Tenants:
             raise AlreadyExists(f"there is a tenant {slug}", why="slugs are unique in an installation")
         return tenant
 
-    async def listed(self, actor: Actor, window: ListWindow = FIRST) -> ListPage[Tenant]:
+    async def listed(self, actor: rules.Actor, window: rules.ListWindow = FIRST) -> rules.ListPage[rules.Tenant]:
         rules.require_operator(actor)
         limit = rules.valid_limit(window.limit)
         async with self._database.system("administer tenants") as transaction:
             return _page(await AccessStore(transaction.connection).tenants(window.after, limit + 1), limit)
 
-    async def by_slug(self, actor: Actor, slug: str) -> Tenant:
+    async def by_slug(self, actor: rules.Actor, slug: str) -> rules.Tenant:
         rules.require_operator(actor)
         async with self._database.system("administer tenants") as transaction:
             return rules.existing_tenant(await AccessStore(transaction.connection).tenant_by_slug(slug))
 
-    async def rename(self, actor: Actor, tenant_id: TenantId, name: str) -> Tenant:
+    async def rename(self, actor: rules.Actor, tenant_id: TenantId, name: str) -> rules.Tenant:
         name = rules.valid_name(name)
         payload = events.TenantRenamed(tenant_id=tenant_id, by=actor.name, name=name)
         return await self._change(actor, payload, lambda store: store.rename_tenant(tenant_id, name))
 
-    async def suspend(self, actor: Actor, tenant_id: TenantId) -> Tenant:
+    async def suspend(self, actor: rules.Actor, tenant_id: TenantId) -> rules.Tenant:
         """Its tokens and sessions are refused from now on; nothing is deleted."""
         payload = events.TenantSuspended(tenant_id=tenant_id, by=actor.name)
         return await self._change(actor, payload, lambda store: store.suspend_tenant(tenant_id, self._clock.now()))
 
-    async def resume(self, actor: Actor, tenant_id: TenantId) -> Tenant:
+    async def resume(self, actor: rules.Actor, tenant_id: TenantId) -> rules.Tenant:
         payload = events.TenantResumed(tenant_id=tenant_id, by=actor.name)
         return await self._change(actor, payload, lambda store: store.resume_tenant(tenant_id))
 
@@ -89,18 +74,18 @@ class Tenants:
             tenant = await AccessStore(transaction.connection).tenant(tenant_id)
         return tenant.embed_origins if tenant and tenant.suspended_at is None else ()
 
-    async def set_embed_origins(self, actor: Actor, tenant_id: TenantId, origins: Sequence[str]) -> Tenant:
+    async def set_embed_origins(self, actor: rules.Actor, tenant_id: TenantId, origins: Sequence[str]) -> rules.Tenant:
         """The sites that may show videos of this tenant, to anybody. For its administrators."""
         rules.require_admin(actor, tenant_id)
         valid = rules.valid_origins(origins)
         payload = events.TenantEmbedOriginsChanged(tenant_id=tenant_id, by=actor.name, origins=valid)
         return await self._apply(payload, lambda store: store.set_embed_origins(tenant_id, valid))
 
-    async def _change(self, actor: Actor, payload: events.TenantPayload, change: TenantChange) -> Tenant:
+    async def _change(self, actor: rules.Actor, payload: events.TenantPayload, change: TenantChange) -> rules.Tenant:
         rules.require_operator(actor)
         return await self._apply(payload, change)
 
-    async def _apply(self, payload: events.TenantPayload, change: TenantChange) -> Tenant:
+    async def _apply(self, payload: events.TenantPayload, change: TenantChange) -> rules.Tenant:
         tenant_id = TenantId(payload.tenant_id)
         async with self._database.system("administer tenants") as transaction:
             store = AccessStore(transaction.connection)
@@ -112,12 +97,12 @@ class Tenants:
 class Users:
     """For administrators of the tenant, and for operators in any tenant that they name."""
 
-    def __init__(self, database: Database, passwords: Passwords, clock: Clock) -> None:
+    def __init__(self, database: Database, passwords: credentials.Passwords, clock: Clock) -> None:
         self._database = database
         self._passwords = passwords
         self._clock = clock
 
-    async def create(self, actor: Actor, tenant_id: TenantId, new: NewUser) -> User:
+    async def create(self, actor: rules.Actor, tenant_id: TenantId, new: rules.NewUser) -> rules.User:
         rules.require_admin(actor, tenant_id)
         new = rules.checked_user(actor, new)
         async with self._database.transaction(tenant_id) as transaction:
@@ -127,7 +112,9 @@ class Users:
             raise AlreadyExists(f"there is a user {new.email}", why="an e-mail belongs to one user of one tenant")
         return user
 
-    async def listed(self, actor: Actor, tenant_id: TenantId, window: ListWindow = FIRST) -> ListPage[User]:
+    async def listed(
+        self, actor: rules.Actor, tenant_id: TenantId, window: rules.ListWindow = FIRST
+    ) -> rules.ListPage[rules.User]:
         rules.require_admin(actor, tenant_id)
         limit = rules.valid_limit(window.limit)
         async with self._database.transaction(tenant_id) as transaction:
@@ -142,9 +129,9 @@ class Users:
             found = await AccessStore(transaction.connection).names(list(users.values()))
         return {actor: found[user_id] for actor, user_id in users.items() if user_id in found}
 
-    async def by_email(self, actor: Actor, email: str) -> User:
+    async def by_email(self, actor: rules.Actor, email: str) -> rules.User:
         """Operators find everybody, administrators everybody of their tenant."""
-        async with self._database.transaction(WITHOUT_TENANT) as transaction:
+        async with self._database.transaction(rules.WITHOUT_TENANT) as transaction:
             store = AccessStore(transaction.connection)
             place = await store.find_user(email) if rules.is_email(email) else None
             if place is None or not rules.is_inside(actor, place[0]):
@@ -153,7 +140,7 @@ class Users:
             await transaction.enter_tenant(place[0])
             return rules.existing_user(await store.user(place[1]))
 
-    async def change_role(self, actor: Actor, tenant_id: TenantId, user_id: UserId, role: Role) -> User:
+    async def change_role(self, actor: rules.Actor, tenant_id: TenantId, user_id: UserId, role: Role) -> rules.User:
         rules.require_admin(actor, tenant_id)
         rules.require_role_within_reach(actor, role)
         async with self._changing(actor, tenant_id, user_id) as (transaction, user):
@@ -164,7 +151,7 @@ class Users:
             transaction.announce(payload, revision=changed.revision)
             return changed
 
-    async def disable(self, actor: Actor, tenant_id: TenantId, user_id: UserId) -> User:
+    async def disable(self, actor: rules.Actor, tenant_id: TenantId, user_id: UserId) -> rules.User:
         """Sessions end and tokens are refused; access tokens that are out live for their last minutes."""
         rules.require_admin(actor, tenant_id)
         now = self._clock.now()
@@ -176,7 +163,7 @@ class Users:
             await end_sessions(transaction, user_id, SessionEnding.USER_DISABLED, actor.name, now)
             return changed
 
-    async def enable(self, actor: Actor, tenant_id: TenantId, user_id: UserId) -> User:
+    async def enable(self, actor: rules.Actor, tenant_id: TenantId, user_id: UserId) -> rules.User:
         rules.require_admin(actor, tenant_id)
         async with self._changing(actor, tenant_id, user_id) as (transaction, user):
             changed = await AccessStore(transaction.connection).enable_user(user_id)
@@ -185,7 +172,7 @@ class Users:
             transaction.announce(events.UserEnabled(user_id=user_id, by=actor.name), revision=changed.revision)
             return changed
 
-    async def set_password(self, actor: Actor, tenant_id: TenantId, user_id: UserId, password: str) -> User:
+    async def set_password(self, actor: rules.Actor, tenant_id: TenantId, user_id: UserId, password: str) -> rules.User:
         """Ends the user's sessions: whoever knew the old password is out."""
         rules.require_hold(actor, tenant_id, user_id)
         hashed = await self._passwords.hash(valid_password(password))
@@ -198,8 +185,8 @@ class Users:
 
     @asynccontextmanager
     async def _changing(
-        self, actor: Actor, tenant_id: TenantId, user_id: UserId
-    ) -> AsyncGenerator[tuple[Transaction, User]]:
+        self, actor: rules.Actor, tenant_id: TenantId, user_id: UserId
+    ) -> AsyncGenerator[tuple[Transaction, rules.User]]:
         """The user, locked: what was decided about the role stays true until the change is made."""
         async with self._database.transaction(tenant_id) as transaction:
             user = rules.existing_user(await AccessStore(transaction.connection).user_locked(user_id))
@@ -214,10 +201,12 @@ class Tokens:
         self._database = database
         self._clock = clock
 
-    async def issue(self, actor: Actor, tenant_id: TenantId, user_id: UserId, new: NewToken) -> IssuedToken:
+    async def issue(
+        self, actor: rules.Actor, tenant_id: TenantId, user_id: UserId, new: rules.NewToken
+    ) -> rules.IssuedToken:
         rules.require_hold(actor, tenant_id, user_id)
         now = self._clock.now()
-        token_id = TokenId(uuid7(now))
+        token_id = rules.TokenId(uuid7(now))
         text = credentials.new_api_token(token_id)
         async with self._database.transaction(tenant_id) as transaction:
             store = AccessStore(transaction.connection)
@@ -233,17 +222,17 @@ class Tokens:
                 expires_at=token.expires_at,
             )
             transaction.announce(payload, revision=token.revision)
-        return IssuedToken(token, text)
+        return rules.IssuedToken(token, text)
 
     async def listed(
-        self, actor: Actor, tenant_id: TenantId, user_id: UserId | None = None, window: ListWindow = FIRST
-    ) -> ListPage[ApiToken]:
+        self, actor: rules.Actor, tenant_id: TenantId, user_id: UserId | None = None, window: rules.ListWindow = FIRST
+    ) -> rules.ListPage[rules.ApiToken]:
         rules.require_hold(actor, tenant_id, user_id)
         limit = rules.valid_limit(window.limit)
         async with self._database.transaction(tenant_id) as transaction:
             return _page(await AccessStore(transaction.connection).tokens(user_id, window.after, limit + 1), limit)
 
-    async def revoke(self, actor: Actor, tenant_id: TenantId, token_id: TokenId) -> ApiToken:
+    async def revoke(self, actor: rules.Actor, tenant_id: TenantId, token_id: rules.TokenId) -> rules.ApiToken:
         """Effective with the next request."""
         rules.require_inside(actor, tenant_id)
         async with self._database.transaction(tenant_id) as transaction:
@@ -259,7 +248,9 @@ class Tokens:
             return changed
 
 
-async def add_tenant(transaction: Transaction, actor: Actor, slug: str, name: str, clock: Clock) -> Tenant | None:
+async def add_tenant(
+    transaction: Transaction, actor: rules.Actor, slug: str, name: str, clock: Clock
+) -> rules.Tenant | None:
     """None when the slug is taken."""
     now = clock.now()
     tenant = await AccessStore(transaction.connection).add_tenant(TenantId(uuid7(now)), slug, name, now)
@@ -269,7 +260,7 @@ async def add_tenant(transaction: Transaction, actor: Actor, slug: str, name: st
     return tenant
 
 
-async def add_user(transaction: Transaction, actor: Actor, new: NewUser, clock: Clock) -> User | None:
+async def add_user(transaction: Transaction, actor: rules.Actor, new: rules.NewUser, clock: Clock) -> rules.User | None:
     """None when the e-mail is known, here or in another tenant."""
     now = clock.now()
     user_id = UserId(uuid7(now))
@@ -280,15 +271,15 @@ async def add_user(transaction: Transaction, actor: Actor, new: NewUser, clock: 
     return user
 
 
-def _page(found: Sequence[Item], limit: int) -> ListPage[Item]:
+def _page(found: Sequence[Item], limit: int) -> rules.ListPage[Item]:
     """One more than asked for was read: that is how we know that there is more."""
-    return ListPage(found[:limit], more=len(found) > limit)
+    return rules.ListPage(found[:limit], more=len(found) > limit)
 
 
 # --- The first user of an installation: one operator and one sign-in link, for whoever asks first.
 
 FIRST_SLUG = "default"
-FIRST_OPERATOR = NewUser("admin@localhost", "Administrator", Role.OPERATOR)
+FIRST_OPERATOR = rules.NewUser("admin@localhost", "Administrator", Role.OPERATOR)
 
 
 async def first_sign_in_link(database: Database, base_url: str, settings: AuthSettings, clock: Clock) -> str | None:
@@ -297,14 +288,14 @@ async def first_sign_in_link(database: Database, base_url: str, settings: AuthSe
         store = AccessStore(transaction.connection)
         if await store.any_user():
             return None
-        await add_tenant(transaction, INSTALLATION, FIRST_SLUG, "Default", clock)
+        await add_tenant(transaction, rules.INSTALLATION, FIRST_SLUG, "Default", clock)
         tenant = rules.existing_tenant(await store.tenant_by_slug(FIRST_SLUG))
         await transaction.enter_tenant(tenant.id)
         # Who comes second waits here for the first one, and finds the e-mail taken.
-        user = await add_user(transaction, INSTALLATION, FIRST_OPERATOR, clock)
+        user = await add_user(transaction, rules.INSTALLATION, FIRST_OPERATOR, clock)
         if user is None:
             return None
-        link = await add_link(transaction, INSTALLATION, user, settings.first_link_lifetime, clock)
+        link = await add_link(transaction, rules.INSTALLATION, user, settings.first_link_lifetime, clock)
     return link_url(base_url, link)
 
 
@@ -333,14 +324,14 @@ class TenantOwners:
             return await _owner(store, await store.first_tenant())
 
 
-async def _by_id(store: AccessStore, text: str) -> Tenant | None:
+async def _by_id(store: AccessStore, text: str) -> rules.Tenant | None:
     try:
         return await store.tenant(TenantId(UUID(text)))
     except ValueError:
         return None
 
 
-async def _owner(store: AccessStore, tenant: Tenant | None) -> Owner | None:
+async def _owner(store: AccessStore, tenant: rules.Tenant | None) -> Owner | None:
     if tenant is None or tenant.suspended_at is not None:
         return None
     user_id = await store.first_user(tenant.id)

@@ -12,7 +12,6 @@ from strawberry.scalars import JSON
 
 from touchline.kernel import parse_artifact_hash
 from touchline.measure.audit import rules
-from touchline.measure.audit.rules import ARTIFACT, AuditFilter, AuditWindow
 
 from .context import Info, asks_for
 from .pages import Connection, PageInput, PageRows, connection, window
@@ -66,7 +65,7 @@ class AuditQueries:
         places = {"after": _position(asked.after), "before": _position(asked.before)}
         audit = context.composition.sources.audit
         found = await audit.page(
-            context.principal, wanted, AuditWindow(asked.size, from_the_end=asked.from_the_end, **places)
+            context.principal, wanted, rules.AuditWindow(asked.size, from_the_end=asked.from_the_end, **places)
         )
         counted = asks_for(COUNTED, info.selected_fields)
         total = await audit.count(context.principal, wanted) if counted else 0
@@ -74,10 +73,10 @@ class AuditQueries:
         return connection(rows, [_shown(event) for event in found.events], _place, cursor)
 
 
-def _wanted(given: ServiceEventFilter) -> AuditFilter:
+def _wanted(given: ServiceEventFilter) -> rules.AuditFilter:
     about = None if given.artifact_hash is None else parse_artifact_hash(given.artifact_hash)
-    kind = None if about is None else ARTIFACT
-    return AuditFilter(kind, about, tuple(given.types or ()), given.actor, given.since, given.until)
+    kind = None if about is None else rules.ARTIFACT
+    return rules.AuditFilter(kind, about, tuple(given.types or ()), given.actor, given.since, given.until)
 
 
 def _place(event: rules.ServiceEvent) -> bytes:

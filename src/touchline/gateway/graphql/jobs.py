@@ -19,7 +19,6 @@ from strawberry.scalars import JSON
 from touchline.contracts.events import videos
 from touchline.kernel import Role, Scope, artifact_hash, errors, parse_artifact_hash
 from touchline.process.queue import jobs, rules
-from touchline.process.queue.jobs import JobStatus
 from touchline.process.queue.queries import (
     Cause,
     FailureGroup,
@@ -530,7 +529,7 @@ def _change(event: LiveEvent) -> JobChange:
         job_id=strawberry.ID(data["job_id"]),
         job_type=data["job_type"],
         artifact_hash=artifact_hash(UUID(data["video_id"])) if changed else data["artifact_hash"],
-        status=data["status"] if changed else JobStatus.PROCESSING,
+        status=data["status"] if changed else jobs.JobStatus.PROCESSING,
         attempt=data["attempt"],
         progress_percent=data.get("progress_percent"),
         retry_count=data.get("retry_count"),

@@ -14,7 +14,6 @@ from touchline.contracts.events.artifacts import StorageLocation
 from touchline.gateway.auth.rules import Actor, ListWindow
 from touchline.kernel import InvalidInput, Scope, parse_artifact_hash
 from touchline.serve.storage import queries
-from touchline.serve.storage.queries import StorageFilter, StorageOrder, Stored
 
 from .context import Info, asks_for
 from .pages import Connection, PageInput, PageRows, connection, window
@@ -92,7 +91,7 @@ class StoredQueries:
         info: Info,
         page: PageInput | None = None,
         filter: StoredFilter | None = None,  # noqa: A002  its name in the schema
-        order_by: str = StorageOrder.ENDING,
+        order_by: str = queries.StorageOrder.ENDING,
     ) -> Connection[StoredArtifact]:
         context, reads = info.context, info.context.composition.sources.stored
         context.principal.require(Scope.READ)
@@ -129,21 +128,23 @@ class StoredQueries:
         ]
 
 
-def _order(text: str) -> StorageOrder:
+def _order(text: str) -> queries.StorageOrder:
     try:
-        return StorageOrder(text)
+        return queries.StorageOrder(text)
     except ValueError as error:
-        raise InvalidInput("not an order", field="order_by", why=f"it is {' or '.join(StorageOrder)}") from error
+        raise InvalidInput(
+            "not an order", field="order_by", why=f"it is {' or '.join(queries.StorageOrder)}"
+        ) from error
 
 
-def _wanted(given: StoredFilter) -> StorageFilter:
+def _wanted(given: StoredFilter) -> queries.StorageFilter:
     if given.location is not None and given.location not in LOCATIONS:
         raise InvalidInput("not a place", field="filter.location", why=f"it is one of {', '.join(LOCATIONS)}")
     one = None if given.artifact_hash is None else parse_artifact_hash(given.artifact_hash)
-    return StorageFilter(None if given.location is None else [given.location], given.pinned, one)
+    return queries.StorageFilter(None if given.location is None else [given.location], given.pinned, one)
 
 
-def _shown(stored: Stored, purge_after: timedelta) -> StoredArtifact:
+def _shown(stored: queries.Stored, purge_after: timedelta) -> StoredArtifact:
     is_deleted = stored.deleted_at is not None
     return StoredArtifact(
         artifact_hash=stored.artifact_hash,

@@ -28,7 +28,6 @@ from starlette.requests import ClientDisconnect
 
 from touchline import __version__
 from touchline.gateway import composition, web_page as page
-from touchline.gateway.composition import Check, Gateway, GatewayComposition
 from touchline.gateway.graphql import http as graphql
 from touchline.gateway.metrics import HTTP_REQUESTS, HTTP_SECONDS
 from touchline.gateway.settings import GatewaySettings
@@ -36,10 +35,9 @@ from touchline.kernel import Defect, Forbidden, LimitExceeded, Role, Scope, Unav
 from touchline.platform.http_server import HostCheck
 
 from . import auth, callers, measure, serve, watch
-from .callers import RESPONSES, Bearer, current_principal, is_this_machine, problem, request_id_of
 
 logger = logging.getLogger(__name__)
-health_router = APIRouter(tags=["health"], responses=RESPONSES)
+health_router = APIRouter(tags=["health"], responses=callers.RESPONSES)
 
 
 @health_router.get("/health/live")
@@ -48,7 +46,7 @@ async def live() -> dict[str, str]:
 
 
 @health_router.get("/health/ready", response_model=None)
-async def ready(request: Request, gateway: Gateway) -> Response:
+async def ready(request: Request, gateway: composition.Gateway) -> Response:
     names = list(gateway.checks)
     async with asyncio.TaskGroup() as group:
         running = [
@@ -58,22 +56,22 @@ async def ready(request: Request, gateway: Gateway) -> Response:
     down = [name for name, state in states.items() if state == "down"]
     if down:
         error = Unavailable("not ready", why=f"down: {', '.join(down)}")
-        return problem(error, request_id_of(request), extra={"parts": states})
+        return callers.problem(error, callers.request_id_of(request), extra={"parts": states})
     return JSONResponse({"status": "ready", "parts": states})
 
 
 @health_router.get("/metrics", response_model=None)
-async def metrics(request: Request, bearer: Bearer, gateway: Gateway) -> Response:
+async def metrics(request: Request, bearer: callers.Bearer, gateway: composition.Gateway) -> Response:
     """For this machine, and for operators from anywhere."""
-    if not is_this_machine(request.client.host if request.client else "", request.headers):
-        principal = await current_principal(bearer, gateway)
+    if not callers.is_this_machine(request.client.host if request.client else "", request.headers):
+        principal = await callers.current_principal(bearer, gateway)
         principal.require(Scope.READ)
         if principal.role is not Role.OPERATOR:
             raise Forbidden("only an operator may do this", why="it shows the whole installation")
     return Response(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-async def _is_up(name: str, check: Check, at_most: timedelta) -> bool:
+async def _is_up(name: str, check: composition.Check, at_most: timedelta) -> bool:
     """Whatever goes wrong means down; why is for the log, not for strangers."""
     try:
         async with asyncio.timeout(at_most.total_seconds()):
@@ -123,7 +121,7 @@ class RequestMiddleware:
         answer = _Answer(scope, send, self._headers_of(scope["path"]) | {"X-Request-Id": request_id})
         most_bytes = self._larger.get(scope["path"], self._most_bytes)
         if _declared_bytes(headers) > most_bytes:
-            await problem(_too_large(most_bytes), request_id)(scope, receive, answer.send)
+            await callers.problem(_too_large(most_bytes), request_id)(scope, receive, answer.send)
             return
         try:
             await self._app(scope, _limited(receive, most_bytes), answer.send)
@@ -133,7 +131,7 @@ class RequestMiddleware:
             logger.exception("a request failed", extra={"request_id": request_id})
             if answer.begun:
                 raise  # half an answer must not look like a whole one
-            await problem(Defect("unexpected"), request_id)(scope, receive, answer.send)
+            await callers.problem(Defect("unexpected"), request_id)(scope, receive, answer.send)
 
     def _headers_of(self, path: str) -> dict[str, str]:
         return {k: v for k, v in self._headers.items() if not (k == "X-Frame-Options" and path.startswith(FRAMED))}
@@ -216,7 +214,7 @@ def _request_id(headers: Headers) -> str:
 # --- The application.
 
 
-def build_app(gateway: GatewayComposition) -> FastAPI:
+def build_app(gateway: composition.GatewayComposition) -> FastAPI:
     app = FastAPI(
         title="Touchline",
         version=__version__,

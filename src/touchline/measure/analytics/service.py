@@ -19,38 +19,15 @@ from .export_store import ExportKind, ExportStore
 from .filters import Condition, condition
 from .quality_store import IngestQualityStore
 from .queries import AnalyticsSource
-from .rules import (
-    EVERY_METRIC,
-    Board,
-    Bucket,
-    Change,
-    Dimension,
-    Distribution,
-    Filter,
-    ListedSession,
-    Metric,
-    Order,
-    OutcomeTally,
-    Quality,
-    QuarantinePage,
-    QuarantineWindow,
-    Series,
-    SessionGroup,
-    SessionPage,
-    SessionSummary,
-    SessionTimeline,
-    SessionWindow,
-    TimeRange,
-)
 from .store import AnalyticsStore, TimelineStore
 
 MOST_TIMELINES = 20
-NOTHING = OutcomeTally(0, 0, 0, 0, 0, 0, 0)
+NOTHING = rules.OutcomeTally(0, 0, 0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionQuestion:
-    covered: TimeRange
+    covered: rules.TimeRange
     where: Condition
 
 
@@ -71,64 +48,68 @@ class SessionAnalytics:
         self._clock = clock or SystemClock()
 
     async def summary(
-        self, tenant_id: TenantId, wanted: Filter, metrics: Sequence[Metric] = EVERY_METRIC
-    ) -> SessionSummary:
+        self, tenant_id: TenantId, wanted: rules.Filter, metrics: Sequence[rules.Metric] = rules.EVERY_METRIC
+    ) -> rules.SessionSummary:
         return await self._store.summary(tenant_id, await self._source(tenant_id, wanted), metrics)
 
-    async def series(self, tenant_id: TenantId, wanted: Filter, bucket_seconds: int | None = None) -> Series:
+    async def series(
+        self, tenant_id: TenantId, wanted: rules.Filter, bucket_seconds: int | None = None
+    ) -> rules.Series:
         question = self._question(wanted)
         seconds = rules.bucket_seconds(question.covered, bucket_seconds)
         source = AnalyticsSource(question.where)
         if seconds % HOUR_S == 0:
-            source = await self._source(tenant_id, wanted, Dimension.HOUR, daily=True)
+            source = await self._source(tenant_id, wanted, rules.Dimension.HOUR, daily=True)
         found = {bucket.start_ms: bucket for bucket in await self._store.series(tenant_id, source, seconds)}
         starts = rules.bucket_starts(question.covered, seconds)
-        return Series(seconds, [found.get(start) or Bucket(start, NOTHING, None, None) for start in starts])
+        return rules.Series(seconds, [found.get(start) or rules.Bucket(start, NOTHING, None, None) for start in starts])
 
-    async def distribution(self, tenant_id: TenantId, wanted: Filter, metric: Metric) -> Distribution:
+    async def distribution(self, tenant_id: TenantId, wanted: rules.Filter, metric: rules.Metric) -> rules.Distribution:
         return await self._store.distribution(tenant_id, await self._source(tenant_id, wanted), metric)
 
     async def breakdown(
         self,
         tenant_id: TenantId,
-        wanted: Filter,
-        by: Dimension,
+        wanted: rules.Filter,
+        by: rules.Dimension,
         first: int,
-        metrics: Sequence[Metric] = EVERY_METRIC,
-    ) -> list[SessionGroup]:
+        metrics: Sequence[rules.Metric] = rules.EVERY_METRIC,
+    ) -> list[rules.SessionGroup]:
         first, source = rules.check_first(first), await self._source(tenant_id, wanted, by)
         return await self._store.breakdown(tenant_id, source, by, first, metrics)
 
-    async def leaders(self, tenant_id: TenantId, wanted: Filter, board: Board) -> list[SessionGroup]:
+    async def leaders(self, tenant_id: TenantId, wanted: rules.Filter, board: rules.Board) -> list[rules.SessionGroup]:
         rules.check_first(board.first)
         board = replace(board, at_least=min(max(board.at_least, 1), rules.MOST_AT_LEAST))
         return await self._store.leaders(tenant_id, await self._source(tenant_id, wanted, board.by), board)
 
-    async def page(self, tenant_id: TenantId, wanted: Filter, order: Order, window: SessionWindow) -> SessionPage:
+    async def page(
+        self, tenant_id: TenantId, wanted: rules.Filter, order: rules.Order, window: rules.SessionWindow
+    ) -> rules.SessionPage:
         return await self._store.page(tenant_id, await self._source(tenant_id, wanted, daily=True), order, window)
 
-    async def session(self, tenant_id: TenantId, session_id: str) -> ListedSession | None:
+    async def session(self, tenant_id: TenantId, session_id: str) -> rules.ListedSession | None:
         return await self._store.session(tenant_id, session_id)
 
-    async def span(self, tenant_id: TenantId) -> TimeRange | None:
+    async def span(self, tenant_id: TenantId) -> rules.TimeRange | None:
         """When the first and the last session start."""
         return await self._store.span(tenant_id)
 
-    async def timelines(self, tenant_id: TenantId, session_ids: Sequence[str]) -> Mapping[str, SessionTimeline]:
+    async def timelines(self, tenant_id: TenantId, session_ids: Sequence[str]) -> Mapping[str, rules.SessionTimeline]:
         if len(session_ids) > MOST_TIMELINES:
             raise LimitExceeded("too many timelines at once", why=f"the most is {MOST_TIMELINES}")
         return await self._details.timelines(tenant_id, session_ids)
 
     async def changes(
         self, tenant_id: TenantId, session_ids: Sequence[str], window_seconds: int
-    ) -> Mapping[str, Mapping[int, Change]]:
+    ) -> Mapping[str, Mapping[int, rules.Change]]:
         """FPS and jitter around each update of parameters, by session and by the update's index."""
         if not 1 <= window_seconds <= rules.LONGEST_WINDOW_S:
             why = f"it is between 1 and {rules.LONGEST_WINDOW_S} seconds"
             raise InvalidInput("not a window", field="window_seconds", why=why)
         return await self._details.changes(tenant_id, session_ids, window_seconds)
 
-    async def export(self, tenant_id: TenantId, wanted: Filter, kind: ExportKind) -> AsyncIterator[ArrowTable]:
+    async def export(self, tenant_id: TenantId, wanted: rules.Filter, kind: ExportKind) -> AsyncIterator[ArrowTable]:
         """Refuses before anything is sent: what has begun comes to its end."""
         where, most = self._question(wanted).where, self._settings.largest_export
         if await self._exports.count(tenant_id, where, most + 1) > most:
@@ -136,15 +117,15 @@ class SessionAnalytics:
             raise LimitExceeded("too many sessions for one export", why=f"the most is {most:,}", hint=hint)
         return self._exports.portions(tenant_id, where, kind)
 
-    async def quality(self, tenant_id: TenantId, wanted: Filter) -> Quality:
+    async def quality(self, tenant_id: TenantId, wanted: rules.Filter) -> rules.Quality:
         covered = rules.whole_minutes(rules.range_of(wanted, self._clock.now(), self._settings))
         return await self._intake.quality(tenant_id, covered, rules.bucket_seconds(covered, None))
 
-    async def quarantined(self, tenant_id: TenantId, window: QuarantineWindow) -> QuarantinePage:
+    async def quarantined(self, tenant_id: TenantId, window: rules.QuarantineWindow) -> rules.QuarantinePage:
         return await self._intake.quarantined(tenant_id, window)
 
     async def _source(
-        self, tenant_id: TenantId, wanted: Filter, by: Dimension | None = None, *, daily: bool = False
+        self, tenant_id: TenantId, wanted: rules.Filter, by: rules.Dimension | None = None, *, daily: bool = False
     ) -> AnalyticsSource:
         """With those sums that know what is asked for and hold all that was written: of weeks, unless days matter."""
         question, summed_by = self._question(wanted), grouping(wanted, by)
@@ -158,7 +139,7 @@ class SessionAnalytics:
             found = replace(found, days=by_weeks(known, there))
         return AnalyticsSource(question.where, found)
 
-    def _question(self, wanted: Filter) -> SessionQuestion:
+    def _question(self, wanted: rules.Filter) -> SessionQuestion:
         rules.check_texts(wanted)
         covered = rules.range_of(wanted, self._clock.now(), self._settings)
         return SessionQuestion(covered, condition(wanted, covered))

@@ -6,7 +6,6 @@ from touchline.kernel import Principal, Scope
 from touchline.platform.clickhouse.client import Analytics
 
 from . import rules
-from .rules import ARTIFACT, AuditFilter, AuditPage, AuditWindow
 from .store import AuditStore
 
 
@@ -14,14 +13,14 @@ class Audit:
     def __init__(self, analytics: Analytics) -> None:
         self._store = AuditStore(analytics)
 
-    async def page(self, caller: Principal, wanted: AuditFilter, window: AuditWindow) -> AuditPage:
+    async def page(self, caller: Principal, wanted: rules.AuditFilter, window: rules.AuditWindow) -> rules.AuditPage:
         return await self._store.page(caller.tenant_id, _allowed(caller, wanted), window)
 
-    async def count(self, caller: Principal, wanted: AuditFilter) -> int:
+    async def count(self, caller: Principal, wanted: rules.AuditFilter) -> int:
         return await self._store.count(caller.tenant_id, _allowed(caller, wanted))
 
 
-def _allowed(caller: Principal, wanted: AuditFilter) -> AuditFilter:
+def _allowed(caller: Principal, wanted: rules.AuditFilter) -> rules.AuditFilter:
     """Whoever may see an artifact may see what happened to it; everything else is for administrators."""
-    caller.require(Scope.READ if wanted.subject_kind == ARTIFACT and wanted.subject else Scope.ADMIN)
+    caller.require(Scope.READ if wanted.subject_kind == rules.ARTIFACT and wanted.subject else Scope.ADMIN)
     return rules.checked(wanted)

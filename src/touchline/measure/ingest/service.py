@@ -24,19 +24,6 @@ from touchline.platform.postgres.database import Database
 
 from . import rules
 from .raw_event_store import RawEventStore, RejectedFilter
-from .rules import (
-    NOT_STORED,
-    BatchReading,
-    DeliveredRecord,
-    Delivery,
-    DeliveryState,
-    Receipt,
-    ReceivedDelivery,
-    RecordCounts,
-    RecordPlace,
-    RejectedRecord,
-    read_record,
-)
 from .store import DeliveryStore
 
 DELIVERIES = Counter("touchline_measure_deliveries", "Deliveries of events from outside.", ["result"])
@@ -57,11 +44,13 @@ class IngestService:
     def settings(self) -> IngestSettings:
         return self._settings
 
-    async def deliver(self, tenant_id: TenantId, batch_id: str, records: Sequence[bytes], source: str = OWN) -> Receipt:
+    async def deliver(
+        self, tenant_id: TenantId, batch_id: str, records: Sequence[bytes], source: str = OWN
+    ) -> rules.Receipt:
         """Returns when all is stored."""
-        return await self.take(tenant_id, Delivery(batch_id, source, records))
+        return await self.take(tenant_id, rules.Delivery(batch_id, source, records))
 
-    async def take(self, tenant_id: TenantId, delivery: Delivery) -> Receipt:
+    async def take(self, tenant_id: TenantId, delivery: rules.Delivery) -> rules.Receipt:
         """Returns when all is stored. The counters are of this delivery on its own."""
         async with self._database.transaction(tenant_id) as transaction:
             received = await DeliveryStore(transaction.connection).receive(delivery)
@@ -71,7 +60,7 @@ class IngestService:
                 why=f"{delivery.batch_id} was delivered with other events",
                 hint="Name each delivery once; without a name its content names it.",
             )
-        if received.state != DeliveryState.RECEIVING:
+        if received.state != rules.DeliveryState.RECEIVING:
             if repeated := await self._repeated(tenant_id, received):
                 return repeated
             received = await self._read_again(tenant_id, received)
@@ -81,9 +70,9 @@ class IngestService:
         DELIVERIES.labels("stored").inc()
         for record in records:
             DELIVERED.labels(record.verdict).inc()
-        return Receipt(delivery.batch_id, rules.count_records(records), repeated=False)
+        return rules.Receipt(delivery.batch_id, rules.count_records(records), repeated=False)
 
-    async def _repeated(self, tenant_id: TenantId, received: ReceivedDelivery) -> Receipt | None:
+    async def _repeated(self, tenant_id: TenantId, received: rules.ReceivedDelivery) -> rules.Receipt | None:
         """None when it was stored once and rows of it are gone: lost with a disk, or in a backup that is older."""
         raw_events = RawEventStore(self._analytics, tenant_id)
         found = await raw_events.stored(received.batch_id)
@@ -91,9 +80,9 @@ class IngestService:
             logger.warning("a delivery is stored again", extra={"batch_id": received.batch_id, "found": min(found)})
             return None
         DELIVERIES.labels("repeated").inc()
-        return Receipt(received.batch_id, await raw_events.count(received.batch_id), repeated=True)
+        return rules.Receipt(received.batch_id, await raw_events.count(received.batch_id), repeated=True)
 
-    async def _read_again(self, tenant_id: TenantId, received: ReceivedDelivery) -> ReceivedDelivery:
+    async def _read_again(self, tenant_id: TenantId, received: rules.ReceivedDelivery) -> rules.ReceivedDelivery:
         async with self._database.transaction(tenant_id) as transaction:
             return await DeliveryStore(transaction.connection).read_again(received.batch_id) or received
 
@@ -118,11 +107,13 @@ class IngestService:
             await raw_events.restore_arrivals([batch_id])
         return found.records > 0
 
-    async def _store(self, tenant_id: TenantId, received: ReceivedDelivery, records: list[DeliveredRecord]) -> None:
+    async def _store(
+        self, tenant_id: TenantId, received: rules.ReceivedDelivery, records: list[rules.DeliveredRecord]
+    ) -> None:
         raw_events = RawEventStore(self._analytics, tenant_id)
-        batch = BatchReading(received.batch_id, received.received_at, received.reading)
+        batch = rules.BatchReading(received.batch_id, received.received_at, received.reading)
         try:
-            gone: set[RecordPlace] = set()
+            gone: set[rules.RecordPlace] = set()
             if not received.first:  # an earlier try may have been read with other rules
                 gone = await raw_events.places(received.batch_id) - {record.place for record in records}
             await raw_events.keep(batch, records, gone)
@@ -142,9 +133,11 @@ class IngestService:
         if not listed:
             return frozenset()
         there = await RawEventStore(self._analytics, tenant_id).stored_between(min(listed)[:-1], max(listed))
-        return frozenset(name for name, records in listed.items() if there.get(name, NOT_STORED).is_whole(records))
+        return frozenset(
+            name for name, records in listed.items() if there.get(name, rules.NOT_STORED).is_whole(records)
+        )
 
-    async def count(self, tenant_id: TenantId, prefix: str = "") -> RecordCounts:
+    async def count(self, tenant_id: TenantId, prefix: str = "") -> rules.RecordCounts:
         """Of everything, or of all deliveries whose names begin so, as if there were no others."""
         return await RawEventStore(self._analytics, tenant_id).count(prefix=prefix)
 
@@ -181,28 +174,28 @@ class Replay:
         return ReplayReport(looked_at, dict(sorted(changed.items())))
 
     async def _write(
-        self, raw_events: RawEventStore, tenant_id: TenantId, batch_id: str, records: Sequence[DeliveredRecord]
+        self, raw_events: RawEventStore, tenant_id: TenantId, batch_id: str, records: Sequence[rules.DeliveredRecord]
     ) -> None:
         async with self._database.transaction(tenant_id) as transaction:
             received = await DeliveryStore(transaction.connection).read_again(batch_id)
         if received is None:  # its rows were left by a delivery that never was finished, and is forgotten
             return
-        gone = {RecordPlace("", "", record.ordinal) for record in records} - {record.place for record in records}
-        await raw_events.keep(BatchReading(batch_id, received.received_at, received.reading), records, gone)
+        gone = {rules.RecordPlace("", "", record.ordinal) for record in records} - {record.place for record in records}
+        await raw_events.keep(rules.BatchReading(batch_id, received.received_at, received.reading), records, gone)
         async with self._database.transaction(tenant_id) as transaction:
             await DeliveryStore(transaction.connection).stored(batch_id)
 
 
-def _changed(page: Iterable[RejectedRecord], latest_ts: int) -> list[tuple[str, list[DeliveredRecord]]]:
+def _changed(page: Iterable[rules.RejectedRecord], latest_ts: int) -> list[tuple[str, list[rules.DeliveredRecord]]]:
     """By delivery, what is read otherwise now."""
-    found: list[tuple[str, list[DeliveredRecord]]] = []
+    found: list[tuple[str, list[rules.DeliveredRecord]]] = []
     for batch_id, records in groupby(page, key=lambda record: record.batch_id):
-        pairs = ((record, read_record(record.ordinal, record.body, latest_ts)) for record in records)
+        pairs = ((record, rules.read_record(record.ordinal, record.body, latest_ts)) for record in records)
         if several := [now for before, now in pairs if _verdict(before) != _verdict(now)]:
             found.append((batch_id, several))
     return found
 
 
-def _verdict(record: RejectedRecord | DeliveredRecord) -> tuple[str, str, str, str]:
+def _verdict(record: rules.RejectedRecord | rules.DeliveredRecord) -> tuple[str, str, str, str]:
     detail = "" if record.reason == Reason.IN_THE_FUTURE else record.detail  # it names the moment of the reading
     return record.verdict, record.reason, detail, record.type

@@ -15,7 +15,6 @@ from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.rpc.calls import answering, require
 
 from . import rules
-from .rules import ArtifactEvent, ArtifactState
 from .store import LifecycleStore
 
 MOST_HASHES = 500
@@ -27,7 +26,7 @@ class LifecycleService:
     def __init__(self, analytics: Analytics) -> None:
         self._store = LifecycleStore(analytics)
 
-    async def states(self, tenant_id: TenantId, hashes: Sequence[str]) -> list[ArtifactState]:
+    async def states(self, tenant_id: TenantId, hashes: Sequence[str]) -> list[rules.ArtifactState]:
         """The known ones, each once, in the order in which they were asked for."""
         wanted = _wanted(hashes)
         if not wanted:
@@ -37,14 +36,14 @@ class LifecycleService:
 
     async def events(
         self, tenant_id: TenantId, artifact_hash: str, after: int = 0, limit: int = MOST_EVENTS
-    ) -> list[ArtifactEvent]:
+    ) -> list[rules.ArtifactEvent]:
         """What happened to one artifact after a position of the log, oldest first."""
         _check(after, limit)
         return await self._store.events(tenant_id, artifact_hash, after, limit)
 
     async def events_of_many(
         self, tenant_id: TenantId, hashes: Sequence[str], after: int, limit: int
-    ) -> list[ArtifactEvent]:
+    ) -> list[rules.ArtifactEvent]:
         """The same of each of them, by artifact; `limit` is for each, and all together are bounded too."""
         wanted = _wanted(hashes)
         _check(after, limit)
@@ -102,7 +101,7 @@ class LifecycleRole:
             return await self._service.storage_events(caller.tenant_id, hashes, after, limit)
 
 
-def _state(state: ArtifactState) -> LifecycleState:
+def _state(state: rules.ArtifactState) -> LifecycleState:
     return LifecycleState(
         artifact_hash=state.artifact_hash,
         artifact_type=state.artifact_type,
@@ -124,7 +123,7 @@ def _state(state: ArtifactState) -> LifecycleState:
     )
 
 
-def _event(event: ArtifactEvent) -> LifecycleEvent:
+def _event(event: rules.ArtifactEvent) -> LifecycleEvent:
     facts, context = event.facts, event.context
     return LifecycleEvent(
         event_id=event.event_id,

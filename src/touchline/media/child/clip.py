@@ -21,7 +21,6 @@ from av.error import BlockingIOError as NothingYet, EOFError as Finished
 from av.filter import Graph
 
 from touchline.media import clip_rules, rules
-from touchline.media.clip_rules import CLIP, ClipOptions, Cut, CutMethod
 from touchline.media.model import MediaFailure, Probe
 
 from .boxes import check_written, inspect_written
@@ -190,14 +189,14 @@ class PictureTrack(PacketStream, Protocol):
     def frames(self) -> int: ...
 
 
-def cut(options: dict[str, Any], channel: Channel) -> Cut:
-    wanted = ClipOptions(**options.pop("clip"))
+def cut(options: dict[str, Any], channel: Channel) -> clip_rules.Cut:
+    wanted = clip_rules.ClipOptions(**options.pop("clip"))
     bounds, kind = Options(**options), identify()
     facts = learn(kind, bounds)
     reach = find_read_range(kind, bounds, wanted)
     scanned = scan_range(reach, may_copy=clip_rules.is_copyable(kind, facts.video))
     work = _Work(facts, scanned, channel)
-    with reach.opened() as source, open_movie(CLIP, channel) as movie:
+    with reach.opened() as source, open_movie(clip_rules.CLIP, channel) as movie:
         work.do(source, movie)
     return work.result()
 
@@ -209,7 +208,7 @@ class _Work:
         may_copy = scanned.is_copyable and scanned.sets.free_id is not None
         self._plan = clip_rules.plan_clip(self._found, may_copy=may_copy)
         self._size = rules.display_size(facts.video)
-        if self._plan.method is CutMethod.ENCODED:
+        if self._plan.method is clip_rules.CutMethod.ENCODED:
             self._size = rules.even_size(*self._size)
         self._frames = 0
 
@@ -227,8 +226,8 @@ class _Work:
             raise InputRefused(MediaFailure.DAMAGED, "no frame in this range can be decoded")
         self._channel.progress(1.0)
 
-    def result(self) -> Cut:
-        return Cut(
+    def result(self) -> clip_rules.Cut:
+        return clip_rules.Cut(
             start_ms=self._reach.media_ms(self._found.first),
             end_ms=self._reach.media_ms(self._found.end),
             frames=self._frames,
@@ -239,7 +238,7 @@ class _Work:
         )
 
     def _pictures(self, source: VideoSource, movie: OutputContainer) -> PictureTrack:
-        if self._plan.method is CutMethod.ENCODED:
+        if self._plan.method is clip_rules.CutMethod.ENCODED:
             video = self._facts.video
             shape = ClipShape(self._size, DisplayTransform(video.rotation, video.light), video.is_interlaced)
             return EncodedClip(source, movie, self._scanned, shape)

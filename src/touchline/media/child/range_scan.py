@@ -14,7 +14,6 @@ from itertools import islice
 from av.error import FFmpegError
 
 from touchline.media import clip_rules
-from touchline.media.clip_rules import ClipOptions, RangeFindings
 from touchline.media.model import ContainerFormat, MediaFailure
 
 from .failures import InputRefused
@@ -54,7 +53,7 @@ class ReadRange:
         return round((time - self.zero) * self.tick * 1000)
 
 
-def find_read_range(kind: ContainerFormat, bounds: Options, wanted: ClipOptions) -> ReadRange:
+def find_read_range(kind: ContainerFormat, bounds: Options, wanted: clip_rules.ClipOptions) -> ReadRange:
     with open_source(kind, bounds) as source:
         tick = tick_of(source.video)
         zero = _zero(source, wanted.first_picture_us)
@@ -118,11 +117,11 @@ class RangeScan:
     is_copyable: bool = True
     sets: ParameterSets = field(default_factory=ParameterSets)
 
-    def findings(self) -> RangeFindings:
+    def findings(self) -> clip_rules.RangeFindings:
         if self.first is None:
             raise InputRefused(MediaFailure.RANGE, "no frame starts in this range")
         end = self.last_end if self.following is None else self.following
-        return RangeFindings(
+        return clip_rules.RangeFindings(
             first=self.first,
             end=end,
             frames=self.frames,

@@ -19,7 +19,6 @@ from av.video.frame import VideoFrame
 
 from touchline.media import rules, sampling_rules
 from touchline.media.model import ContainerFormat, MediaFailure, Probe
-from touchline.media.sampling_rules import MANIFEST, Sampled, SampleOptions
 
 from .channel import Channel, Output
 from .failures import InputRefused
@@ -103,22 +102,27 @@ def _pixels(picture: VideoFrame) -> bytes:
     return b"".join(padded[start : start + plane.width] for start in starts)
 
 
-def sample(options: dict[str, Any], channel: Channel) -> Sampled:
-    wanted = SampleOptions(**options.pop("sampling"))
+def sample(options: dict[str, Any], channel: Channel) -> sampling_rules.Sampled:
+    wanted = sampling_rules.SampleOptions(**options.pop("sampling"))
     bounds, kind = Options(**options), identify()
     facts = learn(kind, bounds)
     size = rules.even_size(*rules.display_size(facts.video))
-    with channel.create(MANIFEST) as manifest:
+    with channel.create(sampling_rules.MANIFEST) as manifest:
         writer = _Writer(channel, manifest, Stills(size, DisplayTransform(facts.video.rotation, facts.video.light)))
         examined = _kept(kind, facts, bounds, wanted, writer, channel)
     if not examined:
         raise InputRefused(MediaFailure.DAMAGED, "no frame can be decoded")
     channel.progress(1.0)
-    return Sampled(facts, size[0], size[1], examined, writer.written)
+    return sampling_rules.Sampled(facts, size[0], size[1], examined, writer.written)
 
 
 def _kept(
-    kind: ContainerFormat, facts: Probe, bounds: Options, wanted: SampleOptions, writer: _Writer, channel: Channel
+    kind: ContainerFormat,
+    facts: Probe,
+    bounds: Options,
+    wanted: sampling_rules.SampleOptions,
+    writer: _Writer,
+    channel: Channel,
 ) -> int:
     novelty = NoveltyFilter((facts.video.width, facts.video.height), wanted.threshold)
     examined = 0

@@ -22,7 +22,6 @@ from av.video.frame import VideoFrame
 from touchline.media import rules
 from touchline.media.captions import timestamp
 from touchline.media.model import STORYBOARD, ContainerFormat, MediaFailure, Probe, Tiled
-from touchline.media.rules import fitted_size
 
 from .channel import Channel
 from .failures import InputRefused
@@ -55,7 +54,7 @@ def layout(duration_ms: int, seen: tuple[int, int]) -> Tiled:
     most = MOST_SHEETS * COLUMNS * ROWS * 1000
     fitting = (second * 1000 for second in INTERVALS_S if ceil(duration_ms / second) <= most)
     interval_ms = next(fitting, ceil(duration_ms * 1000 / most))
-    width, height = fitted_size(*seen, (WIDTH, WIDTH))
+    width, height = rules.fitted_size(*seen, (WIDTH, WIDTH))
     return Tiled(width, height, interval_ms, max(1, ceil(duration_ms / interval_ms)), duration_ms)
 
 

@@ -22,7 +22,6 @@ from touchline.kernel import Misconfigured, SetupError
 from . import queries
 from .options import MIB, OwnerLimits
 from .protocol import ErrorCode, InsertHead, ServerException, from_engine, refusal
-from .queries import ENGINES, GRANTS, PARSE, as_parameter
 
 _SMALL_CACHE = 32 * MIB
 _CACHES = (
@@ -128,7 +127,7 @@ def _users_config(limits: OwnerLimits) -> Element:
         _add_all(SubElement(constraints, name), {"min": 1, "max": most})  # zero would mean: no limit
     for name in (*_FIXED, *_FIXED_TABLE_SETTINGS):
         SubElement(SubElement(constraints, name), "readonly")
-    _add_user(root, GRANTS)
+    _add_user(root, queries.GRANTS)
     return root
 
 
@@ -240,8 +239,8 @@ def _check_mutation(connection: ChdbConnection, sql: str) -> None:
     if "infile" in tree:
         raise refusal(ErrorCode.QUERY_IS_PROHIBITED, _REFUSED)
     for name in _engines(tree):
-        if name not in ENGINES:
-            known = ", ".join(ENGINES)
+        if name not in queries.ENGINES:
+            known = ", ".join(queries.ENGINES)
             raise refusal(
                 ErrorCode.QUERY_IS_PROHIBITED, f"This server does not allow the engine {name}; it allows {known}"
             )
@@ -258,7 +257,7 @@ def _syntax_error(connection: ChdbConnection, sql: str) -> Exception:
 
 
 def _parse(connection: ChdbConnection, sql: str) -> dict[str, Any]:
-    return json.loads(connection.query(PARSE, "RawBLOB", params={"sql": as_parameter(sql)}).bytes())
+    return json.loads(connection.query(queries.PARSE, "RawBLOB", params={"sql": queries.as_parameter(sql)}).bytes())
 
 
 def _engines(tree: object) -> Iterator[str]:

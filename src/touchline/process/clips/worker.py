@@ -24,7 +24,6 @@ from touchline.process.settings import ProcessSettings
 from touchline.process.videos.store import VideoStore
 
 from . import rules
-from .rules import ClipStage, CutClip, SourceDeleted
 from .store import ClipStore
 
 
@@ -40,26 +39,26 @@ class ClipCutter:
         made_from = await self._require_source(job)
         key = rules.clip_key(payload.video_id, payload.clip_id)
         made = await self._stored(key) or await self._make(payload, key, made_from, report)
-        report(ClipStage.STORED.percent(1.0))
+        report(rules.ClipStage.STORED.percent(1.0))
         return _finished(job, payload, made)
 
     async def _require_source(self, job: Job) -> str | None:
         """The original of a deleted video stays for a while, but no clips are cut from it. Returns its digest."""
         async with self.database.transaction(job.tenant_id) as transaction:
             if not await ClipStore(transaction.connection).has_source(job.video_id):
-                raise SourceDeleted("the video was deleted", why=f"a clip of {job.video_id} was requested")
+                raise rules.SourceDeleted("the video was deleted", why=f"a clip of {job.video_id} was requested")
             return await VideoStore(transaction.connection).original_digest(job.video_id)
 
-    async def _stored(self, key: str) -> CutClip | None:
+    async def _stored(self, key: str) -> rules.CutClip | None:
         try:
             info = await self.objects.head(key)
         except NotFound:
             return None
-        return CutClip(key, info.size_bytes, rules.parse_cut(info.metadata))
+        return rules.CutClip(key, info.size_bytes, rules.parse_cut(info.metadata))
 
     async def _make(
         self, payload: ClipGeneratePayload, key: str, made_from: str | None, report: ReportProgress
-    ) -> CutClip:
+    ) -> rules.CutClip:
         async with self.scratch.folder() as folder:
             clip, file = await self._cut(payload, folder, made_from, report)
             try:
@@ -69,7 +68,7 @@ class ClipCutter:
                 if stored := await self._stored(key):
                     return stored
                 raise
-        return CutClip(key, clip.size_bytes, clip.cut)
+        return rules.CutClip(key, clip.size_bytes, clip.cut)
 
     async def _cut(
         self, payload: ClipGeneratePayload, folder: Path, made_from: str | None, report: ReportProgress
@@ -78,17 +77,17 @@ class ClipCutter:
         output.mkdir()
         key, largest = payload.s3_original_path, self.settings.largest_original
         digest = await fetch_original(
-            self.objects, key, original, largest, lambda share: report(ClipStage.FETCH.percent(share))
+            self.objects, key, original, largest, lambda share: report(rules.ClipStage.FETCH.percent(share))
         )
         require_same_original(made_from, digest)
         wanted = ClipRange(payload.t_start, payload.t_end, payload.padding_ms)
         clip = await make_clip(
-            self.sandbox, original, output, wanted, lambda percent: report(ClipStage.CUT.percent(percent / 100))
+            self.sandbox, original, output, wanted, lambda percent: report(rules.ClipStage.CUT.percent(percent / 100))
         )
         return clip, output / clip.path
 
 
-def _finished(job: Job, payload: ClipGeneratePayload, made: CutClip) -> Finished:
+def _finished(job: Job, payload: ClipGeneratePayload, made: rules.CutClip) -> Finished:
     async def effects(transaction: Transaction) -> None:
         clips = ClipStore(transaction.connection)
         revision = await clips.made(payload.clip_id, payload.video_id, job.id, made)

@@ -35,7 +35,6 @@ from touchline.process.segments.rules import ReadFrame
 from touchline.process.settings import ProcessSettings
 
 from . import rules
-from .rules import OcrChunk, OcrReading, append_frame, compress_runs, is_still
 from .store import ReadingStore
 
 
@@ -126,9 +125,9 @@ class OcrWorker:
             raise FramesMissing("frames of this video are missing", why="they are not among the stored ones")
         return OcrTask(job, payload, sampling, times)
 
-    async def _begin(self, task: OcrTask) -> OcrReading:
+    async def _begin(self, task: OcrTask) -> rules.OcrReading:
         request = rules.ocr_request(task.payload, self.engines.name, task.sampling.attempt)
-        found: list[OcrReading] = []
+        found: list[rules.OcrReading] = []
 
         async def effects(transaction: Transaction) -> None:
             store = ReadingStore(transaction.connection)
@@ -142,12 +141,12 @@ class OcrWorker:
         for start in range(done, len(task.times), self.frames_per_chunk):
             stop = min(start + self.frames_per_chunk, len(task.times))
             frames = await self._read_frames(task, reader, range(start, stop))
-            chunk = OcrChunk(task.times[start], task.times[stop - 1], tuple(compress_runs(frames)))
+            chunk = rules.OcrChunk(task.times[start], task.times[stop - 1], tuple(rules.compress_runs(frames)))
             percent = LAST_PERCENT * stop // len(task.times)
             await self._store_chunk(task, chunk, percent)
             report(percent)
 
-    async def _store_chunk(self, task: OcrTask, chunk: OcrChunk, percent: int) -> None:
+    async def _store_chunk(self, task: OcrTask, chunk: rules.OcrChunk, percent: int) -> None:
         video_id, sampling = task.job.video_id, task.sampling.attempt
 
         async def effects(transaction: Transaction) -> None:
@@ -165,9 +164,9 @@ class OcrWorker:
             async with aclosing(decode_samples(self.sandbox, folder, samples, size)) as pictures:
                 async for picture in pictures:
                     regions = await reader.read(picture, task.stream)
-                    if is_still(task.times, numbers[len(frames)], task.sampling.every_ms):
+                    if rules.is_still(task.times, numbers[len(frames)], task.sampling.every_ms):
                         regions = await reader.read(picture, task.stream)
-                    frames = append_frame(frames, picture.at_ms, rules.confident_texts(regions, task.payload))
+                    frames = rules.append_frame(frames, picture.at_ms, rules.confident_texts(regions, task.payload))
         return frames
 
     async def _fetch(self, task: OcrTask, numbers: range, folder: Path) -> list[SampledPicture]:

@@ -19,7 +19,6 @@ from touchline.platform.postgres.database import Database
 from touchline.process.settings import AlertSettings
 
 from . import rules
-from .rules import Alert
 from .store import AlertStore
 
 ALERTS = Gauge("touchline_job_alerts", "Alerts that are raised now, in all tenants.", ["kind", "job_type"])
@@ -76,7 +75,7 @@ class QueueMonitor:
                 async with self.database.system("record which alerts were sent to the webhook") as transaction:
                     await AlertStore(transaction.connection).record_delivery(alert, delivered=delivered)
 
-    async def _post(self, client: httpx.AsyncClient, alert: Alert) -> bool:
+    async def _post(self, client: httpx.AsyncClient, alert: rules.Alert) -> bool:
         body = json.dumps(_alert_fields(alert) | {"changed_at": alert.changed_at.isoformat()}).encode()
         headers = {"Content-Type": "application/json"}
         if secret := self.settings.webhook_secret.get_secret_value():
@@ -97,7 +96,7 @@ class QueueMonitor:
         return answer.is_success
 
 
-def _alert_fields(alert: Alert) -> dict[str, object]:
+def _alert_fields(alert: rules.Alert) -> dict[str, object]:
     return {
         "tenant_id": str(alert.tenant_id),
         "kind": alert.kind,

@@ -33,7 +33,6 @@ from . import rules
 from .handler import Finished, JobHandler, no_effects, nothing_after_commit, on_continue_in_background
 from .jobs import DeadWorkers, Job, JobCompletion, JobStatus, JobType, parse_payload
 from .leases import Heartbeats, Lease
-from .rules import LONG_TYPES, PLAYS, HeldJob, Slot, failure_of
 from .service import Queue, ReclaimFailed
 
 
@@ -183,10 +182,10 @@ class RunningJob:
 
     __slots__ = ("held_job", "lease", "task", "working")
 
-    def __init__(self, job: Job, slot: Slot = Slot.REGULAR) -> None:
+    def __init__(self, job: Job, slot: rules.Slot = rules.Slot.REGULAR) -> None:
         self.lease = Lease(job, self.interrupt)
         kind = JobType(job.job_type)  # nobody claims what this version does not know
-        self.held_job = HeldJob(kind, job.tenant_id, slot, kind not in LONG_TYPES)
+        self.held_job = rules.HeldJob(kind, job.tenant_id, slot, kind not in rules.LONG_TYPES)
         self.task: asyncio.Task[None] | None = None
         self.working = True  # it may be interrupted
 
@@ -257,7 +256,7 @@ class JobRunner:
 
     def _in_foreground(self, kind: JobType) -> ExitStack:
         stack = ExitStack()
-        if self.foreground and kind in PLAYS:
+        if self.foreground and kind in rules.PLAYS:
             stack.enter_context(self.foreground.working())
         return stack
 
@@ -297,7 +296,7 @@ class JobRunner:
     async def _fail(self, run: RunningJob, error: BaseException) -> JobOutcome:
         if run.lease.lost:
             return JobOutcome.LOST
-        failure = failure_of(error)
+        failure = rules.failure_of(error)
         logger.warning("job failed", extra={**log_fields(run.job), "error": failure.type}, exc_info=error)
         job = await run.lease.retry_while_held(lambda: self.queue.fail(run.job, failure), self.retry_delay)
         if job.status is JobStatus.FAILED:
@@ -428,7 +427,7 @@ class Worker:
         return rules.next_claims(list(self._types), held, self._settings.concurrency)
 
     def _has_free_slot(self) -> bool:
-        return any(request.slot is Slot.REGULAR for request in self._claim_requests())
+        return any(request.slot is rules.Slot.REGULAR for request in self._claim_requests())
 
     async def _fill_slots(self) -> bool:
         """Claims jobs for some of its free slots; returns whether the queue has no more for it."""
@@ -437,7 +436,7 @@ class Worker:
         self._types.rotate(-1)  # each type comes first in turn
         requests = self._claim_requests()
         for request in requests:
-            if request.slot is not Slot.REGULAR and not self._may_claim_extra():
+            if request.slot is not rules.Slot.REGULAR and not self._may_claim_extra():
                 continue
             self._in_doubt = True
             jobs = await self._claim(request)
@@ -527,7 +526,7 @@ class Worker:
             if await self._stops.wait(HOUR):
                 self._heartbeats.renew_now()
 
-    def _start(self, job: Job, slot: Slot = Slot.REGULAR) -> None:
+    def _start(self, job: Job, slot: rules.Slot = rules.Slot.REGULAR) -> None:
         run = RunningJob(job, slot)
         self._heartbeats.add(run.lease)
         if job.trace == current_trace():

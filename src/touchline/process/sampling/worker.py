@@ -31,7 +31,6 @@ from touchline.process.settings import ProcessSettings
 from touchline.process.videos.store import VideoStore
 
 from . import rules
-from .rules import SampleStage, Sampling
 from .store import FrameStore
 
 
@@ -55,25 +54,27 @@ class Sampler:
             sampled = self._sample(original, options, uploader, report)
             [made] = filter(None, await gather_or_cancel(sampled, *uploader.uploads()))
             times = await asyncio.to_thread(_frame_times, frames_folder / made.manifest)
-        sampling = Sampling(job.attempt, options.every_ms, made.width, made.height, made.source.duration_ms, len(times))
+        sampling = rules.Sampling(
+            job.attempt, options.every_ms, made.width, made.height, made.source.duration_ms, len(times)
+        )
         return Finished(asdict(sampling), self._effects(job.video_id, sampling, times))
 
     async def _fetch(self, job: Job, payload: SamplePayload, original: Path, report: ReportProgress) -> None:
         key, largest = payload.s3_original_path, self.settings.largest_original
-        arrived = _stage_progress(SampleStage.FETCH, report)
+        arrived = _stage_progress(rules.SampleStage.FETCH, report)
         digest = await fetch_original(self.objects, key, original, largest, arrived)
         async with self.database.transaction(job.tenant_id) as transaction:
             require_same_original(await VideoStore(transaction.connection).original_digest(job.video_id), digest)
 
     def _uploader(self, job: Job, frames_folder: Path, report: ReportProgress) -> OutputUploader:
-        stored = _stage_progress(SampleStage.UPLOAD, report)
+        stored = _stage_progress(rules.SampleStage.UPLOAD, report)
         at_once = self.settings.uploads_at_once
         return OutputUploader(self.objects, frames_folder, _frame_keys(job), at_once, stored, frees_disk=True)
 
     async def _sample(
         self, original: Path, options: SampleOptions, uploader: OutputUploader, report: ReportProgress
     ) -> SampleSet:
-        report_share = _stage_progress(SampleStage.SAMPLE, report)
+        report_share = _stage_progress(rules.SampleStage.SAMPLE, report)
 
         def add(file: OutputFile) -> None:
             if rules.is_frame(file.path):
@@ -85,7 +86,7 @@ class Sampler:
         uploader.finish(made.kept)
         return made
 
-    def _effects(self, video_id: UUID, sampling: Sampling, times: Sequence[int]) -> Effects:
+    def _effects(self, video_id: UUID, sampling: rules.Sampling, times: Sequence[int]) -> Effects:
         """The job names the folder of the frames: with thousands of paths its payload would be too large."""
 
         async def effects(transaction: Transaction) -> None:
@@ -101,7 +102,7 @@ def _frame_keys(job: Job) -> Callable[[str], ObjectKey]:
     return lambda name: rules.frame_key(job.video_id, job.attempt, name)
 
 
-def _stage_progress(stage: SampleStage, report: ReportProgress) -> Callable[[float], None]:
+def _stage_progress(stage: rules.SampleStage, report: ReportProgress) -> Callable[[float], None]:
     return lambda share: report(stage.percent(share))
 
 

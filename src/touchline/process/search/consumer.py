@@ -15,7 +15,6 @@ from touchline.kernel import parse_artifact_hash, tracing, video_id
 from touchline.platform.postgres.database import Transaction
 
 from . import labels
-from .labels import GoalShown, VideoSubject
 from .store import VideoSubjectStore
 
 CONSUMED = (ArtifactRegistered, ArtifactRenamed, GoalVideoLabeled, GoalVideoDropped)
@@ -50,13 +49,15 @@ async def store_labels(transaction: Transaction, event: Event) -> None:
         await store.save_labels(video, labels.labels_of(after))
 
 
-def apply_event(subject: VideoSubject, event: Event) -> VideoSubject:
+def apply_event(subject: labels.VideoSubject, event: Event) -> labels.VideoSubject:
     match event.type:
         case GoalVideoDropped.event_type:
             return labels.without_goal(subject)
         case GoalVideoLabeled.event_type:
             labeled = GoalVideoLabeled.model_validate(event.data)
-            shown = GoalShown(labeled.title, labeled.fixture_id, labeled.home_team, labeled.away_team, labeled.player)
+            shown = labels.GoalShown(
+                labeled.title, labeled.fixture_id, labeled.home_team, labeled.away_team, labeled.player
+            )
             return labels.with_goal(subject, shown, event.revision)
         case _:
             return labels.with_title(subject, str(event.data["title"]), event.revision)

@@ -43,7 +43,6 @@ from touchline.process.settings import ProcessSettings
 from touchline.process.videos.store import Pointers, VideoRendition, VideoStore
 
 from . import rules
-from .rules import TranscodeStage
 
 MASTERS = (FIRST_MASTER, MASTER)
 LARGEST_PLAYLIST = 16 * 1024**2
@@ -172,7 +171,7 @@ class Transcoder:
     async def _fetch(self, payload: TranscodePayload, original: Path, report: ReportProgress) -> str:
         key, largest = payload.s3_original_path, self.settings.largest_original
         return await fetch_original(
-            self.objects, key, original, largest, lambda share: report(TranscodeStage.FETCH.percent(share))
+            self.objects, key, original, largest, lambda share: report(rules.TranscodeStage.FETCH.percent(share))
         )
 
     def _uploader(self, job: Job, folder: Path, report: ReportProgress) -> OutputUploader:
@@ -180,13 +179,13 @@ class Transcoder:
             return rules.proxy_key(job.video_id, job.attempt, path)
 
         def on_stored(share: float) -> None:
-            report(TranscodeStage.UPLOAD.percent(share))
+            report(rules.TranscodeStage.UPLOAD.percent(share))
 
         return OutputUploader(self.objects, folder, key, self.settings.uploads_at_once, on_stored, barriers=MASTERS)
 
     async def _make(self, original: Path, uploader: OutputUploader, report: ReportProgress) -> HlsPackage:
         hls = await make_hls(
-            self.sandbox, original, uploader.folder, _stage_progress(TranscodeStage.MAKE, report), uploader.add
+            self.sandbox, original, uploader.folder, _stage_progress(rules.TranscodeStage.MAKE, report), uploader.add
         )
         uploader.finish(len(hls.files))
         return hls
@@ -208,7 +207,9 @@ class Transcoder:
         """None where none can be made: the video plays without it."""
         behind = self.sandbox.pausing(self.pause)
         try:
-            board = await make_storyboard(behind, original, folder, _stage_progress(TranscodeStage.STORYBOARD, report))
+            board = await make_storyboard(
+                behind, original, folder, _stage_progress(rules.TranscodeStage.STORYBOARD, report)
+            )
         except (InvalidMedia, MediaLimitExceeded) as error:
             logger.warning("no storyboard", extra={"video_id": str(job.video_id), "reason": str(error)})
             return None
@@ -233,7 +234,7 @@ class Transcoder:
         return Finished(asdict(rendition), effects, after_commit)
 
 
-def _stage_progress(stage: TranscodeStage, report: ReportProgress) -> ReportProgress:
+def _stage_progress(stage: rules.TranscodeStage, report: ReportProgress) -> ReportProgress:
     return lambda percent: report(stage.percent(percent / 100))
 
 

@@ -23,7 +23,6 @@ from touchline.watch.settings import WatchSettings
 from touchline.watch.temporal import as_temporal_errors
 
 from . import rules
-from .rules import Cluster, CopyState, WaitingVideo, checked
 from .service import Arrival, GoalArchive, bring, compared, name_of, resume
 from .store import ArchiveStore
 from .workflow import (
@@ -208,19 +207,19 @@ class ArchiveActivities:
                 yield GoalArchive(transaction, living, self.context.clock.now()) if living else None
 
 
-async def _found(archive: GoalArchive, batch: UploadBatch) -> list[WaitingVideo]:
+async def _found(archive: GoalArchive, batch: UploadBatch) -> list[rules.WaitingVideo]:
     """Those of a batch that are still to be archived, of the ones that are meant."""
     wanted = set(batch.videos)
     waiting = await archive.store.waiting(archive.goal, batch.batch_id)
     return [found for found in waiting if found.ref in wanted]
 
 
-async def _is_usable(archive: GoalArchive, found: WaitingVideo) -> bool:
+async def _is_usable(archive: GoalArchive, found: rules.WaitingVideo) -> bool:
     """What is not whole is given up: it is downloaded again, and holds up nobody meanwhile."""
     why = rules.what_is_missing(found)
     if why is None:
         try:
-            checked(found.fingerprint)
+            rules.checked(found.fingerprint)
         except InvalidFingerprint as error:
             why = str(error)
     if why is not None:
@@ -229,9 +228,9 @@ async def _is_usable(archive: GoalArchive, found: WaitingVideo) -> bool:
     return why is None
 
 
-def _group(cluster: Cluster, refs: Mapping[str, FoundRef]) -> DuplicateGroup:
+def _group(cluster: rules.Cluster, refs: Mapping[str, FoundRef]) -> DuplicateGroup:
     best = cluster.best
-    new = refs[best.name] if best and best.standing is CopyState.FRESH else None
+    new = refs[best.name] if best and best.standing is rules.CopyState.FRESH else None
     return DuplicateGroup([refs[copy.name] for copy in cluster.fresh], new, bool(cluster.replaced))
 
 

@@ -13,7 +13,6 @@ from touchline.contracts.events.artifacts import HoldingReleased, PurgeDue
 from touchline.platform.postgres.database import Transaction
 
 from . import rules
-from .rules import ArchivedVideo, CopyState
 from .store import ArchiveStore
 
 
@@ -30,9 +29,9 @@ class PurgedVideos:
             transaction.announce(HoldingReleased(artifact_hash=artifact_hash, holder="watch"))
 
 
-async def _let_go(store: ArchiveStore, video: ArchivedVideo) -> None:
+async def _let_go(store: ArchiveStore, video: rules.ArchivedVideo) -> None:
     await store.lock(video.goal)
     if await store.drop_one(video.artifact_hash):
-        kept = [copy for copy in await store.copies(video.goal) if copy.standing is CopyState.KEPT]
+        kept = [copy for copy in await store.copies(video.goal) if copy.standing is rules.CopyState.KEPT]
         await store.rank(video.goal, [copy.name for copy in rules.ranked(kept)])
         await store.forget_orphan(video.artifact_hash)

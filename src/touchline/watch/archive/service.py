@@ -20,7 +20,6 @@ from touchline.platform.postgres.database import Transaction
 from touchline.watch.model import TASK_QUEUE, FoundRef, GoalRef
 
 from . import rules
-from .rules import CONTENT_TYPE, ArchivedVideo, Cluster, Copy, CopyState, GoalFactsForTitle, WaitingVideo, alike
 from .store import ArchiveStore
 from .workflow import Uploaded, UploadInput
 
@@ -36,7 +35,7 @@ DROPPED_BEFORE = "dropped: the archive had these bytes before, and they do not c
 class Arrival:
     """Found videos that are to be archived, and where those of them lie that were brought to their place."""
 
-    found: Sequence[WaitingVideo]
+    found: Sequence[rules.WaitingVideo]
     uploaded: Mapping[FoundRef, Uploaded]
     retention: timedelta
 
@@ -84,15 +83,17 @@ class GoalArchive:
             self.transaction.announce(labeled(video, facts), revision=video.revision)
 
     async def rank(self) -> None:
-        kept = [copy for copy in await self.store.copies(self.goal) if copy.standing is CopyState.KEPT]
+        kept = [copy for copy in await self.store.copies(self.goal) if copy.standing is rules.CopyState.KEPT]
         await self.store.rank(self.goal, [copy.name for copy in rules.ranked(kept)])
 
-    async def _best(self, cluster: Cluster, arrival: Arrival, by_name: Mapping[str, WaitingVideo]) -> str | None:
+    async def _best(
+        self, cluster: rules.Cluster, arrival: Arrival, by_name: Mapping[str, rules.WaitingVideo]
+    ) -> str | None:
         """The artifact that the best copy is, once it is in the archive."""
         best = cluster.best
         if best is None:
             return await self._refuse(cluster, by_name)
-        if best.standing is CopyState.KEPT:
+        if best.standing is rules.CopyState.KEPT:
             return best.name
         found = by_name[best.name]
         uploaded = arrival.uploaded.get(found.ref)
@@ -102,11 +103,13 @@ class GoalArchive:
             return uploaded.artifact_hash
         return await self._refuse(cluster, by_name)
 
-    async def _refuse(self, cluster: Cluster, by_name: Mapping[str, WaitingVideo]) -> None:
+    async def _refuse(self, cluster: rules.Cluster, by_name: Mapping[str, rules.WaitingVideo]) -> None:
         refs = [by_name[copy.name].ref for copy in cluster.fresh]
         await self.store.give_up(self.goal, refs, "rejected", DROPPED_BEFORE)
 
-    async def _add(self, cluster: Cluster, found: WaitingVideo, uploaded: Uploaded, retention: timedelta) -> bool:
+    async def _add(
+        self, cluster: rules.Cluster, found: rules.WaitingVideo, uploaded: Uploaded, retention: timedelta
+    ) -> bool:
         """False when it was there before, and is not kept: it does not come back."""
         added = await self.store.add(
             self.goal,
@@ -137,7 +140,7 @@ class GoalArchive:
         self.settled.kept.append(uploaded.artifact_hash)
         return True
 
-    async def _keep(self, cluster: Cluster, best: str, refs: Sequence[FoundRef]) -> None:
+    async def _keep(self, cluster: rules.Cluster, best: str, refs: Sequence[FoundRef]) -> None:
         self.settled.changed = True
         await self.store.count(best, cluster.popularity, verified=cluster.verified)
         await self.store.take(self.goal, refs, best)
@@ -152,16 +155,16 @@ class GoalArchive:
                 self.transaction.announce(pinning(video), revision=video.revision)
 
 
-async def compared(store: ArchiveStore, goal: GoalRef, fresh: Sequence[WaitingVideo]) -> list[Cluster]:
+async def compared(store: ArchiveStore, goal: GoalRef, fresh: Sequence[rules.WaitingVideo]) -> list[rules.Cluster]:
     """What there is to do. Comparing is work for the processor, so it is not done in the loop."""
     copies = [*await store.copies(goal), *(as_copy(found) for found in fresh)]
-    return await asyncio.to_thread(rules.clusters, copies, alike)
+    return await asyncio.to_thread(rules.clusters, copies, rules.alike)
 
 
-def as_copy(found: WaitingVideo) -> Copy:
-    return Copy(
+def as_copy(found: rules.WaitingVideo) -> rules.Copy:
+    return rules.Copy(
         name=name_of(found.ref),
-        standing=CopyState.FRESH,
+        standing=rules.CopyState.FRESH,
         md5=found.md5,
         verified=bool(found.verified),
         size_bytes=found.size_bytes,
@@ -175,7 +178,7 @@ def name_of(ref: FoundRef) -> str:
     return f"{ref.post_id}/{ref.video_index}"
 
 
-def labeled(video: ArchivedVideo, facts: GoalFactsForTitle) -> GoalVideoLabeled:
+def labeled(video: rules.ArchivedVideo, facts: rules.GoalFactsForTitle) -> GoalVideoLabeled:
     goal = video.goal
     return GoalVideoLabeled(
         artifact_hash=video.artifact_hash,
@@ -189,7 +192,7 @@ def labeled(video: ArchivedVideo, facts: GoalFactsForTitle) -> GoalVideoLabeled:
     )
 
 
-def dropped(video: ArchivedVideo, why: str, by: str | None = None) -> GoalVideoDropped:
+def dropped(video: rules.ArchivedVideo, why: str, by: str | None = None) -> GoalVideoDropped:
     goal = video.goal
     return GoalVideoDropped(
         artifact_hash=video.artifact_hash,
@@ -201,7 +204,7 @@ def dropped(video: ArchivedVideo, why: str, by: str | None = None) -> GoalVideoD
     )
 
 
-def pinning(video: ArchivedVideo) -> GoalVideoPinned:
+def pinning(video: rules.ArchivedVideo) -> GoalVideoPinned:
     goal = video.goal
     return GoalVideoPinned(
         artifact_hash=video.artifact_hash,
@@ -303,7 +306,7 @@ async def bring(objects: ObjectStore, source: str, target: str, size_bytes: int)
         info = await objects.head(source)
         if info.size_bytes != size_bytes:
             return False
-        await objects.copy(source, target, etag=info.etag, content_type=CONTENT_TYPE)
+        await objects.copy(source, target, etag=info.etag, content_type=rules.CONTENT_TYPE)
     except NotFound:
         return False
     if await _size(objects, target) != size_bytes:

@@ -18,11 +18,9 @@ from touchline.watch.downloads.service import sweep_incoming
 from touchline.watch.fixtures import rules, service
 from touchline.watch.fixtures.feed_client import FeedClient
 from touchline.watch.fixtures.feed_documents import FeedFixture, Unreadable, read_fixture
-from touchline.watch.fixtures.rules import Live, Stage
 from touchline.watch.fixtures.store import FixtureStore
 from touchline.watch.goals import workflow
 from touchline.watch.goals.service import Events
-from touchline.watch.goals.workflow import COMPLETED, Compared, FixtureChunk, GoalSearch, Monitored, Processed
 from touchline.watch.settings import FixtureSettings, WatchSettings
 from touchline.watch.temporal import Call, FixtureOutcome, as_temporal_errors, one_by_one
 
@@ -30,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 MISSING = "missing"  # the feed answered without it
 STALE = "stale"  # another run has looked since, or it is in another stage
-AnyCall: TypeAlias = Call[list[FixtureOutcome]] | Call[Compared] | Call[Processed]
+AnyCall: TypeAlias = Call[list[FixtureOutcome]] | Call[workflow.Compared] | Call[workflow.Processed]
 
 
 @dataclass(frozen=True)
@@ -56,28 +54,28 @@ class MonitorActivities:
         )
 
     @activity.defn(name="list_monitored_fixtures")
-    async def list_monitored_fixtures(self, run_id: str) -> Monitored:
+    async def list_monitored_fixtures(self, run_id: str) -> workflow.Monitored:
         now = self.context.clock.now()
         with as_temporal_errors():
             async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
                 store = FixtureStore(transaction)
-                staging = await store.in_stage(Stage.STAGING, service.MOST_AT_ONCE)
-                active = await store.in_stage(Stage.ACTIVE, service.MOST_AT_ONCE)
-        service.STAGES.labels(Stage.STAGING).set(len(staging))
-        service.STAGES.labels(Stage.ACTIVE).set(len(active))
+                staging = await store.in_stage(rules.Stage.STAGING, service.MOST_AT_ONCE)
+                active = await store.in_stage(rules.Stage.ACTIVE, service.MOST_AT_ONCE)
+        service.STAGES.labels(rules.Stage.STAGING).set(len(staging))
+        service.STAGES.labels(rules.Stage.ACTIVE).set(len(active))
         due = [each.id for each in staging if rules.is_due(each.last_monitor, now, self.settings)]
-        return Monitored(due, [each.id for each in active], self.attributes)
+        return workflow.Monitored(due, [each.id for each in active], self.attributes)
 
     @activity.defn(name="fetch_staging_fixtures")
-    async def fetch_staging_fixtures(self, look: FixtureChunk) -> list[FixtureOutcome]:
+    async def fetch_staging_fixtures(self, look: workflow.FixtureChunk) -> list[FixtureOutcome]:
         return await self._fetch(look, workflow.FETCH_STAGING_FIXTURES)
 
     @activity.defn(name="fetch_active_fixtures")
-    async def fetch_active_fixtures(self, look: FixtureChunk) -> list[FixtureOutcome]:
+    async def fetch_active_fixtures(self, look: workflow.FixtureChunk) -> list[FixtureOutcome]:
         return await self._fetch(look, workflow.FETCH_ACTIVE_FIXTURES)
 
     @activity.defn(name="process_staging_fixtures")
-    async def process_staging_fixtures(self, look: FixtureChunk) -> list[FixtureOutcome]:
+    async def process_staging_fixtures(self, look: workflow.FixtureChunk) -> list[FixtureOutcome]:
         return (await self._record(look, workflow.PROCESS_STAGING_FIXTURES)).outcomes
 
     @activity.defn(name="activate_pending_fixtures")
@@ -88,13 +86,13 @@ class MonitorActivities:
                 return await service.activate_pending(transaction, self.context.clock.now(), self.settings)
 
     @activity.defn(name="store_and_compare")
-    async def store_and_compare(self, look: FixtureChunk) -> Compared:
+    async def store_and_compare(self, look: workflow.FixtureChunk) -> workflow.Compared:
         return await self._record(look, workflow.STORE_AND_COMPARE)
 
     @activity.defn(name="process_fixture_events")
-    async def process_fixture_events(self, look: FixtureChunk) -> Processed:
+    async def process_fixture_events(self, look: workflow.FixtureChunk) -> workflow.Processed:
         events = Events(self.context, self.feed.tracked, self.watch, self.get_ready)
-        searches: list[GoalSearch] = []
+        searches: list[workflow.GoalSearch] = []
 
         async def process(fixture_id: int) -> FixtureOutcome:
             what, found = await events.process(fixture_id, look.run_id)
@@ -102,21 +100,21 @@ class MonitorActivities:
             return FixtureOutcome(fixture_id, what)
 
         outcomes = await self._each(look.fixture_ids, process, workflow.PROCESS_FIXTURE_EVENTS)
-        return Processed(outcomes, searches)
+        return workflow.Processed(outcomes, searches)
 
     @activity.defn(name="complete_fixture_if_ready")
-    async def complete_fixture_if_ready(self, look: FixtureChunk) -> list[FixtureOutcome]:
+    async def complete_fixture_if_ready(self, look: workflow.FixtureChunk) -> list[FixtureOutcome]:
         events = Events(self.context, self.feed.tracked, self.watch)
 
         async def complete(fixture_id: int) -> FixtureOutcome:
             is_complete = await events.complete(fixture_id, look.run_id, self.settings)
             if is_complete:
                 await sweep_incoming(self.context, fixture_id)
-            return FixtureOutcome(fixture_id, COMPLETED if is_complete else "not_ready")
+            return FixtureOutcome(fixture_id, workflow.COMPLETED if is_complete else "not_ready")
 
         return await self._each(look.fixture_ids, complete, workflow.COMPLETE_FIXTURE_IF_READY)
 
-    async def _fetch(self, look: FixtureChunk, call: AnyCall) -> list[FixtureOutcome]:
+    async def _fetch(self, look: workflow.FixtureChunk, call: AnyCall) -> list[FixtureOutcome]:
         """Lays the feed's answers beside the matches: documents do not travel through histories."""
         with as_temporal_errors():
             try:
@@ -140,7 +138,7 @@ class MonitorActivities:
 
         return await self._each(look.fixture_ids, lay, call)
 
-    async def _lay_all(self, look: FixtureChunk, found: Sequence[FeedFixture]) -> bool:
+    async def _lay_all(self, look: workflow.FixtureChunk, found: Sequence[FeedFixture]) -> bool:
         """At once, in one transaction. False: one of them cannot be stored, so each has to go alone."""
         try:
             async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:
@@ -151,7 +149,7 @@ class MonitorActivities:
             return False
         return True
 
-    async def _record(self, look: FixtureChunk, call: AnyCall) -> Compared:
+    async def _record(self, look: workflow.FixtureChunk, call: AnyCall) -> workflow.Compared:
         finished: list[int] = []
 
         async def record(fixture_id: int) -> FixtureOutcome:
@@ -164,9 +162,9 @@ class MonitorActivities:
                 finished.append(fixture_id)
             return FixtureOutcome(fixture_id, recorded.stage if recorded else MISSING, ok=recorded is not None)
 
-        return Compared(await self._each(look.fixture_ids, record, call), finished)
+        return workflow.Compared(await self._each(look.fixture_ids, record, call), finished)
 
-    def _read(self, live: Live | None, run_id: str) -> FeedFixture | None:
+    def _read(self, live: rules.Live | None, run_id: str) -> FeedFixture | None:
         if live is None or live.live_run != run_id:
             return None
         try:

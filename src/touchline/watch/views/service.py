@@ -18,7 +18,6 @@ from touchline.platform.postgres.database import Database
 from touchline.watch import queries
 from touchline.watch.fixtures.feed_budget import last_check
 from touchline.watch.fixtures.store import FeedCheck
-from touchline.watch.queries import MatchPage, MatchWindow, goals_since
 from touchline.watch.settings import WatchSettings
 
 from . import rules
@@ -93,7 +92,7 @@ class MatchReads:
         async with self.database.transaction(caller) as transaction:
             return await last_check(transaction)
 
-    async def page(self, caller: Principal, day: date, window: MatchWindow) -> MatchPage:
+    async def page(self, caller: Principal, day: date, window: queries.MatchWindow) -> queries.MatchPage:
         async with self.database.transaction(caller) as transaction:
             return await queries.matches_of_day(transaction, day, window)
 
@@ -153,7 +152,7 @@ OUTCOMES = ("seen", "selected", "waiting", "downloaded", "rejected", "failed")
 
 async def observe(database: Database, settings: WatchSettings, now: datetime) -> None:
     async with database.system("observe watched goals") as transaction:
-        goals = await goals_since(transaction, now - SPAN)
+        goals = await queries.goals_since(transaction, now - SPAN)
     set_gauges(goals, rules.ViewLimits(settings.polls_to_trust, settings.search_attempts))
 
 

@@ -16,8 +16,6 @@ from uuid import UUID
 
 from touchline.contracts.events.access import SessionEnded, SessionOpened, UserLinkIssued
 from touchline.gateway.auth import credentials, rules as access_rules
-from touchline.gateway.auth.credentials import DeviceTokens, Passwords, SigningKeys
-from touchline.gateway.auth.rules import INSTALLATION, WITHOUT_TENANT, Actor, IssuedLink, Tenant, User, is_email
 from touchline.gateway.auth.store import (
     REMOVE_ATTEMPTS,
     REMOVE_KEYS,
@@ -32,37 +30,26 @@ from touchline.kernel import Clock, Principal, TenantId, UserId, errors, uuid7
 from touchline.platform.postgres.database import Database, Transaction
 
 from . import rules
-from .rules import (
-    AccessClaims,
-    LinkId,
-    Refresh,
-    SessionEnding,
-    SessionId,
-    SignedIn,
-    SigningKey,
-    SignInMethod,
-    UserSession,
-)
 
 # --- Ending sessions early.
 
 
 async def end_session(
-    transaction: Transaction, session_id: SessionId, because: SessionEnding, by: str, now: datetime
+    transaction: Transaction, session_id: rules.SessionId, because: rules.SessionEnding, by: str, now: datetime
 ) -> None:
     if ended := await SessionStore(transaction.connection).end_session(session_id, because, now):
         _announce(transaction, ended, because, by)
 
 
 async def end_sessions(
-    transaction: Transaction, user_id: UserId, because: SessionEnding, by: str, now: datetime
+    transaction: Transaction, user_id: UserId, because: rules.SessionEnding, by: str, now: datetime
 ) -> None:
     """All sessions of one user."""
     for ended in await SessionStore(transaction.connection).end_sessions_of(user_id, because, now):
         _announce(transaction, ended, because, by)
 
 
-def _announce(transaction: Transaction, session: UserSession, because: SessionEnding, by: str) -> None:
+def _announce(transaction: Transaction, session: rules.UserSession, because: rules.SessionEnding, by: str) -> None:
     payload = SessionEnded(session_id=session.id, user_id=session.user_id, by=by, because=because)
     transaction.announce(payload, revision=session.revision)
 
@@ -85,9 +72,9 @@ class PasswordAttempt:
 class _Open:
     """A session as it stands in the transaction, before its access token is signed."""
 
-    user: User
-    tenant: Tenant
-    session: UserSession
+    user: access_rules.User
+    tenant: access_rules.Tenant
+    session: rules.UserSession
     secret: str | None = field(repr=False)
 
 
@@ -95,13 +82,18 @@ class _Open:
 class SessionSecrets:
     """What is made of the cluster's secret."""
 
-    keys: SigningKeys
-    devices: DeviceTokens
+    keys: credentials.SigningKeys
+    devices: credentials.DeviceTokens
 
 
 class SessionService:
     def __init__(
-        self, database: Database, secrets: SessionSecrets, passwords: Passwords, settings: AuthSettings, clock: Clock
+        self,
+        database: Database,
+        secrets: SessionSecrets,
+        passwords: credentials.Passwords,
+        settings: AuthSettings,
+        clock: Clock,
     ) -> None:
         self._database = database
         self._keys = secrets.keys
@@ -110,17 +102,17 @@ class SessionService:
         self._settings = settings
         self._clock = clock
 
-    async def sign_in_by_link(self, secret: str) -> SignedIn:
-        with _counted(SignInMethod.LINK):
+    async def sign_in_by_link(self, secret: str) -> rules.SignedIn:
+        with _counted(rules.SignInMethod.LINK):
             # The key comes first: when there is none, the link must not be used up.
             key = await self._keys.signing()
-            async with self._database.transaction(WITHOUT_TENANT) as transaction:
+            async with self._database.transaction(access_rules.WITHOUT_TENANT) as transaction:
                 user_id = await self._use_link(transaction, secret)
-                opened = await self._open(transaction, user_id, SignInMethod.LINK)
+                opened = await self._open(transaction, user_id, rules.SignInMethod.LINK)
             return self._on_device(self._signed_in(opened, key))
 
-    async def sign_in_by_password(self, attempt: PasswordAttempt) -> SignedIn:
-        with _counted(SignInMethod.PASSWORD):
+    async def sign_in_by_password(self, attempt: PasswordAttempt) -> rules.SignedIn:
+        with _counted(rules.SignInMethod.PASSWORD):
             subject = await self._count_attempt(attempt)
             place, stored = await self._stored_password(attempt.email)
             # No connection is held meanwhile: this takes long by intention.
@@ -129,17 +121,17 @@ class SessionService:
             key = await self._keys.signing()
             tenant_id, user_id = place
             async with self._database.transaction(tenant_id) as transaction:
-                opened = await self._open(transaction, user_id, SignInMethod.PASSWORD)
+                opened = await self._open(transaction, user_id, rules.SignInMethod.PASSWORD)
                 # Asked again now that the user is locked: the password may have been changed meanwhile.
                 if await AccessStore(transaction.connection).password_hash(user_id) != stored:
                     raise _wrong_password()
                 await SessionStore(transaction.connection).forget_attempts(subject)
             return self._on_device(self._signed_in(opened, key))
 
-    async def refresh(self, secret: str) -> SignedIn:
+    async def refresh(self, secret: str) -> rules.SignedIn:
         """A new access token, and a new session secret to be used from then on."""
         key = await self._keys.signing()
-        async with self._database.transaction(WITHOUT_TENANT) as transaction:
+        async with self._database.transaction(access_rules.WITHOUT_TENANT) as transaction:
             opened = await self._refresh(transaction, secret)
         if isinstance(opened, errors.TouchlineError):  # raised here, so that the end of a session stays written
             raise opened
@@ -147,14 +139,14 @@ class SessionService:
 
     async def sign_out(self, secret: str) -> None:
         """Ends the session, if there is one: whoever wants to be gone is gone."""
-        async with self._database.transaction(WITHOUT_TENANT) as transaction:
+        async with self._database.transaction(access_rules.WITHOUT_TENANT) as transaction:
             session = await self._lock(transaction, secret)
             if session is not None:
                 await end_session(
-                    transaction, session.id, SessionEnding.SIGNED_OUT, str(session.user_id), self._clock.now()
+                    transaction, session.id, rules.SessionEnding.SIGNED_OUT, str(session.user_id), self._clock.now()
                 )
 
-    async def describe(self, principal: Principal) -> tuple[User, Tenant]:
+    async def describe(self, principal: Principal) -> tuple[access_rules.User, access_rules.Tenant]:
         async with self._database.transaction(principal) as transaction:
             store = AccessStore(transaction.connection)
             user = await store.user(principal.user_id)
@@ -183,7 +175,7 @@ class SessionService:
         limits = {subject: settings.attempts_per_email}
         if device is None:
             limits[rules.address_subject(attempt.address)] = settings.attempts_per_address
-        async with self._database.transaction(WITHOUT_TENANT) as transaction:
+        async with self._database.transaction(access_rules.WITHOUT_TENANT) as transaction:
             store = SessionStore(transaction.connection)
             known = {each: await store.attempts(each, now) for each in limits}
             waits = [rules.waiting_time(known[each], limits[each], settings.longest_wait, now) for each in limits]
@@ -194,24 +186,24 @@ class SessionService:
 
     async def _stored_password(self, email: str) -> tuple[tuple[TenantId, UserId] | None, str | None]:
         """By the same statements for somebody whom nobody knows."""
-        if not is_email(email):
+        if not access_rules.is_email(email):
             return None, None
-        async with self._database.transaction(WITHOUT_TENANT) as transaction:
+        async with self._database.transaction(access_rules.WITHOUT_TENANT) as transaction:
             store = AccessStore(transaction.connection)
             place = await store.find_user(email)
-            tenant_id, user_id = place or (WITHOUT_TENANT, NO_USER)
+            tenant_id, user_id = place or (access_rules.WITHOUT_TENANT, NO_USER)
             await transaction.enter_tenant(tenant_id)
             return place, await store.password_hash(user_id)
 
-    async def _open(self, transaction: Transaction, user_id: UserId, method: SignInMethod) -> _Open:
+    async def _open(self, transaction: Transaction, user_id: UserId, method: rules.SignInMethod) -> _Open:
         """The user is locked, so that nobody is disabled and signed in at the same time."""
         access, store = AccessStore(transaction.connection), SessionStore(transaction.connection)
         tenant = await access.tenant(transaction.tenant_id)
         user, tenant = rules.require_admission(await access.user_locked(user_id), tenant)
         now = self._clock.now()
         expires_at = rules.session_expiry(now, self._settings, now)
-        session = UserSession(
-            tenant.id, SessionId(uuid7(now)), user.id, method, now, expires_at, ended_at=None, revision=1
+        session = rules.UserSession(
+            tenant.id, rules.SessionId(uuid7(now)), user.id, method, now, expires_at, ended_at=None, revision=1
         )
         secret = credentials.new_session_secret()
         await store.add_session(session)
@@ -222,7 +214,7 @@ class SessionService:
         )
         return _Open(user, tenant, session, secret)
 
-    async def _lock(self, transaction: Transaction, secret: str) -> UserSession | None:
+    async def _lock(self, transaction: Transaction, secret: str) -> rules.UserSession | None:
         store = SessionStore(transaction.connection)
         place = (
             await store.find_session(credentials.fingerprint(secret)) if credentials.is_session_secret(secret) else None
@@ -241,30 +233,32 @@ class SessionService:
         now, shown = self._clock.now(), credentials.fingerprint(secret)
         known = await store.secret(session.id, shown)
         decision = rules.refresh(session, known, self._settings.refresh_grace, now)
-        if decision is Refresh.REUSED:
+        if decision is rules.Refresh.REUSED:
             logger.warning("a superseded session secret came back", extra={"session_id": session.id})
-            await end_session(transaction, session.id, SessionEnding.SECRET_REUSED, INSTALLATION.name, now)
-            return rules.session_over(SessionEnding.SECRET_REUSED)
-        if decision is Refresh.OVER:
+            await end_session(
+                transaction, session.id, rules.SessionEnding.SECRET_REUSED, access_rules.INSTALLATION.name, now
+            )
+            return rules.session_over(rules.SessionEnding.SECRET_REUSED)
+        if decision is rules.Refresh.OVER:
             return rules.session_over(session.ended_because)
         tenant = await access.tenant(session.tenant_id)
         user, tenant = rules.require_admission(await access.user(session.user_id), tenant)
         if known.seen_at is None and known.superseded_at is None:
             await store.secret_seen(session.id, shown, now)
-        if decision is Refresh.REPEAT:
+        if decision is rules.Refresh.REPEAT:
             return _Open(user, tenant, session, secret=None)
         fresh = credentials.new_session_secret()
         session = replace(session, expires_at=rules.session_expiry(session.opened_at, self._settings, now))
         await store.rotate_secret(session, shown, credentials.fingerprint(fresh), now)
         return _Open(user, tenant, session, fresh)
 
-    def _on_device(self, signed_in: SignedIn) -> SignedIn:
+    def _on_device(self, signed_in: rules.SignedIn) -> rules.SignedIn:
         return replace(signed_in, device=self._devices.issue(signed_in.user.email))
 
-    def _signed_in(self, opened: _Open, key: SigningKey) -> SignedIn:
+    def _signed_in(self, opened: _Open, key: rules.SigningKey) -> rules.SignedIn:
         now = self._clock.now()
         session = opened.session
-        said = AccessClaims(
+        said = rules.AccessClaims(
             tenant_id=session.tenant_id,
             user_id=session.user_id,
             role=opened.user.role,
@@ -273,7 +267,7 @@ class SessionService:
             expires_at=min(now + self._settings.access_lifetime, session.expires_at),
         )
         token = credentials.sign(said, key, self._settings)
-        return SignedIn(opened.user, opened.tenant, session, now, said.expires_at, token, opened.secret)
+        return rules.SignedIn(opened.user, opened.tenant, session, now, said.expires_at, token, opened.secret)
 
 
 def _wrong_password() -> errors.Unauthenticated:
@@ -282,7 +276,7 @@ def _wrong_password() -> errors.Unauthenticated:
 
 
 @contextmanager
-def _counted(method: SignInMethod) -> Generator[None]:
+def _counted(method: rules.SignInMethod) -> Generator[None]:
     try:
         yield
     except errors.Unauthenticated:
@@ -306,7 +300,7 @@ class Links:
         self._settings = settings
         self._clock = clock
 
-    async def issue(self, actor: Actor, tenant_id: TenantId, user_id: UserId) -> IssuedLink:
+    async def issue(self, actor: access_rules.Actor, tenant_id: TenantId, user_id: UserId) -> access_rules.IssuedLink:
         access_rules.require_hold(actor, tenant_id, user_id)
         async with self._database.transaction(tenant_id) as transaction:
             user = access_rules.existing_user(await AccessStore(transaction.connection).user_locked(user_id))
@@ -314,18 +308,20 @@ class Links:
             return await add_link(transaction, actor, user, self._settings.link_lifetime, self._clock)
 
 
-async def add_link(transaction: Transaction, actor: Actor, user: User, lifetime: timedelta, clock: Clock) -> IssuedLink:
+async def add_link(
+    transaction: Transaction, actor: access_rules.Actor, user: access_rules.User, lifetime: timedelta, clock: Clock
+) -> access_rules.IssuedLink:
     access_rules.require_enabled(user)
     now = clock.now()
-    link = IssuedLink(user, now + lifetime, credentials.new_link_secret())
+    link = access_rules.IssuedLink(user, now + lifetime, credentials.new_link_secret())
     store = SessionStore(transaction.connection)
-    await store.add_link(link, LinkId(uuid7(now)), credentials.fingerprint(link.secret), now)
+    await store.add_link(link, rules.LinkId(uuid7(now)), credentials.fingerprint(link.secret), now)
     payload = UserLinkIssued(user_id=user.id, by=actor.name, expires_at=link.expires_at)
     transaction.announce(payload, revision=user.revision)
     return link
 
 
-def link_url(base_url: str, link: IssuedLink, then: str = "") -> str:
+def link_url(base_url: str, link: access_rules.IssuedLink, then: str = "") -> str:
     """`then` is the view of the page that is shown to whoever has signed in."""
     query = f"?{urlencode({'next': then})}" if then else ""
     return f"{base_url}{SIGN_IN_PAGE}{query}#token={link.secret}"
@@ -358,7 +354,7 @@ async def remove_ended_sessions(database: Database, settings: AuthSettings, cloc
         links = await sessions.remove(REMOVE_LINKS, before, MOST_PER_PASS)
         ended = await sessions.remove(REMOVE_SESSIONS, before, MOST_PER_PASS)
     # These have no tenant, and are nobody's business but the application's.
-    async with database.transaction(WITHOUT_TENANT) as transaction:
+    async with database.transaction(access_rules.WITHOUT_TENANT) as transaction:
         sessions = SessionStore(transaction.connection)
         keys = await sessions.remove(REMOVE_KEYS, before - rules.verifies_after(settings), MOST_PER_PASS)
         attempts = await sessions.remove(REMOVE_ATTEMPTS, now, MOST_PER_PASS)
