@@ -46,8 +46,14 @@ from touchline.process.ocr.rules import (
     is_still,
 )
 from touchline.process.queue.jobs import OcrPayload
-from touchline.process.segments.entities import find_entities
-from touchline.process.segments.rules import MAX_GAP_MS, ReadFrame, SegmentIndex, TextSegment, build_index
+from touchline.process.segments.rules import (
+    MAX_GAP_MS,
+    ReadFrame,
+    SegmentIndex,
+    TextSegment,
+    build_index,
+    find_entities,
+)
 from touchline_world.videos.library import write_labelled
 
 WITHIN_MS = 500

@@ -17,8 +17,7 @@ from uuid import UUID
 from tests.support.sessions import RULES
 from touchline.kernel import TenantId
 from touchline.measure.analytics.rollups.service import RollupService
-from touchline.measure.facts.service import FoldService
-from touchline.measure.facts.worker import FoldWorker
+from touchline.measure.facts.service import FoldService, FoldWorker
 from touchline.measure.ingest import file_import
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.ingest.store import CHANNEL

@@ -13,7 +13,7 @@ from playwright.async_api import Page, expect
 
 from tests.support.sessions import REAL_LOG, happened, metrics, status, trace
 from tests.support.wait import eventually
-from touchline.measure.sessions import edges
+from touchline.measure.sessions import model
 
 from .product import PATIENCE_S, Product
 
@@ -44,14 +44,14 @@ def swapped_session() -> list[dict[str, Any]]:
         return [status(f"s-{second}", at(second), **facts), jitter]
 
     return [
-        trace("t-0", at(0), edges.STREAM_REQUEST, session=SWAPPED),
-        trace("t-1", at(1), edges.FIRST_PROCESSED, session=SWAPPED, address=FIRST),
-        trace("t-2", at(2), edges.PLAYABLE, session=SWAPPED, address=FIRST),
+        trace("t-0", at(0), model.STREAM_REQUEST, session=SWAPPED),
+        trace("t-1", at(1), model.FIRST_PROCESSED, session=SWAPPED, address=FIRST),
+        trace("t-2", at(2), model.PLAYABLE, session=SWAPPED, address=FIRST),
         *[event for second in range(5, 30, 5) for event in ran(second, FIRST, 15)],
         happened("p-1", at(30), "params_update", session=SWAPPED, params={"prompt": "a stadium at night"}),
         *[event for second in range(31, 60, 5) for event in ran(second, FIRST, 24)],
         *[event for second in range(60, 90, 5) for event in ran(second, SECOND, 24)],
-        trace("t-3", at(90), edges.CLOSED, session=SWAPPED),
+        trace("t-3", at(90), model.CLOSED, session=SWAPPED),
     ]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from touchline.measure.sessions import edges
+from touchline.measure.sessions import model as edges
 from touchline.measure.sessions.evidence import gather, winner
 from touchline.measure.sessions.model import Event, SessionFacts
 from touchline.measure.sessions.parser import Accepted, read

@@ -41,8 +41,12 @@ ALLOWED = {
         "take from the quota of a periodic task",
     },
     "platform/periodic/store.py": {"show periodic tasks"},
-    "process/holdings/service.py": {"compare videos with the object store"},
-    "process/purge/service.py": {"find videos to purge", "forget the history of finished jobs", "purge a video"},
+    "process/purge/service.py": {
+        "compare videos with the object store",
+        "find videos to purge",
+        "forget the history of finished jobs",
+        "purge a video",
+    },
     "process/queue/alerts.py": {
         "find alerts that were not sent to the webhook",
         "record which alerts were sent to the webhook",

@@ -15,11 +15,10 @@ from typing import Any
 
 from touchline.kernel import SystemClock, TouchlineError
 from touchline.measure.analytics.rollups.service import RollupService
-from touchline.measure.audit.consumer import AuditFeed
-from touchline.measure.facts.service import FoldService
-from touchline.measure.facts.worker import FoldWorker
+from touchline.measure.audit.service import AuditFeed
+from touchline.measure.facts.service import FoldService, FoldWorker
 from touchline.measure.ingest.self_metrics import SelfMetrics
-from touchline.measure.lifecycle.consumer import LifecycleFeed
+from touchline.measure.lifecycle.service import LifecycleFeed
 from touchline.measure.sessions.rules import Rules
 from touchline.media.sandbox import Sandbox
 from touchline.platform.events import store

@@ -9,9 +9,8 @@ import pytest
 from tests.support.events import new_tenant
 from touchline.contracts.events.access import UserDisabled, UserRoleChanged
 from touchline.kernel import Forbidden, Principal, Role, Scope, TenantId, UserId, new_artifact_hash
-from touchline.measure.audit.consumer import AuditFeed
 from touchline.measure.audit.rules import ARTIFACT, AuditFilter, AuditWindow, ServiceEvent
-from touchline.measure.audit.service import Audit
+from touchline.measure.audit.service import Audit, AuditFeed
 from touchline.measure.audit.store import SCHEMA
 from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics

@@ -26,8 +26,7 @@ from touchline.contracts.events.artifacts import (
 )
 from touchline.contracts.events.videos import VideoProgressed, VideoTranscoded
 from touchline.kernel import ArtifactHash, Misconfigured, SystemClock, TenantId, Unavailable, new_artifact_hash
-from touchline.measure.lifecycle.consumer import INSERTS_FAILED, LifecycleFeed
-from touchline.measure.lifecycle.service import LifecycleService
+from touchline.measure.lifecycle.service import INSERTS_FAILED, LifecycleFeed, LifecycleService
 from touchline.measure.tables import ensure_tables
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.events import consumer as service, store

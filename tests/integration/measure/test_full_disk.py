@@ -18,8 +18,7 @@ from tests.support.measure import Measuring, expected
 from tests.support.sessions import NOON, trace
 from touchline.kernel import StorageFull, SystemClock, new_artifact_hash, surface
 from touchline.measure.ingest.self_metrics import SelfMetrics
-from touchline.measure.lifecycle.consumer import LifecycleFeed
-from touchline.measure.lifecycle.service import LifecycleService
+from touchline.measure.lifecycle.service import LifecycleFeed, LifecycleService
 from touchline.measure.tables import ensure_tables
 from touchline.measure.validation.service import FactValidation
 from touchline.platform.clickhouse.client import Analytics

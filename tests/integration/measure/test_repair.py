@@ -17,8 +17,7 @@ from touchline.contracts.events.videos import JobChanged
 from touchline.kernel import SystemClock, Unavailable, new_artifact_hash
 from touchline.measure.ingest.file_import import import_file
 from touchline.measure.ingest.self_metrics import SelfMetrics
-from touchline.measure.lifecycle.consumer import LifecycleFeed
-from touchline.measure.lifecycle.service import LifecycleService
+from touchline.measure.lifecycle.service import LifecycleFeed, LifecycleService
 from touchline.measure.validation.service import FactRepair, FactValidation
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.events.log import Archive, PostgresLog

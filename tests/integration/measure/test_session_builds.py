@@ -16,9 +16,8 @@ import pytest
 from tests.support.builds import built_by_batch, hostile_line, written
 from tests.support.sessions import DAY_MS, REAL_LOG, RULES, made_up_log, trace
 from touchline.apps.cli import run
-from touchline.measure.engines.model import BuildEngine
+from touchline.measure.engines.model import DATABASE, BuildEngine
 from touchline.measure.engines.outputs import OURS
-from touchline.measure.engines.state import DATABASE
 from touchline.measure.sessions.parser import latest_believed
 
 BUILD = """

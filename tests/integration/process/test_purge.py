@@ -29,7 +29,7 @@ from touchline.process.purge.store import TABLES, PurgeStore
 from touchline.process.queue.jobs import JobSchedule, JobStatus, JobType, SegmentIndexPayload
 from touchline.process.sampling.rules import Sampling
 from touchline.process.sampling.store import FrameStore
-from touchline.process.search.labels import GoalShown, labels_of, texts_of, with_goal
+from touchline.process.search.model import GoalShown, labels_of, texts_of, with_goal
 from touchline.process.search.store import VideoSubjectStore
 from touchline.process.segments.rules import Detection, ReadFrame, build_index
 from touchline.process.segments.store import SegmentStore

@@ -18,7 +18,7 @@ from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.registry import NewClip, Upload
 from touchline.kernel import ArtifactHash, new_artifact_hash, video_id
 from touchline.platform.endpoints import PostgresEndpoint
-from touchline.process.holdings.service import VideoHoldingsOf
+from touchline.process.purge.service import VideoHoldingsOf
 from touchline.process.sampling.rules import Sampling
 from touchline.process.sampling.store import FrameStore
 from touchline.process.videos.store import NewVideo, VideoRendition, VideoStore

@@ -25,7 +25,7 @@ from touchline.kernel import (
     Unavailable,
 )
 from touchline.media.errors import MediaLimitExceeded, NotAVideo
-from touchline.process.originals import OriginalMissing
+from touchline.process.files import OriginalMissing
 from touchline.process.queue.jobs import JobType
 from touchline.process.queue.rules import (
     LONG_TYPES,

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from touchline.kernel import InvalidInput
 from touchline.process.search.model import QueryFilters, SearchQuery, Term
-from touchline.process.search.query import LONGEST_QUERY, MOST_PARTS, entity_mark, parse_query
+from touchline.process.search.rules import LONGEST_QUERY, MOST_PARTS, entity_mark, parse_query
 
 VIDEO = UUID("a1b2c3d4-e5f6-4890-abcd-ef1234567890")
 CASES = [

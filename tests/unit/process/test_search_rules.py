@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from touchline.process.search import rules
 from touchline.process.search.model import QueryFilters, SearchCursor, SearchQuery, SpellingCorrection, Term
-from touchline.process.search.query import parse_query
+from touchline.process.search.rules import parse_query
 from touchline.process.text import fold_word, split_words, word_positions
 
 HIGHLIGHTS = [

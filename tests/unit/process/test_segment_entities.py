@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, strategies as st
 
-from touchline.process.segments.entities import amount, find_entities
+from touchline.process.segments.rules import amount, find_entities
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 NORWAY = "\U0001f1f3\U0001f1f4"

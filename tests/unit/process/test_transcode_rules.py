@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from touchline.kernel import InvalidInput
-from touchline.process import outputs
-from touchline.process.transcode import rules
-from touchline.process.transcode.rules import TranscodeStage
+from touchline.process import files
+from touchline.process.transcode import worker
+from touchline.process.transcode.worker import TranscodeStage
 
 VIDEO = UUID("a1b2c3d4-e5f6-7890-abcd-ef1234567890")
 PLAYLIST = """#EXTM3U
@@ -23,20 +23,20 @@ segment_00000.m4s
 
 
 def test_keys_are_the_contracts_with_the_attempt_between() -> None:
-    assert rules.proxy_key(VIDEO, 3, "720p/segment_0.m4s") == f"videos/proxy/{VIDEO}/3/720p/segment_0.m4s"
-    assert rules.poster_key(VIDEO, 3) == f"thumbs/{VIDEO}/3/poster.jpg"
-    assert rules.fixed_manifest_key(VIDEO) == f"videos/proxy/{VIDEO}/index.m3u8"
-    assert rules.fixed_poster_key(VIDEO) == f"thumbs/{VIDEO}/poster.jpg"
+    assert worker.proxy_key(VIDEO, 3, "720p/segment_0.m4s") == f"videos/proxy/{VIDEO}/3/720p/segment_0.m4s"
+    assert worker.poster_key(VIDEO, 3) == f"thumbs/{VIDEO}/3/poster.jpg"
+    assert worker.fixed_manifest_key(VIDEO) == f"videos/proxy/{VIDEO}/index.m3u8"
+    assert worker.fixed_poster_key(VIDEO) == f"thumbs/{VIDEO}/poster.jpg"
 
 
 @pytest.mark.parametrize("path", ["../x.ts", "a//b", "/x", ".hidden", "a\nb"])
 def test_a_name_cannot_leave_the_attempts_folder(path: str) -> None:
     with pytest.raises(InvalidInput):
-        rules.proxy_key(VIDEO, 1, path)
+        worker.proxy_key(VIDEO, 1, path)
 
 
 def test_the_pointing_playlist_names_the_same_files_from_one_level_above() -> None:
-    assert rules.fixed_playlist(PLAYLIST, "12").splitlines() == [
+    assert worker.fixed_playlist(PLAYLIST, "12").splitlines() == [
         "#EXTM3U",
         "#EXT-X-VERSION:7",
         '#EXT-X-MAP:URI="12/init.mp4"',
@@ -60,7 +60,7 @@ def test_the_pointing_playlist_names_the_same_files_from_one_level_above() -> No
     ],
 )
 def test_content_types(path: str, content_type: str) -> None:
-    assert outputs.content_type(path) == content_type
+    assert files.content_type(path) == content_type
 
 
 @given(st.sampled_from(TranscodeStage), st.floats(allow_nan=False))

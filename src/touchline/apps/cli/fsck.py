@@ -74,7 +74,7 @@ async def _fsck(after: str, grace: timedelta, repair: bool, thorough: bool) -> F
     from touchline.kernel import SystemClock
     from touchline.platform.objects.store import ObjectStore
     from touchline.platform.postgres.database import Database
-    from touchline.process.holdings.service import VideoHoldingsOf
+    from touchline.process.purge.service import VideoHoldingsOf
     from touchline.serve.fsck.inventories import ANSWER_TIME_S, NodeInventories
     from touchline.serve.fsck.service import Fsck
     from touchline.serve.playback.tokens import InventoryTokens

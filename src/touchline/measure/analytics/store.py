@@ -17,9 +17,16 @@ from typing import Any, TypeVar, cast
 from touchline.kernel import TenantId
 from touchline.measure.analytics.rollups.rules import ReachRequest, behind
 from touchline.measure.analytics.rollups.store import RollupStore, key
-from touchline.measure.sessions.edges import trace_category
 from touchline.measure.sessions.evidence import winner
-from touchline.measure.sessions.model import Event, Moment, ParameterRow, Problem, SegmentRow, SessionRow
+from touchline.measure.sessions.model import (
+    Event,
+    Moment,
+    ParameterRow,
+    Problem,
+    SegmentRow,
+    SessionRow,
+    trace_category,
+)
 from touchline.measure.sessions.parser import Accepted, read_text
 from touchline.measure.sessions.rules import Rules, excuses
 from touchline.measure.settings import SessionSettings

@@ -21,9 +21,8 @@ from touchline.kernel import Conflict
 from touchline.measure.sessions.parser import LARGEST_BYTES, Accepted, Ignored, Quarantined, Reason, believed, read_text
 from touchline.platform.arrow import ArrowRows, pa
 
-from .guards import judged
 from .inputs import BLANK, BOM, Files, Piece, records_of
-from .plain_events import EVENTS, NO_PROFILE, NO_SESSION, NO_TIME, Data, Numbers, PlainEnvelope, PlainEvents
+from .plain_events import EVENTS, NO_PROFILE, NO_SESSION, NO_TIME, Data, Numbers, PlainEnvelope, PlainEvents, judged
 
 BLOCK_BYTES = 1 << 21
 RUN = 512  # lines: what is made of them fits into the processor's cache

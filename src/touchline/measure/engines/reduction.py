@@ -16,9 +16,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from touchline.measure.sessions.edges import CLOSED, SWAP
 from touchline.measure.sessions.evidence import gather, merge
-from touchline.measure.sessions.model import Capability, Event, Evidence, Moment, Sight
+from touchline.measure.sessions.model import CLOSED, SWAP, Capability, Event, Evidence, Moment, Sight
 from touchline.measure.sessions.parser import Accepted
 from touchline.measure.sessions.rules import Directory, Rules
 from touchline.platform.arrow import ArrowRows

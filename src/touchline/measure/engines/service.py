@@ -22,10 +22,9 @@ from touchline.platform.process_pool import ProcessPool, process_pool
 
 from .extraction import Extract, PieceTask, encode, extract, uncollected
 from .inputs import Piece, pieces_of, plain_files
-from .model import ANY_TIME, BuildEngine, Built, InputFile, Progress, Received, report_of
+from .model import ANY_TIME, BuildEngine, Built, InputFile, Progress, Received, begin_at, head_of, prepare, report_of
 from .outputs import drafted, write, write_report
 from .reduction import Fold, FoldContext, fold
-from .state import begin_at, head_of, prepare
 from .store import CHUNK_ROWS, Consumed, Store, interruptible, open_store
 
 LEAST_PIECE = 1 << 20

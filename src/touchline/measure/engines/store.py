@@ -27,10 +27,9 @@ from touchline.platform.arrow import ArrowRows, pa
 
 from .extraction import Extract, encode
 from .inputs import Files, Piece
-from .model import Tally
+from .model import DATABASE, LINES, Consumed, Tally, copy_piece, sweep, unusable
 from .plain_events import NO_TIME
 from .reduction import Chunk, decode_reading, evidence_of
-from .state import DATABASE, LINES, Consumed, copy_piece, sweep, unusable
 
 if TYPE_CHECKING:
     import duckdb  # otherwise only when a build begins: it takes a fifth of a second

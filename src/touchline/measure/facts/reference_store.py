@@ -14,10 +14,11 @@ from typing import Any, cast
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from touchline.kernel import TenantId
-from touchline.measure.facts.reference_rules import KEYS, Combination, ReferenceRow, ReferenceTable
 from touchline.measure.sessions.model import Capability
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.clickhouse.store import ensure_schema
+
+from .rules import KEYS, Combination, ReferenceRow, ReferenceTable
 
 MODULE = "supporting"
 

@@ -4,6 +4,8 @@ Invariants: a delivery counts as folded only when all rows that follow from it a
 run again; late, twice or on two machines at once, the rows are the same in the end. Whatever happens in between, the
 rows of the highest pass are the ones that follow from all stored events. A pass that has lost its lock may still write:
 its lower number loses, even at a place that the next pass did not know.
+
+Folds what was delivered: soon when something says so, else after a while.
 """
 
 from __future__ import annotations
@@ -21,19 +23,21 @@ from prometheus_client import Counter, Histogram
 from touchline.kernel import Clock, SystemClock, TenantId
 from touchline.measure.ingest.raw_event_store import RawEventStore
 from touchline.measure.ingest.rules import EventCopy
-from touchline.measure.ingest.store import MOST_TAKEN, DeliveryStore, TakenDelivery
+from touchline.measure.ingest.service import IngestService
+from touchline.measure.ingest.store import CHANNEL, MOST_TAKEN, DeliveryStore, TakenDelivery
 from touchline.measure.sessions.evidence import merge
 from touchline.measure.sessions.model import Capability, Evidence, SessionFacts
 from touchline.measure.sessions.parser import latest_believed
 from touchline.measure.sessions.rules import Directory, Rules, conclude
 from touchline.measure.settings import IngestSettings
 from touchline.platform.clickhouse.client import Analytics
-from touchline.platform.postgres.database import Database
+from touchline.platform.postgres.database import Database, Wakeups
+from touchline.platform.retry import is_transient, retry_forever
 
-from .reference_rules import Combination
 from .reference_store import ReferenceStore
 from .rules import (
     AffectedSessions,
+    Combination,
     EventTimes,
     FoldPortion,
     PassReport,
@@ -365,3 +369,37 @@ class _Sessionless:
 
 def _names(combinations: Collection[Combination]) -> frozenset[str]:
     return frozenset[str]().union(*(one.names for one in combinations))
+
+
+class FoldWorker:
+    def __init__(self, folds: FoldService, ingest: IngestService, wakeups: Wakeups) -> None:
+        self._folds = folds
+        self._ingest = ingest
+        self._wakeup = wakeups.subscribe(CHANNEL)
+
+    async def run(self) -> None:
+        """Until cancelled. Parts that are away are waited for."""
+        await retry_forever(self._turn, self._ingest.settings.fold_interval, logger)
+
+    async def _turn(self) -> None:
+        await self.step()
+        if await self._wakeup.wait(self._ingest.settings.fold_interval):
+            await asyncio.sleep(self._ingest.settings.fold_gather.total_seconds())
+
+    async def step(self) -> None:
+        """Everything that waits now, of every tenant."""
+        await self._ingest.settle()
+        for tenant_id in await self._folds.waiting():
+            await self._fold(tenant_id)
+
+    async def _fold(self, tenant_id: TenantId) -> None:
+        """What is wrong with one tenant's events holds up no other; it is tried again at the next turn. What has come
+        since a pass began has its own wake-up."""
+        try:
+            while (done := await self._folds.run_pass(tenant_id)) and done.more:
+                pass
+        except Exception as error:
+            PASSES_FAILED.inc()
+            if is_transient(error):
+                raise
+            logger.exception("a fold pass failed", extra={"tenant_id": str(tenant_id)})

@@ -23,7 +23,7 @@ from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegi
 from touchline.contracts.events.videos import JobChanged, VideoTranscoded
 from touchline.contracts.events.watch import GoalChanged, GoalVideoJudged, GoalVideoKept
 from touchline.kernel import InvalidInput, TenantId, artifact_hash
-from touchline.measure.sessions import edges
+from touchline.measure.sessions import model
 from touchline.measure.sessions.model import EventType
 from touchline.measure.sessions.parser import ERROR
 from touchline.platform.postgres.database import Transaction
@@ -45,13 +45,13 @@ class WorkflowType(StrEnum):
 class WorkStep(StrEnum):
     """Named for what a session needs to know. Each is one trace."""
 
-    ACCEPTED = edges.STREAM_REQUEST
-    STARTED = edges.FIRST_INGEST
-    MADE = edges.RUNNER_FIRST_PROCESSED  # a first result is there
-    RECEIVED = edges.FIRST_PROCESSED  # and whoever asked can have it
-    READY = edges.PLAYABLE
-    NOTHING_TO_FIND = edges.NO_ORCHESTRATORS
-    ENDED = edges.CLOSED
+    ACCEPTED = model.STREAM_REQUEST
+    STARTED = model.FIRST_INGEST
+    MADE = model.RUNNER_FIRST_PROCESSED  # a first result is there
+    RECEIVED = model.FIRST_PROCESSED  # and whoever asked can have it
+    READY = model.PLAYABLE
+    NOTHING_TO_FIND = model.NO_ORCHESTRATORS
+    ENDED = model.CLOSED
 
 
 RESULT = (WorkStep.MADE, WorkStep.RECEIVED)

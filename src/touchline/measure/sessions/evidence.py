@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .edges import CLOSED, SWAP
-from .model import Event, Evidence, Moment, Problem, Sight
+from .model import CLOSED, SWAP, Event, Evidence, Moment, Problem, Sight
 from .parser import Accepted, is_sight
 from .values import canonical
 

@@ -2,6 +2,8 @@
 
 Invariant: everything here is a function of the set of events, never of the order or the batches in which they came.
 Times are epoch milliseconds, UTC. None means that no event has said it.
+
+The traces that are signals, by the names under which gateways and runners send them.
 """
 
 from __future__ import annotations
@@ -232,3 +234,21 @@ class SessionFacts:
     parameters: tuple[ParameterRow, ...]
     observed_addresses: tuple[str, ...]  # sorted: a snapshot that lists one of them concerns this session
     final_from_ts: int  # final once the greatest event time seen is at or after this
+
+
+STREAM_REQUEST = "gateway_receive_stream_request"
+FIRST_INGEST = "gateway_send_first_ingest_segment"
+RUNNER_FIRST_PROCESSED = "runner_send_first_processed_segment"
+FIRST_PROCESSED = "gateway_receive_first_processed_segment"
+PLAYABLE = "gateway_receive_few_processed_segments"
+NO_ORCHESTRATORS = "gateway_no_orchestrators_available"
+SWAP = "orchestrator_swap"
+CLOSED = "gateway_ingest_stream_closed"
+
+CATEGORIES = ("gateway", "orchestrator", "runner", "app")
+
+
+def trace_category(trace_type: str) -> str:
+    """Who a trace is of."""
+    who, underscore, _ = trace_type.partition("_")
+    return who if underscore and who in CATEGORIES else "other"

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from .edges import SWAP
-from .model import Capability, Event, EventType, Moment, Parameters, Sample
+from .model import SWAP, Capability, Event, EventType, Moment, Parameters, Sample
 from .values import canonical, digest, epoch_ms, lowered, quantity, text, url
 
 # Events of the four session families.

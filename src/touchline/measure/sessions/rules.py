@@ -12,7 +12,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import edges, model
+from . import model
 from .orchestrators import Attribution, CanonicalField, Directory, Identity, Segment, attribute, cut, segment_at
 
 if TYPE_CHECKING:  # a process that only applies the rules need not load pydantic
@@ -63,9 +63,9 @@ class Latencies(NamedTuple):
 
 def latencies(evidence: model.Evidence) -> Latencies:
     times = {name: moment.ts for name, moment in evidence.edges.items()}
-    startup = _between(times.get(edges.STREAM_REQUEST), times.get(edges.FIRST_PROCESSED))
-    e2e = _between(times.get(edges.FIRST_INGEST), times.get(edges.RUNNER_FIRST_PROCESSED))
-    playable = _between(evidence.prompt_ts, times.get(edges.PLAYABLE))
+    startup = _between(times.get(model.STREAM_REQUEST), times.get(model.FIRST_PROCESSED))
+    e2e = _between(times.get(model.FIRST_INGEST), times.get(model.RUNNER_FIRST_PROCESSED))
+    playable = _between(evidence.prompt_ts, times.get(model.PLAYABLE))
     lag = _between(_forward(e2e), _forward(startup))
     found = {"startup": startup, "e2e": e2e, "prompt_to_playable": playable, "gateway_runner_lag": lag}
     negative = frozenset(f"negative_{name}" for name, length in found.items() if length is not None and length < 0)
@@ -80,11 +80,11 @@ def excuses(problems: Iterable[model.Problem], rules: Rules) -> list[set[str]]:
 
 def outcome(evidence: model.Evidence, excused: list[set[str]]) -> Outcome:
     """In the order of the rules: the first that holds decides."""
-    if edges.STREAM_REQUEST not in evidence.edges:
+    if model.STREAM_REQUEST not in evidence.edges:
         return Outcome.NOT_IN_DENOMINATOR
-    if edges.PLAYABLE in evidence.edges:
+    if model.PLAYABLE in evidence.edges:
         return Outcome.SUCCESS
-    if edges.NO_ORCHESTRATORS in evidence.edges or (excused and all(excused)):
+    if model.NO_ORCHESTRATORS in evidence.edges or (excused and all(excused)):
         return Outcome.EXCUSED
     return Outcome.UNEXCUSED
 
@@ -168,11 +168,11 @@ def _session_row(session: _Session, rules: Rules, *, is_final: bool) -> model.Se
         pipeline_id=_said(evidence.pipeline_id),
         session_start_ts=evidence.first.ts,
         session_end_ts=evidence.last.ts,
-        first_stream_request_ts=_edge(evidence, edges.STREAM_REQUEST),
-        first_ingest_ts=_edge(evidence, edges.FIRST_INGEST),
-        runner_first_processed_ts=_edge(evidence, edges.RUNNER_FIRST_PROCESSED),
-        first_processed_ts=_edge(evidence, edges.FIRST_PROCESSED),
-        first_playable_ts=_edge(evidence, edges.PLAYABLE),
+        first_stream_request_ts=_edge(evidence, model.STREAM_REQUEST),
+        first_ingest_ts=_edge(evidence, model.FIRST_INGEST),
+        runner_first_processed_ts=_edge(evidence, model.RUNNER_FIRST_PROCESSED),
+        first_processed_ts=_edge(evidence, model.FIRST_PROCESSED),
+        first_playable_ts=_edge(evidence, model.PLAYABLE),
         prompt_start_ts=evidence.prompt_ts,
         closed_ts=evidence.closed.ts if evidence.closed else None,
         startup_ms=lengths.startup_ms,

@@ -14,7 +14,7 @@ from uuid import UUID
 from touchline.kernel import Conflict
 from touchline.media.clip_rules import Cut, CutMethod
 from touchline.platform.objects.rules import ObjectKey, join_key
-from touchline.process.originals import OriginalMissing
+from touchline.process.files import OriginalMissing
 from touchline.process.queue.rules import ProgressStage
 
 

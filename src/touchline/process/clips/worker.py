@@ -17,7 +17,7 @@ from touchline.media.sandbox import Sandbox
 from touchline.platform.files import Scratch
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.process.originals import fetch_original, require_same_original
+from touchline.process.files import fetch_original, require_same_original
 from touchline.process.queue.handler import Finished, ReportProgress
 from touchline.process.queue.jobs import ClipGeneratePayload, Job
 from touchline.process.settings import ProcessSettings

@@ -3,12 +3,15 @@ jobs that ended long ago.
 
 Invariant: requested once or often, killed anywhere, on two machines at once: the result is the same. The rows go
 first, so that a worker on the video loses its lease; the objects are checked again once it must have stopped.
+
+`VideoHoldings` by the tables of processing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -16,13 +19,16 @@ from uuid import UUID
 from prometheus_client import Counter
 
 from touchline.contracts.events.videos import VideoPurged
-from touchline.kernel import artifact_hash
+from touchline.contracts.holdings import VideoHolding
+from touchline.kernel import artifact_hash, video_id
 from touchline.platform.objects.rules import ObjectKey, join_key
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.process.clips.rules import clip_folder, clip_key
 from touchline.process.pipeline_logs import log_key
-from touchline.process.queue.service import announce_change
+from touchline.process.purge.store import HeldVideo, HoldingStore
+from touchline.process.queue.jobs import TranscodePayload
+from touchline.process.queue.service import announce_change, enqueue
 from touchline.process.queue.store import JobStore
 from touchline.process.search.service import hide_video
 from touchline.process.settings import ProcessSettings
@@ -151,3 +157,55 @@ class Purger:
                 gone = VideoPurged(artifact_hash=artifact_hash(purge.video_id), objects=objects)
                 transaction.announce(gone, tenant_id=purge.tenant_id)
                 PURGED.inc()
+
+
+NOTHING, EVERYTHING = UUID(int=0), UUID(int=2**128 - 1)
+CLI_ACTOR = "cli"
+
+
+@dataclass(frozen=True, slots=True)
+class VideoHoldingsOf:
+    database: Database
+
+    async def between(self, after: str, until: str) -> Sequence[VideoHolding]:
+        async with self.database.system("compare videos with the object store") as transaction:
+            store = HoldingStore(transaction.connection)
+            videos = await store.between(_border(after), _border(until))
+            frames = await store.frames(videos) if videos else {}
+        return [_holding(video, frames.get(video.video_id, [])) for video in videos]
+
+    async def make_again(self, holding: VideoHolding, original_key: str) -> bool:
+        """Its attempt is a new one, so it writes beside what is damaged, and replaces it when it is done."""
+        payload = TranscodePayload(video_id=video_id(holding.artifact_hash), s3_original_path=original_key)
+        async with self.database.transaction(holding.tenant_id, CLI_ACTOR) as transaction:
+            job = await enqueue(transaction, payload)
+            if job is not None:
+                announce_change(transaction, job)
+        return job is not None
+
+    async def write_pointers(self, holding: VideoHolding) -> None:
+        async with self.database.transaction(holding.tenant_id, CLI_ACTOR) as transaction:
+            await HoldingStore(transaction.connection).forget_pointers(video_id(holding.artifact_hash))
+
+
+def _border(text: str) -> UUID:
+    """Hashes, and what lies before and behind all of them."""
+    if not text:
+        return NOTHING
+    return UUID(hex=text) if len(text) == len(NOTHING.hex) else EVERYTHING
+
+
+def _holding(video: HeldVideo, frames: Sequence[str]) -> VideoHolding:
+    return VideoHolding(
+        tenant_id=video.tenant_id,
+        artifact_hash=artifact_hash(video.video_id),
+        manifest_key=video.s3_proxy_path,
+        poster_key=video.s3_thumb_path,
+        storyboard_key=video.s3_storyboard_path,
+        original_digest=video.original_digest,
+        has_pointers=video.pointers_written,
+        is_deleted=video.is_deleted,
+        is_worked_on=video.is_worked_on,
+        updated_at=video.updated_at,
+        frame_keys=frames,
+    )

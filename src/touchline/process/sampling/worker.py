@@ -22,8 +22,13 @@ from touchline.platform.files import Scratch
 from touchline.platform.objects.rules import ObjectKey
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.process.originals import fetch_original, require_same_original
-from touchline.process.outputs import AttemptOutputs, OutputUploader, deleted_on_failure
+from touchline.process.files import (
+    AttemptOutputs,
+    OutputUploader,
+    deleted_on_failure,
+    fetch_original,
+    require_same_original,
+)
 from touchline.process.queue.handler import Finished, ReportProgress
 from touchline.process.queue.jobs import Job, OcrPayload, SamplePayload
 from touchline.process.queue.service import Effects, enqueue

@@ -14,7 +14,7 @@ from touchline.contracts.events.watch import GoalVideoDropped, GoalVideoLabeled
 from touchline.kernel import parse_artifact_hash, tracing, video_id
 from touchline.platform.postgres.database import Transaction
 
-from . import labels
+from . import model
 from .store import VideoSubjectStore
 
 CONSUMED = (ArtifactRegistered, ArtifactRenamed, GoalVideoLabeled, GoalVideoDropped)
@@ -43,21 +43,21 @@ async def store_labels(transaction: Transaction, event: Event) -> None:
     if after == before:
         return
     await store.save(video, after)
-    if labels.texts_of(after) != labels.texts_of(before):
-        await store.save_texts(video, labels.texts_of(after))
-    if labels.labels_of(after) != labels.labels_of(before):
-        await store.save_labels(video, labels.labels_of(after))
+    if model.texts_of(after) != model.texts_of(before):
+        await store.save_texts(video, model.texts_of(after))
+    if model.labels_of(after) != model.labels_of(before):
+        await store.save_labels(video, model.labels_of(after))
 
 
-def apply_event(subject: labels.VideoSubject, event: Event) -> labels.VideoSubject:
+def apply_event(subject: model.VideoSubject, event: Event) -> model.VideoSubject:
     match event.type:
         case GoalVideoDropped.event_type:
-            return labels.without_goal(subject)
+            return model.without_goal(subject)
         case GoalVideoLabeled.event_type:
             labeled = GoalVideoLabeled.model_validate(event.data)
-            shown = labels.GoalShown(
+            shown = model.GoalShown(
                 labeled.title, labeled.fixture_id, labeled.home_team, labeled.away_team, labeled.player
             )
-            return labels.with_goal(subject, shown, event.revision)
+            return model.with_goal(subject, shown, event.revision)
         case _:
-            return labels.with_title(subject, str(event.data["title"]), event.revision)
+            return model.with_title(subject, str(event.data["title"]), event.revision)

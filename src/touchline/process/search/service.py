@@ -15,7 +15,7 @@ from touchline.platform.postgres.database import Database, Transaction
 from touchline.process.text import split_words
 
 from . import model, rules
-from .query import LONGEST_QUERY, parse_query
+from .rules import LONGEST_QUERY, parse_query
 from .store import FIRST_PAGE, FoundSegment, SearchStore
 
 PAGE_SIZE = 20

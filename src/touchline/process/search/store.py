@@ -20,8 +20,7 @@ from psycopg.types.json import Jsonb
 from touchline.platform.postgres.database import fetch_one
 from touchline.process.text import normalize
 
-from .labels import GoalShown, Label, VideoSubject, text_id
-from .model import SearchCursor, Sort, TextPlace
+from .model import GoalShown, Label, SearchCursor, Sort, TextPlace, VideoSubject, text_id
 from .rules import IndexRequest, WordVariants
 
 FIRST_PAGE = SearchCursor(2**63 - 1, UUID(int=2**128 - 1))

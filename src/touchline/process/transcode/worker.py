@@ -4,12 +4,15 @@ The video becomes playable with its first complete rendition, while the others a
 what is published is stored completely, by the attempt that holds the job; a stale attempt leaves objects that
 nothing points to. The fixed keys are written after the commit that chose the attempt, by whoever comes first;
 writing them again does no harm.
+
+The keys of what a transcode stores, its playlists, and how far the job is. Pure.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -24,25 +27,79 @@ from touchline.media.playlists import read_segments
 from touchline.media.sandbox import Pause, Sandbox
 from touchline.platform.concurrency import gather_or_cancel
 from touchline.platform.files import Scratch
-from touchline.platform.objects.rules import ObjectKey
+from touchline.platform.objects.rules import ObjectKey, join_key, object_key
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.process.originals import fetch_original
-from touchline.process.outputs import (
+from touchline.process.files import (
     JPEG_TYPE,
     PLAYLIST_TYPE,
     AttemptOutputs,
     OutputUploader,
     content_type,
     deleted_on_failure,
+    fetch_original,
 )
 from touchline.process.queue.handler import Finished, ReportProgress, continue_in_background, write_while_held
 from touchline.process.queue.jobs import Job, SamplePayload, TranscodePayload
+from touchline.process.queue.rules import ProgressStage
 from touchline.process.queue.service import enqueue
 from touchline.process.settings import ProcessSettings
 from touchline.process.videos.store import Pointers, VideoRendition, VideoStore
 
-from . import rules
+MANIFEST = "index.m3u8"
+POSTER = "poster.jpg"
+_SIZE = re.compile(r"^#EXT-X-STREAM-INF:.*?RESOLUTION=(\d+)x(\d+).*\n(\S+)$", re.MULTILINE)
+_URI = re.compile(r'(URI=")([^"]+)(")')
+
+
+class TranscodeStage(ProgressStage):
+    FETCH = (0, 10)
+    MAKE = (10, 80)
+    UPLOAD = (80, 90)
+    STORYBOARD = (90, 99)
+
+
+def proxy_key(video_id: UUID, attempt: int, path: str) -> ObjectKey:
+    return join_key("videos", "proxy", str(video_id), str(attempt), *path.split("/"))
+
+
+def poster_key(video_id: UUID, attempt: int, name: str = POSTER) -> ObjectKey:
+    return join_key("thumbs", str(video_id), str(attempt), name)
+
+
+def attempt_prefixes(video_id: UUID, attempt: int) -> tuple[ObjectKey, ObjectKey]:
+    """Everything that one attempt may have stored."""
+    return (
+        join_key("videos", "proxy", str(video_id), str(attempt)),
+        join_key("thumbs", str(video_id), str(attempt)),
+    )
+
+
+def fixed_manifest_key(video_id: UUID) -> ObjectKey:
+    return join_key("videos", "proxy", str(video_id), MANIFEST)
+
+
+def fixed_poster_key(video_id: UUID) -> ObjectKey:
+    return join_key("thumbs", str(video_id), POSTER)
+
+
+def best_rendition(master: str) -> tuple[int, int, str]:
+    """Width, height and playlist of the best rendition in one of our master playlists."""
+    renditions = ((int(width), int(height), playlist) for width, height, playlist in _SIZE.findall(master))
+    return max(renditions, key=lambda each: each[0] * each[1])
+
+
+def fixed_playlist(playlist: str, folder: str) -> str:
+    """The same playlist, to be read one level above the folder in which it is stored."""
+    object_key(folder)
+    return "\n".join(_fixed_playlist_line(line, folder) for line in playlist.splitlines()) + "\n"
+
+
+def _fixed_playlist_line(line: str, folder: str) -> str:
+    if line.startswith("#"):
+        return _URI.sub(rf"\g<1>{folder}/\g<2>\g<3>", line)
+    return f"{folder}/{line}" if line.strip() else line
+
 
 MASTERS = (FIRST_MASTER, MASTER)
 LARGEST_PLAYLIST = 16 * 1024**2
@@ -87,10 +144,10 @@ class PointerWriter:
         playlist = await self.objects.get(pointers.s3_proxy_path, at_most=LARGEST_PLAYLIST)
         poster = await self.objects.get(pointers.s3_thumb_path, at_most=LARGEST_POSTER)
         video_id = pointers.video_id
-        await self.objects.replace(rules.fixed_poster_key(video_id), poster, content_type=JPEG_TYPE)
+        await self.objects.replace(fixed_poster_key(video_id), poster, content_type=JPEG_TYPE)
         await self.objects.replace(
-            rules.fixed_manifest_key(video_id),
-            rules.fixed_playlist(playlist.decode(), attempt).encode(),
+            fixed_manifest_key(video_id),
+            fixed_playlist(playlist.decode(), attempt).encode(),
             content_type=PLAYLIST_TYPE,
         )
 
@@ -133,11 +190,11 @@ async def announce_transcoded(transaction: Transaction, held: Job, rendition: Vi
 
 def published_rendition(held: Job, folder: Path, master: str) -> VideoRendition:
     """As its playlists say: the other renditions are still being made."""
-    width, height, playlist = rules.best_rendition((folder / master).read_text())
+    width, height, playlist = best_rendition((folder / master).read_text())
     seconds = sum(segment.duration_s for segment in read_segments((folder / playlist).read_text()))
     return VideoRendition(
-        s3_proxy_path=rules.proxy_key(held.video_id, held.attempt, master),
-        s3_thumb_path=rules.poster_key(held.video_id, held.attempt),
+        s3_proxy_path=proxy_key(held.video_id, held.attempt, master),
+        s3_thumb_path=poster_key(held.video_id, held.attempt),
         duration_ms=round(seconds * 1000),
         width=width,
         height=height,
@@ -154,7 +211,7 @@ class Transcoder:
     pause: Pause = field(default_factory=Pause)  # for what is made of a video that plays already
 
     async def work(self, job: Job, payload: TranscodePayload, report: ReportProgress) -> Finished:
-        outputs = AttemptOutputs(rules.attempt_prefixes(job.video_id, job.attempt))
+        outputs = AttemptOutputs(attempt_prefixes(job.video_id, job.attempt))
         async with self.scratch.folder() as folder, deleted_on_failure(self.objects, outputs):
             original, hls_folder = folder / "original", folder / "hls"
             for name in ("hls", "poster", "storyboard"):
@@ -171,21 +228,21 @@ class Transcoder:
     async def _fetch(self, payload: TranscodePayload, original: Path, report: ReportProgress) -> str:
         key, largest = payload.s3_original_path, self.settings.largest_original
         return await fetch_original(
-            self.objects, key, original, largest, lambda share: report(rules.TranscodeStage.FETCH.percent(share))
+            self.objects, key, original, largest, lambda share: report(TranscodeStage.FETCH.percent(share))
         )
 
     def _uploader(self, job: Job, folder: Path, report: ReportProgress) -> OutputUploader:
         def key(path: str) -> ObjectKey:
-            return rules.proxy_key(job.video_id, job.attempt, path)
+            return proxy_key(job.video_id, job.attempt, path)
 
         def on_stored(share: float) -> None:
-            report(rules.TranscodeStage.UPLOAD.percent(share))
+            report(TranscodeStage.UPLOAD.percent(share))
 
         return OutputUploader(self.objects, folder, key, self.settings.uploads_at_once, on_stored, barriers=MASTERS)
 
     async def _make(self, original: Path, uploader: OutputUploader, report: ReportProgress) -> HlsPackage:
         hls = await make_hls(
-            self.sandbox, original, uploader.folder, _stage_progress(rules.TranscodeStage.MAKE, report), uploader.add
+            self.sandbox, original, uploader.folder, _stage_progress(TranscodeStage.MAKE, report), uploader.add
         )
         uploader.finish(len(hls.files))
         return hls
@@ -198,7 +255,7 @@ class Transcoder:
     async def _store_poster(self, job: Job, original: Path, folder: Path) -> None:
         poster = await make_poster(self.sandbox, original, folder)
         names = (poster.path, *(file.path for file in poster.smaller))
-        keys = {name: rules.poster_key(job.video_id, job.attempt, name) for name in names}
+        keys = {name: poster_key(job.video_id, job.attempt, name) for name in names}
         await gather_or_cancel(
             *(self.objects.put_new(key, folder / name, content_type=content_type(key)) for name, key in keys.items())
         )
@@ -207,16 +264,14 @@ class Transcoder:
         """None where none can be made: the video plays without it."""
         behind = self.sandbox.pausing(self.pause)
         try:
-            board = await make_storyboard(
-                behind, original, folder, _stage_progress(rules.TranscodeStage.STORYBOARD, report)
-            )
+            board = await make_storyboard(behind, original, folder, _stage_progress(TranscodeStage.STORYBOARD, report))
         except (InvalidMedia, MediaLimitExceeded) as error:
             logger.warning("no storyboard", extra={"video_id": str(job.video_id), "reason": str(error)})
             return None
         for file in board.files:
-            key = rules.proxy_key(job.video_id, job.attempt, file.path)
+            key = proxy_key(job.video_id, job.attempt, file.path)
             await self.objects.put_new(key, folder / file.path, content_type=content_type(key))
-        return rules.proxy_key(job.video_id, job.attempt, board.directions)
+        return proxy_key(job.video_id, job.attempt, board.directions)
 
     def _finished(self, job: Job, payload: TranscodePayload, rendition: VideoRendition) -> Finished:
         async def effects(transaction: Transaction) -> None:
@@ -234,7 +289,7 @@ class Transcoder:
         return Finished(asdict(rendition), effects, after_commit)
 
 
-def _stage_progress(stage: rules.TranscodeStage, report: ReportProgress) -> ReportProgress:
+def _stage_progress(stage: TranscodeStage, report: ReportProgress) -> ReportProgress:
     return lambda percent: report(stage.percent(percent / 100))
 
 
@@ -242,8 +297,8 @@ def rendition_of(video_id: UUID, attempt: int, hls: HlsPackage) -> VideoRenditio
     """The video with the size and duration of its best rendition."""
     best = max(hls.renditions, key=lambda rendition: rendition.width * rendition.height)
     return VideoRendition(
-        s3_proxy_path=rules.proxy_key(video_id, attempt, hls.master),
-        s3_thumb_path=rules.poster_key(video_id, attempt),
+        s3_proxy_path=proxy_key(video_id, attempt, hls.master),
+        s3_thumb_path=poster_key(video_id, attempt),
         duration_ms=best.duration_ms,
         width=best.width,
         height=best.height,

@@ -45,12 +45,10 @@ from touchline.gateway.rest.app import build_app
 from touchline.gateway.settings import GatewaySettings, GraphqlSettings, MediaLinkSettings
 from touchline.kernel import Principal, Role, Scope, video_id
 from touchline.measure.analytics.service import SessionAnalytics
-from touchline.measure.audit.consumer import AuditFeed
-from touchline.measure.audit.service import Audit
+from touchline.measure.audit.service import Audit, AuditFeed
 from touchline.measure.ingest.service import IngestService
 from touchline.measure.lifecycle import rpc as lifecycle_rpc
-from touchline.measure.lifecycle.consumer import LifecycleFeed
-from touchline.measure.lifecycle.service import LifecycleRole, LifecycleService
+from touchline.measure.lifecycle.service import LifecycleFeed, LifecycleRole, LifecycleService
 from touchline.measure.settings import IngestSettings
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics

@@ -17,7 +17,7 @@ from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
 from touchline.process.search.model import HitPage, SearchCursor, Sort
 from touchline.process.search.service import SearchRequest, VideoSearch
-from touchline.process.segments.entities import find_entities
+from touchline.process.segments.rules import find_entities
 from touchline.process.text import normalize, text_hash
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)

@@ -24,8 +24,7 @@ from touchline.media.engines.model import Box
 from touchline.platform.endpoints import PostgresEndpoint
 from touchline.platform.postgres.database import Database
 from touchline.process.search.model import SearchQuery, Sort, Term, TextPlace
-from touchline.process.search.query import parse_query
-from touchline.process.search.rules import adjacent_words, index_request
+from touchline.process.search.rules import adjacent_words, index_request, parse_query
 from touchline.process.search.service import hide_video, unhide_video
 from touchline.process.search.store import SearchStore
 from touchline.process.segments.rules import Detection, ReadFrame, SegmentIndex, build_index

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from tests.support.builds import LINES, VALUES, broken_line
-from touchline.measure.engines.guards import LONGEST, judged
-from touchline.measure.engines.plain_events import PlainEnvelope
+from touchline.measure.engines.plain_events import LONGEST, PlainEnvelope, judged
 from touchline.measure.sessions.parser import DEEPEST, Quarantined, Reason, read_text
 
 HEAD = b'{"id":"%d","type":"ai_stream_status","timestamp":"1767960000000","data":{"stream_id":"s","x":'

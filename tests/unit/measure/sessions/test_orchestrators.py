@@ -17,7 +17,7 @@ from tests.support.sessions import (
     status,
     trace,
 )
-from touchline.measure.sessions import edges
+from touchline.measure.sessions import model
 from touchline.measure.sessions.model import SegmentRow
 
 ONE = orchestrator("0xWallet", "0xOne", "https://One.example:8935/", {"sdxl": ["gpu-1"]})
@@ -104,17 +104,17 @@ def test_swaps_are_those_told_or_those_seen(
     addresses: list[str], explicit: int, swaps: int, orchestrators: int
 ) -> None:
     """The orchestrator that a swap names was left: it is not seen by it."""
-    told = [trace(f"s{at}", NOON + at, edges.SWAP, address="0xLeft", url="https://left") for at in range(explicit)]
+    told = [trace(f"s{at}", NOON + at, model.SWAP, address="0xLeft", url="https://left") for at in range(explicit)]
     sights = [seen(f"e{at}", at, address) for at, address in enumerate(addresses)]
-    row = fact_of(trace("start", NOON, edges.STREAM_REQUEST), *told, *sights).session
+    row = fact_of(trace("start", NOON, model.STREAM_REQUEST), *told, *sights).session
     assert (row.swap_count, row.explicit_swap_count, row.orchestrator_count) == (swaps, explicit, orchestrators)
 
 
-START = trace("start", NOON, edges.STREAM_REQUEST)
+START = trace("start", NOON, model.STREAM_REQUEST)
 
 
 def closed(after_ms: int) -> Record:
-    return trace(f"closed-{after_ms}", NOON + after_ms, edges.CLOSED)
+    return trace(f"closed-{after_ms}", NOON + after_ms, model.CLOSED)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def closed(after_ms: int) -> Record:
          [("a", 0, 8, "initial"), ("b", 8, None, "orchestrator_change")]),
         ([START, seen("a", 1, "a"), seen("b", 2, "b"), seen("c", 3, "A")],
          [("a", 0, 2, "initial"), ("b", 2, 3, "orchestrator_change"), ("a", 3, None, "orchestrator_change")]),
-        ([START, seen("a", 1, "a"), trace("s", NOON + 2, edges.SWAP, address="b"), seen("c", 3, "a")],
+        ([START, seen("a", 1, "a"), trace("s", NOON + 2, model.SWAP, address="b"), seen("c", 3, "a")],
          [("a", 0, None, "initial")]),
         ([START, seen("y", 4, "b"), seen("x", 4, "a")],
          [("a", 0, 4, "initial"), ("b", 4, None, "orchestrator_change")]),
@@ -161,7 +161,7 @@ def test_a_segment_tells_what_showed_it() -> None:
         None,
     )
     (nobody,) = fact_of(START).segments
-    assert (nobody.source_event_uid, nobody.source_trace_type) == ("start", edges.STREAM_REQUEST)
+    assert (nobody.source_event_uid, nobody.source_trace_type) == ("start", model.STREAM_REQUEST)
     assert (nobody.worker_id, nobody.region, nobody.orchestrator_address) == (None, None, None)
 
 

@@ -21,15 +21,14 @@ from tests.support.sessions import (
     status,
     trace,
 )
-from touchline.measure.sessions import edges
-from touchline.measure.sessions.edges import trace_category
-from touchline.measure.sessions.model import SessionRow
+from touchline.measure.sessions import model
+from touchline.measure.sessions.model import SessionRow, trace_category
 from touchline.measure.sessions.rules import Rules
 from touchline.measure.settings import SessionSettings
 
-REQUEST = trace("request", NOON, edges.STREAM_REQUEST)
-PLAYABLE = trace("playable", NOON + 900, edges.PLAYABLE)
-NO_ORCHESTRATORS = trace("nobody", NOON + 50, edges.NO_ORCHESTRATORS)
+REQUEST = trace("request", NOON, model.STREAM_REQUEST)
+PLAYABLE = trace("playable", NOON + 900, model.PLAYABLE)
+NO_ORCHESTRATORS = trace("nobody", NOON + 50, model.NO_ORCHESTRATORS)
 
 
 def row_of(*records: Record, rules: Rules = RULES) -> SessionRow:
@@ -77,7 +76,7 @@ def test_the_real_log_by_the_wallet() -> None:
         ([REQUEST, error("e", "user disconnected"), error("f", "")], "unexcused"),
         ([REQUEST, error("e", "  ")], "unexcused"),
         ([REQUEST], "unexcused"),
-        ([REQUEST, trace("c", NOON, edges.CLOSED)], "unexcused"),
+        ([REQUEST, trace("c", NOON, model.CLOSED)], "unexcused"),
         ([REQUEST, status("s", NOON, inference_status={"last_error": "user disconnected"})], "unexcused"),
         ([REQUEST, trace("t", NOON, "error", message="user disconnected")], "unexcused"),
     ],
@@ -105,8 +104,8 @@ def test_what_is_excusable_is_a_setting_and_a_blank_pattern_excuses_nothing() ->
 
 @pytest.mark.parametrize(
     ("first", "last", "length", "flag"),
-    [(edges.STREAM_REQUEST, edges.FIRST_PROCESSED, "startup_ms", "negative_startup"),
-     (edges.FIRST_INGEST, edges.RUNNER_FIRST_PROCESSED, "e2e_proxy_ms", "negative_e2e")],
+    [(model.STREAM_REQUEST, model.FIRST_PROCESSED, "startup_ms", "negative_startup"),
+     (model.FIRST_INGEST, model.RUNNER_FIRST_PROCESSED, "e2e_proxy_ms", "negative_e2e")],
 )  # fmt: skip
 def test_a_length_lies_between_first_occurrences(first: str, last: str, length: str, flag: str) -> None:
     start, end = trace("a", NOON, first), trace("b", NOON + 40, last)
@@ -134,15 +133,15 @@ def test_the_prompt_is_the_least_start_of_a_status_and_no_time_of_an_event() -> 
 
 def test_the_lag_between_runner_and_gateway() -> None:
     edge_times = [
-        (edges.STREAM_REQUEST, 0),
-        (edges.FIRST_INGEST, 10),
-        (edges.RUNNER_FIRST_PROCESSED, 30),
-        (edges.FIRST_PROCESSED, 100),
+        (model.STREAM_REQUEST, 0),
+        (model.FIRST_INGEST, 10),
+        (model.RUNNER_FIRST_PROCESSED, 30),
+        (model.FIRST_PROCESSED, 100),
     ]
     found = [trace(name, NOON + after, name) for name, after in edge_times]
     assert row_of(*found).gateway_runner_lag_ms == 100 - 20
     assert row_of(*found[:3]).gateway_runner_lag_ms is None
-    slow = [*found[:2], trace("r", NOON + 111, edges.RUNNER_FIRST_PROCESSED), found[3]]
+    slow = [*found[:2], trace("r", NOON + 111, model.RUNNER_FIRST_PROCESSED), found[3]]
     assert (row_of(*slow).gateway_runner_lag_ms, row_of(*slow).quality_flags) == (
         None,
         ("negative_gateway_runner_lag",),
@@ -151,10 +150,10 @@ def test_the_lag_between_runner_and_gateway() -> None:
 
 def test_times_go_on_after_a_close_and_the_last_close_counts() -> None:
     row = row_of(
-        trace("b", NOON, edges.STREAM_REQUEST),
+        trace("b", NOON, model.STREAM_REQUEST),
         trace("a", NOON, "app_x"),
-        trace("c", NOON + 5, edges.CLOSED),
-        trace("d", NOON + 9, edges.CLOSED),
+        trace("c", NOON + 5, model.CLOSED),
+        trace("d", NOON + 9, model.CLOSED),
         trace("f", NOON + 20, "gateway_x"),
         trace("e", NOON + 20, "gateway_x"),
     )
@@ -167,9 +166,9 @@ def test_times_go_on_after_a_close_and_the_last_close_counts() -> None:
     [
         ([REQUEST], 3_599_999, 0),
         ([REQUEST], 3_600_000, 1),
-        ([REQUEST, trace("c", NOON, edges.CLOSED)], 299_999, 0),
-        ([REQUEST, trace("c", NOON, edges.CLOSED)], 300_000, 1),
-        ([REQUEST, trace("c", NOON, edges.CLOSED), trace("d", NOON + 60_000, edges.CLOSED)], 300_000, 0),
+        ([REQUEST, trace("c", NOON, model.CLOSED)], 299_999, 0),
+        ([REQUEST, trace("c", NOON, model.CLOSED)], 300_000, 1),
+        ([REQUEST, trace("c", NOON, model.CLOSED), trace("d", NOON + 60_000, model.CLOSED)], 300_000, 0),
     ],
 )
 def test_a_row_is_final_by_the_greatest_event_time_of_all(records: list[Record], later_ms: int, is_final: int) -> None:
@@ -181,7 +180,7 @@ def test_a_row_is_final_by_the_greatest_event_time_of_all(records: list[Record],
 
 def test_the_version_counts_events_and_the_snapshots_that_list_who_was_observed() -> None:
     seen = trace("a", NOON, "x", address="0xAA", url="https://one")
-    left = trace("b", NOON, edges.SWAP, address="0xEE")
+    left = trace("b", NOON, model.SWAP, address="0xEE")
     listing = [
         snapshot("n1", NOON, orchestrator("0xaa", "0x01", "", {}), orchestrator("0xaa", "0x02", "", {})),
         snapshot("n2", NOON, orchestrator("0x05", "0xAA", "", {})),
@@ -206,8 +205,8 @@ def test_names_come_from_the_first_event_that_has_one() -> None:
 
 def test_one_id_with_two_contents_counts_once_with_a_flag() -> None:
     """The copy whose text sorts first counts, in its session alone."""
-    one = trace("e", NOON, edges.STREAM_REQUEST, session=("a", "r"))
-    other = trace("e", NOON, edges.PLAYABLE, session=("b", "r"))
+    one = trace("e", NOON, model.STREAM_REQUEST, session=("a", "r"))
+    other = trace("e", NOON, model.PLAYABLE, session=("b", "r"))
     facts = facts_of([other, one, other])
     assert {name: fact.session.quality_flags for name, fact in facts.items()} == {"a|r": ("conflicting_event",)}
     assert row_of(one, one).quality_flags == ()
@@ -226,7 +225,7 @@ def test_every_update_of_parameters_is_a_row_in_its_segment() -> None:
         happened("u2", NOON + 20, "params_update", params={"prompt": "dog"}, address="0xB"),
         happened("u1", NOON + 10, "Params_Update", params={"prompt": "cat"}),
         happened("u3", NOON + 90, "params_update"),
-        trace("c", NOON + 30, edges.CLOSED),
+        trace("c", NOON + 30, model.CLOSED),
     )
     found = [
         (row.update_index, row.source_event_uid, row.update_ts - NOON, row.segment_index) for row in facts.parameters

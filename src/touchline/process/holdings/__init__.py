@@ -1,1 +1,0 @@
-"""What lies in the object store of each video, as its tables say."""
