@@ -23,9 +23,9 @@ from support.report import percentile, report
 
 from touchline.media import rules
 from touchline.media.model import FIRST_MASTER, OutputFile
-from touchline.media.outputs import make_hls
 from touchline.media.sandbox import Program, Sandbox, Task
 from touchline.media.settings import MediaSettings, child_limits, child_options
+from touchline.media.tasks import make_hls
 
 ROUNDS = 15
 LADDER_ROUNDS = 3

@@ -17,11 +17,10 @@ from imageio_ffmpeg import get_ffmpeg_exe
 from support.report import report
 
 from touchline.media.fingerprint.service import take_fingerprint
-from touchline.media.outputs import make_storyboard
-from touchline.media.sampling import sample
-from touchline.media.sampling_rules import SampleOptions
+from touchline.media.rules import SampleOptions
 from touchline.media.sandbox import Progress, Sandbox
 from touchline.media.settings import MediaSettings
+from touchline.media.tasks import make_storyboard, sample
 
 MIB = 1024**2
 HOURS = 3

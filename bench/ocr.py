@@ -30,11 +30,10 @@ from support.report import report
 
 from touchline.media.engines.model import Picture, ReaderName
 from touchline.media.engines.service import Engine
-from touchline.media.pixels import decode_samples
-from touchline.media.sampling import read_manifest, sample
-from touchline.media.sampling_rules import SampleOptions
+from touchline.media.rules import SampleOptions
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
+from touchline.media.tasks import decode_samples, read_manifest, sample
 from touchline_world.scenes.samples import broadcast
 
 SEEDS = tuple(int(seed) for seed in sys.argv[1:]) or (211, 212, 213, 214)

@@ -25,11 +25,10 @@ from touchline.media.engines.service import Engine
 from touchline.media.fingerprint.comparison import compare
 from touchline.media.fingerprint.model import Fingerprint, Style, Way
 from touchline.media.fingerprint.service import take_fingerprint
-from touchline.media.pixels import decode_samples
-from touchline.media.sampling import read_manifest, sample
-from touchline.media.sampling_rules import SampleOptions
+from touchline.media.rules import SampleOptions
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
+from touchline.media.tasks import decode_samples, read_manifest, sample
 from touchline.watch.validation.clock import clock_among
 from touchline.watch.validation.service import CLOCK_ABOVE
 from touchline_world.videos.library import write_labelled

@@ -21,18 +21,14 @@ from tests.support.hostile import corpus
 from tests.support.hostile.corpus import FAMILIES, Hostile, Target
 from tests.support.videos import Studio
 from touchline.kernel import TouchlineError
-from touchline.media.clip import make_clip
-from touchline.media.clip_rules import ClipRange
 from touchline.media.errors import EmptyRange, InvalidMedia, MediaLimitExceeded
 from touchline.media.fingerprint.style import Style
 from touchline.media.model import SurveyOptions
-from touchline.media.outputs import make_hls, make_poster, make_storyboard
-from touchline.media.pixels import decode_picture
-from touchline.media.probe import probe
-from touchline.media.sampling import sample
+from touchline.media.rules import ClipRange
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
 from touchline.media.survey import Survey, surveyed
+from touchline.media.tasks import decode_picture, make_clip, make_hls, make_poster, make_storyboard, probe, sample
 
 from .conftest import Chaos, configured
 

@@ -16,7 +16,7 @@ from tests.support.examples import search_examples
 from tests.support.installation import Installation, temporary_installation
 from tests.support.listeners import STACK_DOORS, WATCH_DOORS, check_listeners, let_in, open_sockets, watch_knocks
 from tests.support.wait import eventually
-from touchline.apps.demonstration import profile
+from touchline.apps import demonstration
 from touchline.platform.stack.folder import read_ports
 from touchline.platform.stack.status import find_orphans
 
@@ -130,7 +130,7 @@ def document(lines: Iterable[str]) -> Any:
 def check_doors(fresh: Installation) -> None:
     """With the demo's world running too, and after kills; tests/e2e/test_listeners.py tries them in more ways."""
     eventually(lambda: {part.state for part in fresh.state.parts} == {"ready"})  # whoever died is back
-    ports, world = read_ports(fresh.folder.ports), profile.read_state(fresh.folder.root / "demo")
+    ports, world = read_ports(fresh.folder.ports), demonstration.read_state(fresh.folder.root / "demo")
     names = {*STACK_DOORS, *WATCH_DOORS}
     check_listeners(fresh, {**{ports[name]: name for name in names}, world.port: "the world, which has no secrets"})
     assert let_in(watch_knocks(ports)) == []

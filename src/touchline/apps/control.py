@@ -32,8 +32,7 @@ from touchline.serve.watched.consumer import WatchedVideos
 from touchline.watch.archive.consumer import PurgedVideos
 from touchline.watch.views import service as watch_views
 
-from .planes import ALL_ROLES, ControlRole, Planes, open_planes
-from .prepare import prepare
+from .planes import ALL_ROLES, ControlRole, Planes, open_planes, prepare
 from .runtime import Loop, health_server, on_stop_signal, process_name, run_with_background
 from .settings import Loaded, Settings
 

@@ -2,11 +2,15 @@
 
 Invariant: a role of this process is asked directly, by the same client protocol and with the same checks as by RPC. A
 role without an address is asked directly as well: its services need nothing but the database and the object store.
+
+What must be there before the roles start: schemas, bucket, namespace, database. On our servers and on others.
+
+Invariant: making what is there already changes nothing, from however many machines it is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,12 +22,15 @@ from touchline.measure.ingest.service import IngestService
 from touchline.measure.ingest.store import CHANNEL as MEASURE_CHANNEL
 from touchline.measure.lifecycle.rpc import SERVICE as LIFECYCLE, GrpcLifecycleClient, LifecycleServicer
 from touchline.measure.lifecycle.service import LifecycleRole, LifecycleService
+from touchline.measure.tables import ensure_tables
 from touchline.media.sandbox import Sandbox
 from touchline.platform.clickhouse.client import Analytics
+from touchline.platform.clickhouse.store import ensure_database
 from touchline.platform.events.log import EVENTS_CHANNEL, INBOX_CHANNEL
 from touchline.platform.foreground import Foreground, open_foreground
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Wakeups
+from touchline.platform.postgres.migrations import Migration, migrate
 from touchline.platform.rpc import client as peers
 from touchline.platform.rpc.calls import CALLERS_DEADLINE
 from touchline.platform.rpc.server import RpcServer
@@ -193,3 +200,21 @@ async def _answering(
             server.add(LIFECYCLE, LifecycleServicer(lifecycle))
         await server.start()
         yield
+
+
+async def prepare(loaded: Loaded, tell: Callable[[str], None]) -> list[Migration]:
+    """Answers which migrations were applied now."""
+    settings, where = loaded.settings, wiring.endpoints(loaded)
+    applied = await migrate(where.postgres.owner_url)
+    for migration in applied:
+        tell(f"applied {migration}")
+    async with ObjectStore(where.objects, settings.objects) as objects:
+        await objects.ensure_bucket()
+    await ensure_database(where.clickhouse, settings.clickhouse)
+    async with Analytics(where.clickhouse, settings.clickhouse) as analytics:
+        await ensure_tables(analytics)
+    if settings.temporal.address:  # the embedded one starts with its namespace
+        from touchline.platform.temporal.client import connect, ensure_namespace  # a second to load
+
+        await ensure_namespace(await connect(where.temporal, settings.temporal), settings.temporal)
+    return applied

@@ -53,8 +53,7 @@ from touchline.watch.settings import (
     WatchSettings,
 )
 
-from .logging import LogSettings
-from .redaction import MASK, redact
+from .logging import MASK, LogSettings, redact
 
 # Where settings are written down: the environment and one TOML file. Reads raw values, judges only their names.
 #

@@ -1,6 +1,4 @@
-"""Which object a name under an artifact stands for, and what it is. Pure.
-
-Invariant: no name leaves the artifact's own prefix.
+"""Signed media addresses: what a name under an artifact stands for, who may still play it, and where it is.
 
 Which object a name under an artifact stands for, and what it is. Pure.
 

@@ -1,11 +1,27 @@
-"""What to do with a video, decided from its facts. Pure, and light: the child decides by the same rules."""
+"""What to do with a video, decided from its facts. Pure, and light: the child decides by the same rules.
+
+What sampling is asked for and what it says, and which pictures of a video are worth reading.
+
+Pure, and light: the child decides by these rules.
+Invariant: a picture on which any small tile has changed is never left out, however alike the rest is.
+
+What a clip is asked for and what it became; which pictures belong to it, and which need not be encoded.
+
+Pure, and light: shared with the child.
+Invariant: a picture belongs to the clip if its time, in whole milliseconds, is at or behind the start and before the
+end; so whoever asks for the milliseconds that a sample was named with gets this picture first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
 from itertools import pairwise
+from math import ceil
 
-from .model import AudioTrack, ContainerFormat, Index, Light, PackagingPlan, PlayVerdict, VideoTrack
+from .model import AudioTrack, ContainerFormat, Index, Light, OutputFile, PackagingPlan, PlayVerdict, Probe, VideoTrack
 
 LADDER = (1080, 720, 480, 360)  # the qualities of encoded pictures, by the shorter side
 FIRST_RUNG = 480  # good enough to begin with, and quickly made
@@ -177,3 +193,179 @@ def poster_score(mean: float, deviation: float, sharpness: float) -> float:
 def is_good_choice(scores: Sequence[float]) -> bool:
     """Whether the best of these may be the poster, or a closer look is worth the time."""
     return len(scores) >= LEAST_CANDIDATES and max(scores) >= VISIBLE
+
+
+HASH_WIDTH, HASH_HEIGHT = 8, 8
+HASH_BITS = HASH_WIDTH * HASH_HEIGHT
+LONGEST_SIDE = 640  # of the picture that is examined: one digit of a scoreboard is about a tile there
+TILE = 8
+CHANGE = 8  # of 255, the mean over a tile: compression stays below, a digit does not
+MOST_CHANGE = 255
+MOST_PICTURES = 200_000
+
+
+def next_wanted(time: Fraction, every: Fraction) -> Fraction:
+    """The first point of the grid behind a picture that was taken."""
+    return (time // every + 1) * every
+
+
+def difference_hash(pixels: bytes) -> int:
+    """64 bits: whether each of 8 x 8 pixels is brighter than its right neighbour; `pixels` are 9 x 8."""
+    bits = 0
+    for row in range(HASH_HEIGHT):
+        line = pixels[row * (HASH_WIDTH + 1) : (row + 1) * (HASH_WIDTH + 1)]
+        for left, right in pairwise(line):
+            bits = bits << 1 | (left > right)
+    return bits
+
+
+def is_similar(one: int, other: int, threshold: float) -> bool:
+    return 1 - (one ^ other).bit_count() / HASH_BITS > threshold
+
+
+def is_changed(change: int) -> bool:
+    return change > CHANGE
+
+
+def examined_size(width: int, height: int) -> tuple[int, int]:
+    """Never enlarged, and at least one tile."""
+    scale = min(1.0, LONGEST_SIDE / max(width, height))
+    return max(TILE, round(width * scale)), max(TILE, round(height * scale))
+
+
+# What sampling is asked for, and what it says. Shared with the child: it imports nothing heavy.
+
+MANIFEST = "manifest.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleOptions:
+    every_ms: int = 100  # ten pictures a second
+    threshold: float = 0.95  # of similarity; what is above it is the same picture, unless a tile of it changed
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What a child says about the pictures that it wrote."""
+
+    source: Probe
+    width: int
+    height: int
+    examined: int
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class SampledPicture:
+    """A line of the manifest."""
+
+    name: str
+    time_ms: int  # the media time of the picture
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSet:
+    source: Probe
+    width: int
+    height: int
+    examined: int
+    kept: int
+    manifest: str  # from the output folder
+    files: tuple[OutputFile, ...]
+
+
+# What a clip is asked for, and what it became. Shared with the child: it imports nothing heavy.
+
+CLIP = "clip.mp4"
+
+
+class CutMethod(StrEnum):
+    """What happened to the pictures."""
+
+    COPIED = "copied"  # bit by bit: the range begins and ends at keyframes
+    EDGES = "edges"  # only what lies before the first and behind the last keyframe was encoded
+    ENCODED = "encoded"
+
+
+@dataclass(frozen=True, slots=True)
+class ClipRange:
+    """Media time, from the first picture that does not begin before `start_ms` to the last that begins before `end_ms`.
+    The padding is added on both sides, as far as there is anything."""
+
+    start_ms: int
+    end_ms: int
+    padding_ms: int = 0
+
+    @property
+    def padded_start_ms(self) -> int:
+        return max(0, self.start_ms - self.padding_ms)
+
+    @property
+    def padded_end_ms(self) -> int:
+        return self.end_ms + self.padding_ms
+
+
+@dataclass(frozen=True, slots=True)
+class ClipOptions:
+    start_ms: int
+    end_ms: int
+    first_picture_us: int | None = None  # its media time; none where the source's own times say it
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a child says about the clip that it wrote."""
+
+    start_ms: int  # as cut: when the first picture begins
+    end_ms: int  # and when the last one ends
+    frames: int
+    method: CutMethod
+    width: int
+    height: int
+    has_sound: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClipFile:
+    path: str  # from the output folder
+    size_bytes: int
+    cut: Cut
+
+
+@dataclass(frozen=True, slots=True)
+class RangeFindings:
+    """What the packets around a range tell, in ticks of the pictures."""
+
+    first: int  # the first picture in the range
+    end: int  # where the next picture begins, or the last one ends
+    frames: int
+    first_key: int | None  # the first and the last picture in the range from which decoding can begin
+    last_key: int | None
+    ends_at_key: bool  # the next picture is such a one too, or there is none
+
+
+@dataclass(frozen=True, slots=True)
+class ClipPlan:
+    method: CutMethod
+    copy_from: int  # pictures from here on, and before `copy_to`, are copied; nothing if they are equal
+    copy_to: int
+
+
+def first_tick(time_ms: int, tick: Fraction) -> int:
+    """The first one that is that time in whole milliseconds, or later."""
+    return ceil((time_ms - Fraction(1, 2)) / 1000 / tick)
+
+
+def plan_clip(found: RangeFindings, *, may_copy: bool) -> ClipPlan:
+    if may_copy and found.first_key is not None and found.last_key is not None:
+        copy_to = found.end if found.ends_at_key else found.last_key
+        if found.first_key < copy_to:
+            whole = found.first_key == found.first and copy_to == found.end
+            return ClipPlan(CutMethod.COPIED if whole else CutMethod.EDGES, found.first_key, copy_to)
+    return ClipPlan(CutMethod.ENCODED, found.end, found.end)
+
+
+def is_copyable(kind: ContainerFormat, video: VideoTrack) -> bool:
+    """Whether clips may carry the pictures as they are."""
+    return kind in COPYABLE and video.codec == "h264" and video.pixel_format in EIGHT_BIT_420

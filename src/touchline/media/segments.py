@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from touchline.kernel import InvalidInput, NotFound, Unavailable
-from touchline.media.sandbox.files import opened
+from touchline.media.sandbox.model import opened
 
-from .clip_rules import ClipRange
 from .errors import EmptyRange
+from .rules import ClipRange
 
 LEAD_US = 1_000_000  # sound may lie in the segment before its pictures
 TOLERANCE_US = 50_000  # durations are rounded where they are written down

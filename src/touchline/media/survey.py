@@ -9,12 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from touchline.kernel import Defect
-from touchline.media.fingerprint.errors import InvalidFingerprint
 from touchline.media.fingerprint.formats import LONGEST_BINARY, from_bytes
 from touchline.media.fingerprint.model import FINGERPRINT, Fingerprint
 from touchline.media.fingerprint.style import Style
 
-from .errors import CrashingVideo
+from .errors import CrashingVideo, InvalidFingerprint
 from .model import PICTURE, Surveyed, SurveyOptions
 from .sandbox import Progress, Sandbox, Task
 from .settings import child_limits, child_options

@@ -1,6 +1,4 @@
-"""Downloads an original to this machine in bounded steps.
-
-Invariant: memory stays flat whatever its size; an unavailable object store is never mistaken for a missing original.
+"""The files of a job: its original on this machine, and its outputs in the object store.
 
 Downloads an original to this machine in bounded steps.
 

@@ -15,13 +15,12 @@ from tests.support import footage, videos
 from tests.support.footage import combs, likeness, numbers, originals, pictures
 from tests.support.videos import SAMPLE_RATE, Recipe, Studio
 from touchline.kernel import InvalidInput
-from touchline.media.clip import make_clip
-from touchline.media.clip_rules import CLIP, ClipFile, ClipRange, CutMethod
 from touchline.media.errors import EmptyRange
-from touchline.media.outputs import make_hls
 from touchline.media.playlists import read_segments
+from touchline.media.rules import CLIP, ClipFile, ClipRange, CutMethod
 from touchline.media.sandbox import Sandbox
 from touchline.media.segments import SegmentSource, SourceSegment, segments_of
+from touchline.media.tasks import make_clip, make_hls
 
 SIZE = (320, 180)
 STEP_MS = 40

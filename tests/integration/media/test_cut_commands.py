@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from tests.support import footage, videos
 from tests.support.videos import Studio
 from touchline.apps.cli import media
-from touchline.apps.cli.options import milliseconds
+from touchline.apps.cli.command import milliseconds
 from touchline.kernel import AlreadyExists
 from touchline.media.errors import EmptyRange, NotAVideo
 

@@ -17,9 +17,8 @@ from typer.testing import CliRunner
 from tests.support import videos
 from tests.support.videos import Recipe, Studio
 from touchline.apps.cli import media
-from touchline.media.errors import NotAVideo
+from touchline.media.errors import InvalidFingerprint, NotAVideo
 from touchline.media.fingerprint.comparison import compare
-from touchline.media.fingerprint.errors import InvalidFingerprint
 from touchline.media.fingerprint.formats import from_bytes, from_text, to_bytes, to_text
 from touchline.media.fingerprint.model import Fingerprint, Style, Way
 from touchline.media.fingerprint.pictures import hash_image

@@ -13,8 +13,7 @@ from av.video.frame import VideoFrame
 
 from tests.support import videos
 from tests.support.videos import Recipe, Studio
-from touchline.media.child.packets import decode
-from touchline.media.child.source import VideoSource
+from touchline.media.child.source import VideoSource, decode
 from touchline.media.child.survey import Grid, needed_pictures
 from touchline.media.model import ContainerFormat
 

@@ -12,9 +12,9 @@ from tests.support import videos
 from tests.support.hls_player import count, play
 from tests.support.packets import packets_of, packets_of_rendition
 from tests.support.videos import Recipe, Studio
-from touchline.media.outputs import make_hls
 from touchline.media.sandbox import IsolationLevel, Sandbox
 from touchline.media.settings import MediaSettings
+from touchline.media.tasks import make_hls
 
 FRAME_S = 1 / 25
 COPIED = [

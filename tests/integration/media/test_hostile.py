@@ -17,10 +17,9 @@ from tests.support.hostile.bombs import eternal
 from tests.support.videos import Studio
 from touchline.kernel import NotFound, TouchlineError
 from touchline.media.errors import DamagedVideo, InvalidMedia, MediaLimitExceeded, NoPictures, NotAVideo, TruncatedVideo
-from touchline.media.outputs import make_hls, make_poster
-from touchline.media.probe import probe
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
+from touchline.media.tasks import make_hls, make_poster, probe
 
 NOISE = random.Random(7).randbytes(200_000)
 PLAYLIST = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n{}\n#EXT-X-ENDLIST\n"

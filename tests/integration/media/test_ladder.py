@@ -13,8 +13,8 @@ from tests.support.footage import combs, luma, with_captions
 from tests.support.hls_player import Played, count, play, play_rendition
 from tests.support.videos import Studio
 from touchline.media.model import HlsPackage, OutputFile
-from touchline.media.outputs import make_hls
 from touchline.media.sandbox import Sandbox
+from touchline.media.tasks import make_hls
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from PIL import Image
 
 from touchline.media.engines.model import Picture
 from touchline.media.errors import DamagedVideo, NotAVideo
-from touchline.media.pixels import decode_picture, decode_samples
-from touchline.media.sampling_rules import SampledPicture
+from touchline.media.rules import SampledPicture
 from touchline.media.sandbox import Sandbox
+from touchline.media.tasks import decode_picture, decode_samples
 
 ORIENTATION = 0x0112
 TURNED_LEFT = 6  # as a phone stores it that was held upright
@@ -66,7 +66,7 @@ async def test_a_turned_photograph_stands_upright_and_what_is_behind_it_is_left_
 async def test_samples_come_in_their_order_however_many_fit_at_a_time(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("touchline.media.pixels.MOST_BYTES", 2 * 32 * 16 * 3)
+    monkeypatch.setattr("touchline.media.tasks.MOST_BYTES", 2 * 32 * 16 * 3)
     samples: list[SampledPicture] = []
     for level in range(0, 250, 50):
         content = encoded(Image.new("RGB", (32, 16), (level, level, level)), "JPEG")

@@ -11,8 +11,8 @@ from tests.support import videos
 from tests.support.footage import luma
 from tests.support.videos import Recipe, Studio
 from touchline.media.model import Poster
-from touchline.media.outputs import make_poster
 from touchline.media.sandbox import Sandbox
+from touchline.media.tasks import make_poster
 
 BLACK = ("drawbox", "color=black:t=fill:enable=not(between(t\\,{}\\,{}))")
 WHITE = ("drawbox", "color=white:t=fill:enable=not(between(t\\,{}\\,{}))")

@@ -9,9 +9,9 @@ import pytest
 from tests.support import videos
 from tests.support.videos import Recipe, Studio
 from touchline.media.model import ContainerFormat, PlayVerdict, Ratio
-from touchline.media.probe import probe
 from touchline.media.rules import display_size
 from touchline.media.sandbox import Sandbox
+from touchline.media.tasks import probe
 
 PLAYS, REPACKAGE, RE_ENCODE = PlayVerdict.PLAYS, PlayVerdict.REPACKAGE, PlayVerdict.RE_ENCODE
 

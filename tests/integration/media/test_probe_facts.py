@@ -17,10 +17,9 @@ from imageio_ffmpeg import get_ffmpeg_exe
 from tests.support import videos
 from tests.support.videos import Recipe, Studio
 from touchline.media.model import Index, Light, PlayVerdict, Probe
-from touchline.media.probe import probe
-from touchline.media.sampling import read_manifest, sample
-from touchline.media.sampling_rules import SampleOptions
+from touchline.media.rules import SampleOptions
 from touchline.media.sandbox import Sandbox
+from touchline.media.tasks import probe, read_manifest, sample
 
 LIGHTS = {"smpte2084": Light.PQ, "arib-std-b67": Light.HLG}
 

@@ -13,9 +13,9 @@ from tests.support import videos
 from tests.support.videos import Recipe, Studio
 from touchline.kernel import InvalidInput
 from touchline.media.model import OutputFile
-from touchline.media.sampling import read_manifest, sample
-from touchline.media.sampling_rules import MANIFEST, SampledPicture, SampleOptions
+from touchline.media.rules import MANIFEST, SampledPicture, SampleOptions
 from touchline.media.sandbox import Sandbox
+from touchline.media.tasks import read_manifest, sample
 
 MIB = 1024**2
 EVERYTHING = 1.0  # nothing is more alike than that

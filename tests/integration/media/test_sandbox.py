@@ -18,7 +18,7 @@ from touchline.kernel import DeadlineExceeded, Defect, NotFound, SetupError, Tou
 from touchline.media.errors import CrashingVideo, MediaLimitExceeded, TruncatedVideo
 from touchline.media.model import OutputFile
 from touchline.media.sandbox import IsolationLevel, Pause, Program, Sandbox, Task
-from touchline.media.sandbox.zygote import ChildProcess
+from touchline.media.sandbox.supervision import ChildProcess
 from touchline.media.settings import MediaSettings
 from touchline.process.queue.rules import failure_of
 

@@ -14,8 +14,8 @@ from av.video.frame import VideoFrame
 from tests.support import videos
 from tests.support.videos import Recipe, Studio
 from touchline.media.errors import NotAVideo
-from touchline.media.outputs import make_storyboard
 from touchline.media.sandbox import Sandbox
+from touchline.media.tasks import make_storyboard
 
 CUE = re.compile(r"(\d\d):(\d\d):(\d\d)\.(\d{3}) --> .*\n(\S+)#xywh=(\d+),(\d+),(\d+),(\d+)")
 DENSE = replace(videos.MP4, name="dense.mp4", audio=None, encoder={"preset": "ultrafast", "g": "25"})

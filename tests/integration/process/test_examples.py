@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from tests.support.examples import commands, page_examples, search_examples
-from touchline.apps.demonstration.profile import DAY
+from touchline.apps.demonstration import DAY
 from touchline.process.search.model import GoalShown, VideoSubject, labels_of, texts_of, with_goal
 from touchline.process.search.service import SearchRequest, VideoSearch
 from touchline.process.search.store import VideoSubjectStore

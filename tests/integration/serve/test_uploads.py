@@ -15,8 +15,8 @@ import pytest
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.registry import Upload
 from touchline.kernel import Conflict, DeadlineExceeded, InvalidInput, NotFound, TouchlineError, Unavailable, video_id
-from touchline.media.probe import HEAD_BYTES, probe
 from touchline.media.sandbox import Pause
+from touchline.media.tasks import HEAD_BYTES, probe
 from touchline.serve.artifacts import transitions
 from touchline.serve.uploads.completion import downloaded
 from touchline.serve.uploads.store import MultipartStore

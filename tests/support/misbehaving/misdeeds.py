@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from touchline.media.child import system
-from touchline.media.child.channel import Channel
-from touchline.media.child.failures import InputRefused
+from touchline.media.child.channel import Channel, InputRefused
 from touchline.media.model import MediaFailure
 
 Options = dict[str, Any]

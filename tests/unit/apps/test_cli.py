@@ -10,7 +10,7 @@ import pytest
 
 from touchline import __version__
 from touchline.apps import cli
-from touchline.apps.cli import config, output, run
+from touchline.apps.cli import command, run, stack
 from touchline.kernel import InvalidInput, NotFound, TouchlineError, errors, surface
 
 # What help may load: typer and what it needs. Anything else makes every command slow to start.
@@ -94,7 +94,7 @@ def test_a_full_disk_is_no_defect(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 
 def test_an_error_says_what_why_and_what_next(capsys: pytest.CaptureFixture[str]) -> None:
-    output.show_error(NotFound("no such clip", why="it was deleted\nyesterday"), as_json=False)
+    command.show_error(NotFound("no such clip", why="it was deleted\nyesterday"), as_json=False)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
@@ -145,7 +145,7 @@ def test_an_interrupted_command_leaves_with_130(monkeypatch: pytest.MonkeyPatch)
     def interrupt(text: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(config, "show", interrupt)
+    monkeypatch.setattr(stack, "show", interrupt)
     assert run(["config"]) == 130
 
 
@@ -163,7 +163,7 @@ def test_the_module_is_the_same_command() -> None:
 
 
 def test_a_table_lines_up_and_its_last_column_runs_free(capsys: pytest.CaptureFixture[str]) -> None:
-    output.show_table(("NAME", "STATE", "NOTE"), [("postgres", "ready", "a long note"), ("objects", "", "")])
+    command.show_table(("NAME", "STATE", "NOTE"), [("postgres", "ready", "a long note"), ("objects", "", "")])
     assert capsys.readouterr().out == "NAME      STATE  NOTE\npostgres  ready  a long note\nobjects\n"
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from touchline.apps.demonstration.comparison import compare, ended
+from touchline.apps.demonstration import compare, ended
 from touchline.watch.views.rules import Goal, Match, Video
 
 NOW = datetime(2026, 3, 14, 15, tzinfo=UTC)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from touchline.apps.demonstration.profile import State, after_its_world, read_state, write_state
+from touchline.apps.demonstration import State, after_its_world, read_state, write_state
 from touchline.apps.settings import Loaded, Settings
 from touchline.apps.up import roles
 from touchline.platform.stack.part import StackRole

@@ -11,7 +11,7 @@ import httpx
 import pytest
 import typer
 
-from touchline.apps.handover import Handover, hand_over, owner_of
+from touchline.apps.demonstration import Handover, hand_over, owner_of
 
 LINK = "http://127.0.0.1:4000/sign-in?next=%2Fwatch%2F1#token=tll_secret"
 ME = os.geteuid()

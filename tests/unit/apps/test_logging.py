@@ -9,8 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from touchline.apps.logging import Format, Level, LogSettings, configure
-from touchline.apps.redaction import MASK
+from touchline.apps.logging import MASK, Format, Level, LogSettings, configure
 
 JSON = LogSettings(format=Format.JSON)
 HUMAN = LogSettings(format=Format.HUMAN)

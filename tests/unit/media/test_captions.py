@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from touchline.media.captions import MOST_CHARACTERS, caption_text, cue, known_language, timestamp
+from touchline.media.playlists import MOST_CHARACTERS, caption_text, cue, known_language, timestamp
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import sys
 import pytest
 from av import error as codecs
 
-from touchline.media.child.failures import InputRefused, explain
+from touchline.media.child.channel import InputRefused, explain
 from touchline.media.model import MediaFailure
 
 HEAVY = ("pydantic", "asyncio", "touchline.contracts")

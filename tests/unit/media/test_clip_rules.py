@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from touchline.media import clip_rules
-from touchline.media.clip_rules import ClipPlan, ClipRange, CutMethod, RangeFindings
+from touchline.media import rules
+from touchline.media.rules import ClipPlan, ClipRange, CutMethod, RangeFindings
 
 TICK = Fraction(1, 12_800)
 # Pictures at 10, 20 … 90, decoding can begin at 30 and 60.
@@ -28,23 +28,23 @@ FOUND = RangeFindings(first=10, end=100, frames=9, first_key=30, last_key=60, en
     ids=str,
 )
 def test_only_what_lies_between_keyframes_is_copied(found: RangeFindings, expected: ClipPlan) -> None:
-    assert clip_rules.plan_clip(found, may_copy=True) == expected
-    assert clip_rules.plan_clip(found, may_copy=False).method is CutMethod.ENCODED
+    assert rules.plan_clip(found, may_copy=True) == expected
+    assert rules.plan_clip(found, may_copy=False).method is CutMethod.ENCODED
 
 
 @given(st.integers(0, 10**8), st.fractions(Fraction(1, 90_000), Fraction(1, 1000)))
 def test_a_picture_is_found_by_its_own_milliseconds(ticks: int, tick: Fraction) -> None:
     """Whoever reads its time, rounded, and asks for it gets it, and the one before is not in the range."""
     named_ms = round(ticks * tick * 1000)
-    first = clip_rules.first_tick(named_ms, tick)
+    first = rules.first_tick(named_ms, tick)
     assert first <= ticks
     assert round((first - 1) * tick * 1000) <= named_ms
 
 
 @given(st.integers(0, 10**7), st.integers(1, 10**6))
 def test_ranges_that_touch_share_no_picture(start_ms: int, length_ms: int) -> None:
-    end = clip_rules.first_tick(start_ms + length_ms, TICK)
-    assert clip_rules.first_tick(start_ms, TICK) < end
+    end = rules.first_tick(start_ms + length_ms, TICK)
+    assert rules.first_tick(start_ms, TICK) < end
 
 
 def test_the_padding_ends_at_the_start_of_the_video() -> None:

@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given, strategies as st
 
-from touchline.media.child.failures import InputRefused
+from touchline.media.child.channel import InputRefused
 from touchline.media.child.source import DEMUXERS, sniff
 from touchline.media.model import ContainerFormat, MediaFailure
 

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from touchline.kernel import Defect, Unavailable
 from touchline.media.errors import CrashingVideo, NotAVideo
 from touchline.media.model import OutputFile
-from touchline.media.sandbox.files import Outputs, opened
+from touchline.media.sandbox.model import Outputs, opened
 
 
 def make(outputs: Outputs, name: str, content: bytes) -> None:

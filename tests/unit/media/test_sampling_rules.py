@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from touchline.media import sampling_rules as rules
+from touchline.media import rules
 
 HASH = st.integers(0, 2**64 - 1)
 

@@ -6,7 +6,7 @@ import pytest
 from av.packet import Packet
 from hypothesis import given, strategies as st
 
-from touchline.media.child.packets import PacketTimeline
+from touchline.media.child.source import PacketTimeline
 
 MILLISECOND = Fraction(1, 1000)
 Times = tuple[int | None, int | None]  # shown, decoded

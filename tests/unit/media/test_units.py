@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, strategies as st
 
-from touchline.media.child.h264_units import ChangedSets, ParameterSets, Syntax, is_idr, joined
+from touchline.media.child.range_scan import ChangedSets, ParameterSets, Syntax, is_idr, joined
 
 SEQUENCE = bytes.fromhex("6764000cacd941419f9e1000000300100000030320f1429960")
 PICTURE = bytes.fromhex("68ef8fcbfdf8f8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from touchline.media.probe import HEAD_BYTES, unprobed_range
+from touchline.media.tasks import HEAD_BYTES, unprobed_range
 
 FTYP = struct.pack(">I4s4s", 12, b"ftyp", b"isom")
 LONG = 2 * HEAD_BYTES

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from touchline.media.child.boxes import WrittenFile, check_whole, check_written, inspect_written, walk_boxes
-from touchline.media.child.failures import InputRefused
+from touchline.media.child.channel import InputRefused
 from touchline.media.model import ContainerFormat, MediaFailure
 
 SEGMENT = b"\x18\x53\x80\x67"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from touchline.kernel import Conflict
-from touchline.media.clip_rules import Cut, CutMethod
+from touchline.media.rules import Cut, CutMethod
 from touchline.process.clips.rules import ClipStage, cut_metadata, parse_cut
 
 CUT = Cut(40, 4000, 99, CutMethod.EDGES, 320, 180, has_sound=True)

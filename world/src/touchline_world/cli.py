@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from touchline.apps.cli.options import duration
-from touchline.apps.cli.output import AsJson, progress, show, show_json, show_table
+from touchline.apps.cli.command import AsJson, duration, progress, show, show_json, show_table
 
 if TYPE_CHECKING:
     from touchline_world.days.model import Day, Goal
@@ -301,7 +300,7 @@ def encoder(
     as_json: AsJson = False,
 ) -> None:
     """Publish a drawn match as a live stream, and reconnect if the connection is lost."""
-    from touchline.apps.redaction import redact
+    from touchline.apps.logging import redact
     from touchline_world.encoder.model import EncoderOptions, StreamTarget
 
     target = StreamTarget.parse(to)

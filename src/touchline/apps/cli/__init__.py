@@ -19,35 +19,27 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from touchline import __version__
-from touchline.apps.redaction import redact
+from touchline.apps.logging import redact
 from touchline.kernel import Defect, InvalidInput, StorageFull, TouchlineError, is_storage_full, is_text, surface
 
 from . import (
     access,
     artifacts,
-    audit,
     clips,
-    config,
     demo,
     events,
-    facts,
-    fsck,
     jobs,
     live,
+    maintenance,
     media,
     nodes,
-    retention,
-    roles,
-    scan,
     search,
     sessions,
     share,
     stack,
-    tasks,
-    upload,
     watch,
 )
-from .output import AsJson, progress, show, show_error, show_json
+from .command import AsJson, progress, show, show_error, show_json
 
 COMMANDS = "touchline.commands"  # the entry points by which other packages add commands
 
@@ -72,26 +64,22 @@ def _add_installed_commands() -> None:
 
 application.add_typer(stack.commands)
 application.add_typer(demo.commands)
-application.add_typer(config.commands)
-application.add_typer(roles.commands)
-application.add_typer(upload.commands)
+application.add_typer(artifacts.upload_commands)
 application.add_typer(search.commands)
-application.add_typer(scan.commands)
-application.add_typer(retention.commands, name="retention")
-application.add_typer(fsck.commands)
+application.add_typer(maintenance.commands)
+application.add_typer(maintenance.retention_commands, name="retention")
 application.add_typer(clips.commands, name="clips")
 application.add_typer(live.commands, name="live")
 application.add_typer(artifacts.commands, name="artifacts")
 application.add_typer(share.commands, name="share")
 application.add_typer(media.commands, name="media")
-application.add_typer(tasks.commands)
 application.add_typer(nodes.commands, name="nodes")
 application.add_typer(nodes.moves)
 application.add_typer(watch.commands, name="watch")
 application.add_typer(jobs.commands, name="jobs")
 application.add_typer(events.commands, name="events")  # those of the log as well
-application.add_typer(audit.commands)
-application.add_typer(facts.commands, name="facts")
+application.add_typer(events.audit_commands)
+application.add_typer(events.fact_commands, name="facts")
 application.add_typer(sessions.commands, name="sessions")
 _add_installed_commands()
 application.add_typer(access.tenants, name="tenants")

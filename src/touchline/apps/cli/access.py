@@ -16,9 +16,7 @@ import typer
 from touchline.gateway.auth import rules
 from touchline.kernel import Role, Scope, SystemClock, format_duration
 
-from .options import as_id, duration
-from .output import AsJson, progress, show, show_json, show_table
-from .work import with_database
+from .command import AsJson, as_id, duration, progress, show, show_json, show_table, with_database
 
 if TYPE_CHECKING:
     from touchline.apps.settings import Settings

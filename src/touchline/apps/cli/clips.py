@@ -13,8 +13,19 @@ import typer
 from touchline.apps.gateway_client import Access, GatewayClient, open_gateway
 from touchline.kernel import NotFound, Scope
 
-from .options import ADMIN, Server, Token, duration as length, gateway_access, milliseconds
-from .output import AsJson, progress, show, show_json, show_table
+from .command import (
+    ADMIN,
+    AsJson,
+    Server,
+    Token,
+    duration as length,
+    gateway_access,
+    milliseconds,
+    progress,
+    show,
+    show_json,
+    show_table,
+)
 
 commands = typer.Typer(help="Create, list and show clips of videos.", no_args_is_help=True)
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import AsJson, progress, show, show_json, show_table
+from .command import AsJson, progress, show, show_json, show_table
 
 if TYPE_CHECKING:
-    from touchline.apps.demonstration.profile import State
+    from touchline.apps.demonstration import State
     from touchline.apps.settings import Loaded
     from touchline.platform.endpoints import Endpoints
     from touchline.platform.stack.part import StackRole
@@ -39,24 +39,23 @@ READ_WITHIN = timedelta(minutes=2)
 @commands.command()
 def demo(open_browser: Open = True, script: Script = None, as_json: AsJson = False) -> None:
     """Start everything, play a simulated match day, compare the result with the truth, and keep running."""
-    from touchline.apps import up
-    from touchline.apps.demonstration import profile
+    from touchline.apps import demonstration, up
     from touchline.apps.settings import load
     from touchline.platform.stack.stack import run_stack
 
     require_world()
     loaded = load()
-    profile.require_no_real_football(loaded)
+    demonstration.require_no_real_football(loaded)
     folder = loaded.settings.data / "demo"
-    state = profile.read_state(folder)
-    profile.apply(os.environ, state)
+    state = demonstration.read_state(folder)
+    demonstration.apply(os.environ, state)
     loaded = load()
 
     async def on_ready(where: Endpoints) -> None:
         await _show(loaded, state, open_browser=open_browser, as_json=as_json)
 
     def roles(where: Endpoints) -> list[StackRole]:
-        return profile.after_its_world(_world(loaded, state, script or profile.DAY), up.roles(loaded))
+        return demonstration.after_its_world(_world(loaded, state, script or demonstration.DAY), up.roles(loaded))
 
     asyncio.run(run_stack(replace(up.stack(loaded, progress, show), roles=roles, on_ready=on_ready)))
 
@@ -74,7 +73,7 @@ def require_world() -> None:
 
 
 def _world(loaded: Loaded, state: State, script: Path) -> StackRole:
-    from touchline.apps.demonstration import profile
+    from touchline.apps import demonstration
     from touchline.platform.stack.part import StackRole
 
     begins = ["--starts-at", state.starts_at] if state.starts_at else ["--starts-in", "3s"]
@@ -82,34 +81,33 @@ def _world(loaded: Loaded, state: State, script: Path) -> StackRole:
     day = ["--script", str(script.absolute()), "--playing", str(state.playing), *begins]
     options = [*day, "--port", str(state.port), "--folder", folder, "--json"]
     command = [sys.executable, "-m", "touchline", "world", "serve", *options]
-    return StackRole("world", command, f"{profile.world_url(state)}/world/clock")
+    return StackRole("world", command, f"{demonstration.world_url(state)}/world/clock")
 
 
 async def _show(loaded: Loaded, state: State, *, open_browser: bool, as_json: bool) -> None:
-    from touchline.apps import watch_operations, wiring
-    from touchline.apps.demonstration import comparison, profile, report
-    from touchline.apps.handover import hand_over
+    from touchline.apps import demonstration, watch, wiring
+    from touchline.apps.demonstration import hand_over
 
-    world = profile.world_url(state)
-    truth = await report.world_document(world, "truth")
-    begins = (await report.world_document(world, "day"))["matches"][0]["kick_off"]
+    world = demonstration.world_url(state)
+    truth = await demonstration.world_document(world, "truth")
+    begins = (await demonstration.world_document(world, "day"))["matches"][0]["kick_off"]
     folder, state = loaded.settings.data / "demo", replace(state, starts_at=begins)
-    profile.write_state(folder, state)
+    demonstration.write_state(folder, state)
     if state.playing > 1:
-        await watch_operations.ingest(loaded, None, None)  # the first time, matches are fetched by themselves
-    url, link = f"{wiring.gateway_url(loaded)}/matches", await report.sign_in_link(loaded)
+        await watch.ingest(loaded, None, None)  # the first time, matches are fetched by themselves
+    url, link = f"{wiring.gateway_url(loaded)}/matches", await demonstration.sign_in_link(loaded)
     if not as_json:
         show(f"\nThe matches are at {url}\nSign in with this link; it works once: {link}\n")
     if open_browser and _has_screen() and not await hand_over(link, typer.launch):
         progress("The browser did not open the link. Open it yourself.")
-    compared = await report.Follower(loaded, truth, progress).follow()
-    profile.write_state(folder, state.after_the_day())
-    search = await report.found_by_search(truth, READ_WITHIN)
+    compared = await demonstration.Follower(loaded, truth, progress).follow()
+    demonstration.write_state(folder, state.after_the_day())
+    search = await demonstration.found_by_search(truth, READ_WITHIN)
     if as_json:
         show_json({"url": url, "sign_in_link": link, "goals": [asdict(each) for each in compared], "search": search})
         return
     show("")
-    show_table(["MATCH", "MINUTE", "SCORER", "TRUTH", "TOUCHLINE", ""], list(comparison.rows(compared)))
+    show_table(["MATCH", "MINUTE", "SCORER", "TRUTH", "TOUCHLINE", ""], list(demonstration.rows(compared)))
     show(f"\n{search or 'No scorer was found in search yet.'}\n")
     progress("Touchline keeps running. Press Ctrl-C to stop it.")
 

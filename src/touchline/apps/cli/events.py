@@ -1,23 +1,46 @@
-"""`touchline events`: how the log is doing, and the hand on events that a consumer could not take."""
+"""`touchline events`: how the log is doing, and the hand on events that a consumer could not take.
+
+`touchline facts`: whether they keep what they promise, and all of them again.
+
+`touchline audit`: who did what, asked on the machine that holds the data.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
 
 import typer
 
 from touchline.kernel import InvalidInput
 
-from .output import AsJson, progress, show, show_json, show_table
-from .work import DEFAULT_TENANT, Tenant, with_database, with_measure
+from .command import (
+    DEFAULT_TENANT,
+    AsJson,
+    Tenant,
+    duration,
+    progress,
+    show,
+    show_json,
+    show_table,
+    with_database,
+    with_measure,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from touchline.apps.measure_services import MeasureServices
+    from touchline.measure.audit.rules import AuditFilter, ServiceEvent
     from touchline.measure.ingest.file_import import ImportedFile
     from touchline.measure.ingest.rules import RecordCounts, RejectedRecord
+    from touchline.measure.validation.service import Finding, RepairReport
+
 
 commands = typer.Typer(help="Show the state of the event log, and import events from files.", no_args_is_help=True)
 Consumer = Annotated[str, typer.Argument(help="The name of the consumer.")]
@@ -189,3 +212,130 @@ def _show_counts(counted: RecordCounts) -> None:
     )
     for reason, count in counted.reasons.items():
         show(f"  {count:>8}  {reason}")
+
+
+CheckOnly = Annotated[bool, typer.Option("--check-only", help="Report problems without repairing them.")]
+fact_commands = typer.Typer(help="Check session facts, and rebuild them.", no_args_is_help=True)
+
+
+@fact_commands.command()
+def validate(check_only: CheckOnly = False, tenant: Tenant = DEFAULT_TENANT, as_json: AsJson = False) -> int:
+    """Check that every stored event and every fact exists and is correct. Missing rows are rebuilt from the event log
+    and from the stored events. What cannot be repaired is listed, and the exit code is 1."""
+    findings, repaired = with_measure(tenant, lambda measure: _validated(measure, check_only=check_only))
+    if as_json:
+        show_json({"findings": [asdict(one) for one in findings], "repaired": asdict(repaired) if repaired else None})
+    else:
+        for finding in findings:
+            _show_finding(finding)
+        if repaired:
+            _show_repaired(repaired)
+    return 1 if any(finding.wrong for finding in findings) else 0
+
+
+async def _validated(measure: MeasureServices, *, check_only: bool) -> tuple[list[Finding], RepairReport | None]:
+    findings = await measure.validation.run(measure.tenant_id)
+    if check_only:
+        return findings, None
+    progress("repairing missing rows")
+    repaired = await measure.repair.run(measure.tenant_id)
+    return await measure.validation.run(measure.tenant_id), repaired
+
+
+def _show_finding(finding: Finding) -> None:
+    show(f"{'FAIL' if finding.wrong else 'ok':4}  {finding.name}: {finding.promise}")
+    if finding.wrong:
+        show(f"      {finding.wrong} wrong, for example")
+    for example in finding.examples:
+        show(f"      {example.id}: {example.found}")
+
+
+def _show_repaired(repaired: RepairReport) -> None:
+    show(
+        f"repaired: {repaired.deliveries} deliveries, {repaired.artifact_events} artifact events, "
+        f"{repaired.sessions} sessions, {repaired.days} days of rollups"
+    )
+    for lost in repaired.lost:
+        show(f"LOST  {lost.id}: {lost.found}")
+
+
+@fact_commands.command()
+def rebuild(tenant: Tenant = DEFAULT_TENANT, as_json: AsJson = False) -> None:
+    """Rebuild every session from the stored events with the current settings."""
+
+    def report(sessions: int) -> None:
+        progress(f"{sessions} sessions")
+
+    total = with_measure(tenant, lambda measure: measure.folds.rebuild(measure.tenant_id, report))
+    if as_json:
+        show_json({"sessions": total})
+    else:
+        show(f"{total} sessions rebuilt")
+
+
+audit_commands = typer.Typer()
+MOST_LISTED = 10_000
+PAGE = 500
+
+
+@audit_commands.command()
+def audit(
+    tenant: Annotated[str, typer.Option("--tenant", help="The slug of the tenant.")] = DEFAULT_TENANT,
+    artifact: Annotated[str, typer.Option("--artifact", help="Only what happened to this artifact.")] = "",
+    types: Annotated[
+        list[str] | None, typer.Option("--type", help="Only events of this type; may be given several times.")
+    ] = None,
+    actor: Annotated[
+        str, typer.Option("--actor", help="Only acts of this one: `user:ID`, `token:ID`, `cli`, `retention`.")
+    ] = "",
+    within: Annotated[
+        timedelta,
+        typer.Option("--within", parser=duration, metavar="DURATION", help="Only the last hours or days: 24h, 90d."),
+    ] = "30d",  # pyright: ignore[reportArgumentType]  the parser reads it
+    as_json: AsJson = False,
+) -> None:
+    """List administrative acts and changes of artifacts' states with who caused them, newest first."""
+    from touchline.kernel import SystemClock, parse_artifact_hash
+    from touchline.measure.audit.rules import ARTIFACT, AuditFilter
+
+    subject = parse_artifact_hash(artifact) if artifact else None
+    since = SystemClock().now() - within
+    wanted = AuditFilter(ARTIFACT if subject else None, subject, tuple(types or ()), actor or None, since)
+    found, names = with_measure(tenant, lambda to: _asked(to, wanted))
+    events, more = found[:MOST_LISTED], len(found) > MOST_LISTED
+    if as_json:
+        show_json({"events": [_audit_document(event, names) for event in events], "more": more})
+        return
+    show_table(["WHEN", "ACTOR", "TYPE", "SUBJECT", "METADATA"], [_row(event, names) for event in events])
+    if more:
+        progress(f"There are more than {MOST_LISTED}: ask for less, by --within, --type or --actor.")
+
+
+async def _asked(to: MeasureServices, wanted: AuditFilter) -> tuple[Sequence[ServiceEvent], Mapping[str, str]]:
+    """One more than are listed, if there are."""
+    from touchline.kernel import Principal, Role, UserId
+    from touchline.measure.audit.rules import AuditWindow
+
+    operator = Principal(to.tenant_id, UserId(UUID(int=0)), Role.OPERATOR)  # whoever can read the data folder
+    found: list[ServiceEvent] = []
+    while len(found) <= MOST_LISTED:
+        page = await to.audit.page(operator, wanted, AuditWindow(PAGE, found[-1].position if found else None))
+        found += page.events
+        if not page.has_next:
+            break
+    return found, await to.users.names(to.tenant_id, {event.actor for event in found if event.actor})
+
+
+def _audit_document(event: ServiceEvent, names: Mapping[str, str]) -> dict[str, Any]:
+    return asdict(event) | {"actor_name": names.get(event.actor or "")}
+
+
+def _row(event: ServiceEvent, names: Mapping[str, str]) -> list[str]:
+    actor = event.actor or "-"
+    metadata = " ".join(f"{name}={_plain(value)}" for name, value in event.metadata.items())
+    subject = f"{event.subject_kind} {event.subject}"
+    return [f"{event.occurred_at:%F %T}", names.get(actor, actor), event.type, subject, metadata]
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

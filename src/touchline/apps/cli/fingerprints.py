@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import AsJson, percentages, progress, show, show_json, show_table
+from .command import AsJson, percentages, progress, show, show_json, show_table
 
 if TYPE_CHECKING:
     from touchline.media.fingerprint.model import Comparison, Fingerprint, Style, Way

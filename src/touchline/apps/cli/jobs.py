@@ -12,9 +12,7 @@ import typer
 
 from touchline.kernel import NotFound
 
-from .options import as_id
-from .output import AsJson, progress, show, show_json, show_table
-from .work import with_database
+from .command import AsJson, as_id, progress, show, show_json, show_table, with_database
 
 if TYPE_CHECKING:
     from touchline.kernel import TenantId

@@ -12,8 +12,7 @@ import typer
 from touchline.apps.gateway_client import Access, GatewayClient, open_gateway
 from touchline.kernel import NotFound, Scope
 
-from .options import ADMIN, Server, Token, gateway_access
-from .output import AsJson, progress, show, show_json, show_table
+from .command import ADMIN, AsJson, Server, Token, gateway_access, progress, show, show_json, show_table
 
 commands = typer.Typer(help="Create streams, list and show them, rotate their keys.", no_args_is_help=True)
 

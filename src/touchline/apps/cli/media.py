@@ -23,14 +23,12 @@ from touchline.kernel import AlreadyExists, InvalidInput, NotFound
 from touchline.media.engines.model import ReaderName
 
 from . import fingerprints
-from .options import End, Start, milliseconds
-from .output import AsJson, percentages, progress, show, show_json, show_table
+from .command import AsJson, End, Start, milliseconds, percentages, progress, show, show_json, show_table
 
 if TYPE_CHECKING:
-    from touchline.media.clip_rules import ClipFile, ClipRange
     from touchline.media.engines.model import SeenText, TextReading
     from touchline.media.model import AudioTrack, HlsPackage, Poster, Probe, Storyboard, VideoTrack
-    from touchline.media.sampling_rules import SampleOptions, SampleSet
+    from touchline.media.rules import ClipFile, ClipRange, SampleOptions, SampleSet
 
 commands = typer.Typer(
     help="Inspect video files, and create HLS, posters, clips, fingerprints and text from them.", no_args_is_help=True
@@ -88,8 +86,8 @@ def probe(file: File, as_json: AsJson = False) -> None:
 
 async def _probed(file: Path) -> Probe:
     from touchline.apps.settings import load
-    from touchline.media.probe import probe
     from touchline.media.sandbox import Sandbox
+    from touchline.media.tasks import probe
 
     async with Sandbox(load().settings.media) as sandbox:
         return await probe(sandbox, file)
@@ -144,8 +142,8 @@ def hls(file: File, folder: Folder, as_json: AsJson = False) -> None:
 
 async def _package(file: Path, folder: Path) -> HlsPackage:
     from touchline.apps.settings import load
-    from touchline.media.outputs import make_hls
     from touchline.media.sandbox import Sandbox
+    from touchline.media.tasks import make_hls
 
     async with Sandbox(load().settings.media) as sandbox:
         return await make_hls(sandbox, file, folder, percentages())
@@ -164,8 +162,8 @@ def poster(file: File, picture: Picture, as_json: AsJson = False) -> None:
 
 async def _picture(file: Path, folder: Path) -> Poster:
     from touchline.apps.settings import load
-    from touchline.media.outputs import make_poster
     from touchline.media.sandbox import Sandbox
+    from touchline.media.tasks import make_poster
 
     async with Sandbox(load().settings.media) as sandbox:
         return await make_poster(sandbox, file, folder)
@@ -187,8 +185,8 @@ def storyboard(file: File, folder: Folder, as_json: AsJson = False) -> None:
 
 async def _tiles(file: Path, folder: Path) -> Storyboard:
     from touchline.apps.settings import load
-    from touchline.media.outputs import make_storyboard
     from touchline.media.sandbox import Sandbox
+    from touchline.media.tasks import make_storyboard
 
     async with Sandbox(load().settings.media) as sandbox:
         return await make_storyboard(sandbox, file, folder, percentages())
@@ -202,7 +200,7 @@ def clip(
 
     If a playlist is still growing, the command waits for the segments that the clip needs.
     """
-    from touchline.media.clip_rules import ClipRange
+    from touchline.media.rules import ClipRange
 
     made = asyncio.run(_cut(source, target, ClipRange(start, end, padding)))
     cut = made.cut
@@ -214,9 +212,9 @@ def clip(
 
 async def _cut(source: Path, target: Path, wanted: ClipRange) -> ClipFile:
     from touchline.apps.settings import load
-    from touchline.media.clip import make_clip
     from touchline.media.sandbox import Sandbox
     from touchline.media.segments import segments_of
+    from touchline.media.tasks import make_clip
 
     footage = segments_of(source) if source.suffix == ".m3u8" else source
     async with Sandbox(load().settings.media) as sandbox:
@@ -229,7 +227,7 @@ def sample(
     file: File, folder: Folder, every: Every = 100, similarity: Similarity = 0.95, as_json: AsJson = False
 ) -> None:
     """Write the frames that show something new, named by their time in milliseconds, and a manifest."""
-    from touchline.media.sampling_rules import SampleOptions
+    from touchline.media.rules import SampleOptions
 
     made = asyncio.run(_sampled(file, folder, SampleOptions(every, similarity)))
     if as_json:
@@ -241,8 +239,8 @@ def sample(
 
 async def _sampled(file: Path, folder: Path, wanted: SampleOptions) -> SampleSet:
     from touchline.apps.settings import load
-    from touchline.media.sampling import sample
     from touchline.media.sandbox import Sandbox
+    from touchline.media.tasks import sample
 
     async with Sandbox(load().settings.media) as sandbox:
         with new_folder(folder) as empty:
@@ -282,7 +280,7 @@ async def _read(file: Path, engine: ReaderName, every_ms: int, languages: list[s
     from touchline.media.engines.file_reader import read_file
     from touchline.media.engines.service import Engine
     from touchline.media.sandbox import Sandbox
-    from touchline.media.sandbox.files import check_source
+    from touchline.media.sandbox.model import check_source
 
     check_source(file)
     async with Sandbox(load().settings.media) as sandbox, Engine(sandbox, engine, languages) as reader:

@@ -10,8 +10,7 @@ import typer
 from touchline.apps.gateway_client import Access, open_gateway
 from touchline.kernel import Scope, format_bytes
 
-from .options import ADMIN, Server, Token, gateway_access
-from .output import AsJson, show, show_json, show_table
+from .command import ADMIN, AsJson, Server, Token, gateway_access, show, show_json, show_table
 
 commands = typer.Typer(help="List the nodes that hold copies, and forget one that is lost.", no_args_is_help=True)
 moves = typer.Typer()

@@ -11,8 +11,7 @@ import typer
 from touchline.apps.gateway_client import Access, open_gateway
 from touchline.kernel import Scope
 
-from .options import ADMIN, Server, Token, gateway_access
-from .output import AsJson, progress, show_json, show_table
+from .command import ADMIN, AsJson, Server, Token, gateway_access, progress, show_json, show_table
 
 commands = typer.Typer()
 

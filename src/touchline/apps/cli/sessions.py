@@ -14,8 +14,7 @@ import typer
 from touchline.apps.gateway_client import Access, GatewayClient, open_gateway
 from touchline.kernel import InvalidInput, NotFound, Scope
 
-from .options import ADMIN, Server, Token, gateway_access
-from .output import AsJson, progress, show, show_json, show_table
+from .command import ADMIN, AsJson, Server, Token, gateway_access, progress, show, show_json, show_table
 from .search import User
 
 commands = typer.Typer(help="Build session facts from events, and query them.", no_args_is_help=True)

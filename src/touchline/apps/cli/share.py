@@ -12,8 +12,7 @@ import typer
 from touchline.apps.gateway_client import Access, GatewayClient, open_gateway
 from touchline.kernel import Scope, SystemClock
 
-from .options import ADMIN, Server, Token, duration, gateway_access
-from .output import AsJson, progress, show, show_json, show_table
+from .command import ADMIN, AsJson, Server, Token, duration, gateway_access, progress, show, show_json, show_table
 
 commands = typer.Typer(
     help="Share a video by a link that needs no sign-in; list and revoke such links.", no_args_is_help=True

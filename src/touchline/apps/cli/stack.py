@@ -1,25 +1,32 @@
-"""`touchline up`, `down`, `status`, `doctor` and `logs`: the stack of this machine."""
+"""`touchline up`, `down`, `status`, `doctor` and `logs`: the stack of this machine.
+
+`touchline prepare` and `touchline run`: what `up` does on one machine, for machines of their own.
+
+`touchline config`: every setting, its value and where the value comes from. Secrets stay hidden.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import AsJson, progress, show, show_json, show_table
+from .command import AsJson, progress, show, show_json, show_table
 
 if TYPE_CHECKING:
-    from touchline.apps.settings import Settings
+    from touchline.apps.settings import Loaded, Settings
     from touchline.platform.endpoints import Endpoints
     from touchline.platform.stack.folder import DataFolder
     from touchline.platform.stack.logs import LogFollower, LogLine
     from touchline.platform.stack.stack import Stack
     from touchline.platform.stack.status import PartReport, StackReport
+
 
 commands = typer.Typer()
 
@@ -138,7 +145,7 @@ async def _status() -> StackReport:
     settings = loaded.settings
     if not (settings.registry.address or settings.artifacts.address or settings.lifecycle.address):
         return found
-    from touchline.apps.role_addresses import ask_addresses, part_of  # a second to load
+    from touchline.apps.doctor import ask_addresses, part_of  # a second to load
 
     return replace(found, parts=(*found.parts, *map(part_of, await ask_addresses(loaded))))
 
@@ -213,3 +220,90 @@ def _show_new(followers: list[LogFollower]) -> None:
     for follower in followers:
         for line in follower.poll():
             _show_line(line)
+
+
+class RoleName(StrEnum):
+    CONTROL = "control"
+    REGISTRY = "registry"
+    ARTIFACTS = "artifacts"
+    EVENTS = "events"
+    GATEWAY = "gateway"
+    NODE = "node"
+    WORKER = "worker"
+    WATCH = "watch"
+    BROWSER = "browser"
+
+
+@commands.command()
+def prepare(as_json: AsJson = False) -> None:
+    """Create or upgrade the schemas, the bucket and everything else that the roles need. Safe to repeat."""
+    from touchline.apps import planes as preparing
+    from touchline.apps.settings import load
+
+    applied = asyncio.run(preparing.prepare(load(), progress))
+    if as_json:
+        show_json({"applied": [str(migration) for migration in applied]})
+
+
+@commands.command()
+def run(
+    role: Annotated[RoleName, typer.Argument(help="The role to run.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Write logs as JSON lines, also on a terminal.")] = False,
+) -> None:
+    """Run one role in the foreground. `up` does this for you.
+
+    `control` is registry, artifacts, events and gateway in one process, and prepares the schemas. The four also run as
+    processes of their own, any number of each, after `touchline prepare`; they find each other by registry.address,
+    artifacts.address and lifecycle.address. Exit code 7: nobody answers at such an address; 8: a setting is wrong.
+    """
+    from touchline.apps import logging
+    from touchline.apps.settings import load
+    from touchline.platform.files import raise_open_files_limit
+
+    raise_open_files_limit()
+    loaded = load()
+    chosen = {"format": logging.Format.JSON} if as_json else {}
+    logging.configure(role, loaded.settings.log.model_copy(update=chosen))
+    asyncio.run(_role(role)(loaded))
+
+
+def _role(name: RoleName) -> Callable[[Loaded], Coroutine[Any, Any, None]]:
+    match name:
+        case RoleName.CONTROL:
+            from touchline.apps.control import run_control
+
+            return run_control
+        case RoleName.REGISTRY | RoleName.ARTIFACTS | RoleName.EVENTS | RoleName.GATEWAY:
+            from touchline.apps.control import role_runner
+            from touchline.apps.planes import ControlRole
+
+            return role_runner(ControlRole(name))
+        case RoleName.NODE:
+            from touchline.apps.node import run_node
+
+            return run_node
+        case RoleName.WORKER:
+            from touchline.apps.worker import run_worker
+
+            return run_worker
+        case RoleName.WATCH:
+            from touchline.apps.watch import run_watch
+
+            return run_watch
+        case RoleName.BROWSER:
+            from touchline.apps.browser import run_browser
+
+            return run_browser
+
+
+@commands.command()
+def config(as_json: AsJson = False) -> None:
+    """Print every setting with its value, its source and its meaning."""
+    from touchline.apps.settings import explain, load
+
+    entries = explain(load())
+    if as_json:
+        show_json([entry.document() for entry in entries])
+        return
+    for entry in entries:
+        show(f"{entry.name} = {entry.text}   ({entry.source})\n    {entry.description}")

@@ -11,8 +11,7 @@ import typer
 
 from touchline.kernel import NotFound
 
-from .output import AsJson, show, show_json, show_table
-from .work import with_database
+from .command import AsJson, show, show_json, show_table, with_database
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,10 +36,10 @@ def ingest(
     as_json: AsJson = False,
 ) -> None:
     """Fetch the matches of today and tomorrow, of another day, or with given ids, and wait until it is done."""
-    from touchline.apps import watch_operations
+    from touchline.apps import watch
     from touchline.apps.settings import load
 
-    result = asyncio.run(watch_operations.ingest(load(), date or None, fixture))
+    result = asyncio.run(watch.ingest(load(), date or None, fixture))
     if as_json:
         show_json(asdict(result))
         return
@@ -101,10 +100,10 @@ def show_goal(event_id: EventId, as_json: AsJson = False) -> None:
 @commands.command()
 def retry(event_id: EventId, as_json: AsJson = False) -> None:
     """Search for a goal again, with all attempts. Archived videos stay."""
-    from touchline.apps import watch_operations
+    from touchline.apps import watch
     from touchline.apps.settings import load
 
-    workflow_id = asyncio.run(watch_operations.retry(load(), event_id))
+    workflow_id = asyncio.run(watch.retry(load(), event_id))
     _report(as_json, {"workflow_id": workflow_id}, f"searching again: {workflow_id}")
 
 
@@ -126,10 +125,10 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """Replay a workflow run with the code of this version, to check that it is still compatible."""
-    from touchline.apps import watch_operations
+    from touchline.apps import watch
     from touchline.apps.settings import load
 
-    asyncio.run(watch_operations.replay(load(), workflow_id))
+    asyncio.run(watch.replay(load(), workflow_id))
     _report(as_json, {"replays": True}, f"{workflow_id} replays")
 
 
@@ -142,20 +141,20 @@ def login(
     as_json: AsJson = False,
 ) -> None:
     """Import your session of the social network for the browser role."""
-    from touchline.apps import watch_operations
+    from touchline.apps import watch
     from touchline.apps.settings import load
 
-    count = watch_operations.login(load(), cookies)
+    count = watch.login(load(), cookies)
     _report(as_json, {"cookies": count}, f"{count} cookies stored; the next search uses them")
 
 
 @commands.command()
 def status(as_json: AsJson = False) -> None:
     """Show the requests left at the feed, whether the search works, and the address of Temporal's page."""
-    from touchline.apps import watch_operations
+    from touchline.apps import watch
     from touchline.apps.settings import load
 
-    found = asyncio.run(watch_operations.status(load()))
+    found = asyncio.run(watch.status(load()))
     if as_json:
         show_json(found)
         return
@@ -164,10 +163,10 @@ def status(as_json: AsJson = False) -> None:
 
 
 def _pin(video: str, *, pinned: bool, as_json: bool) -> None:
-    from touchline.apps import watch_operations
+    from touchline.apps import watch
     from touchline.apps.settings import load
 
-    changed = asyncio.run(watch_operations.pin(load(), video, pinned=pinned))
+    changed = asyncio.run(watch.pin(load(), video, pinned=pinned))
     words = "is kept" if pinned else "is deleted with its match"
     _report(as_json, {"pinned": pinned, "changed": changed}, f"{video} {words}{'' if changed else ', as before'}")
 
@@ -180,7 +179,7 @@ def _report(as_json: bool, document: dict[str, Any], line: str) -> None:
 
 
 async def _named(database: Database, settings: WatchSettings, query: str, limit: int) -> Sequence[Match]:
-    from touchline.apps.watch_operations import watch_tenant
+    from touchline.apps.watch import watch_tenant
     from touchline.watch.views.service import MatchReads
 
     return await MatchReads(database, settings).named(await watch_tenant(database, settings.tenant), query, limit)
@@ -202,7 +201,7 @@ def _score(match: Match) -> str:
 
 
 async def _match(database: Database, tenant: str, fixture_id: int) -> tuple[Match, Sequence[Goal]]:
-    from touchline.apps.watch_operations import watch_tenant
+    from touchline.apps.watch import watch_tenant
     from touchline.watch import queries
 
     async with database.transaction(await watch_tenant(database, tenant)) as transaction:
@@ -214,7 +213,7 @@ async def _match(database: Database, tenant: str, fixture_id: int) -> tuple[Matc
 
 
 async def _goal(database: Database, tenant: str, event_id: str) -> tuple[Goal, GoalDocument]:
-    from touchline.apps.watch_operations import watch_tenant
+    from touchline.apps.watch import watch_tenant
     from touchline.watch import queries
 
     async with database.transaction(await watch_tenant(database, tenant)) as transaction:

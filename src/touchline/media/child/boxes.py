@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from touchline.media.model import ContainerFormat, MediaFailure
 
-from .failures import InputRefused
+from .channel import InputRefused
 
 MOST_BOXES = 500_000
 

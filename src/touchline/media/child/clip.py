@@ -20,20 +20,18 @@ from av.container import OutputContainer
 from av.error import BlockingIOError as NothingYet, EOFError as Finished
 from av.filter import Graph
 
-from touchline.media import clip_rules, rules
+from touchline.media import rules
 from touchline.media.model import MediaFailure, Probe
 
 from .boxes import check_written, inspect_written
-from .channel import Channel, Output
+from .channel import Channel, InputRefused, Output
 from .clip_pictures import ClipShape, EncodedClip, JoinedClip
 from .encoder import SAMPLE_FORMAT, SAMPLES_PER_PACKET, NewSound
-from .failures import InputRefused
 from .order import Options
-from .packets import AnyPacket, PacketStream, mux
 from .pictures import DisplayTransform
 from .probe import learn
 from .range_scan import RangeScan, find_read_range, scan_range
-from .source import VideoSource, identify, tick_of
+from .source import AnyPacket, PacketStream, VideoSource, identify, mux, tick_of
 
 # The sound of a clip, from the first picture to the end of the last. AAC is copied: a packet more in front, which the
 # decoder needs and the edit list hides, so that it starts at the sample. Everything else is cut at the sample and
@@ -189,14 +187,14 @@ class PictureTrack(PacketStream, Protocol):
     def frames(self) -> int: ...
 
 
-def cut(options: dict[str, Any], channel: Channel) -> clip_rules.Cut:
-    wanted = clip_rules.ClipOptions(**options.pop("clip"))
+def cut(options: dict[str, Any], channel: Channel) -> rules.Cut:
+    wanted = rules.ClipOptions(**options.pop("clip"))
     bounds, kind = Options(**options), identify()
     facts = learn(kind, bounds)
     reach = find_read_range(kind, bounds, wanted)
-    scanned = scan_range(reach, may_copy=clip_rules.is_copyable(kind, facts.video))
+    scanned = scan_range(reach, may_copy=rules.is_copyable(kind, facts.video))
     work = _Work(facts, scanned, channel)
-    with reach.opened() as source, open_movie(clip_rules.CLIP, channel) as movie:
+    with reach.opened() as source, open_movie(rules.CLIP, channel) as movie:
         work.do(source, movie)
     return work.result()
 
@@ -206,9 +204,9 @@ class _Work:
         self._facts, self._scanned, self._channel = facts, scanned, channel
         self._reach, self._found = scanned.reach, scanned.findings()
         may_copy = scanned.is_copyable and scanned.sets.free_id is not None
-        self._plan = clip_rules.plan_clip(self._found, may_copy=may_copy)
+        self._plan = rules.plan_clip(self._found, may_copy=may_copy)
         self._size = rules.display_size(facts.video)
-        if self._plan.method is clip_rules.CutMethod.ENCODED:
+        if self._plan.method is rules.CutMethod.ENCODED:
             self._size = rules.even_size(*self._size)
         self._frames = 0
 
@@ -226,8 +224,8 @@ class _Work:
             raise InputRefused(MediaFailure.DAMAGED, "no frame in this range can be decoded")
         self._channel.progress(1.0)
 
-    def result(self) -> clip_rules.Cut:
-        return clip_rules.Cut(
+    def result(self) -> rules.Cut:
+        return rules.Cut(
             start_ms=self._reach.media_ms(self._found.first),
             end_ms=self._reach.media_ms(self._found.end),
             frames=self._frames,
@@ -238,7 +236,7 @@ class _Work:
         )
 
     def _pictures(self, source: VideoSource, movie: OutputContainer) -> PictureTrack:
-        if self._plan.method is clip_rules.CutMethod.ENCODED:
+        if self._plan.method is rules.CutMethod.ENCODED:
             video = self._facts.video
             shape = ClipShape(self._size, DisplayTransform(video.rotation, video.light), video.is_interlaced)
             return EncodedClip(source, movie, self._scanned, shape)

@@ -18,15 +18,13 @@ from av.video.codeccontext import VideoCodecContext
 from av.video.frame import PictureType, VideoFrame
 from av.video.stream import VideoStream
 
-from touchline.media.clip_rules import ClipPlan
+from touchline.media.rules import ClipPlan
 
 from .encoder import LIMITED_RANGE, USUAL_RATE, colours_of
-from .h264_units import EXTRA, MARKED, Syntax, joined, kind_of
 from .order import Options
-from .packets import AnyPacket, PacketTimeline, decode, encode
 from .pictures import Deinterlacer, DisplayTransform, FilterChain, upright
-from .range_scan import RangeScan
-from .source import VideoSource, ready_to_decode, tick_of
+from .range_scan import EXTRA, MARKED, RangeScan, Syntax, joined, kind_of
+from .source import AnyPacket, PacketTimeline, VideoSource, decode, encode, ready_to_decode, tick_of
 
 # H.264 for the parts of a clip that are encoded: all of it, or the edges beside what is copied. Invariant: an edge
 # has the size, the profile and the colours of what it is joined with, its own parameter sets, and no pictures out of

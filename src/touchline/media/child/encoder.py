@@ -21,9 +21,8 @@ from touchline.media import rules
 from touchline.media.model import Light, Probe
 
 from .order import Options
-from .packets import AnyPacket, PacketTimeline, decode, encode, mux
 from .pictures import DisplayTransform, FilterChain, PictureDecoder, ShownPicture, upright
-from .source import VideoSource, tick_of
+from .source import AnyPacket, PacketTimeline, VideoSource, decode, encode, mux, tick_of
 
 USUAL_RATE = Fraction(30)
 FASTEST_RATE = 240

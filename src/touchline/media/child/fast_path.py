@@ -27,12 +27,10 @@ from touchline.media.model import ContainerFormat, MediaFailure
 from touchline.media.playlists import PlaylistSegment, media_playlist
 
 from .boxes import Mp4Box, boxes_between
-from .channel import Channel
-from .failures import InputRefused
+from .channel import Channel, InputRefused
 from .order import Options
-from .packets import AnyPacket
 from .renditions import HEADER, PLAYLIST, SEGMENTS, OutputFolder
-from .source import INPUT, VideoSource, tick_of
+from .source import INPUT, AnyPacket, VideoSource, tick_of
 
 # Where each sample of an MP4 track lies, how large it is and when: read from the tables of its index at once.
 # Invariant: what is told was checked against the size of the file and against each other; odd tables tell nothing.

@@ -23,14 +23,12 @@ from av.subtitles.subtitle import AssSubtitle, SubtitleSet
 from av.video.stream import VideoStream
 
 from touchline.media import model, rules
-from touchline.media.captions import caption_text, cue, header, known_language
-from touchline.media.playlists import master_playlist, whole_playlist
+from touchline.media.playlists import caption_text, cue, header, known_language, master_playlist, whole_playlist
 
 from .channel import Channel, Output
 from .encoder import EncodedLadder, EncodedSound, RungTarget
 from .fast_path import find_fast_path, write_fast_path
 from .order import Options
-from .packets import AnyPacket, PacketStream, PacketTimeline, filtered, mux
 from .probe import examined
 from .renditions import (
     HEADER,
@@ -42,7 +40,7 @@ from .renditions import (
     describe_sound,
     open_draft,
 )
-from .source import VideoSource, identify, open_source, tick_of
+from .source import AnyPacket, PacketStream, PacketTimeline, VideoSource, filtered, identify, mux, open_source, tick_of
 
 # Text streams of the source on their way to WebVTT: one file for each, written as it goes. Invariant: bounded by the
 # number of cues; a stream without a word makes no file.

@@ -15,10 +15,9 @@ from av.video.frame import PictureType, VideoFrame
 
 from touchline.media.model import Light, MediaFailure, VideoTrack
 
-from .failures import InputRefused
+from .channel import InputRefused
 from .order import Options
-from .packets import AnyPacket, decode, encode
-from .source import VideoSource, ready_to_decode, tick_of
+from .source import AnyPacket, VideoSource, decode, encode, ready_to_decode, tick_of
 
 TICK = Fraction(1, 90_000)  # times are the caller's business; the chain must only have some
 TURNS = {0: (), 90: (("transpose", "clock"),), 180: (("hflip", ""), ("vflip", "")), 270: (("transpose", "cclock"),)}

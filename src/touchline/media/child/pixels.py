@@ -17,12 +17,10 @@ from av.video.frame import VideoFrame
 
 from touchline.media.model import Decoded, DecodedPicture, MediaFailure
 
-from .channel import Channel
-from .failures import InputRefused
+from .channel import Channel, InputRefused
 from .order import Options
-from .packets import decode
 from .pictures import DisplayTransform, FilterChain, upright
-from .source import INPUT, ready_to_decode
+from .source import INPUT, decode, ready_to_decode
 
 BYTES_A_PIXEL = 3
 # What is not one of these could be anything, also a list of other files.

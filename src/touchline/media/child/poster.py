@@ -17,13 +17,11 @@ from av.video.frame import VideoFrame
 from touchline.media import rules
 from touchline.media.model import POSTER, POSTER_WIDTHS, Chosen, ContainerFormat, MediaFailure, Probe, smaller_poster
 
-from .channel import Channel
-from .failures import InputRefused
+from .channel import Channel, InputRefused
 from .order import Options
-from .packets import decode
 from .pictures import DisplayTransform, Filter, FilterChain, jpeg, keyframe_before
 from .probe import learn
-from .source import VideoSource, identify, open_source, ready_to_decode, tick_of
+from .source import VideoSource, decode, identify, open_source, ready_to_decode, tick_of
 
 # How good a picture would be as a poster. The filters do the work on pixels; what is left is a histogram.
 

@@ -22,11 +22,9 @@ from av.video.stream import VideoStream
 from touchline.media import model, rules
 
 from .boxes import SEGMENT, longest_claim_s, variable_size, walk_boxes
-from .channel import Channel
-from .failures import InputRefused
+from .channel import Channel, InputRefused
 from .order import Options
-from .packets import AnyPacket, decode
-from .source import INPUT, VideoSource, identify, open_source, ready_to_decode, tick_of
+from .source import INPUT, AnyPacket, VideoSource, decode, identify, open_source, ready_to_decode, tick_of
 
 # The first packets of a source, and a few pictures of them. Invariant: what is read is bounded, and what is kept of
 # it; it can be had again without reading it again.

@@ -18,9 +18,8 @@ from touchline.media.model import HlsRendition, MediaFailure, PackagingPlan, Pro
 from touchline.media.playlists import PlaylistSegment, read_segments
 
 from .boxes import NOT_WRITTEN, WrittenFile, check_written, inspect_written
-from .channel import Channel, Output
+from .channel import Channel, InputRefused, Output
 from .encoder import MOST_CHANNELS
-from .failures import InputRefused
 from .order import Options
 
 # A thread that does one thing after the other: what a muxer makes is written down while it goes on. Invariant: what

@@ -17,28 +17,26 @@ from av.filter.context import FilterContext
 from av.video.format import VideoFormat
 from av.video.frame import VideoFrame
 
-from touchline.media import rules, sampling_rules
+from touchline.media import rules
 from touchline.media.model import ContainerFormat, MediaFailure, Probe
 
-from .channel import Channel, Output
-from .failures import InputRefused
+from .channel import Channel, InputRefused, Output
 from .order import Options
-from .packets import decode
 from .pictures import TICK, DisplayTransform, FilterChain, Stills
 from .probe import learn
-from .source import VideoSource, identify, open_source, ready_to_decode, tick_of
+from .source import VideoSource, decode, identify, open_source, ready_to_decode, tick_of
 
 # Whether a picture shows something that the last kept one does not: another scene, or other digits in a corner. The
 # filters do the work on pixels: a difference hash for the whole, and the mean change of each small tile.
 
-HASH = [("scale", f"{sampling_rules.HASH_WIDTH + 1}:{sampling_rules.HASH_HEIGHT}:flags=area"), ("format", "gray")]
+HASH = [("scale", f"{rules.HASH_WIDTH + 1}:{rules.HASH_HEIGHT}:flags=area"), ("format", "gray")]
 
 
 class NoveltyFilter:
     """Keeps one small grey picture and one hash, those of the last that was kept."""
 
     def __init__(self, size: tuple[int, int], threshold: float) -> None:
-        width, height = sampling_rules.examined_size(*size)
+        width, height = rules.examined_size(*size)
         self._grey = FilterChain([("scale", f"{width}:{height}:flags=area"), ("format", "gray")])
         self._hash = FilterChain(HASH)
         self._tiles = _Tiles(width, height)
@@ -50,16 +48,16 @@ class NoveltyFilter:
         grey, small = self._grey.apply(picture), self._hash.apply(picture)
         if grey is None or small is None:
             return True
-        found = sampling_rules.difference_hash(_pixels(small))
+        found = rules.difference_hash(_pixels(small))
         if self._is_known(found, grey):
             return False
         self._kept = found, grey
         return True
 
     def _is_known(self, found: int, grey: VideoFrame) -> bool:
-        if self._kept is None or not sampling_rules.is_similar(self._kept[0], found, self._threshold):
+        if self._kept is None or not rules.is_similar(self._kept[0], found, self._threshold):
             return False
-        return not sampling_rules.is_changed(self._tiles.largest_change(self._kept[1], grey))
+        return not rules.is_changed(self._tiles.largest_change(self._kept[1], grey))
 
 
 class _Tiles:
@@ -68,7 +66,7 @@ class _Tiles:
     def __init__(self, width: int, height: int) -> None:
         self._graph = Graph()
         self._inputs = [self._input(width, height) for _ in range(2)]
-        across, down = max(1, width // sampling_rules.TILE), max(1, height // sampling_rules.TILE)
+        across, down = max(1, width // rules.TILE), max(1, height // rules.TILE)
         blend = self._graph.add("blend", "all_mode=difference")
         tiles = self._graph.add("scale", f"{across}:{down}:flags=area")
         self._output = self._graph.add("buffersink")
@@ -87,8 +85,8 @@ class _Tiles:
         try:
             changes = self._output.pull()
         except NothingYet:
-            return sampling_rules.MOST_CHANGE
-        return max(_pixels(changes)) if isinstance(changes, VideoFrame) else sampling_rules.MOST_CHANGE
+            return rules.MOST_CHANGE
+        return max(_pixels(changes)) if isinstance(changes, VideoFrame) else rules.MOST_CHANGE
 
     def _input(self, width: int, height: int) -> FilterContext:
         return self._graph.add_buffer(width=width, height=height, format=VideoFormat("gray"), time_base=TICK)
@@ -102,25 +100,25 @@ def _pixels(picture: VideoFrame) -> bytes:
     return b"".join(padded[start : start + plane.width] for start in starts)
 
 
-def sample(options: dict[str, Any], channel: Channel) -> sampling_rules.Sampled:
-    wanted = sampling_rules.SampleOptions(**options.pop("sampling"))
+def sample(options: dict[str, Any], channel: Channel) -> rules.Sampled:
+    wanted = rules.SampleOptions(**options.pop("sampling"))
     bounds, kind = Options(**options), identify()
     facts = learn(kind, bounds)
     size = rules.even_size(*rules.display_size(facts.video))
-    with channel.create(sampling_rules.MANIFEST) as manifest:
+    with channel.create(rules.MANIFEST) as manifest:
         writer = _Writer(channel, manifest, Stills(size, DisplayTransform(facts.video.rotation, facts.video.light)))
         examined = _kept(kind, facts, bounds, wanted, writer, channel)
     if not examined:
         raise InputRefused(MediaFailure.DAMAGED, "no frame can be decoded")
     channel.progress(1.0)
-    return sampling_rules.Sampled(facts, size[0], size[1], examined, writer.written)
+    return rules.Sampled(facts, size[0], size[1], examined, writer.written)
 
 
 def _kept(
     kind: ContainerFormat,
     facts: Probe,
     bounds: Options,
-    wanted: sampling_rules.SampleOptions,
+    wanted: rules.SampleOptions,
     writer: _Writer,
     channel: Channel,
 ) -> int:
@@ -147,7 +145,7 @@ def _on_the_grid(source: VideoSource, every: Fraction) -> Iterator[_Moment]:
     next_time = Fraction(0)
     for moment in _moments(source):
         if moment.time >= next_time:
-            next_time = sampling_rules.next_wanted(moment.time, every)
+            next_time = rules.next_wanted(moment.time, every)
             yield moment
 
 
@@ -180,8 +178,8 @@ class _Writer:
         picture, time_ms = self._stills.jpeg(moment.picture), round(moment.time * 1000)
         if not picture:
             return
-        if self.written >= sampling_rules.MOST_PICTURES:
-            raise InputRefused(MediaFailure.LIMIT, f"it has more than {sampling_rules.MOST_PICTURES} different frames")
+        if self.written >= rules.MOST_PICTURES:
+            raise InputRefused(MediaFailure.LIMIT, f"it has more than {rules.MOST_PICTURES} different frames")
         self.written += 1
         with self._channel.create(f"{time_ms}.jpg") as file:
             file.write(picture)

@@ -20,11 +20,10 @@ from av.filter import Graph
 from av.video.frame import VideoFrame
 
 from touchline.media import rules
-from touchline.media.captions import timestamp
 from touchline.media.model import STORYBOARD, ContainerFormat, MediaFailure, Probe, Tiled
+from touchline.media.playlists import timestamp
 
-from .channel import Channel
-from .failures import InputRefused
+from .channel import Channel, InputRefused
 from .order import Options
 from .pictures import TICK, DisplayTransform, FilterChain, PictureDecoder, as_jpeg, keyframe_before, upright
 from .probe import learn

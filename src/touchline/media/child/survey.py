@@ -24,13 +24,11 @@ from touchline.media.fingerprint.pictures import hash_image, picture_area, sampl
 from touchline.media.fingerprint.waves import foregrounds, hash_and_detail
 from touchline.media.model import PICTURE, MediaFailure, Probe, Surveyed, SurveyOptions
 
-from .channel import Channel
-from .failures import InputRefused
+from .channel import Channel, InputRefused
 from .order import Options
-from .packets import AnyPacket, decode
 from .pictures import DisplayTransform, Stills
 from .probe import learn
-from .source import VideoSource, identify, open_source, ready_to_decode, tick_of
+from .source import AnyPacket, VideoSource, decode, identify, open_source, ready_to_decode, tick_of
 
 # Decoding only what samples on a grid need: pictures that are none, and that no other is made of, are left out. Only
 # for H.264, whose pictures say whether others refer to them. Invariant: every sample is bit for bit the picture that

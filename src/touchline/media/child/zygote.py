@@ -24,8 +24,7 @@ from typing import Any, Never, TypeAlias
 from touchline.platform.stack.parent_death_guard import die_with
 
 from . import system
-from .channel import Channel
-from .failures import explain
+from .channel import Channel, explain
 from .order import LONGEST_ORDER, PAUSE, ChildLimits, TaskOrder
 
 # How a child isolates itself before it reads the first byte of what a stranger wrote.

@@ -15,10 +15,9 @@ from uuid import uuid4
 
 from touchline.kernel import LimitExceeded
 from touchline.media.errors import NotAVideo
-from touchline.media.pixels import decode_picture, decode_samples
-from touchline.media.sampling import read_manifest, sample
-from touchline.media.sampling_rules import SampleOptions
+from touchline.media.rules import SampleOptions
 from touchline.media.sandbox import Progress, Sandbox
+from touchline.media.tasks import decode_picture, decode_samples, read_manifest, sample
 
 from .model import Box, SeenText, TextReader, TextReading, TextRegion
 

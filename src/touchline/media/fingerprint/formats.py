@@ -17,7 +17,8 @@ from zlib import crc32
 
 import numpy as np
 
-from .errors import InvalidFingerprint
+from touchline.media.errors import InvalidFingerprint
+
 from .model import INTERVAL_MS, MOST_SAMPLES, Fingerprint, Style
 from .pictures import sample_time_ms
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from touchline.kernel import InvalidInput, NotFound
+from touchline.media.errors import InvalidFingerprint
 from touchline.media.model import SurveyOptions
 from touchline.media.sandbox import Progress, Sandbox
 from touchline.media.survey import surveyed
 
-from .errors import InvalidFingerprint
 from .formats import LONGEST_BINARY, LONGEST_PREFIX, LONGEST_TEXT, from_bytes, from_text, is_binary, is_text
 from .model import USUAL, Fingerprint, Way
 from .style import Style

@@ -20,11 +20,8 @@ from touchline.media.model import SandboxIsolation
 from touchline.media.settings import MediaSettings
 
 from .enclosure import IsolatedProgram, bubblewrap
-from .files import check_source
-from .model import IsolatedLaunch, IsolationLevel, Program, Progress, Result, Task, TaskOutcome
-from .pause import Pause
-from .supervision import run_task
-from .zygote import Zygote, ZygoteGone
+from .model import IsolatedLaunch, IsolationLevel, Pause, Program, Progress, Result, Task, TaskOutcome, check_source
+from .supervision import Zygote, ZygoteGone, run_task
 
 # What the sandbox isolates on this machine, found by a child that tries to get out.
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from touchline.kernel import Conflict
-from touchline.media.clip_rules import Cut, CutMethod
+from touchline.media.rules import Cut, CutMethod
 from touchline.platform.objects.rules import ObjectKey, join_key
 from touchline.process.files import OriginalMissing
 from touchline.process.queue.rules import ProgressStage

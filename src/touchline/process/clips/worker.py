@@ -11,9 +11,9 @@ from pathlib import Path
 
 from touchline.contracts.events.videos import ClipMade
 from touchline.kernel import AlreadyExists, NotFound, artifact_hash
-from touchline.media.clip import make_clip
-from touchline.media.clip_rules import ClipFile, ClipRange
+from touchline.media.rules import ClipFile, ClipRange
 from touchline.media.sandbox import Sandbox
+from touchline.media.tasks import make_clip
 from touchline.platform.files import Scratch
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction

@@ -19,9 +19,9 @@ from uuid import UUID
 from touchline.kernel import Conflict, NotFound
 from touchline.media.engines.model import ReaderName, TextReader, reader_for
 from touchline.media.engines.service import SMALLEST_SIDE, Engine
-from touchline.media.pixels import decode_samples
-from touchline.media.sampling_rules import SampledPicture
+from touchline.media.rules import SampledPicture
 from touchline.media.sandbox import Sandbox
+from touchline.media.tasks import decode_samples
 from touchline.platform.concurrency import gather_or_cancel
 from touchline.platform.files import Scratch
 from touchline.platform.objects.store import ObjectStore

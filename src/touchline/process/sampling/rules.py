@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import ceil
 from uuid import UUID
 
-from touchline.media.sampling import SHORTEST_STEP_MS
-from touchline.media.sampling_rules import MOST_PICTURES
+from touchline.media.rules import MOST_PICTURES
+from touchline.media.tasks import SHORTEST_STEP_MS
 from touchline.platform.objects.rules import ObjectKey, join_key
 from touchline.process.queue.rules import ProgressStage
 

@@ -13,10 +13,9 @@ from pathlib import Path
 from uuid import UUID
 
 from touchline.media.model import OutputFile
-from touchline.media.probe import probe
-from touchline.media.sampling import read_manifest, sample
-from touchline.media.sampling_rules import SampleOptions, SampleSet
+from touchline.media.rules import SampleOptions, SampleSet
 from touchline.media.sandbox import Sandbox
+from touchline.media.tasks import probe, read_manifest, sample
 from touchline.platform.concurrency import gather_or_cancel
 from touchline.platform.files import Scratch
 from touchline.platform.objects.rules import ObjectKey

@@ -22,9 +22,9 @@ from touchline.contracts.events.videos import VideoTranscoded
 from touchline.kernel import TenantId, artifact_hash
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded
 from touchline.media.model import FIRST_MASTER, MASTER, HlsPackage
-from touchline.media.outputs import make_hls, make_poster, make_storyboard
 from touchline.media.playlists import read_segments
 from touchline.media.sandbox import Pause, Sandbox
+from touchline.media.tasks import make_hls, make_poster, make_storyboard
 from touchline.platform.concurrency import gather_or_cancel
 from touchline.platform.files import Scratch
 from touchline.platform.objects.rules import ObjectKey, join_key, object_key

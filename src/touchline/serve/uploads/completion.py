@@ -20,7 +20,7 @@ from prometheus_client import Counter
 from touchline.contracts.artifacts import ArtifactStatus, UploadState
 from touchline.kernel import ArtifactHash, DeadlineExceeded, LeaseLost, NotFound, TenantId, TouchlineError, Unavailable
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded
-from touchline.media.probe import HEAD_BYTES, probe, unprobed_range
+from touchline.media.tasks import HEAD_BYTES, probe, unprobed_range
 from touchline.platform.objects.rules import ByteRange
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Transaction

@@ -16,7 +16,7 @@ from temporalio import activity
 from temporalio.client import Client
 
 from touchline.contracts.events.watch import GoalChanged
-from touchline.media.fingerprint.errors import InvalidFingerprint
+from touchline.media.errors import InvalidFingerprint
 from touchline.watch.context import WatchContext
 from touchline.watch.model import FoundRef, GoalRef
 from touchline.watch.settings import WatchSettings

@@ -16,8 +16,8 @@ from typing import TypeAlias
 from uuid import UUID, uuid5
 
 from touchline.kernel import ArtifactHash, TenantId, artifact_hash
+from touchline.media.errors import InvalidFingerprint
 from touchline.media.fingerprint.comparison import compare
-from touchline.media.fingerprint.errors import InvalidFingerprint
 from touchline.media.fingerprint.formats import from_text
 from touchline.media.fingerprint.model import LEAST_RUN, Fingerprint, Style
 from touchline.watch.model import FoundRef, GoalRef

@@ -18,9 +18,9 @@ from touchline.contracts.events.watch import GoalChanged
 from touchline.kernel import Conflict
 from touchline.media.errors import InvalidMedia, MediaLimitExceeded, TruncatedVideo
 from touchline.media.model import Probe
-from touchline.media.probe import probe
 from touchline.media.rules import display_size
 from touchline.media.sandbox import Sandbox
+from touchline.media.tasks import probe
 from touchline.platform.files import Scratch, open_file
 from touchline.platform.objects.store import ObjectStore
 from touchline.watch.archive.service import notify_archive

@@ -17,9 +17,9 @@ from typing import Any, Protocol, Self, cast
 from touchline.kernel import Misconfigured, TouchlineError, Unavailable
 from touchline.media.engines.model import Picture
 from touchline.media.engines.service import Engine
-from touchline.media.pixels import decode_picture
 from touchline.media.sandbox import Sandbox
 from touchline.media.survey import Still
+from touchline.media.tasks import decode_picture
 from touchline.watch.model import GoalMinutes
 from touchline.watch.settings import Choice, ValidationSettings
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given, strategies as st
 
-from touchline.media.fingerprint.errors import InvalidFingerprint
+from touchline.media.errors import InvalidFingerprint
 from touchline.media.fingerprint.formats import from_bytes, from_text, to_bytes, to_text
 from touchline.media.fingerprint.model import Fingerprint, Style
 

@@ -16,8 +16,8 @@ from hypothesis import given, settings, strategies as st
 from tests.support import fingerprint_writer
 from tests.support.fingerprint_writer import video
 from touchline.kernel import InvalidInput, NotFound
+from touchline.media.errors import DamagedIndex, IndexBusy
 from touchline.media.fingerprint.comparison import MatchRule, compare
-from touchline.media.fingerprint.errors import DamagedIndex, IndexBusy
 from touchline.media.fingerprint.index import (
     IndexMatch,
     IndexReader,

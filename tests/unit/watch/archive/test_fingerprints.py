@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from touchline.media.fingerprint.errors import InvalidFingerprint
+from touchline.media.errors import InvalidFingerprint
 from touchline.media.fingerprint.formats import to_text
 from touchline.media.fingerprint.model import Fingerprint, Style
 from touchline.watch.archive.rules import alike, checked

@@ -24,7 +24,7 @@ from av.container import OutputContainer
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from touchline.media.child.packets import encode, mux
+from touchline.media.child.source import encode, mux
 from touchline_world.videos.drawing.advert import draw_advert
 from touchline_world.videos.drawing.football import draw_football
 from touchline_world.videos.drawing.paint import RATE, DrawnPicture, Pixels

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from touchline.kernel import InvalidInput, NotFound
+from touchline.media.errors import DamagedIndex
 from touchline.media.fingerprint.comparison import MatchRule, better, rule_of
-from touchline.media.fingerprint.errors import DamagedIndex
 from touchline.media.fingerprint.model import NO_MATCH, Comparison, Fingerprint, Style
 from touchline.media.fingerprint.waves import mirrored
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from touchline.kernel import InvalidInput
+from touchline.media.errors import DamagedIndex
 from touchline.media.fingerprint.comparison import (
     NEUTRAL,
     Alignment,
@@ -17,7 +18,6 @@ from touchline.media.fingerprint.comparison import (
     is_convincing,
     states_of,
 )
-from touchline.media.fingerprint.errors import DamagedIndex
 from touchline.media.fingerprint.model import LEAST_RUN, NEAR, Comparison, Fingerprint, Hashes
 
 from .segment import DIGESTS, BandPlan, IndexSegment, SegmentEntry, digests, plans, ranges

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from touchline.kernel import NotFound
-from touchline.media.fingerprint.errors import DamagedIndex, IndexBusy
+from touchline.media.errors import DamagedIndex, IndexBusy
 from touchline.media.fingerprint.model import NEAR, Fingerprint, Hashes, Style
 
 

@@ -1,1 +1,0 @@
-"""`touchline demo`: a match day of the simulated world through the whole product."""
