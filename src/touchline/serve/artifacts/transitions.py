@@ -19,7 +19,6 @@ from touchline.contracts.events.artifacts import (
 from touchline.contracts.registry import ArtifactChange
 from touchline.kernel import ArtifactHash
 from touchline.platform.postgres.database import Transaction
-from touchline.serve.artifacts.rules import Artifact, EndedRecording, JobRun, Reason, Rendition
 from touchline.serve.clips.rules import MadeClip
 from touchline.serve.clips.store import ClipStore
 from touchline.serve.recordings.store import RecordingStore
@@ -29,7 +28,7 @@ from . import rules
 from .store import ArtifactStore
 
 
-def tell(transaction: Transaction, artifact: Artifact) -> Artifact:
+def tell(transaction: Transaction, artifact: rules.Artifact) -> rules.Artifact:
     transaction.announce(rules.lifecycle(artifact), revision=artifact.revision)
     return artifact
 
@@ -39,19 +38,21 @@ async def move(
     artifact_hash: ArtifactHash,
     to: ArtifactStatus,
     leaving: Sequence[ArtifactStatus],
-    reason: Reason | None = None,
-) -> Artifact | None:
+    reason: rules.Reason | None = None,
+) -> rules.Artifact | None:
     changed = await ArtifactStore(transaction).move(artifact_hash, to, leaving, reason)
     return changed and tell(transaction, changed)
 
 
-async def store_original(transaction: Transaction, artifact_hash: ArtifactHash) -> Artifact | None:
+async def store_original(transaction: Transaction, artifact_hash: ArtifactHash) -> rules.Artifact | None:
     """From here on the original is safe, and whoever processes videos may begin."""
     changed = await ArtifactStore(transaction).store_original(artifact_hash)
     return changed and _announce_stored(transaction, changed)
 
 
-async def store_clip(transaction: Transaction, found: Artifact, made: MadeClip, until: datetime) -> Artifact | None:
+async def store_clip(
+    transaction: Transaction, found: rules.Artifact, made: MadeClip, until: datetime
+) -> rules.Artifact | None:
     """A clip that was cut has an original from here on, as an upload has."""
     changed = await ArtifactStore(transaction).store_clip(found, made.size_bytes, until)
     if changed is None:
@@ -62,8 +63,8 @@ async def store_clip(transaction: Transaction, found: Artifact, made: MadeClip, 
 
 
 async def finish(
-    transaction: Transaction, found: Artifact, run: JobRun, made: Rendition, until: datetime
-) -> Artifact | None:
+    transaction: Transaction, found: rules.Artifact, run: rules.JobRun, made: rules.Rendition, until: datetime
+) -> rules.Artifact | None:
     changed = await ArtifactStore(transaction).finish(found, run, made, until)
     if changed is None:
         return None
@@ -71,7 +72,9 @@ async def finish(
     return tell(transaction, changed)
 
 
-async def republish(transaction: Transaction, found: Artifact, run: JobRun, made: Rendition) -> Artifact | None:
+async def republish(
+    transaction: Transaction, found: rules.Artifact, run: rules.JobRun, made: rules.Rendition
+) -> rules.Artifact | None:
     changed = await ArtifactStore(transaction).republish(found, run, made)
     return changed and tell(transaction, changed)
 
@@ -79,11 +82,11 @@ async def republish(transaction: Transaction, found: Artifact, run: JobRun, made
 async def fail(
     transaction: Transaction,
     artifact_hash: ArtifactHash,
-    reason: Reason,
+    reason: rules.Reason,
     leaving: Sequence[ArtifactStatus],
     until: datetime,
-    run: JobRun | None = None,
-) -> Artifact | None:
+    run: rules.JobRun | None = None,
+) -> rules.Artifact | None:
     changed = await ArtifactStore(transaction).fail(artifact_hash, reason, leaving, until, run)
     if changed is None:
         return None
@@ -98,8 +101,8 @@ async def fail(
 
 
 async def progress(
-    transaction: Transaction, found: Artifact, run: JobRun, percent: int, until: datetime
-) -> Artifact | None:
+    transaction: Transaction, found: rules.Artifact, run: rules.JobRun, percent: int, until: datetime
+) -> rules.Artifact | None:
     changed = await ArtifactStore(transaction).progress(found, run, percent, until)
     if changed is None:
         return None
@@ -107,7 +110,7 @@ async def progress(
     return tell(transaction, changed)
 
 
-async def delete(transaction: Transaction, artifact_hash: ArtifactHash, now: datetime) -> Artifact | None:
+async def delete(transaction: Transaction, artifact_hash: ArtifactHash, now: datetime) -> rules.Artifact | None:
     changed = await ArtifactStore(transaction).delete(artifact_hash, now)
     if changed is None:
         return None
@@ -115,7 +118,7 @@ async def delete(transaction: Transaction, artifact_hash: ArtifactHash, now: dat
     return tell(transaction, changed)
 
 
-async def expire(transaction: Transaction, hashes: Sequence[ArtifactHash], now: datetime) -> Sequence[Artifact]:
+async def expire(transaction: Transaction, hashes: Sequence[ArtifactHash], now: datetime) -> Sequence[rules.Artifact]:
     """Of those, what is over its time, with its record. Many at once, for passes over a whole archive."""
     gone = await ArtifactStore(transaction).expire(hashes, now)
     for record in (ClipStore(transaction), RegistryStore(transaction), RecordingStore(transaction)):
@@ -128,7 +131,9 @@ HOLDERS = ("process", "watch")
 ASK_AGAIN_AFTER = timedelta(days=1)
 
 
-async def purge_due(transaction: Transaction, artifact_hash: ArtifactHash, deleted_before: datetime) -> Artifact | None:
+async def purge_due(
+    transaction: Transaction, artifact_hash: ArtifactHash, deleted_before: datetime
+) -> rules.Artifact | None:
     """Its deletion is final from now on: the other planes delete what they hold, and then its bytes go."""
     next_at = transaction.now() + ASK_AGAIN_AFTER
     changed = await ArtifactStore(transaction).purge_due(artifact_hash, deleted_before, HOLDERS, next_at)
@@ -139,7 +144,7 @@ async def purge_due(transaction: Transaction, artifact_hash: ArtifactHash, delet
 
 async def undelete(
     transaction: Transaction, artifact_hash: ArtifactHash, now: datetime, until: datetime
-) -> Artifact | None:
+) -> rules.Artifact | None:
     """None when there is nothing to come back, or, of a clip, when the same one was made again meanwhile.
 
     Nothing of it may be committed then: the artifact is changed before its record says no.
@@ -153,7 +158,7 @@ async def undelete(
     return tell(transaction, changed)
 
 
-async def pin(transaction: Transaction, artifact_hash: ArtifactHash, *, pinned: bool) -> Artifact | None:
+async def pin(transaction: Transaction, artifact_hash: ArtifactHash, *, pinned: bool) -> rules.Artifact | None:
     """None when nothing changes."""
     changed = await ArtifactStore(transaction).pin(artifact_hash, pinned=pinned)
     if changed is None:
@@ -162,7 +167,7 @@ async def pin(transaction: Transaction, artifact_hash: ArtifactHash, *, pinned: 
     return changed
 
 
-async def rename(transaction: Transaction, artifact: Artifact, change: ArtifactChange, now: datetime) -> None:
+async def rename(transaction: Transaction, artifact: rules.Artifact, change: ArtifactChange, now: datetime) -> None:
     """By a person: title, description, or both."""
     if not await _record(transaction, artifact).change(artifact.artifact_hash, change, now):
         return
@@ -179,15 +184,15 @@ async def rename(transaction: Transaction, artifact: Artifact, change: ArtifactC
 
 async def begin_recording(
     transaction: Transaction, artifact_hash: ArtifactHash, started_at: datetime
-) -> Artifact | None:
+) -> rules.Artifact | None:
     """Its first media are there."""
     changed = await ArtifactStore(transaction).record(artifact_hash, started_at)
     return changed and tell(transaction, changed)
 
 
 async def end_recording(
-    transaction: Transaction, artifact_hash: ArtifactHash, ended: EndedRecording
-) -> Artifact | None:
+    transaction: Transaction, artifact_hash: ArtifactHash, ended: rules.EndedRecording
+) -> rules.Artifact | None:
     """From here on it is kept for its time, and another one of the stream may begin."""
     changed = await ArtifactStore(transaction).end_recording(artifact_hash, ended)
     if changed is None:
@@ -197,12 +202,12 @@ async def end_recording(
     return tell(transaction, changed)
 
 
-def _announce_stored(transaction: Transaction, artifact: Artifact) -> Artifact:
+def _announce_stored(transaction: Transaction, artifact: rules.Artifact) -> rules.Artifact:
     transaction.announce(rules.original_stored(artifact), revision=artifact.revision)
     return tell(transaction, artifact)
 
 
-async def _keep_record(transaction: Transaction, found: Artifact, changed: Artifact) -> None:
+async def _keep_record(transaction: Transaction, found: rules.Artifact, changed: rules.Artifact) -> None:
     """The registry says the same about how long it is kept; a clip that is back claims its range again."""
     came_back = found.status is ArtifactStatus.FAILED
     if changed.retention_until is None or (changed.retention_until == found.retention_until and not came_back):
@@ -213,7 +218,7 @@ async def _keep_record(transaction: Transaction, found: Artifact, changed: Artif
         await ClipStore(transaction).reclaim_range(changed.artifact_hash, changed.retention_until)
 
 
-def _record(transaction: Transaction, artifact: Artifact) -> RegistryStore | ClipStore | RecordingStore:
+def _record(transaction: Transaction, artifact: rules.Artifact) -> RegistryStore | ClipStore | RecordingStore:
     """Where the registry has it."""
     match artifact.artifact_type:
         case ArtifactType.CLIP:
@@ -224,5 +229,5 @@ def _record(transaction: Transaction, artifact: Artifact) -> RegistryStore | Cli
             return RegistryStore(transaction)
 
 
-def _is_clip(artifact: Artifact) -> bool:
+def _is_clip(artifact: rules.Artifact) -> bool:
     return artifact.artifact_type is ArtifactType.CLIP

@@ -16,7 +16,6 @@ from touchline.platform.postgres.database import Database, Transaction
 from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rules import NewArtifact, Reason, existing
 from touchline.serve.artifacts.store import ArtifactStore
-from touchline.serve.clips.rules import CheckedClip, Record
 from touchline.serve.registry.rules import (
     Kind,
     NewIdentity,
@@ -96,7 +95,7 @@ class ClipService:
                 event = not_placed(record.clip, ArtifactType.CLIP, ArtifactStatus.FAILED, reason)
                 transaction.announce(event, revision=0)
 
-    async def _registered(self, transaction: Transaction, caller: Principal, request: NewClip) -> Record:
+    async def _registered(self, transaction: Transaction, caller: Principal, request: NewClip) -> rules.Record:
         """The record under this key, the one that lives with this range, or a new one."""
         rules.require_source(request)
         registry, asked = RegistryStore(transaction), rules.clip_request(request)
@@ -110,7 +109,7 @@ class ClipService:
             await registry.add_key(Kind.CLIP, key, record.clip.artifact_hash, asked)
         return record
 
-    async def _same_or_new(self, transaction: Transaction, caller: Principal, request: NewClip) -> Record:
+    async def _same_or_new(self, transaction: Transaction, caller: Principal, request: NewClip) -> rules.Record:
         retention = await resolved_retention(transaction, valid_retention(request.retention), self._settings)
         new, clips = await self._checked(transaction, request), ClipStore(transaction)
         identity = NewIdentity(new_artifact_hash(), caller.user_id)
@@ -123,7 +122,7 @@ class ClipService:
         transaction.announce(registered(record.clip, ArtifactType.CLIP), revision=record.clip.revision)
         return record
 
-    async def _checked(self, transaction: Transaction, request: NewClip) -> CheckedClip:
+    async def _checked(self, transaction: Transaction, request: NewClip) -> rules.CheckedClip:
         if request.stream_id is not None:
             stream = existing_stream(await StreamStore(transaction).find(request.stream_id), request.stream_id)
             timeline = stream_timeline(stream.live_since, self._clock.now())
@@ -135,7 +134,7 @@ class ClipService:
         title, timeline = words.title if words else "", upload_timeline(source.duration_ms)
         return rules.checked(request, source_hash, timeline, title, self._settings)
 
-    async def _place(self, transaction: Transaction, record: Record) -> CreatedClip:
+    async def _place(self, transaction: Transaction, record: rules.Record) -> CreatedClip:
         clip, now = record.clip, self._clock.now()
         source = rules.playable(await ArtifactStore(transaction).find(clip.source_hash), clip.source_hash)
         new = NewArtifact(

@@ -31,20 +31,6 @@ from touchline.serve.uploads.store import owners
 
 from . import rules
 from .inventories import NodeCopies, NodeInventories
-from .rules import (
-    CLIPS,
-    FOLDERS,
-    ORIGINALS,
-    PLAYLIST,
-    ArtifactRow,
-    Copies,
-    Damage,
-    DamageKind,
-    Evidence,
-    Limits,
-    NamedObjects,
-    Repair,
-)
 from .store import FsckStore, KnownNode
 
 ROWS_AT_ONCE = 50
@@ -61,13 +47,13 @@ PURGED_WITHIN = timedelta(days=3)  # purges are daily
 class FsckReport:
     artifacts: int = 0
     objects: int = 0
-    found: dict[DamageKind, int] = field(default_factory=dict[DamageKind, int])
-    repaired: dict[Repair, int] = field(default_factory=dict[Repair, int])
+    found: dict[rules.DamageKind, int] = field(default_factory=dict[rules.DamageKind, int])
+    repaired: dict[rules.Repair, int] = field(default_factory=dict[rules.Repair, int])
     left: int = 0  # damages that were not repaired
-    damages: list[Damage] = field(default_factory=list[Damage])  # the first
+    damages: list[rules.Damage] = field(default_factory=list[rules.Damage])  # the first
     reached: str = ""  # the last artifact that was looked at
 
-    def add(self, damage: Damage, *, repaired: bool) -> None:
+    def add(self, damage: rules.Damage, *, repaired: bool) -> None:
         self.found[damage.kind] = self.found.get(damage.kind, 0) + 1
         if len(self.damages) < MOST_NAMED:
             self.damages.append(damage)
@@ -155,8 +141,8 @@ class Fsck:
 
     # --- Looking.
 
-    async def _batches(self, after: str) -> AsyncGenerator[Sequence[Evidence]]:
-        folders = [Folders(self.objects, prefix, after) for prefix in FOLDERS]
+    async def _batches(self, after: str) -> AsyncGenerator[Sequence[rules.Evidence]]:
+        folders = [Folders(self.objects, prefix, after) for prefix in rules.FOLDERS]
         nodes = self.inventories.behind(after)
         while after < LAST:
             async with self.database.system("compare artifacts with the object store") as transaction:
@@ -167,22 +153,26 @@ class Fsck:
 
     async def _between(
         self,
-        rows: Sequence[ArtifactRow],
+        rows: Sequence[rules.ArtifactRow],
         hashes: tuple[str, str],
         folders: Sequence[Folders],
         nodes: Sequence[NodeCopies],
-    ) -> list[Evidence]:
+    ) -> list[rules.Evidence]:
         by_hash = {row.artifact_hash: row for row in rows}
         held = {each.artifact_hash: each for each in await self.holdings.between(*hashes)}
         listed = [await folder.through(hashes[1]) for folder in folders]
         copies = await self._copies(rows, hashes[1], nodes)
-        found: list[Evidence] = []
+        found: list[rules.Evidence] = []
         for one in map(ArtifactHash, sorted({*by_hash, *held, *copies, *chain.from_iterable(listed)})):
             objects = {each.key: each for inside in listed for each in inside.get(one, [])}
-            found.append(Evidence(one, by_hash.get(one), held.get(one), objects, copies=copies.get(one, Copies())))
+            found.append(
+                rules.Evidence(one, by_hash.get(one), held.get(one), objects, copies=copies.get(one, rules.Copies()))
+            )
         return found
 
-    async def _copies(self, rows: Sequence[ArtifactRow], until: str, nodes: Sequence[NodeCopies]) -> dict[str, Copies]:
+    async def _copies(
+        self, rows: Sequence[rules.ArtifactRow], until: str, nodes: Sequence[NodeCopies]
+    ) -> dict[str, rules.Copies]:
         """As the nodes have them, and after that as the table has them: what a command has just ended is in both."""
         answers = await asyncio.gather(*(node.through(until) for node in nodes))
         asked = frozenset(node.node.node_id for node in nodes if node.was_heard)
@@ -191,7 +181,7 @@ class Fsck:
             on_record = await copies_of_artifacts(transaction.connection, artifacts)
         on_nodes = [one for answer in answers for one in answer if one.node_id in asked]
         return {
-            one: Copies(
+            one: rules.Copies(
                 [copy for copy in on_record if copy.artifact_hash == one],
                 [copy for copy in on_nodes if copy.copy.artifact_hash == one],
                 asked,
@@ -199,7 +189,7 @@ class Fsck:
             for one in {copy.artifact_hash for copy in on_record} | {one.copy.artifact_hash for one in on_nodes}
         }
 
-    async def _look(self, listed: Evidence) -> tuple[Evidence, Sequence[Damage]]:
+    async def _look(self, listed: rules.Evidence) -> tuple[rules.Evidence, Sequence[rules.Damage]]:
         """What is wrong now, and was wrong a moment ago: uploads, purges and workers go on while this looks."""
         async with self._slots:
             found, suspected = await self._judged(listed)
@@ -209,25 +199,25 @@ class Fsck:
             async with self.database.system("compare artifacts with the object store") as transaction:
                 rows = await FsckStore(transaction.connection).rows(before(one), 1)
             rows = [row for row in rows if row.artifact_hash == one]
-            folders = [Folders(self.objects, prefix, before(one)) for prefix in FOLDERS]
+            folders = [Folders(self.objects, prefix, before(one)) for prefix in rules.FOLDERS]
             nodes = self.inventories.behind(before(one), limit=1)
             around = await self._between(rows, (before(one), one), folders, nodes)
-            again = next((each for each in around if each.artifact_hash == one), Evidence(one, None, None, {}))
+            again = next((each for each in around if each.artifact_hash == one), rules.Evidence(one, None, None, {}))
             found, confirmed = await self._judged(again)
             known = {(each.kind, each.what, each.node_id) for each in suspected}
             return found, [each for each in confirmed if (each.kind, each.what, each.node_id) in known]
 
-    async def _judged(self, listed: Evidence) -> tuple[Evidence, list[Damage]]:
+    async def _judged(self, listed: rules.Evidence) -> tuple[rules.Evidence, list[rules.Damage]]:
         found = await self._completed(listed)
-        limits = Limits(self.clock.now(), self.grace, STUCK_AFTER, PURGED_WITHIN)
+        limits = rules.Limits(self.clock.now(), self.grace, STUCK_AFTER, PURGED_WITHIN)
         return found, [*rules.damages(found, limits), *await self._asked(found)]
 
-    async def _completed(self, listed: Evidence) -> Evidence:
+    async def _completed(self, listed: rules.Evidence) -> rules.Evidence:
         """With what no listing of its folders says: the file of a clip, and what playlists name."""
         row, holding, objects = listed.row, listed.holding, dict(listed.objects)
         if row is None:
             return listed
-        if row.promises_file and row.original_key and not row.original_key.startswith(FOLDERS):
+        if row.promises_file and row.original_key and not row.original_key.startswith(rules.FOLDERS):
             there = await self._look_at(row.original_key)
             objects |= {row.original_key: there} if there else {}
         if not row.is_live or holding is None:
@@ -236,7 +226,7 @@ class Fsck:
         storyboard = await self._named(holding.storyboard_key, objects)
         return replace(listed, objects=objects, rendition=rendition, storyboard=storyboard)
 
-    async def _named(self, key: str | None, objects: dict[str, ListedObject]) -> NamedObjects:
+    async def _named(self, key: str | None, objects: dict[str, ListedObject]) -> rules.NamedObjects:
         """What a playlist names, and what the playlists name that it names. One that is not there names nothing."""
         keys, hostile, waiting = set[str](), list[str](), [key] if key else []
         while waiting:
@@ -246,34 +236,36 @@ class Fsck:
                 continue
             found = await self._read_names(playlist)
             hostile += found.hostile
-            waiting += [name for name in found.keys - keys if name.endswith(PLAYLIST)]
+            waiting += [name for name in found.keys - keys if name.endswith(rules.PLAYLIST)]
             keys |= found.keys
-        return NamedObjects(frozenset(keys), tuple(hostile))
+        return rules.NamedObjects(frozenset(keys), tuple(hostile))
 
-    async def _read_names(self, key: str) -> NamedObjects:
+    async def _read_names(self, key: str) -> rules.NamedObjects:
         try:
             content = await self.objects.get(key, at_most=LARGEST_PLAYLIST)
         except NotFound:
-            return NamedObjects()
+            return rules.NamedObjects()
         return rules.names_in(key, content.decode(errors="replace"))
 
-    async def _asked(self, found: Evidence) -> list[Damage]:
+    async def _asked(self, found: rules.Evidence) -> list[rules.Damage]:
         row = found.row
         if row is None:
             return []
-        damages: list[Damage] = []
+        damages: list[rules.Damage] = []
         if row.upload_id and row.object_key and row.status == "uploading" and not await self._is_open(row):
             why = "the object store does not know the upload that its row says is open"
-            damages.append(Damage(DamageKind.UPLOAD_MISSING, row.artifact_hash, why))
+            damages.append(rules.Damage(rules.DamageKind.UPLOAD_MISSING, row.artifact_hash, why))
         if row.watched_key and row.is_live and not await self.objects.exists(row.watched_key):
             damages.append(
-                Damage(DamageKind.WATCHED_FILE_MISSING, row.artifact_hash, f"there is no object {row.watched_key}")
+                rules.Damage(
+                    rules.DamageKind.WATCHED_FILE_MISSING, row.artifact_hash, f"there is no object {row.watched_key}"
+                )
             )
         if self.thorough and found.holding is not None and row.is_live:
             damages += await self._read(row, found.holding)
         return damages
 
-    async def _read(self, row: ArtifactRow, holding: VideoHolding) -> list[Damage]:
+    async def _read(self, row: rules.ArtifactRow, holding: VideoHolding) -> list[rules.Damage]:
         """All of an original, against the digest of what its renditions were made of."""
         if holding.original_digest is None or not row.original_key or row.original_missing_since is not None:
             return []
@@ -286,9 +278,9 @@ class Fsck:
         if digest.hexdigest() == holding.original_digest:
             return []
         why = f"{row.original_key} is not the file that the renditions were made of"
-        return [Damage(DamageKind.FILE_DIFFERS, row.artifact_hash, why)]
+        return [rules.Damage(rules.DamageKind.FILE_DIFFERS, row.artifact_hash, why)]
 
-    async def _is_open(self, row: ArtifactRow) -> bool:
+    async def _is_open(self, row: rules.ArtifactRow) -> bool:
         try:
             await self.objects.uploads.parts(MultipartUpload(object_key(row.object_key or ""), row.upload_id or "", ""))
         except NotFound:
@@ -301,11 +293,11 @@ class Fsck:
         except (NotFound, InvalidInput):
             return None
 
-    async def _clip_files(self) -> AsyncGenerator[Damage]:
+    async def _clip_files(self) -> AsyncGenerator[rules.Damage]:
         """Files of clips that no row knows, or that a purge has left."""
         after: str | None = ""
         while after is not None:
-            page = await self.objects.list(CLIPS, after=after)
+            page = await self.objects.list(rules.CLIPS, after=after)
             after = page.next_after
             named = {each.key: _clip_of(each.key) for each in page.objects}
             async with self.database.system("compare artifacts with the object store") as transaction:
@@ -315,10 +307,12 @@ class Fsck:
                 if file is not None and file.original_key == listed.key and file.purged_at is None:
                     continue
                 if listed.modified_at < self.clock.now() - self.grace:
-                    kind = DamageKind.PURGE_INCOMPLETE if file is not None else DamageKind.UNTRACKED_OBJECTS
-                    yield Damage(kind, listed.key, "no row promises it", Repair.DELETE_OBJECTS, [listed.key])
+                    kind = rules.DamageKind.PURGE_INCOMPLETE if file is not None else rules.DamageKind.UNTRACKED_OBJECTS
+                    yield rules.Damage(
+                        kind, listed.key, "no row promises it", rules.Repair.DELETE_OBJECTS, [listed.key]
+                    )
 
-    async def _open_uploads(self) -> AsyncGenerator[Damage]:
+    async def _open_uploads(self) -> AsyncGenerator[rules.Damage]:
         after: tuple[str, str] | None = None
         while True:
             page = await self.objects.uploads.list(after=after)
@@ -327,79 +321,81 @@ class Fsck:
             for upload in page.uploads:
                 if upload.id not in known and upload.started_at < self.clock.now() - self.settings.abandon_after:
                     why = f"an open upload of {upload.key} that no row knows"
-                    yield Damage(DamageKind.UNTRACKED_UPLOAD, upload.id, why, Repair.ABORT_UPLOAD, [upload.key])
+                    yield rules.Damage(
+                        rules.DamageKind.UNTRACKED_UPLOAD, upload.id, why, rules.Repair.ABORT_UPLOAD, [upload.key]
+                    )
             if page.next_after is None:
                 return
             after = page.next_after
 
-    async def _refused(self, nodes: Sequence[KnownNode]) -> AsyncGenerator[Damage]:
+    async def _refused(self, nodes: Sequence[KnownNode]) -> AsyncGenerator[rules.Damage]:
         for node in nodes:
             if why := _trouble(node) or self.inventories.failures.get(node.node_id):
-                yield Damage(DamageKind.NODE_REFUSED, node.node_id, why)
+                yield rules.Damage(rules.DamageKind.NODE_REFUSED, node.node_id, why)
 
     # --- Repairing.
 
-    async def _settle(self, damage: Damage, found: Evidence | None, report: FsckReport) -> None:
+    async def _settle(self, damage: rules.Damage, found: rules.Evidence | None, report: FsckReport) -> None:
         repaired = False
         if self.repair and damage.repair is not None:
             repaired = await self._repaired(damage, found)
         report.add(damage, repaired=repaired)
 
-    async def _repaired(self, damage: Damage, found: Evidence | None) -> bool:
+    async def _repaired(self, damage: rules.Damage, found: rules.Evidence | None) -> bool:
         match damage.repair:
-            case Repair.DELETE_OBJECTS:
+            case rules.Repair.DELETE_OBJECTS:
                 return await self._delete(damage)
-            case Repair.ABORT_UPLOAD:
+            case rules.Repair.ABORT_UPLOAD:
                 await self.objects.uploads.abort(MultipartUpload(object_key(damage.keys[0]), damage.what, ""))
                 return True
             case _:
                 return found is not None and await self._mend(damage, found)
 
-    async def _mend(self, damage: Damage, found: Evidence) -> bool:
+    async def _mend(self, damage: rules.Damage, found: rules.Evidence) -> bool:
         row, holding = found.row, found.holding
         if row is None:
             return False
         match damage.repair:
-            case Repair.MARK_MISSING:
+            case rules.Repair.MARK_MISSING:
                 return await self._marks.noted(_known(row))
-            case Repair.MARK_RETURNED:
+            case rules.Repair.MARK_RETURNED:
                 return await self._marks.returned(_known(row))
-            case Repair.MAKE_AGAIN if holding is not None and row.original_key:
+            case rules.Repair.MAKE_AGAIN if holding is not None and row.original_key:
                 await self.holdings.make_again(holding, row.original_key)
                 return True
-            case Repair.WRITE_POINTERS if holding is not None:
+            case rules.Repair.WRITE_POINTERS if holding is not None:
                 await self.holdings.write_pointers(holding)
                 return True
             case _:
                 return await self._mend_copy(damage, row, found)
 
-    async def _mend_copy(self, damage: Damage, row: ArtifactRow, found: Evidence) -> bool:
+    async def _mend_copy(self, damage: rules.Damage, row: rules.ArtifactRow, found: rules.Evidence) -> bool:
         """Nothing is deleted or forgotten before the object store was seen to have it."""
         record = next((copy for copy in found.copies.on_record if copy.node_id == damage.node_id), None)
         reports = NodeReports(self)
         match damage.repair:
-            case Repair.FREEZE_AGAIN:
+            case rules.Repair.FREEZE_AGAIN:
                 return await self._frozen_again(row)
-            case Repair.FORGET_COPY if record is not None and await is_stored(self.objects, record):
+            case rules.Repair.FORGET_COPY if record is not None and await is_stored(self.objects, record):
                 await reports.lost(record)
                 return True
-            case Repair.RECORD_COPY if damage.copy is not None:
+            case rules.Repair.RECORD_COPY if damage.copy is not None:
                 await reports.held(damage.node_id, damage.copy, replaced=False)
                 return row.synced or await self._frozen_again(row)
-            case Repair.DELETE_COPY if damage.copy is not None and await self._is_needless(found, record):
+            case rules.Repair.DELETE_COPY if damage.copy is not None and await self._is_needless(found, record):
                 await reports.held(damage.node_id, damage.copy, replaced=True)
                 return True
             case _:
                 return False
 
-    async def _frozen_again(self, row: ArtifactRow) -> bool:
+    async def _frozen_again(self, row: rules.ArtifactRow) -> bool:
         try:
             await TierService(self).freeze(row.tenant_id, row.artifact_hash, keep=True)
         except (Conflict, Unavailable):
             return False  # it is on the move, or no node can be asked now: the next run says so
         return True
 
-    async def _is_needless(self, found: Evidence, record: Copy | None) -> bool:
+    async def _is_needless(self, found: rules.Evidence, record: Copy | None) -> bool:
         """A copy of what was purged, or of what the object store has whole: as the table says, or its playlists."""
         if found.row is not None and found.row.purged_at is not None:
             return True
@@ -411,11 +407,13 @@ class Fsck:
     def _marks(self) -> MissingOriginals:
         return MissingOriginals(self.database, self.objects, self.clock, self.settings.scan_most)
 
-    async def _delete(self, damage: Damage) -> bool:
+    async def _delete(self, damage: rules.Damage) -> bool:
         """What is as old as when it was found. Nothing of what people put into the bucket."""
         for key in damage.keys:
             there = await self._look_at(key)
-            if there is None or (key.startswith(ORIGINALS) and damage.kind is not DamageKind.PURGE_INCOMPLETE):
+            if there is None or (
+                key.startswith(rules.ORIGINALS) and damage.kind is not rules.DamageKind.PURGE_INCOMPLETE
+            ):
                 continue
             if there.modified_at < self.clock.now() - self.grace:
                 await self.objects.delete(key)
@@ -432,7 +430,7 @@ def before(one: str) -> str:
     return f"{number - 1:032x}" if number else ""
 
 
-def _known(row: ArtifactRow) -> KnownOriginal:
+def _known(row: rules.ArtifactRow) -> KnownOriginal:
     return KnownOriginal(row.tenant_id, row.artifact_hash, row.original_key or "", row.original_missing_since)
 
 

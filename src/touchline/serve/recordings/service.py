@@ -41,7 +41,6 @@ from touchline.serve.streams.rules import existing as existing_stream
 from touchline.serve.streams.store import StreamStore
 
 from . import rules
-from .rules import Record
 from .store import RecordingStore
 
 
@@ -133,7 +132,7 @@ class RecordingService:
 
     async def _registered(
         self, transaction: Transaction, caller: Principal, new: NewRecording, *, must_be_live: bool
-    ) -> Record:
+    ) -> rules.Record:
         """The record under this key, the one that goes on, or a new one."""
         registry, store, request = RegistryStore(transaction), RecordingStore(transaction), rules.recording_request(new)
         key = valid_key(new.idempotency_key) if new.idempotency_key else ""
@@ -160,7 +159,7 @@ class RecordingService:
         stream: Stream,
         new: NewRecording,
         failed_before: ArtifactHash | None,
-    ) -> Record:
+    ) -> rules.Record:
         store, now = RecordingStore(transaction), self._clock.now()
         if failed_before is not None:
             await store.reopen(failed_before)

@@ -7,35 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import UUID
 
+from touchline.contracts import registry
 from touchline.contracts.events.artifacts import ArtifactType
-from touchline.contracts.registry import (
-    ALL_CLIPS,
-    FIRST,
-    ArtifactChange,
-    ChangedArtifact,
-    Clip,
-    ClipFilter,
-    ClipPage,
-    CreatedClip,
-    CreatedUpload,
-    Identity,
-    NewClip,
-    NewRecording,
-    NewStream,
-    NewUpload,
-    Recording,
-    RecordingPage,
-    RowWindow,
-    StartedRecording,
-    Stream,
-    StreamChange,
-    StreamOwner,
-    StreamPage,
-    StreamWithKey,
-    TenantSettings,
-    Upload,
-    UploadPage,
-)
 from touchline.kernel import Clock, Principal, Scope, parse_artifact_hash
 from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.calls import answering, require
@@ -104,17 +77,17 @@ class RegistryRole:
         self._recordings = services.recordings
         self._deadline = deadline
 
-    async def create_upload(self, caller: Principal, new: NewUpload) -> CreatedUpload:
+    async def create_upload(self, caller: Principal, new: registry.NewUpload) -> registry.CreatedUpload:
         async with answering(self._deadline):
             require(caller, Scope.WRITE)
             return await self._service.create_upload(caller, new)
 
-    async def uploads(self, caller: Principal, hashes: Sequence[str]) -> Sequence[Upload]:
+    async def uploads(self, caller: Principal, hashes: Sequence[str]) -> Sequence[registry.Upload]:
         async with answering(self._deadline):
             require(caller, Scope.READ)
             return await self._service.uploads(caller, hashes)
 
-    async def listed(self, caller: Principal, window: RowWindow = FIRST) -> UploadPage:
+    async def listed(self, caller: Principal, window: registry.RowWindow = registry.FIRST) -> registry.UploadPage:
         async with answering(self._deadline):
             require(caller, Scope.READ)
             return await self._service.listed(caller, window)
@@ -124,24 +97,27 @@ class RegistryRole:
             require(caller, Scope.WRITE)
             await self._service.delete_upload(caller, parse_artifact_hash(artifact_hash))
 
-    async def create_clip(self, caller: Principal, new: NewClip) -> CreatedClip:
+    async def create_clip(self, caller: Principal, new: registry.NewClip) -> registry.CreatedClip:
         async with answering(self._deadline):
             require(caller, Scope.WRITE)
             return await self._clips.create(caller, _checked_source(new))
 
-    async def register_clip(self, caller: Principal, new: NewClip) -> Clip:
+    async def register_clip(self, caller: Principal, new: registry.NewClip) -> registry.Clip:
         async with answering(self._deadline):
             require(caller, Scope.WRITE)
             return await self._clips.register(caller, _checked_source(new))
 
-    async def clips(self, caller: Principal, hashes: Sequence[str]) -> Sequence[Clip]:
+    async def clips(self, caller: Principal, hashes: Sequence[str]) -> Sequence[registry.Clip]:
         async with answering(self._deadline):
             require(caller, Scope.READ)
             return await self._clips.clips(caller, hashes)
 
     async def listed_clips(
-        self, caller: Principal, window: RowWindow = FIRST, wanted: ClipFilter = ALL_CLIPS
-    ) -> ClipPage:
+        self,
+        caller: Principal,
+        window: registry.RowWindow = registry.FIRST,
+        wanted: registry.ClipFilter = registry.ALL_CLIPS,
+    ) -> registry.ClipPage:
         async with answering(self._deadline):
             require(caller, Scope.READ)
             if wanted.source_hash is not None:
@@ -153,26 +129,26 @@ class RegistryRole:
             require(caller, Scope.WRITE)
             await self._clips.delete(caller, parse_artifact_hash(artifact_hash))
 
-    async def resolve_playback_id(self, playback_id: str, caller: Principal | None = None) -> Identity:
+    async def resolve_playback_id(self, playback_id: str, caller: Principal | None = None) -> registry.Identity:
         async with answering(self._deadline):
             return await self._service.resolve_playback_id(playback_id, caller)
 
-    async def resolve_internal_name(self, internal_name: str) -> Identity:
+    async def resolve_internal_name(self, internal_name: str) -> registry.Identity:
         async with answering(self._deadline):
             return await self._service.resolve_internal_name(internal_name)
 
-    async def resolve_clip_hash(self, clip_hash: str, caller: Principal | None = None) -> Identity:
+    async def resolve_clip_hash(self, clip_hash: str, caller: Principal | None = None) -> registry.Identity:
         return await self._resolve_hash(clip_hash, ArtifactType.CLIP, caller)
 
-    async def resolve_dvr_hash(self, dvr_hash: str, caller: Principal | None = None) -> Identity:
+    async def resolve_dvr_hash(self, dvr_hash: str, caller: Principal | None = None) -> registry.Identity:
         return await self._resolve_hash(dvr_hash, ArtifactType.DVR, caller)
 
-    async def create_stream(self, caller: Principal, new: NewStream) -> StreamWithKey:
+    async def create_stream(self, caller: Principal, new: registry.NewStream) -> registry.StreamWithKey:
         async with answering(self._deadline):
             require(caller, Scope.WRITE)
             return await self._streams.create(caller, new)
 
-    async def update_stream(self, caller: Principal, stream_id: UUID, change: StreamChange) -> Stream:
+    async def update_stream(self, caller: Principal, stream_id: UUID, change: registry.StreamChange) -> registry.Stream:
         async with answering(self._deadline):
             require(caller, Scope.WRITE)
             stream = await self._streams.update(caller, stream_id, change)
@@ -180,7 +156,7 @@ class RegistryRole:
                 await self._recordings.stop_stream(caller, stream_id)
             return stream
 
-    async def rotate_stream_key(self, caller: Principal, stream_id: UUID) -> StreamWithKey:
+    async def rotate_stream_key(self, caller: Principal, stream_id: UUID) -> registry.StreamWithKey:
         async with answering(self._deadline):
             require(caller, Scope.WRITE)
             return await self._streams.rotate_key(caller, stream_id)
@@ -191,31 +167,33 @@ class RegistryRole:
             await self._streams.delete(caller, stream_id)
             await self._recordings.stop_stream(caller, stream_id)
 
-    async def streams(self, caller: Principal, ids: Sequence[UUID]) -> Sequence[Stream]:
+    async def streams(self, caller: Principal, ids: Sequence[UUID]) -> Sequence[registry.Stream]:
         async with answering(self._deadline):
             require(caller, Scope.READ)
             return await self._streams.streams(caller, ids)
 
-    async def listed_streams(self, caller: Principal, window: RowWindow = FIRST) -> StreamPage:
+    async def listed_streams(
+        self, caller: Principal, window: registry.RowWindow = registry.FIRST
+    ) -> registry.StreamPage:
         async with answering(self._deadline):
             require(caller, Scope.READ)
             return await self._streams.listed(caller, window)
 
-    async def resolve_stream_key(self, key: str) -> StreamOwner:
+    async def resolve_stream_key(self, key: str) -> registry.StreamOwner:
         async with answering(self._deadline):
             return await self._streams.resolve_key(key)
 
-    async def register_dvr(self, caller: Principal, new: NewRecording) -> Recording:
+    async def register_dvr(self, caller: Principal, new: registry.NewRecording) -> registry.Recording:
         async with answering(self._deadline):
             require(caller, Scope.WRITE)
             return await self._recordings.register(caller, new)
 
-    async def start_dvr(self, caller: Principal, new: NewRecording) -> StartedRecording:
+    async def start_dvr(self, caller: Principal, new: registry.NewRecording) -> registry.StartedRecording:
         async with answering(self._deadline):
             require(caller, Scope.WRITE)
             return await self._recordings.start(caller, new)
 
-    async def stop_dvr(self, caller: Principal, dvr_hash: str) -> StartedRecording:
+    async def stop_dvr(self, caller: Principal, dvr_hash: str) -> registry.StartedRecording:
         async with answering(self._deadline):
             require(caller, Scope.WRITE)
             return await self._recordings.stop(caller, parse_artifact_hash(dvr_hash))
@@ -225,38 +203,42 @@ class RegistryRole:
             require(caller, Scope.WRITE)
             await self._recordings.delete(caller, parse_artifact_hash(dvr_hash))
 
-    async def recordings(self, caller: Principal, hashes: Sequence[str]) -> Sequence[Recording]:
+    async def recordings(self, caller: Principal, hashes: Sequence[str]) -> Sequence[registry.Recording]:
         async with answering(self._deadline):
             require(caller, Scope.READ)
             return await self._recordings.recordings(caller, hashes)
 
     async def listed_dvr_requests(
-        self, caller: Principal, window: RowWindow = FIRST, stream_id: UUID | None = None
-    ) -> RecordingPage:
+        self, caller: Principal, window: registry.RowWindow = registry.FIRST, stream_id: UUID | None = None
+    ) -> registry.RecordingPage:
         async with answering(self._deadline):
             require(caller, Scope.READ)
             return await self._recordings.listed(caller, window, stream_id)
 
-    async def update_artifact(self, caller: Principal, artifact_hash: str, change: ArtifactChange) -> ChangedArtifact:
+    async def update_artifact(
+        self, caller: Principal, artifact_hash: str, change: registry.ArtifactChange
+    ) -> registry.ChangedArtifact:
         async with answering(self._deadline):
             require(caller, Scope.WRITE)
             return await self._service.update_artifact(caller, parse_artifact_hash(artifact_hash), change)
 
-    async def tenant_settings(self, caller: Principal) -> TenantSettings:
+    async def tenant_settings(self, caller: Principal) -> registry.TenantSettings:
         async with answering(self._deadline):
             require(caller, Scope.READ)
             return await self._service.tenant_settings(caller)
 
-    async def update_tenant_settings(self, caller: Principal, settings: TenantSettings) -> TenantSettings:
+    async def update_tenant_settings(
+        self, caller: Principal, settings: registry.TenantSettings
+    ) -> registry.TenantSettings:
         async with answering(self._deadline):
             require(caller, Scope.ADMIN)
             await self._service.update_tenant_settings(caller, settings)
             return settings
 
-    async def _resolve_hash(self, text: str, wanted: ArtifactType, caller: Principal | None) -> Identity:
+    async def _resolve_hash(self, text: str, wanted: ArtifactType, caller: Principal | None) -> registry.Identity:
         async with answering(self._deadline):
             return await self._service.resolve_hash(parse_artifact_hash(text), wanted, caller)
 
 
-def _checked_source(new: NewClip) -> NewClip:
+def _checked_source(new: registry.NewClip) -> registry.NewClip:
     return new if new.source_hash is None else replace(new, source_hash=parse_artifact_hash(new.source_hash))

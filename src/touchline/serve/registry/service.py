@@ -11,29 +11,16 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol
 
+from touchline.contracts import registry
 from touchline.contracts.artifacts import ArtifactStatus, PartLayout
 from touchline.contracts.events.access import TenantSettingsChanged
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
-from touchline.contracts.registry import (
-    ArtifactChange,
-    ChangedArtifact,
-    CreatedUpload,
-    Identity,
-    NewUpload,
-    RowKey,
-    RowWindow,
-    TenantSettings,
-    Upload,
-    UploadPage,
-)
 from touchline.kernel import (
     ArtifactHash,
     Clock,
-    InvalidInput,
-    NotFound,
     Principal,
     TenantId,
-    TouchlineError,
+    errors,
     new_artifact_hash,
     parse_internal_name,
     parse_playback_id,
@@ -43,7 +30,6 @@ from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rules import LONGEST_REASON, Reason, unknown as unknown_artifact
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.context import WITHOUT_TENANT
-from touchline.serve.registry.rules import Kind, NewIdentity, Record
 from touchline.serve.retention.rules import RetentionSources, resolve_retention, valid_retention
 from touchline.serve.settings import ServeSettings
 
@@ -68,33 +54,33 @@ class RegistryService:
         self._settings = settings
         self._clock = clock
 
-    async def create_upload(self, caller: Principal, request: NewUpload) -> CreatedUpload:
+    async def create_upload(self, caller: Principal, request: registry.NewUpload) -> registry.CreatedUpload:
         upload = await self._registered(caller, rules.checked(request, self._settings))
         try:
             parts = await self._artifacts.create_upload(
                 caller, upload.artifact_hash, upload.file_name, upload.size_bytes
             )
-        except TouchlineError as error:
+        except errors.TouchlineError as error:
             await self.fail(caller.tenant_id, upload.artifact_hash, Reason(error.code, str(error)[:LONGEST_REASON]))
             raise
         async with self._database.transaction(caller) as transaction:
             await RegistryStore(transaction).placed(upload.artifact_hash, self._clock.now())
-        return CreatedUpload(upload, parts.part_size_bytes, parts.part_count)
+        return registry.CreatedUpload(upload, parts.part_size_bytes, parts.part_count)
 
-    async def uploads(self, caller: Principal, hashes: Sequence[str]) -> Sequence[Upload]:
+    async def uploads(self, caller: Principal, hashes: Sequence[str]) -> Sequence[registry.Upload]:
         """The ones that exist."""
         async with self._database.transaction(caller) as transaction:
             found = await RegistryStore(transaction).by_hashes(rules.valid_hashes(hashes))
         return [record.upload for record in found]
 
-    async def listed(self, caller: Principal, window: RowWindow) -> UploadPage:
+    async def listed(self, caller: Principal, window: registry.RowWindow) -> registry.UploadPage:
         window = rules.valid_window(window)
         async with self._database.transaction(caller) as transaction:
             store = RegistryStore(transaction)
             rows = [record.upload for record in await store.window(window)]
-            first = RowKey(rows[0].created_at, rows[0].artifact_hash) if rows else window.after
+            first = registry.RowKey(rows[0].created_at, rows[0].artifact_hash) if rows else window.after
             counted = await store.count(first)
-        return UploadPage(rows, *borders(rows, counted))
+        return registry.UploadPage(rows, *borders(rows, counted))
 
     async def delete_upload(self, caller: Principal, artifact_hash: ArtifactHash) -> None:
         """The artifact takes its record along; one without an artifact goes alone."""
@@ -106,14 +92,14 @@ class RegistryService:
             return
         try:
             await self._artifacts.delete_artifact(caller, artifact_hash)
-        except NotFound:
+        except errors.NotFound:
             await self._delete_alone(caller, record)
 
-    async def resolve_playback_id(self, playback_id: str, caller: Principal | None = None) -> Identity:
+    async def resolve_playback_id(self, playback_id: str, caller: Principal | None = None) -> registry.Identity:
         """For a caller, inside of its tenant: an id of another one costs the same statement as one that never was."""
         try:
             wanted = parse_playback_id(playback_id)
-        except InvalidInput as error:
+        except errors.InvalidInput as error:
             raise _nothing_behind(error.why) from error
         if caller is not None:
             async with self._database.transaction(caller) as transaction:
@@ -124,17 +110,17 @@ class RegistryService:
         async with self._database.transaction(WITHOUT_TENANT) as transaction:
             return await self._identity(transaction, await find_playback_id(transaction.connection, wanted))
 
-    async def resolve_internal_name(self, internal_name: str) -> Identity:
+    async def resolve_internal_name(self, internal_name: str) -> registry.Identity:
         try:
             wanted = parse_internal_name(internal_name)
-        except InvalidInput as error:
+        except errors.InvalidInput as error:
             raise _nothing_behind(error.why) from error
         async with self._database.transaction(WITHOUT_TENANT) as transaction:
             return await self._identity(transaction, await find_internal_name(transaction.connection, wanted))
 
     async def resolve_hash(
         self, artifact_hash: ArtifactHash, wanted: ArtifactType, caller: Principal | None = None
-    ) -> Identity:
+    ) -> registry.Identity:
         """For a caller, inside of its tenant."""
         if caller is not None:
             async with self._database.transaction(caller) as transaction:
@@ -147,8 +133,8 @@ class RegistryService:
         return identity
 
     async def update_artifact(
-        self, caller: Principal, artifact_hash: ArtifactHash, change: ArtifactChange
-    ) -> ChangedArtifact:
+        self, caller: Principal, artifact_hash: ArtifactHash, change: registry.ArtifactChange
+    ) -> registry.ChangedArtifact:
         change = rules.checked_change(change)
         async with self._database.transaction(caller) as transaction:
             artifact = await ArtifactStore(transaction).find_locked(artifact_hash)
@@ -160,7 +146,7 @@ class RegistryService:
             words = await RegistryStore(transaction).words(artifact_hash)
         if words is None:
             raise unknown_artifact(artifact_hash)
-        return ChangedArtifact(
+        return registry.ChangedArtifact(
             artifact_hash=artifact_hash,
             artifact_type=artifact.artifact_type,
             title=words.title,
@@ -170,18 +156,18 @@ class RegistryService:
             revision=artifact.revision,
         )
 
-    async def tenant_settings(self, caller: Principal) -> TenantSettings:
+    async def tenant_settings(self, caller: Principal) -> registry.TenantSettings:
         async with self._database.transaction(caller) as transaction:
-            return TenantSettings(await RegistryStore(transaction).tenant_retention())
+            return registry.TenantSettings(await RegistryStore(transaction).tenant_retention())
 
-    async def update_tenant_settings(self, caller: Principal, settings: TenantSettings) -> None:
+    async def update_tenant_settings(self, caller: Principal, settings: registry.TenantSettings) -> None:
         await set_tenant_settings(self._database, caller, settings, str(caller.user_id))
 
-    async def _registered(self, caller: Principal, new: NewUpload) -> Upload:
+    async def _registered(self, caller: Principal, new: registry.NewUpload) -> registry.Upload:
         async with self._database.transaction(caller) as transaction:
             store = RegistryStore(transaction)
             await store.lock()
-            known = await store.claim_key(Kind.UPLOAD, new.idempotency_key)
+            known = await store.claim_key(rules.Kind.UPLOAD, new.idempotency_key)
             if known is None:
                 rules.require_room(await store.usage(), new.size_bytes, self._settings)
                 return await self._register(transaction, caller, new)
@@ -193,10 +179,10 @@ class RegistryService:
                 await store.reopen(record.upload.artifact_hash)
             return record.upload
 
-    async def _register(self, transaction: Transaction, caller: Principal, new: NewUpload) -> Upload:
+    async def _register(self, transaction: Transaction, caller: Principal, new: registry.NewUpload) -> registry.Upload:
         now = self._clock.now()
         retention = await resolved_retention(transaction, new.retention, self._settings)
-        identity = NewIdentity(new_artifact_hash(), caller.user_id)
+        identity = rules.NewIdentity(new_artifact_hash(), caller.user_id)
         upload = await RegistryStore(transaction).add(identity, new, retention, now)
         transaction.announce(rules.registered(upload, ArtifactType.UPLOAD), revision=upload.revision)
         return upload
@@ -211,12 +197,12 @@ class RegistryService:
             if await store.fail(artifact_hash, reason, self._clock.now() + record.retention):
                 transaction.announce(_not_placed(record, ArtifactStatus.FAILED, reason), revision=0)
 
-    async def _delete_alone(self, caller: Principal, record: Record) -> None:
+    async def _delete_alone(self, caller: Principal, record: rules.Record) -> None:
         async with self._database.transaction(caller) as transaction:
             await RegistryStore(transaction).delete(record.upload.artifact_hash, self._clock.now())
             transaction.announce(_not_placed(record, ArtifactStatus.DELETED), revision=1)
 
-    async def _identity(self, transaction: Transaction, place: Place | None) -> Identity:
+    async def _identity(self, transaction: Transaction, place: Place | None) -> registry.Identity:
         if place is None:
             raise _nothing_behind()
         await transaction.enter_tenant(place.tenant_id)
@@ -227,7 +213,7 @@ class RegistryService:
 
 
 async def set_tenant_settings(
-    database: Database, tenant: Principal | TenantId, settings: TenantSettings, by: str
+    database: Database, tenant: Principal | TenantId, settings: registry.TenantSettings, by: str
 ) -> None:
     """What exists already keeps its time."""
     retention = valid_retention(settings.retention)
@@ -247,10 +233,10 @@ async def resolved_retention(
     return resolve_retention(RetentionSources(settings.retention, requested, tenant))
 
 
-def _not_placed(record: Record, status: ArtifactStatus, reason: Reason | None = None) -> ArtifactLifecycle:
+def _not_placed(record: rules.Record, status: ArtifactStatus, reason: Reason | None = None) -> ArtifactLifecycle:
     event = rules.not_placed(record.upload, ArtifactType.UPLOAD, status, reason)
     return event.model_copy(update={"size_bytes": record.upload.size_bytes})
 
 
-def _nothing_behind(why: str = "") -> NotFound:
-    return NotFound("nothing exists at this URL", why=why)
+def _nothing_behind(why: str = "") -> errors.NotFound:
+    return errors.NotFound("nothing exists at this URL", why=why)

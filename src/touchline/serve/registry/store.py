@@ -20,15 +20,8 @@ from touchline.contracts.registry import ArtifactChange, Identity, NewUpload, Ro
 from touchline.kernel import ArtifactHash, PlaybackId, TenantId, uuid7
 from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
 from touchline.serve.artifacts.rules import Reason
-from touchline.serve.registry.rules import (
-    KeyedRequest,
-    Kind,
-    NewIdentity,
-    Record,
-    Usage,
-    in_milliseconds,
-    upload_request,
-)
+
+from . import rules
 
 COLUMNS: LiteralString = """u.id, u.artifact_hash, i.playback_id, i.internal_name, i.user_id, u.title, u.description,
        u.file_name, u.size_bytes, u.created_at, u.retention_until AS expires_at, u.revision,
@@ -200,7 +193,7 @@ class Unplaced:
 
     tenant_id: TenantId
     artifact_hash: ArtifactHash
-    kind: Kind
+    kind: rules.Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +220,8 @@ class RegistryStore:
         """One registration of a tenant at a time: what was counted stays true."""
         await self._execute(LOCK)
 
-    async def add(self, identity: NewIdentity, new: NewUpload, retention: timedelta, now: datetime) -> Upload:
-        await self.add_identity(Kind.UPLOAD, identity, now)
+    async def add(self, identity: rules.NewIdentity, new: NewUpload, retention: timedelta, now: datetime) -> Upload:
+        await self.add_identity(rules.Kind.UPLOAD, identity, now)
         await self._execute(
             ADD,
             hash=identity.artifact_hash,
@@ -237,15 +230,15 @@ class RegistryStore:
             description=new.description,
             file_name=new.file_name,
             size_bytes=new.size_bytes,
-            retention_ms=in_milliseconds(retention),
+            retention_ms=rules.in_milliseconds(retention),
             now=now,
         )
-        await self.add_key(Kind.UPLOAD, new.idempotency_key, identity.artifact_hash, upload_request(new))
+        await self.add_key(rules.Kind.UPLOAD, new.idempotency_key, identity.artifact_hash, rules.upload_request(new))
         values = {"tenant_id": self._tenant_id, "hash": identity.artifact_hash}
         [record] = await fetch_all(self._connection, _record, BY_HASH, **values)
         return record.upload
 
-    async def add_identity(self, kind: Kind, identity: NewIdentity, now: datetime) -> None:
+    async def add_identity(self, kind: rules.Kind, identity: rules.NewIdentity, now: datetime) -> None:
         await self._execute(
             ADD_IDENTITY,
             hash=identity.artifact_hash,
@@ -256,22 +249,22 @@ class RegistryStore:
             now=now,
         )
 
-    async def claim_key(self, kind: Kind, key: str) -> KeyedRequest | None:
+    async def claim_key(self, kind: rules.Kind, key: str) -> rules.KeyedRequest | None:
         """What was asked for under it. Until the transaction ends nobody else uses it."""
         await self._execute(LOCK_KEY, kind=kind, key=key)
         values = {"tenant_id": self._tenant_id, "kind": kind, "key": key}
-        return await fetch_one(self._connection, KeyedRequest, KEYED, **values)
+        return await fetch_one(self._connection, rules.KeyedRequest, KEYED, **values)
 
-    async def add_key(self, kind: Kind, key: str, artifact_hash: str, request: Mapping[str, Any]) -> None:
+    async def add_key(self, kind: rules.Kind, key: str, artifact_hash: str, request: Mapping[str, Any]) -> None:
         await self._execute(ADD_KEY, kind=kind, key=key, hash=artifact_hash, request=Jsonb(dict(request)))
 
-    async def by_hash(self, artifact_hash: ArtifactHash) -> Record | None:
+    async def by_hash(self, artifact_hash: ArtifactHash) -> rules.Record | None:
         return await fetch_one(self._connection, _record, BY_HASH, tenant_id=self._tenant_id, hash=artifact_hash)
 
-    async def by_hashes(self, hashes: Sequence[str]) -> Sequence[Record]:
+    async def by_hashes(self, hashes: Sequence[str]) -> Sequence[rules.Record]:
         return await fetch_all(self._connection, _record, BY_HASHES, tenant_id=self._tenant_id, hashes=list(hashes))
 
-    async def window(self, window: RowWindow) -> list[Record]:
+    async def window(self, window: RowWindow) -> list[rules.Record]:
         query = LAST if window.from_the_end else FIRST
         values = {"tenant_id": self._tenant_id, "size": window.size, **after(window.after), **before(window.before)}
         found = list(await fetch_all(self._connection, _record, query, **values))
@@ -316,10 +309,10 @@ class RegistryStore:
     async def undelete(self, artifact_hash: ArtifactHash, until: datetime | None) -> bool:
         return await self._execute(UNDELETE, hash=artifact_hash, until=until) == 1
 
-    async def usage(self, besides: ArtifactHash | None = None) -> Usage:
+    async def usage(self, besides: ArtifactHash | None = None) -> rules.Usage:
         """Of the tenant, perhaps without one artifact."""
         values = {"tenant_id": self._tenant_id, "besides": besides or ""}
-        [usage] = await fetch_all(self._connection, Usage, USAGE, **values)
+        [usage] = await fetch_all(self._connection, rules.Usage, USAGE, **values)
         return usage
 
     async def words(self, artifact_hash: ArtifactHash) -> Words | None:
@@ -339,7 +332,7 @@ class RegistryStore:
 
     async def set_tenant_retention(self, retention: timedelta | None) -> int | None:
         """The revision; None when it is so already."""
-        values = {"tenant_id": self._tenant_id, "retention_ms": in_milliseconds(retention)}
+        values = {"tenant_id": self._tenant_id, "retention_ms": rules.in_milliseconds(retention)}
         row = await (await self._connection.execute(SET_TENANT_RETENTION, values)).fetchone()
         return row[0] if row else None
 
@@ -365,11 +358,11 @@ async def unplaced(connection: AsyncConnection[Any], before: datetime, limit: in
 
 
 def _unplaced(*, kind: str, **columns: Any) -> Unplaced:
-    return Unplaced(kind=Kind(kind), **columns)
+    return Unplaced(kind=rules.Kind(kind), **columns)
 
 
-def _record(*, placed: bool, failed: bool, deleted: bool, retention: timedelta, **columns: Any) -> Record:
-    return Record(Upload(**columns), placed, failed, deleted, retention)
+def _record(*, placed: bool, failed: bool, deleted: bool, retention: timedelta, **columns: Any) -> rules.Record:
+    return rules.Record(Upload(**columns), placed, failed, deleted, retention)
 
 
 def _identity(*, kind: str, **columns: Any) -> Identity:

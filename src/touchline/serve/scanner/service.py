@@ -33,19 +33,6 @@ from touchline.serve.registry.store import RegistryStore
 from touchline.serve.settings import ServeSettings
 
 from . import rules
-from .rules import (
-    FIRST_HASH,
-    LAST_HASH,
-    MOST_NAMED,
-    Candidate,
-    KnownOriginal,
-    ReadSample,
-    Refusal,
-    RefusedObject,
-    ScanPosition,
-    ScanReport,
-    Skipped,
-)
 from .store import ScannerStore
 
 # Metrics of the scanner.
@@ -73,7 +60,7 @@ class MissingOriginals:
     clock: Clock
     most: int  # reports of one pass: a wrong bucket is one mistake, not a hundred thousand
 
-    async def look(self, present: Collection[str], after: str, until: str, report: ScanReport) -> None:
+    async def look(self, present: Collection[str], after: str, until: str, report: rules.ScanReport) -> None:
         """Behind `after`, up to and with `until`."""
         while after < until and report.vanished_count < self.most:
             async with self.database.system("find artifacts whose original should be there") as transaction:
@@ -84,7 +71,7 @@ class MissingOriginals:
                     await self._look_for(known, report)
             after = expected[-1].artifact_hash if len(expected) == AT_ONCE else until
 
-    async def returned(self, known: KnownOriginal) -> bool:
+    async def returned(self, known: rules.KnownOriginal) -> bool:
         async with self.database.transaction(known.tenant_id) as transaction:
             changed = await ArtifactStore(transaction).original_missing(known.artifact_hash, None)
             if changed is not None:
@@ -92,11 +79,11 @@ class MissingOriginals:
                 transaction.announce(back, revision=changed.revision)
         return changed is not None
 
-    async def _look_for(self, known: KnownOriginal, report: ScanReport) -> None:
+    async def _look_for(self, known: rules.KnownOriginal, report: rules.ScanReport) -> None:
         if await self.noted(known):
             report.vanish(known.artifact_hash)
 
-    async def noted(self, known: KnownOriginal) -> bool:
+    async def noted(self, known: rules.KnownOriginal) -> bool:
         """False when it is there, or somebody was quicker."""
         if await self.objects.exists(known.original_key):
             return False
@@ -117,7 +104,7 @@ async def missing_originals(database: Database) -> int:
         return (await ScannerStore(transaction.connection).missing(limit=0))[1]
 
 
-async def sample(database: Database, objects: ObjectStore) -> ReadSample:
+async def sample(database: Database, objects: ObjectStore) -> rules.ReadSample:
     """A few artifacts beginning anywhere: their hashes are random, so neighbours have nothing in common."""
     async with database.system("sample artifacts whose files should be there") as transaction:
         chosen = await ScannerStore(transaction.connection).files(token_hex(16), SAMPLED)
@@ -131,7 +118,7 @@ async def sample(database: Database, objects: ObjectStore) -> ReadSample:
         except TouchlineError as error:
             logger.warning("a file cannot be read", extra={"key": key, "reason": str(error)})
             unreadable.append(key)
-    return ReadSample(len(keys), tuple(gone), tuple(unreadable))
+    return rules.ReadSample(len(keys), tuple(gone), tuple(unreadable))
 
 
 async def _try_to_read(objects: ObjectStore, key: str) -> None:
@@ -159,7 +146,7 @@ class ObjectImport:
     settings: ServeSettings
     clock: Clock
 
-    async def take_in(self, candidate: Candidate) -> bool:
+    async def take_in(self, candidate: rules.Candidate) -> bool:
         """False when somebody else was quicker."""
         info = await self._unchanged(candidate.listed)
         tenant = info.metadata.get(rules.TENANT)
@@ -173,13 +160,13 @@ class ObjectImport:
             await self.delete_source(candidate)
         return was_new
 
-    async def finish(self, candidate: Candidate) -> None:
+    async def finish(self, candidate: rules.Candidate) -> None:
         """Registered before; whoever did it died before the old key was gone."""
         info = await self._unchanged(candidate.listed)
         await self.bring_home(candidate, info.metadata.get(rules.TENANT))
         await self.delete_source(candidate)
 
-    async def bring_home(self, candidate: Candidate, tenant: str | None) -> None:
+    async def bring_home(self, candidate: rules.Candidate, tenant: str | None) -> None:
         listed = candidate.listed
         if await self._is_copied(candidate):
             return
@@ -193,7 +180,7 @@ class ObjectImport:
         if not await self._is_copied(candidate):
             raise Conflict("the copy is not what was copied", why=candidate.home)
 
-    async def delete_source(self, candidate: Candidate) -> None:
+    async def delete_source(self, candidate: rules.Candidate) -> None:
         """A file that took its place meanwhile stays: it is another video."""
         try:
             await self._unchanged(candidate.listed)
@@ -207,7 +194,7 @@ class ObjectImport:
             raise Conflict(f"{listed.key} has changed", why="it is not the object that was listed")
         return info
 
-    async def _is_copied(self, candidate: Candidate) -> bool:
+    async def _is_copied(self, candidate: rules.Candidate) -> bool:
         try:
             return (await self.objects.head(candidate.home)).size_bytes == candidate.listed.size_bytes
         except NotFound:
@@ -227,7 +214,7 @@ class ObjectImport:
             )
         return owner
 
-    async def _registered(self, owner: Owner, candidate: Candidate, new: NewUpload) -> bool:
+    async def _registered(self, owner: Owner, candidate: rules.Candidate, new: NewUpload) -> bool:
         try:
             async with self.database.transaction(owner.tenant_id) as transaction:
                 await self._register(transaction, owner, candidate, new)
@@ -235,7 +222,9 @@ class ObjectImport:
             return False
         return True
 
-    async def _register(self, transaction: Transaction, owner: Owner, candidate: Candidate, new: NewUpload) -> None:
+    async def _register(
+        self, transaction: Transaction, owner: Owner, candidate: rules.Candidate, new: NewUpload
+    ) -> None:
         now, store = self.clock.now(), RegistryStore(transaction)
         retention = await resolved_retention(transaction, None, self.settings)
         upload = await store.add(NewIdentity(candidate.artifact_hash, owner.user_id), new, retention, now)
@@ -243,7 +232,9 @@ class ObjectImport:
         await store.placed(upload.artifact_hash, now)
         await self._add(transaction, candidate, upload, retention)
 
-    async def _add(self, transaction: Transaction, candidate: Candidate, upload: Upload, retention: timedelta) -> None:
+    async def _add(
+        self, transaction: Transaction, candidate: rules.Candidate, upload: Upload, retention: timedelta
+    ) -> None:
         """The way of every upload, in one step: its bytes are here already. The pipeline says whether it is a video."""
         new = NewArtifact(
             artifact_hash=upload.artifact_hash,
@@ -277,7 +268,7 @@ class Scanner:
         self._clock = clock
         self._taking = ObjectImport(database, objects, owners, settings, clock)
         self._absence = MissingOriginals(database, objects, clock, settings.scan_most)
-        self._place = ScanPosition()
+        self._place = rules.ScanPosition()
 
     async def run_pass(self) -> bool:
         """True when the pass stopped at a limit."""
@@ -285,8 +276,8 @@ class Scanner:
         _log(report)
         return report.more
 
-    async def scan(self) -> ScanReport:
-        report, until = ScanReport(), time.monotonic() + LONGEST.total_seconds()
+    async def scan(self) -> rules.ScanReport:
+        report, until = rules.ScanReport(), time.monotonic() + LONGEST.total_seconds()
         while True:
             page = await self._objects.list(rules.ORIGINALS, after=self._place.key)
             self._place = await self._look_at(page, report, until)
@@ -295,14 +286,14 @@ class Scanner:
         await self._count(report)
         return report
 
-    async def _look_at(self, page: ObjectPage, report: ScanReport, until: float) -> ScanPosition:
+    async def _look_at(self, page: ObjectPage, report: rules.ScanReport, until: float) -> rules.ScanPosition:
         now, settle = self._clock.now(), self._settings.scan_settle
         verdicts = [rules.judge(listed, now, settle) for listed in page.objects]
-        candidates = [verdict for verdict in verdicts if isinstance(verdict, Candidate)]
+        candidates = [verdict for verdict in verdicts if isinstance(verdict, rules.Candidate)]
         report.listed += len(verdicts)
-        report.fresh += verdicts.count(Skipped.FRESH)
+        report.fresh += verdicts.count(rules.Skipped.FRESH)
         for verdict in verdicts:
-            if isinstance(verdict, RefusedObject):
+            if isinstance(verdict, rules.RefusedObject):
                 report.refuse(verdict)
         known = await self._known([each.artifact_hash for each in candidates])
         for candidate in candidates:
@@ -312,11 +303,13 @@ class Scanner:
                 return self._place  # the page is looked at again, and by then this part of it is known
         return await self._compare(page, candidates, report)
 
-    async def _known(self, hashes: Sequence[str]) -> dict[str, KnownOriginal]:
+    async def _known(self, hashes: Sequence[str]) -> dict[str, rules.KnownOriginal]:
         async with self._database.system("find artifacts of objects") as transaction:
             return await ScannerStore(transaction.connection).known(hashes)
 
-    async def _settle(self, candidate: Candidate, known: KnownOriginal | None, report: ScanReport) -> None:
+    async def _settle(
+        self, candidate: rules.Candidate, known: rules.KnownOriginal | None, report: rules.ScanReport
+    ) -> None:
         key = candidate.listed.key
         try:
             if known is None:
@@ -328,30 +321,36 @@ class Scanner:
                 await self._taking.finish(candidate)
                 report.tidied += 1
             else:
-                report.refuse(RefusedObject(key, Refusal.OTHER_ORIGINAL, f"the original is {known.original_key}"))
+                report.refuse(
+                    rules.RefusedObject(key, rules.Refusal.OTHER_ORIGINAL, f"the original is {known.original_key}")
+                )
         except OwnerUnknown as error:
-            report.refuse(RefusedObject(key, Refusal.UNKNOWN_OWNER, str(error)))
+            report.refuse(rules.RefusedObject(key, rules.Refusal.UNKNOWN_OWNER, str(error)))
         except (Conflict, NotFound) as error:
-            report.refuse(RefusedObject(key, Refusal.CHANGED, str(error)))
+            report.refuse(rules.RefusedObject(key, rules.Refusal.CHANGED, str(error)))
 
-    async def _take_in(self, candidate: Candidate, report: ScanReport) -> None:
+    async def _take_in(self, candidate: rules.Candidate, report: rules.ScanReport) -> None:
         if await self._taking.take_in(candidate):
             report.take(candidate)
         else:
             report.known += 1
 
-    async def _compare(self, page: ObjectPage, candidates: Sequence[Candidate], report: ScanReport) -> ScanPosition:
+    async def _compare(
+        self, page: ObjectPage, candidates: Sequence[rules.Candidate], report: rules.ScanReport
+    ) -> rules.ScanPosition:
         """What should have been on this page, and was not."""
         present = {each.artifact_hash for each in candidates if each.is_home}
         after = self._place.artifact_hash
-        until = max([after, *present]) if page.next_after else LAST_HASH
+        until = max([after, *present]) if page.next_after else rules.LAST_HASH
         await self._absence.look(present, after, until, report)
-        return ScanPosition(page.next_after, until) if page.next_after else ScanPosition("", FIRST_HASH)
+        return (
+            rules.ScanPosition(page.next_after, until) if page.next_after else rules.ScanPosition("", rules.FIRST_HASH)
+        )
 
-    async def _count(self, report: ScanReport) -> None:
+    async def _count(self, report: rules.ScanReport) -> None:
         """What is gone is said every time, and not only when it was noticed."""
         async with self._database.system("count missing originals") as transaction:
-            report.missing, report.missing_count = await ScannerStore(transaction.connection).missing(MOST_NAMED)
+            report.missing, report.missing_count = await ScannerStore(transaction.connection).missing(rules.MOST_NAMED)
         MISSING_ORIGINALS.set(report.missing_count)
         tried = await sample(self._database, self._objects)
         report.unreadable = [*tried.gone, *tried.unreadable]
@@ -359,12 +358,12 @@ class Scanner:
             SCANNED_OBJECTS.labels(outcome).inc(count)
 
 
-def _counts(report: ScanReport) -> dict[str, int]:
+def _counts(report: rules.ScanReport) -> dict[str, int]:
     counts = {"known": report.known, "fresh": report.fresh, "taken": report.taken_count, "tidied": report.tidied}
     return {**counts, "vanished": report.vanished_count, "returned": report.returned, **report.refused}
 
 
-def _log(report: ScanReport) -> None:
+def _log(report: rules.ScanReport) -> None:
     counts = _counts(report)
     if report.refused or report.missing_count or report.unreadable:
         shown = {"refused": [repr(each.key)[:200] for each in report.refusals[:SHOWN]]}

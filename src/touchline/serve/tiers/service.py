@@ -14,18 +14,7 @@ from prometheus_client import Counter
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactType, StorageTransfer
-from touchline.kernel import (
-    ArtifactHash,
-    Conflict,
-    NotFound,
-    PlaybackId,
-    Principal,
-    TenantId,
-    Unavailable,
-    Warming,
-    uuid7,
-    video_id,
-)
+from touchline.kernel import ArtifactHash, PlaybackId, Principal, TenantId, errors, uuid7, video_id
 from touchline.platform.objects.rules import join_key
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Transaction
@@ -67,19 +56,19 @@ class TierService:
             return
         try:
             warmth = await self._warm(place.tenant_id, place.artifact_hash, "")
-        except (NotFound, Conflict):
+        except (errors.NotFound, errors.Conflict):
             return
         settings = self.context.settings
         if warmth is Warmth.WARMING and settings.cold_playback is ColdPlayback.WARM:
             hint = f"Try again in {settings.warming_retry.total_seconds():g} seconds."
             what, why = "this video is being brought back", "it lies in cold storage"
-            raise Warming(what, why=why, hint=hint, retry_after=settings.warming_retry)
+            raise errors.Warming(what, why=why, hint=hint, retry_after=settings.warming_retry)
 
     async def warm(self, caller: Principal, artifact_hash: ArtifactHash) -> Artifact:
         warmth = await self._warm(caller, artifact_hash, "")
         if warmth is Warmth.COLD:
             hint = "Add a node, or a larger `node.budget`; `touchline nodes list` shows what there is."
-            raise Unavailable("no node has room for this video", why=artifact_hash, hint=hint)
+            raise errors.Unavailable("no node has room for this video", why=artifact_hash, hint=hint)
         async with self.context.database.transaction(caller) as transaction:
             return existing(await ArtifactStore(transaction).find(artifact_hash), artifact_hash)
 
@@ -92,12 +81,16 @@ class TierService:
             if artifact.transfer is StorageTransfer.FREEZE:
                 return artifact
             if artifact.transfer is StorageTransfer.DEFROST:
-                raise Conflict("this video is being warmed", why=artifact_hash, hint="Freeze it when that is done.")
+                raise errors.Conflict(
+                    "this video is being warmed", why=artifact_hash, hint="Freeze it when that is done."
+                )
             copies = [copy for copy in await CopyStore(transaction).of(artifact_hash) if _is_present(copy)]
             if not copies and artifact.synced:
                 return artifact
             if not copies:
-                raise Conflict("there is nothing to freeze", why=f"no node has {artifact_hash}, nor has the store")
+                raise errors.Conflict(
+                    "there is nothing to freeze", why=f"no node has {artifact_hash}, nor has the store"
+                )
             node = await self._node_of(transaction, copies)
             return await self._move(transaction, artifact, node, self._freeze_command(artifact, node, keep))
 
@@ -109,7 +102,7 @@ class TierService:
             if artifact.transfer is StorageTransfer.DEFROST:
                 return Warmth.WARMING
             if artifact.status is not ArtifactStatus.READY or artifact.manifest_key is None:
-                raise Conflict("this video cannot be warmed", why=f"it is {artifact.status}")
+                raise errors.Conflict("this video cannot be warmed", why=f"it is {artifact.status}")
             if artifact.transfer is not None:
                 return Warmth.COLD
             node = await self._node_for(transaction, artifact, locality)
@@ -125,7 +118,7 @@ class TierService:
 
     async def _move(self, transaction: Transaction, artifact: Artifact, node: Node, command: Command) -> Artifact:
         if not await CommandStore(transaction).add(command, self.context.clock.now()):
-            raise Conflict("this video is on the move already", why=artifact.artifact_hash)
+            raise errors.Conflict("this video is on the move already", why=artifact.artifact_hash)
         transfer = StorageTransfer.FREEZE if command.kind is CommandKind.FREEZE else StorageTransfer.DEFROST
         return await settle(transaction, artifact, transfer)
 
@@ -141,7 +134,9 @@ class TierService:
         nodes = {node.node_id: node for node in await NodeStore(transaction.connection).all(MOST_NODES)}
         holders = [node for copy in copies if (node := nodes.get(copy.node_id)) and is_usable(node)]
         if not holders:
-            raise Unavailable("no node that has this video is connected", why=", ".join(one.node_id for one in copies))
+            raise errors.Unavailable(
+                "no node that has this video is connected", why=", ".join(one.node_id for one in copies)
+            )
         return min(holders, key=lambda node: (node.load, node.node_id))
 
     def _freeze_command(self, artifact: Artifact, node: Node, keep: bool) -> Command:
@@ -204,7 +199,7 @@ async def stored_rendition(objects: ObjectStore, manifest_key: str) -> StoredRen
     """What the object store has of a rendition now; None: not even its manifest."""
     try:
         await objects.head(manifest_key)
-    except NotFound:
+    except errors.NotFound:
         return None
     folder, after = f"{manifest_key.rpartition('/')[0]}/", ""
     found: list[tuple[str, int]] = []

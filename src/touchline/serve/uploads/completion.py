@@ -30,7 +30,6 @@ from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.context import ServeContext
 
 from . import rules
-from .rules import ENDED, LOST, Multipart
 from .store import MultipartStore
 
 # Metrics of the serve plane.
@@ -116,12 +115,14 @@ async def release(environment: ServeContext, tenant_id: TenantId, artifact_hash:
     async with environment.database.transaction(tenant_id) as transaction:
         artifact = await ArtifactStore(transaction).find(artifact_hash)
         multipart = await MultipartStore(transaction).find(artifact_hash)
-    if artifact is None or artifact.status not in ENDED or multipart is None:
+    if artifact is None or artifact.status not in rules.ENDED or multipart is None:
         return
     await _free(environment.objects, multipart)
     until = environment.clock.now() + artifact.retention
     async with environment.database.transaction(tenant_id) as transaction:
-        await transitions.fail(transaction, artifact_hash, artifact.reason or LOST, (ArtifactStatus.ABORTING,), until)
+        await transitions.fail(
+            transaction, artifact_hash, artifact.reason or rules.LOST, (ArtifactStatus.ABORTING,), until
+        )
         await MultipartStore(transaction).remove(artifact_hash)
 
 
@@ -133,7 +134,7 @@ async def release_soon(environment: ServeContext, tenant_id: TenantId, artifact_
         logger.warning("parts are freed later", extra={"artifact": artifact_hash, "reason": str(error)})
 
 
-async def _free(objects: ObjectStore, multipart: Multipart) -> None:
+async def _free(objects: ObjectStore, multipart: rules.Multipart) -> None:
     """First nothing can be put together any more, then what was put together goes."""
     if multipart.upload_id is not None:
         await objects.uploads.abort(multipart.upload)
@@ -156,12 +157,12 @@ class Completion:
         self._environment = environment
         self._slots = asyncio.Semaphore(environment.settings.inspections)
 
-    async def run(self, claim: Multipart) -> UploadState:
+    async def run(self, claim: rules.Multipart) -> UploadState:
         """Its sender waits for it to play: the background of this machine stands back."""
         with self._environment.foreground.working():
             return await self._run(claim)
 
-    async def _run(self, claim: Multipart) -> UploadState:
+    async def _run(self, claim: rules.Multipart) -> UploadState:
         try:
             await self._verify(claim)
         except TouchlineError as error:
@@ -175,7 +176,7 @@ class Completion:
             raise
         return await self._keep(claim)
 
-    async def _verify(self, claim: Multipart) -> None:
+    async def _verify(self, claim: rules.Multipart) -> None:
         objects, limit = self._environment.objects, self._environment.settings.completion_time
         deadline = asyncio.timeout(limit.total_seconds())
         try:
@@ -189,7 +190,7 @@ class Completion:
                 raise
             raise DeadlineExceeded("the upload could not be completed in time", why=f"the limit is {limit}") from error
 
-    async def _inspect(self, claim: Multipart) -> None:
+    async def _inspect(self, claim: rules.Multipart) -> None:
         """Nothing is refused of which a part was left out."""
         objects, sandbox, scratch = self._environment.objects, self._environment.sandbox, self._environment.scratch
         async with downloaded(objects, claim.object_key, claim.plan.size_bytes, scratch) as download:
@@ -200,7 +201,7 @@ class Completion:
                     raise
                 await probe(sandbox, download.descriptor)
 
-    async def _keep(self, claim: Multipart) -> UploadState:
+    async def _keep(self, claim: rules.Multipart) -> UploadState:
         async with self._environment.database.transaction(claim.tenant_id) as transaction:
             changed = await transitions.store_original(transaction, claim.artifact_hash)
             artifact = await _fenced(transaction, claim, changed)
@@ -208,7 +209,7 @@ class Completion:
         UPLOADS.labels("stored").inc()
         return UploadState(artifact.status, artifact.revision)
 
-    async def _refuse(self, claim: Multipart, reason: Reason) -> Artifact:
+    async def _refuse(self, claim: rules.Multipart, reason: Reason) -> Artifact:
         now = self._environment.clock.now()
         async with self._environment.database.transaction(claim.tenant_id) as transaction:
             found = await ArtifactStore(transaction).find(claim.artifact_hash)
@@ -220,7 +221,7 @@ class Completion:
         await release_soon(self._environment, claim.tenant_id, claim.artifact_hash)
         return artifact
 
-    async def _give_back(self, claim: Multipart) -> None:
+    async def _give_back(self, claim: rules.Multipart) -> None:
         due_at = self._environment.clock.now() + self._environment.settings.abandon_after
         async with self._environment.database.transaction(claim.tenant_id) as transaction:
             changed = await transitions.move(transaction, claim.artifact_hash, ArtifactStatus.UPLOADING, COMPLETING)
@@ -228,7 +229,7 @@ class Completion:
             await MultipartStore(transaction).postpone(claim.artifact_hash, due_at)
 
 
-async def _fenced(transaction: Transaction, claim: Multipart, changed: Artifact | None) -> Artifact:
+async def _fenced(transaction: Transaction, claim: rules.Multipart, changed: Artifact | None) -> Artifact:
     """Undoes the transaction unless the claim still counts."""
     if changed is None or not await MultipartStore(transaction).hold(claim):
         raise LeaseLost("the upload was ended, or is completed by another process", why=claim.artifact_hash)

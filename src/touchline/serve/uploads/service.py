@@ -9,14 +9,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from touchline.contracts.artifacts import (
-    ArrivedPart,
-    ArrivedParts,
-    ArtifactStatus,
-    PartAddress,
-    PartLayout,
-    UploadState,
-)
+from touchline.contracts import artifacts
 from touchline.contracts.events.artifacts import ArtifactType
 from touchline.kernel import ArtifactHash, NotFound, Principal, TenantId
 from touchline.platform.objects.rules import MultipartUpload, part_plan
@@ -26,11 +19,9 @@ from touchline.serve.artifacts.rules import OPEN, Artifact, NewArtifact, existin
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.context import ServeContext
 from touchline.serve.registry.store import RegistryStore
-from touchline.serve.uploads.rules import Multipart
 
 from . import rules
 from .completion import Completion, release_soon
-from .rules import file_kind, original_key, valid_file_name
 from .store import MultipartStore
 
 POSTPONE_EVERY = timedelta(minutes=1)  # asking for addresses is frequent, writing that down need not be
@@ -40,45 +31,45 @@ class UploadService:
     def __init__(self, environment: ServeContext, completion: Completion) -> None:
         self._environment = environment
         self._completion = completion
-        self._completing: dict[tuple[TenantId, ArtifactHash], asyncio.Task[UploadState]] = {}
+        self._completing: dict[tuple[TenantId, ArtifactHash], asyncio.Task[artifacts.UploadState]] = {}
 
     async def create(
         self, caller: Principal, artifact_hash: ArtifactHash, file_name: str, size_bytes: int
-    ) -> PartLayout:
+    ) -> artifacts.PartLayout:
         """The artifact of a registered upload, ready for its parts."""
         artifact = await self._added(caller, artifact_hash, file_name, size_bytes)
-        if artifact.status is ArtifactStatus.REQUESTED:
+        if artifact.status is artifacts.ArtifactStatus.REQUESTED:
             artifact = await self._begin(caller, artifact)
-        if artifact.status in (ArtifactStatus.ABORTING, ArtifactStatus.FAILED):
+        if artifact.status in (artifacts.ArtifactStatus.ABORTING, artifacts.ArtifactStatus.FAILED):
             raise rules.wrong_state(artifact)
         async with self._environment.database.transaction(caller) as transaction:
             multipart = await MultipartStore(transaction).find(artifact_hash)
         plan = multipart.plan if multipart else part_plan(size_bytes)
-        return PartLayout(plan.part_bytes, plan.count)
+        return artifacts.PartLayout(plan.part_bytes, plan.count)
 
     async def presign(
         self, caller: Principal, artifact_hash: ArtifactHash, numbers: Sequence[int]
-    ) -> Sequence[PartAddress]:
+    ) -> Sequence[artifacts.PartAddress]:
         multipart = await self._open(caller, artifact_hash)
         wanted = rules.valid_numbers(numbers, multipart.plan, self._environment.settings.parts_per_call)
         presign = self._environment.objects.uploads.presign_part
         signed = await asyncio.gather(*(presign(multipart.upload, multipart.plan, number) for number in wanted))
         return [
-            PartAddress(number, link.url, multipart.plan.part_size(number))
+            artifacts.PartAddress(number, link.url, multipart.plan.part_size(number))
             for number, link in zip(wanted, signed, strict=True)
         ]
 
-    async def arrived(self, caller: Principal, artifact_hash: ArtifactHash) -> ArrivedParts:
+    async def arrived(self, caller: Principal, artifact_hash: ArtifactHash) -> artifacts.ArrivedParts:
         """The parts that are as planned."""
         multipart = await self._open(caller, artifact_hash)
         plan = multipart.plan
         check = await self._environment.objects.uploads.progress(multipart.upload, plan)
-        parts = [ArrivedPart(part.number, part.size_bytes, part.etag) for part in check.chosen]
-        return ArrivedParts(parts, plan.part_bytes, plan.count)
+        parts = [artifacts.ArrivedPart(part.number, part.size_bytes, part.etag) for part in check.chosen]
+        return artifacts.ArrivedParts(parts, plan.part_bytes, plan.count)
 
     async def complete(
         self, caller: Principal, artifact_hash: ArtifactHash, etags: Mapping[int, str] | None = None
-    ) -> UploadState:
+    ) -> artifacts.UploadState:
         """Callers who come while it runs wait for the same end; one who leaves does not stop it."""
         key = (caller.tenant_id, artifact_hash)
         task = self._completing.get(key)
@@ -88,19 +79,21 @@ class UploadService:
             task.add_done_callback(lambda done: self._completed(key, done))
         return await asyncio.shield(task)
 
-    async def abort(self, caller: Principal, artifact_hash: ArtifactHash) -> UploadState:
+    async def abort(self, caller: Principal, artifact_hash: ArtifactHash) -> artifacts.UploadState:
         now = self._environment.clock.now()
         async with self._environment.database.transaction(caller) as transaction:
             artifact = existing(await ArtifactStore(transaction).find_locked(artifact_hash), artifact_hash)
             if artifact.status in OPEN:
-                await transitions.move(transaction, artifact_hash, ArtifactStatus.ABORTING, OPEN, rules.ABORTED)
+                await transitions.move(
+                    transaction, artifact_hash, artifacts.ArtifactStatus.ABORTING, OPEN, rules.ABORTED
+                )
                 await MultipartStore(transaction).hurry(artifact_hash, now)
-            elif artifact.status not in (ArtifactStatus.ABORTING, ArtifactStatus.FAILED):
+            elif artifact.status not in (artifacts.ArtifactStatus.ABORTING, artifacts.ArtifactStatus.FAILED):
                 raise rules.wrong_state(artifact)
         await release_soon(self._environment, caller.tenant_id, artifact_hash)
         async with self._environment.database.transaction(caller) as transaction:
             artifact = existing(await ArtifactStore(transaction).find(artifact_hash), artifact_hash)
-        return UploadState(artifact.status, artifact.revision)
+        return artifacts.UploadState(artifact.status, artifact.revision)
 
     async def close(self) -> None:
         """What is being completed is left to its owner."""
@@ -110,8 +103,12 @@ class UploadService:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _added(self, caller: Principal, artifact_hash: ArtifactHash, file_name: str, size_bytes: int) -> Artifact:
-        kind, plan, now = file_kind(valid_file_name(file_name)), part_plan(size_bytes), self._environment.clock.now()
-        key = original_key(artifact_hash, kind)
+        kind, plan, now = (
+            rules.file_kind(rules.valid_file_name(file_name)),
+            part_plan(size_bytes),
+            self._environment.clock.now(),
+        )
+        key = rules.original_key(artifact_hash, kind)
         async with self._environment.database.transaction(caller) as transaction:
             record = await RegistryStore(transaction).by_hash(artifact_hash)
             if record is None or record.deleted:
@@ -150,13 +147,13 @@ class UploadService:
         self, transaction: Transaction, artifact_hash: ArtifactHash, upload: MultipartUpload
     ) -> Artifact | None:
         begun = await transitions.move(
-            transaction, artifact_hash, ArtifactStatus.UPLOADING, (ArtifactStatus.REQUESTED,)
+            transaction, artifact_hash, artifacts.ArtifactStatus.UPLOADING, (artifacts.ArtifactStatus.REQUESTED,)
         )
         if begun is not None:
             await MultipartStore(transaction).begun(artifact_hash, upload)
         return begun
 
-    async def _open(self, caller: Principal, artifact_hash: ArtifactHash) -> Multipart:
+    async def _open(self, caller: Principal, artifact_hash: ArtifactHash) -> rules.Multipart:
         """An upload that takes parts. Whoever asks for it has not abandoned it."""
         due_at = self._environment.clock.now() + self._environment.settings.abandon_after
         async with self._environment.database.transaction(caller) as transaction:
@@ -172,11 +169,11 @@ class UploadService:
 
     async def _complete(
         self, caller: Principal, artifact_hash: ArtifactHash, etags: Mapping[int, str] | None
-    ) -> UploadState:
+    ) -> artifacts.UploadState:
         due_at = self._environment.clock.now() + self._environment.settings.completion_time
         async with self._environment.database.transaction(caller) as transaction:
             claimed = await transitions.move(
-                transaction, artifact_hash, ArtifactStatus.COMPLETING, (ArtifactStatus.UPLOADING,)
+                transaction, artifact_hash, artifacts.ArtifactStatus.COMPLETING, (artifacts.ArtifactStatus.UPLOADING,)
             )
             if claimed is None:
                 artifact = existing(await ArtifactStore(transaction).find(artifact_hash), artifact_hash)
@@ -184,7 +181,7 @@ class UploadService:
             claim = await _claim(transaction, artifact_hash, due_at, etags)
         return await self._completion.run(claim)
 
-    def _completed(self, key: tuple[TenantId, ArtifactHash], done: asyncio.Task[UploadState]) -> None:
+    def _completed(self, key: tuple[TenantId, ArtifactHash], done: asyncio.Task[artifacts.UploadState]) -> None:
         self._completing.pop(key, None)
         if not done.cancelled():
             done.exception()  # whoever waited was told; it is no news if nobody did
@@ -192,7 +189,7 @@ class UploadService:
 
 async def _claim(
     transaction: Transaction, artifact_hash: ArtifactHash, due_at: datetime, etags: Mapping[int, str] | None
-) -> Multipart:
+) -> rules.Multipart:
     store = MultipartStore(transaction)
     found = await store.find(artifact_hash)
     if found is None:
@@ -204,12 +201,12 @@ async def _claim(
     return claim
 
 
-def _answer(artifact: Artifact) -> UploadState:
+def _answer(artifact: Artifact) -> artifacts.UploadState:
     """To whoever completes an upload that was completed before, or is just being completed by another process."""
     match artifact.status:
-        case ArtifactStatus.COMPLETING | ArtifactStatus.PROCESSING | ArtifactStatus.READY:
-            return UploadState(artifact.status, artifact.revision)
-        case ArtifactStatus.FAILED:
+        case artifacts.ArtifactStatus.COMPLETING | artifacts.ArtifactStatus.PROCESSING | artifacts.ArtifactStatus.READY:
+            return artifacts.UploadState(artifact.status, artifact.revision)
+        case artifacts.ArtifactStatus.FAILED:
             raise rules.failed(artifact)
         case _:
             raise rules.wrong_state(artifact)

@@ -16,11 +16,9 @@ from touchline.serve.artifacts.rules import OPEN
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.context import ServeContext
 from touchline.serve.uploads.completion import UPLOADS
-from touchline.serve.uploads.rules import Due, Multipart
 
 from . import rules
 from .completion import Completion, release, release_soon
-from .rules import Step
 from .store import MultipartStore, overdue, owners
 
 logger = logging.getLogger(__name__)
@@ -40,7 +38,7 @@ class UploadOwner:
             await self._look_at(upload)
         return len(due) == most
 
-    async def _look_at(self, due: Due) -> None:
+    async def _look_at(self, due: rules.Due) -> None:
         try:
             await self._act(due)
         except TouchlineError as error:
@@ -49,17 +47,17 @@ class UploadOwner:
         except Exception:
             logger.exception("an overdue upload will be tried again later", extra={"artifact": due.artifact_hash})
 
-    async def _act(self, due: Due) -> None:
+    async def _act(self, due: rules.Due) -> None:
         found = await self._claimed(due)
         if found is None:
             return
         step, claim = found
-        if step is Step.CONTINUE:
+        if step is rules.Step.CONTINUE:
             await self._completion.run(claim)
         else:
             await release(self._environment, due.tenant_id, due.artifact_hash)
 
-    async def _claimed(self, due: Due) -> tuple[Step, Multipart] | None:
+    async def _claimed(self, due: rules.Due) -> tuple[rules.Step, rules.Multipart] | None:
         """What to do, and from then on nobody else's: if it does not work out, it is due again later."""
         now, settings = self._environment.clock.now(), self._environment.settings
         async with self._environment.database.transaction(due.tenant_id) as transaction:
@@ -67,11 +65,11 @@ class UploadOwner:
             if artifact is None:
                 return None
             step = rules.next_step(artifact.status)
-            patience = settings.completion_time if step is Step.CONTINUE else settings.retry_delay
+            patience = settings.completion_time if step is rules.Step.CONTINUE else settings.retry_delay
             claim = await MultipartStore(transaction).claim_overdue(due.artifact_hash, now, now + patience)
             if claim is None:
                 return None
-            if step is Step.ABANDON:
+            if step is rules.Step.ABANDON:
                 await transitions.move(transaction, due.artifact_hash, ArtifactStatus.ABORTING, OPEN, rules.ABANDONED)
                 UPLOADS.labels("abandoned").inc()
         return step, claim
@@ -95,7 +93,7 @@ class OpenUploads:
             await self._look_at(upload, known.get(upload.id))
         return page.next_after is not None
 
-    async def _look_at(self, upload: OpenUpload, owner: Due | None) -> None:
+    async def _look_at(self, upload: OpenUpload, owner: rules.Due | None) -> None:
         try:
             if owner is None:
                 await self._end_orphan(upload)
@@ -113,7 +111,7 @@ class OpenUploads:
             UPLOADS.labels("orphaned").inc()
             logger.warning("an unknown upload was removed", extra={"key": upload.key})
 
-    async def _end_overfilled(self, upload: OpenUpload, owner: Due) -> None:
+    async def _end_overfilled(self, upload: OpenUpload, owner: rules.Due) -> None:
         async with self._environment.database.transaction(owner.tenant_id) as transaction:
             multipart = await MultipartStore(transaction).find(owner.artifact_hash)
         if multipart is None or not await self._is_overfilled(upload, multipart):
@@ -128,7 +126,7 @@ class OpenUploads:
         UPLOADS.labels("overfilled").inc()
         await release_soon(self._environment, owner.tenant_id, owner.artifact_hash)
 
-    async def _is_overfilled(self, upload: OpenUpload, multipart: Multipart) -> bool:
+    async def _is_overfilled(self, upload: OpenUpload, multipart: rules.Multipart) -> bool:
         try:
             parts = await self._environment.objects.uploads.parts(upload)
         except NotFound:
