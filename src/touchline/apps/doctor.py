@@ -19,7 +19,6 @@ from touchline.platform.periodic.store import PeriodicTaskStatus, limited, list_
 from touchline.platform.postgres.database import Database
 from touchline.platform.rpc import client as peers
 from touchline.platform.stack import doctor
-from touchline.platform.stack.doctor import DoctorFinding, FindingLevel
 from touchline.platform.stack.part import PartKind
 from touchline.platform.stack.status import PartReport, PartState, PartStatus
 from touchline.serve.scanner.rules import ReadSample
@@ -58,15 +57,19 @@ def part_of(found: AddressReport) -> PartReport:
     return PartReport(PartStatus(found.peer.role, PartKind.ROLE, state, now, address=address, detail=detail), 0)
 
 
-def finding_of(found: AddressReport) -> DoctorFinding:
+def finding_of(found: AddressReport) -> doctor.DoctorFinding:
     check = found.peer.setting
     if found.error:
-        return DoctorFinding(check, FindingLevel.FAIL, found.error.what, found.error.why, found.error.hint)
+        return doctor.DoctorFinding(
+            check, doctor.FindingLevel.FAIL, found.error.what, found.error.why, found.error.hint
+        )
     if found.version != __version__:
         why = f"{found.peer.address} runs {found.version}, this is {__version__}"
         fix = "Run one version everywhere."
-        return DoctorFinding(check, FindingLevel.WARN, "another version of Touchline answers", why, fix)
-    return DoctorFinding(check, FindingLevel.OK, f"the role {found.peer.role} answers at {found.peer.address}")
+        return doctor.DoctorFinding(check, doctor.FindingLevel.WARN, "another version of Touchline answers", why, fix)
+    return doctor.DoctorFinding(
+        check, doctor.FindingLevel.OK, f"the role {found.peer.role} answers at {found.peer.address}"
+    )
 
 
 CHECK = "sandbox"

@@ -37,7 +37,6 @@ from touchline.media.child.boxes import boxes_between
 from touchline.media.engines.model import CHANNELS, Picture
 
 from . import model
-from .model import Decoded, DecodedPicture, Probe
 from .rules import (
     CLIP,
     MANIFEST,
@@ -57,12 +56,12 @@ from .settings import child_limits, child_options
 HEAD_BYTES = 8 * 1024**2  # with the first pictures, also of a camera
 
 
-async def probe(sandbox: Sandbox, source: Path | int) -> Probe:
+async def probe(sandbox: Sandbox, source: Path | int) -> model.Probe:
     """Raises `InvalidMedia` for what is not a whole video, `MediaLimitExceeded` for what is too much of one."""
     settings = sandbox.settings
     limits = child_limits(settings, settings.probe_time)
     task = Task("probe", limits, asdict(child_options(settings)), source)
-    return (await sandbox.run(task, Probe)).result
+    return (await sandbox.run(task, model.Probe)).result
 
 
 def unprobed_range(descriptor: int) -> range | None:
@@ -232,11 +231,11 @@ async def decode_samples(
                 yield await asyncio.to_thread(_taken, output / made.name, made, sample.time_ms)
 
 
-async def _decoded(sandbox: Sandbox, source: Path | int, output: Path, pictures: int) -> Sequence[DecodedPicture]:
+async def _decoded(sandbox: Sandbox, source: Path | int, output: Path, pictures: int) -> Sequence[model.DecodedPicture]:
     settings = sandbox.settings
     options = {**asdict(child_options(settings)), "pictures": pictures}
     task = Task("pixels", child_limits(settings, settings.poster_time), options, source, output)
-    return (await sandbox.run(task, Decoded)).result.pictures
+    return (await sandbox.run(task, model.Decoded)).result.pictures
 
 
 def _join(paths: Sequence[Path], target: Path) -> None:
@@ -246,7 +245,7 @@ def _join(paths: Sequence[Path], target: Path) -> None:
                 shutil.copyfileobj(picture, joined)
 
 
-def _taken(path: Path, made: DecodedPicture, at_ms: int) -> Picture:
+def _taken(path: Path, made: model.DecodedPicture, at_ms: int) -> Picture:
     pixels = path.read_bytes()
     path.unlink()
     if len(pixels) != made.width * made.height * CHANNELS:

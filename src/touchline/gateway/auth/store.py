@@ -18,20 +18,11 @@ from uuid import UUID
 from psycopg import AsyncConnection
 
 from touchline.gateway.auth.rules import IssuedLink
+from touchline.gateway.auth.sessions import rules
 from touchline.kernel import Role, Scope, TenantId, UserId
 from touchline.platform.postgres.database import fetch_all, fetch_one
 
 from .rules import ApiToken, FoundToken, NewToken, NewUser, Tenant, TokenId, User
-from .sessions.rules import (
-    Attempts,
-    LinkId,
-    SecretState,
-    SessionEnding,
-    SessionId,
-    SignInMethod,
-    StoredKey,
-    UserSession,
-)
 
 # ruff: noqa: S105, S608  statements, not secrets; what is put into them is a constant list of columns
 
@@ -373,63 +364,67 @@ class SessionStore:
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def add_link(self, link: IssuedLink, link_id: LinkId, secret_hash: bytes, now: datetime) -> None:
+    async def add_link(self, link: IssuedLink, link_id: rules.LinkId, secret_hash: bytes, now: datetime) -> None:
         row = {"tenant_id": link.user.tenant_id, "id": link_id, "user_id": link.user.id, "hash": secret_hash}
         await self._connection.execute(ADD_LINK, row | {"now": now, "expires_at": link.expires_at})
 
-    async def find_link(self, secret_hash: bytes) -> tuple[TenantId, LinkId] | None:
+    async def find_link(self, secret_hash: bytes) -> tuple[TenantId, rules.LinkId] | None:
         return await fetch_one(self._connection, _link_place, FIND_LINK, hash=secret_hash)
 
-    async def use_link(self, link_id: LinkId, now: datetime) -> UserId | None:
+    async def use_link(self, link_id: rules.LinkId, now: datetime) -> UserId | None:
         """None when it was used before or is too old."""
         return await fetch_one(self._connection, _value, USE_LINK, id=link_id, now=now)
 
-    async def add_session(self, session: UserSession) -> None:
+    async def add_session(self, session: rules.UserSession) -> None:
         await self._connection.execute(ADD_SESSION, asdict(session))
 
-    async def add_secret(self, session: UserSession, secret_hash: bytes) -> None:
+    async def add_secret(self, session: rules.UserSession, secret_hash: bytes) -> None:
         row = {"tenant_id": session.tenant_id, "id": session.id, "hash": secret_hash}
         await self._connection.execute(ADD_SECRET, row)
 
-    async def find_session(self, secret_hash: bytes) -> tuple[TenantId, SessionId] | None:
+    async def find_session(self, secret_hash: bytes) -> tuple[TenantId, rules.SessionId] | None:
         return await fetch_one(self._connection, _session_place, FIND_SESSION, hash=secret_hash)
 
-    async def session_locked(self, session_id: SessionId) -> UserSession | None:
+    async def session_locked(self, session_id: rules.SessionId) -> rules.UserSession | None:
         """Two that refresh at once take turns, and the second one sees what the first one did."""
         return await fetch_one(self._connection, _session, SESSION_LOCKED, id=session_id)
 
-    async def secret(self, session_id: SessionId, secret_hash: bytes) -> SecretState:
-        found = await fetch_one(self._connection, SecretState, SECRET, id=session_id, hash=secret_hash)
-        return found or SecretState()
+    async def secret(self, session_id: rules.SessionId, secret_hash: bytes) -> rules.SecretState:
+        found = await fetch_one(self._connection, rules.SecretState, SECRET, id=session_id, hash=secret_hash)
+        return found or rules.SecretState()
 
-    async def secret_seen(self, session_id: SessionId, secret_hash: bytes, now: datetime) -> None:
+    async def secret_seen(self, session_id: rules.SessionId, secret_hash: bytes, now: datetime) -> None:
         await self._connection.execute(SECRET_SEEN, {"id": session_id, "hash": secret_hash, "now": now})
 
-    async def rotate_secret(self, session: UserSession, shown: bytes, fresh: bytes, now: datetime) -> None:
+    async def rotate_secret(self, session: rules.UserSession, shown: bytes, fresh: bytes, now: datetime) -> None:
         """One more secret of a locked session, and its new end. The one that was shown stays good for now."""
         await self._connection.execute(ROTATED, {"id": session.id, "hash": shown, "now": now})
         await self.add_secret(session, fresh)
         await self._connection.execute(EXTEND_SESSION, {"id": session.id, "expires_at": session.expires_at})
 
-    async def end_session(self, session_id: SessionId, because: SessionEnding, now: datetime) -> UserSession | None:
+    async def end_session(
+        self, session_id: rules.SessionId, because: rules.SessionEnding, now: datetime
+    ) -> rules.UserSession | None:
         return await fetch_one(self._connection, _session, END_SESSION, id=session_id, because=because, now=now)
 
-    async def end_sessions_of(self, user_id: UserId, because: SessionEnding, now: datetime) -> Sequence[UserSession]:
+    async def end_sessions_of(
+        self, user_id: UserId, because: rules.SessionEnding, now: datetime
+    ) -> Sequence[rules.UserSession]:
         values = {"user_id": user_id, "because": because, "now": now}
         return await fetch_all(self._connection, _session, END_SESSIONS_OF, **values)
 
-    async def keys(self) -> Sequence[StoredKey]:
-        return await fetch_all(self._connection, StoredKey, KEYS)
+    async def keys(self) -> Sequence[rules.StoredKey]:
+        return await fetch_all(self._connection, rules.StoredKey, KEYS)
 
-    async def add_key(self, key: StoredKey) -> None:
+    async def add_key(self, key: rules.StoredKey) -> None:
         await self._connection.execute(ADD_KEY, asdict(key))
 
-    async def attempts(self, subject: bytes, now: datetime) -> Attempts:
+    async def attempts(self, subject: bytes, now: datetime) -> rules.Attempts:
         """Until the transaction ends nobody else counts. Subjects are taken in one order: e-mail, then address."""
-        [found] = await fetch_all(self._connection, Attempts, ATTEMPTS, subject=subject, now=now)
+        [found] = await fetch_all(self._connection, rules.Attempts, ATTEMPTS, subject=subject, now=now)
         return found
 
-    async def count_attempt(self, subject: bytes, counted: Attempts) -> None:
+    async def count_attempt(self, subject: bytes, counted: rules.Attempts) -> None:
         await self._connection.execute(COUNT_ATTEMPT, {"subject": subject, **asdict(counted)})
 
     async def forget_attempts(self, subject: bytes) -> None:
@@ -440,15 +435,17 @@ class SessionStore:
         return cursor.rowcount
 
 
-def _session(*, method: str, ended_because: str | None, **columns: Any) -> UserSession:
-    return UserSession(
-        method=SignInMethod(method), ended_because=SessionEnding(ended_because) if ended_because else None, **columns
+def _session(*, method: str, ended_because: str | None, **columns: Any) -> rules.UserSession:
+    return rules.UserSession(
+        method=rules.SignInMethod(method),
+        ended_because=rules.SessionEnding(ended_because) if ended_because else None,
+        **columns,
     )
 
 
-def _link_place(*, tenant_id: UUID, id: UUID) -> tuple[TenantId, LinkId]:  # noqa: A002  the column's name
-    return TenantId(tenant_id), LinkId(id)
+def _link_place(*, tenant_id: UUID, id: UUID) -> tuple[TenantId, rules.LinkId]:  # noqa: A002  the column's name
+    return TenantId(tenant_id), rules.LinkId(id)
 
 
-def _session_place(*, tenant_id: UUID, id: UUID) -> tuple[TenantId, SessionId]:  # noqa: A002
-    return TenantId(tenant_id), SessionId(id)
+def _session_place(*, tenant_id: UUID, id: UUID) -> tuple[TenantId, rules.SessionId]:  # noqa: A002
+    return TenantId(tenant_id), rules.SessionId(id)

@@ -18,7 +18,6 @@ from touchline.platform.clickhouse.client import Analytics, inserting
 from touchline.platform.postgres.database import Transaction
 
 from . import rules
-from .rules import SERVICE_EVENT_TYPES, service_event
 from .store import AuditStore
 
 
@@ -44,13 +43,13 @@ STORED = Counter("touchline_service_events_stored", "Service events written to C
 
 class AuditFeed:
     name = "service_events"
-    types: frozenset[str] | None = SERVICE_EVENT_TYPES
+    types: frozenset[str] | None = rules.SERVICE_EVENT_TYPES
 
     def __init__(self, analytics: Analytics) -> None:
         self._store = AuditStore(analytics)
 
     async def handle(self, transaction: Transaction, events: Sequence[Event]) -> None:
-        kept = [made for event in events if (made := service_event(event))]
+        kept = [made for event in events if (made := rules.service_event(event))]
         if not kept:
             return
         with inserting("service events"):

@@ -24,7 +24,6 @@ from touchline.contracts.events.videos import JobChanged, VideoTranscoded
 from touchline.contracts.events.watch import GoalChanged, GoalVideoJudged, GoalVideoKept
 from touchline.kernel import InvalidInput, TenantId, artifact_hash
 from touchline.measure.sessions import model
-from touchline.measure.sessions.model import EventType
 from touchline.measure.sessions.parser import ERROR
 from touchline.platform.postgres.database import Transaction
 
@@ -77,18 +76,18 @@ class ReportedEvent:
     work: MeasuredWork
 
     def step(self, step: WorkStep, at: datetime | None = None) -> Record:
-        return self._record(EventType.TRACE, step, at or self.occurred_at, {"type": step.value})
+        return self._record(model.EventType.TRACE, step, at or self.occurred_at, {"type": step.value})
 
     def asked(self, at: datetime | None = None) -> Record:
         """From here somebody waits: where a live stream has its prompt."""
         since = at or self.occurred_at
-        return self._record(EventType.STATUS, "asked", since, {"type": "status", "start_time": _ms(since)})
+        return self._record(model.EventType.STATUS, "asked", since, {"type": "status", "start_time": _ms(since)})
 
     def error(self, code: str, message: str) -> Record:
         said = ": ".join(part for part in (code, message) if part)
-        return self._record(EventType.EVENT, ERROR, self.occurred_at, {"type": ERROR, "message": said})
+        return self._record(model.EventType.EVENT, ERROR, self.occurred_at, {"type": ERROR, "message": said})
 
-    def _record(self, kind: EventType, name: str, at: datetime, data: Record) -> Record:
+    def _record(self, kind: model.EventType, name: str, at: datetime, data: Record) -> Record:
         shared = {
             "stream_id": self.work.stream_id,
             "request_id": self.work.request_id,

@@ -26,7 +26,6 @@ from touchline.platform.postgres.database import Transaction
 from touchline.platform.rpc.calls import answering, require
 
 from . import rules
-from .rules import ARTIFACT_EVENT_TYPES, ArtifactEvent, artifact_event
 from .store import LifecycleStore
 
 MOST_HASHES = 500
@@ -167,7 +166,7 @@ INSERT_SECONDS = Histogram("touchline_lifecycle_insert_seconds", "How long an in
 
 class LifecycleFeed:
     name = "lifecycle"
-    types: frozenset[str] | None = ARTIFACT_EVENT_TYPES | {ForgetDue.event_type}
+    types: frozenset[str] | None = rules.ARTIFACT_EVENT_TYPES | {ForgetDue.event_type}
 
     def __init__(self, analytics: Analytics) -> None:
         self._store = LifecycleStore(analytics)
@@ -176,7 +175,7 @@ class LifecycleFeed:
         """One insert for all. Everything is read before anything is written."""
         told = [event for event in events if event.type != ForgetDue.event_type]
         if told:
-            await self._add(transaction.tenant_id, [artifact_event(event) for event in told])
+            await self._add(transaction.tenant_id, [rules.artifact_event(event) for event in told])
         for event in told:
             STORED.labels(event.type).inc()
         await self._forget(transaction, [event for event in events if event.type == ForgetDue.event_type])
@@ -191,7 +190,7 @@ class LifecycleFeed:
         for artifact_hash in hashes:
             transaction.announce(HoldingReleased(artifact_hash=artifact_hash, holder="measure"))
 
-    async def _add(self, tenant_id: TenantId, events: Sequence[ArtifactEvent]) -> None:
+    async def _add(self, tenant_id: TenantId, events: Sequence[rules.ArtifactEvent]) -> None:
         try:
             with INSERT_SECONDS.time(), inserting("artifact events"):
                 await self._store.add(tenant_id, events)

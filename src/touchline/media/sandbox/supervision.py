@@ -29,7 +29,6 @@ from touchline.media.model import MediaFailure
 
 from . import model
 from .enclosure import IsolatedProgram, StderrTail
-from .model import NOT_STARTED, IsolatedLaunch, Outputs, Pause, opened
 
 # One child as its parent sees it: a leash to its keeper, a channel for its words and files, a pipe for its errors.
 # Invariant: whoever lets go of the leash ends the child, and all that it started.
@@ -124,7 +123,7 @@ class ZygoteGone(Unavailable):
 
 
 class Zygote:
-    def __init__(self, cell: IsolatedLaunch) -> None:
+    def __init__(self, cell: model.IsolatedLaunch) -> None:
         self.cell = cell
         self._program = IsolatedProgram(cell, socket.SOCK_SEQPACKET)
 
@@ -141,7 +140,7 @@ class Zygote:
             raise Unavailable("the sandbox took too long to start", why=f"more than {STARTING_S:g} s") from None
         if answer != READY:
             exit_code = await self.close()
-            raise SetupError(NOT_STARTED, why=self._program.last_words or f"it ended with {exit_code}")
+            raise SetupError(model.NOT_STARTED, why=self._program.last_words or f"it ended with {exit_code}")
 
     def fork(self, order: TaskOrder, source: int) -> ChildProcess:
         message = order.encode()
@@ -175,7 +174,9 @@ MOST_WORDS = 100_000  # a day of samples; files are counted where they are made
 
 
 class ChildMessages:
-    def __init__(self, outputs: Outputs, progress: model.Progress | None, completed: model.Completed | None) -> None:
+    def __init__(
+        self, outputs: model.Outputs, progress: model.Progress | None, completed: model.Completed | None
+    ) -> None:
         self.outputs = outputs
         self._progress = progress
         self._completed = completed
@@ -252,7 +253,7 @@ LEAVING_S = 60.0  # a busy machine takes its time; who gives up ends the work on
 
 
 async def supervise(
-    zygote: Zygote, order: TaskOrder, source: int, conversation: ChildMessages, pause: Pause | None
+    zygote: Zygote, order: TaskOrder, source: int, conversation: ChildMessages, pause: model.Pause | None
 ) -> model.ChildExit:
     if pause:
         await pause.wait_until_ended()
@@ -296,7 +297,7 @@ async def _see_off(process: ChildProcess, zygote: Zygote) -> None:
         process.close()
 
 
-async def _keep_an_eye(process: ChildProcess, outputs: Outputs, limits: ChildLimits) -> None:
+async def _keep_an_eye(process: ChildProcess, outputs: model.Outputs, limits: ChildLimits) -> None:
     """The system limits one file, not all of them together."""
     try:
         while True:
@@ -345,9 +346,9 @@ def _silent(ending: model.ChildExit) -> TouchlineError:
 async def run_task(
     zygote: Zygote, task: model.Task, kind: type[model.Result], progress: model.Progress | None = None
 ) -> model.TaskOutcome[model.Result]:
-    outputs = Outputs(task.output)
+    outputs = model.Outputs(task.output)
     conversation = ChildMessages(outputs, progress, task.completed)
-    with opened(task.source) as source:
+    with model.opened(task.source) as source:
         ending = await supervise(zygote, _order(zygote.cell, task), source, conversation, task.pause)
     document, files = result_of(ending), outputs.files()
     if sum(file.size_bytes for file in files) > task.limits.output_bytes:

@@ -15,7 +15,6 @@ from touchline.platform.postgres.database import Database, Transaction
 from touchline.process.text import split_words
 
 from . import model, rules
-from .rules import LONGEST_QUERY, parse_query
 from .store import FIRST_PAGE, FoundSegment, SearchStore
 
 PAGE_SIZE = 20
@@ -59,7 +58,7 @@ class VideoSearch:
         """Completions of the last word that was typed, most frequent first; empty if it cannot be completed."""
         if not 0 < most <= MOST_SUGGESTIONS:
             raise InvalidInput("invalid number", field="first", why=f"it must be between 1 and {MOST_SUGGESTIONS}")
-        before, _, last = text[-LONGEST_QUERY:].rpartition(" ")
+        before, _, last = text[-rules.LONGEST_QUERY :].rpartition(" ")
         words = split_words(last)
         if len(words) != 1 or ":" in last:
             return ()
@@ -82,7 +81,7 @@ async def unhide_video(transaction: Transaction, video_id: UUID) -> None:
 def _query(question: SearchRequest) -> model.SearchQuery:
     if _count(question.filters or model.QueryFilters()) > MOST_FILTERS:
         raise InvalidInput("too many filters", field="filters", why=f"the limit is {MOST_FILTERS}")
-    return parse_query(question.text, question.filters)
+    return rules.parse_query(question.text, question.filters)
 
 
 async def _places(

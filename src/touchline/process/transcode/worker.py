@@ -30,15 +30,7 @@ from touchline.platform.files import Scratch
 from touchline.platform.objects.rules import ObjectKey, join_key, object_key
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database, Transaction
-from touchline.process.files import (
-    JPEG_TYPE,
-    PLAYLIST_TYPE,
-    AttemptOutputs,
-    OutputUploader,
-    content_type,
-    deleted_on_failure,
-    fetch_original,
-)
+from touchline.process import files
 from touchline.process.queue.handler import Finished, ReportProgress, continue_in_background, write_while_held
 from touchline.process.queue.jobs import Job, SamplePayload, TranscodePayload
 from touchline.process.queue.rules import ProgressStage
@@ -144,11 +136,11 @@ class PointerWriter:
         playlist = await self.objects.get(pointers.s3_proxy_path, at_most=LARGEST_PLAYLIST)
         poster = await self.objects.get(pointers.s3_thumb_path, at_most=LARGEST_POSTER)
         video_id = pointers.video_id
-        await self.objects.replace(fixed_poster_key(video_id), poster, content_type=JPEG_TYPE)
+        await self.objects.replace(fixed_poster_key(video_id), poster, content_type=files.JPEG_TYPE)
         await self.objects.replace(
             fixed_manifest_key(video_id),
             fixed_playlist(playlist.decode(), attempt).encode(),
-            content_type=PLAYLIST_TYPE,
+            content_type=files.PLAYLIST_TYPE,
         )
 
 
@@ -157,7 +149,7 @@ class Publisher:
     database: Database
     pointers: PointerWriter
 
-    async def publish(self, held: Job, outputs: AttemptOutputs, folder: Path, master: str) -> None:
+    async def publish(self, held: Job, outputs: files.AttemptOutputs, folder: Path, master: str) -> None:
         """What the master playlist in the folder names, and the poster, are stored."""
         rendition = await asyncio.to_thread(published_rendition, held, folder, master)
 
@@ -211,8 +203,8 @@ class Transcoder:
     pause: Pause = field(default_factory=Pause)  # for what is made of a video that plays already
 
     async def work(self, job: Job, payload: TranscodePayload, report: ReportProgress) -> Finished:
-        outputs = AttemptOutputs(attempt_prefixes(job.video_id, job.attempt))
-        async with self.scratch.folder() as folder, deleted_on_failure(self.objects, outputs):
+        outputs = files.AttemptOutputs(attempt_prefixes(job.video_id, job.attempt))
+        async with self.scratch.folder() as folder, files.deleted_on_failure(self.objects, outputs):
             original, hls_folder = folder / "original", folder / "hls"
             for name in ("hls", "poster", "storyboard"):
                 (folder / name).mkdir()
@@ -227,27 +219,31 @@ class Transcoder:
 
     async def _fetch(self, payload: TranscodePayload, original: Path, report: ReportProgress) -> str:
         key, largest = payload.s3_original_path, self.settings.largest_original
-        return await fetch_original(
+        return await files.fetch_original(
             self.objects, key, original, largest, lambda share: report(TranscodeStage.FETCH.percent(share))
         )
 
-    def _uploader(self, job: Job, folder: Path, report: ReportProgress) -> OutputUploader:
+    def _uploader(self, job: Job, folder: Path, report: ReportProgress) -> files.OutputUploader:
         def key(path: str) -> ObjectKey:
             return proxy_key(job.video_id, job.attempt, path)
 
         def on_stored(share: float) -> None:
             report(TranscodeStage.UPLOAD.percent(share))
 
-        return OutputUploader(self.objects, folder, key, self.settings.uploads_at_once, on_stored, barriers=MASTERS)
+        return files.OutputUploader(
+            self.objects, folder, key, self.settings.uploads_at_once, on_stored, barriers=MASTERS
+        )
 
-    async def _make(self, original: Path, uploader: OutputUploader, report: ReportProgress) -> HlsPackage:
+    async def _make(self, original: Path, uploader: files.OutputUploader, report: ReportProgress) -> HlsPackage:
         hls = await make_hls(
             self.sandbox, original, uploader.folder, _stage_progress(TranscodeStage.MAKE, report), uploader.add
         )
         uploader.finish(len(hls.files))
         return hls
 
-    async def _publish(self, job: Job, original: Path, outputs: AttemptOutputs, uploader: OutputUploader) -> None:
+    async def _publish(
+        self, job: Job, original: Path, outputs: files.AttemptOutputs, uploader: files.OutputUploader
+    ) -> None:
         await self._store_poster(job, original, uploader.folder.parent / "poster")
         await self.publisher.publish(job, outputs, uploader.folder, await uploader.stored_barriers.get())
         continue_in_background()
@@ -257,7 +253,10 @@ class Transcoder:
         names = (poster.path, *(file.path for file in poster.smaller))
         keys = {name: poster_key(job.video_id, job.attempt, name) for name in names}
         await gather_or_cancel(
-            *(self.objects.put_new(key, folder / name, content_type=content_type(key)) for name, key in keys.items())
+            *(
+                self.objects.put_new(key, folder / name, content_type=files.content_type(key))
+                for name, key in keys.items()
+            )
         )
 
     async def _store_storyboard(self, job: Job, original: Path, folder: Path, report: ReportProgress) -> str | None:
@@ -270,7 +269,7 @@ class Transcoder:
             return None
         for file in board.files:
             key = proxy_key(job.video_id, job.attempt, file.path)
-            await self.objects.put_new(key, folder / file.path, content_type=content_type(key))
+            await self.objects.put_new(key, folder / file.path, content_type=files.content_type(key))
         return proxy_key(job.video_id, job.attempt, board.directions)
 
     def _finished(self, job: Job, payload: TranscodePayload, rendition: VideoRendition) -> Finished:

@@ -13,7 +13,6 @@ from touchline.serve.context import WITHOUT_TENANT
 from touchline.serve.settings import ServeSettings
 
 from . import rules
-from .rules import Command, Node, NodeConnection, NodeIdentity, StorageReport
 from .store import NodeStore, sent, unsent
 
 MOST_NODES = 1000
@@ -26,10 +25,10 @@ class NodeService:
         self.settings = settings
         self._clock = clock
 
-    async def register(self, registration: NodeIdentity) -> NodeConnection:
+    async def register(self, registration: rules.NodeIdentity) -> rules.NodeConnection:
         """The line that speaks for the node from now on."""
         now, known = self._clock.now(), rules.checked(registration)
-        line = NodeConnection(known.node_id, uuid7(now))
+        line = rules.NodeConnection(known.node_id, uuid7(now))
         async with self._database.system("count the copies of a node") as transaction:
             copies = await NodeStore(transaction.connection).copies_on_record(known.node_id)
         async with self._database.transaction(WITHOUT_TENANT) as transaction:
@@ -39,13 +38,13 @@ class NodeService:
             await store.register(line, known, now)
         return line
 
-    async def heard(self, line: NodeConnection, storage: StorageReport | None = None) -> None:
+    async def heard(self, line: rules.NodeConnection, storage: rules.StorageReport | None = None) -> None:
         report = rules.checked_storage(storage) if storage else None
         async with self._database.transaction(WITHOUT_TENANT) as transaction:
             if not await NodeStore(transaction.connection).seen(line, report, self._clock.now()):
                 raise LeaseLost("another connection is registered for this node", why=line.node_id)
 
-    async def unsent(self, line: NodeConnection) -> Sequence[Command]:
+    async def unsent(self, line: rules.NodeConnection) -> Sequence[rules.Command]:
         """What the node is to be sent now. It counts as sent on this line: another line is sent it again."""
         async with self._database.system("find commands for a node") as transaction:
             commands = await unsent(transaction.connection, line, MOST_COMMANDS)
@@ -60,6 +59,6 @@ class NodeService:
             await NodeStore(transaction.connection).mark_gone(self._clock.now() - self.settings.node_gone_after)
         return False
 
-    async def listed(self) -> Sequence[Node]:
+    async def listed(self) -> Sequence[rules.Node]:
         async with self._database.transaction(WITHOUT_TENANT) as transaction:
             return await NodeStore(transaction.connection).all(MOST_NODES)

@@ -14,17 +14,7 @@ from touchline.kernel import Clock, TouchlineError
 from touchline.watch.aliases.language_model import ModelClient
 from touchline.watch.settings import AliasSettings
 
-from .rules import (
-    AliasTeam,
-    Made,
-    TeamDetails,
-    TeamSource,
-    WikidataItem,
-    made_by_rules,
-    nationalities_of,
-    taken,
-    words_of_names,
-)
+from . import rules
 from .wikidata import WikidataClient, facts_of
 from .workflow import RAGInput
 
@@ -46,30 +36,30 @@ Words: {words}"""
 
 @dataclass(frozen=True, slots=True)
 class AliasMaker:
-    feed: TeamSource
+    feed: rules.TeamSource
     wikidata: WikidataClient
     model: ModelClient
     settings: AliasSettings
     clock: Clock
 
-    async def make(self, asked: RAGInput) -> Made:
+    async def make(self, asked: RAGInput) -> rules.Made:
         facts = await self._facts(asked)
-        team = AliasTeam(asked.team_id, asked.team_name, facts or _guessed(asked.team_name))
+        team = rules.AliasTeam(asked.team_id, asked.team_name, facts or _guessed(asked.team_name))
         item = await self._item(team)
-        found = words_of_names((item.label, *item.names)) if item else []
+        found = rules.words_of_names((item.label, *item.names)) if item else []
         words = await self._chosen(team, found) if found else ()
         is_known = bool(words) and facts is not None
         now = self.clock.now()
-        return Made(
+        return rules.Made(
             team,
-            words or made_by_rules(team, found, self.settings.words),
+            words or rules.made_by_rules(team, found, self.settings.words),
             "model" if words else "rules",
             item.id if item else None,
             now,
             None if is_known else now + self.settings.rules_expire,
         )
 
-    async def _facts(self, asked: RAGInput) -> TeamDetails | None:
+    async def _facts(self, asked: RAGInput) -> rules.TeamDetails | None:
         try:
             document = await self.feed.team(asked.team_id)
         except TouchlineError as error:
@@ -77,24 +67,24 @@ class AliasMaker:
             return None
         return facts_of(document) if document is not None else None
 
-    async def _item(self, team: AliasTeam) -> WikidataItem | None:
+    async def _item(self, team: rules.AliasTeam) -> rules.WikidataItem | None:
         try:
             return await self.wikidata.find(team)
         except TouchlineError as error:
             _log("Wikidata was not used", team.name, error)
             return None
 
-    async def _chosen(self, team: AliasTeam, found: Sequence[str]) -> tuple[str, ...]:
+    async def _chosen(self, team: rules.AliasTeam, found: Sequence[str]) -> tuple[str, ...]:
         """Nothing when the model did not answer, or only invented."""
         try:
             answer = await self.model.ask(prompt(team, found, self.settings.words), schema=SCHEMA)
         except TouchlineError as error:
             _log("the model was not used", team.name, error)
             return ()
-        return taken(answer, team, found, self.settings.words)
+        return rules.taken(answer, team, found, self.settings.words)
 
 
-def prompt(team: AliasTeam, found: Sequence[str], most: int) -> str:
+def prompt(team: rules.AliasTeam, found: Sequence[str], most: int) -> str:
     facts = team.facts
     kind = "a national team" if facts.national else "a club"
     where = ", ".join(part for part in (kind, facts.city, facts.country) if part)
@@ -103,9 +93,9 @@ def prompt(team: AliasTeam, found: Sequence[str], most: int) -> str:
     return PROMPT.format(name=team.name, where=f" ({where})", most=most, people=people, words=words)
 
 
-def _guessed(name: str) -> TeamDetails:
+def _guessed(name: str) -> rules.TeamDetails:
     """Without the feed: a team that is called like a country is that country's."""
-    return TeamDetails(national=bool(nationalities_of(name)))
+    return rules.TeamDetails(national=bool(rules.nationalities_of(name)))
 
 
 def _log(what: str, team: str, error: TouchlineError) -> None:

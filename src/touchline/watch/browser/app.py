@@ -25,7 +25,6 @@ from touchline.platform.http_server import HostCheck
 from touchline.watch.settings import BrowserSettings
 
 from . import rules
-from .rules import SearchRequest, SearchResult
 from .service import FailedSearch, Searches
 
 PROBLEM = "application/problem+json"
@@ -64,7 +63,7 @@ def build_app(settings: BrowserSettings, folder: Path, clock: Clock) -> FastAPI:
     @app.post("/search", dependencies=[known])
     async def search(asked: Asked) -> dict[str, Any]:
         since = clock.now() - timedelta(minutes=asked.max_age_minutes)
-        found = await searches.find(SearchRequest(asked.search_query, rules.post_ids(asked.exclude_urls), since))
+        found = await searches.find(rules.SearchRequest(asked.search_query, rules.post_ids(asked.exclude_urls), since))
         return _found(found)
 
     @app.get("/health")
@@ -92,7 +91,7 @@ class _Token:
             raise Unauthenticated("the browser role rejected the request", why="the token is wrong", hint=hint)
 
 
-def _found(found: SearchResult) -> dict[str, Any]:
+def _found(found: rules.SearchResult) -> dict[str, Any]:
     videos = [
         {
             "url": video.url,

@@ -22,18 +22,6 @@ from touchline.kernel import Clock
 from touchline.watch.settings import BrowserSettings
 
 from . import rules
-from .rules import (
-    BrowserGone,
-    LoginNeeded,
-    NetworkFailed,
-    NetworkLimited,
-    PageState,
-    Post,
-    SearchRequest,
-    SearchResult,
-    SearchTimedOut,
-    View,
-)
 from .session import Session
 
 READ = (Path(__file__).parent / "reading.js").read_text("utf-8")
@@ -52,12 +40,12 @@ SignIn = Callable[[Page], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Seen:
-    posts: dict[str, Post] = field(default_factory=dict[str, Post])  # in the order of the page
+    posts: dict[str, rules.Post] = field(default_factory=dict[str, rules.Post])  # in the order of the page
     scrolled: int = 0
     retried: int = 0
     news_at: float = 0.0  # when something new was last seen
 
-    def add(self, view: View, network_url: str, now: float) -> None:
+    def add(self, view: rules.View, network_url: str, now: float) -> None:
         before = len(self.posts)
         for post in filter(None, (rules.known(each, network_url) for each in view.posts)):
             self.posts.setdefault(post.id, post)
@@ -68,7 +56,7 @@ class _Seen:
         self.retried += 1
         if self.retried > MOST_RETRIES:
             why = f"the page shows an error, even after {MOST_RETRIES} retries"
-            raise NetworkFailed("the network cannot load these posts", why=why)
+            raise rules.NetworkFailed("the network cannot load these posts", why=why)
 
 
 class SearchPage:
@@ -81,7 +69,7 @@ class SearchPage:
         self.limit: timedelta | None = None  # of the network: for how long it wants no more
         page.on("response", self._note_limit)
 
-    async def find(self, search: SearchRequest) -> SearchResult:
+    async def find(self, search: rules.SearchRequest) -> rules.SearchResult:
         url = rules.search_url(self._settings.network_url, search.query, self._settings.query_filter)
         await self._open(url)
         seen = _Seen(news_at=self._loop.time())
@@ -90,7 +78,7 @@ class SearchPage:
         wanted = await self._with_whole_texts(wanted)
         listed = [post.posted_at for post in seen.posts.values() if not post.is_quoted]
         videos = tuple(video for post in wanted for video in rules.videos_of(post))
-        return SearchResult(videos, seen.scrolled, min(listed, default=None), complete)
+        return rules.SearchResult(videos, seen.scrolled, min(listed, default=None), complete)
 
     async def _open(self, url: str) -> None:
         await self._go(url)
@@ -98,49 +86,49 @@ class SearchPage:
             await self._sign_in(self._page)
             await self._go(url)
             if rules.is_login(self._page.url):
-                raise LoginNeeded("the network rejected the session", why="it asks for a login again")
+                raise rules.LoginNeeded("the network rejected the session", why="it asks for a login again")
 
     async def _go(self, url: str) -> None:
         try:
             answer = await self._page.goto(url, wait_until="domcontentloaded")
         except TookTooLong as error:
-            raise SearchTimedOut("the network did not respond", why=self._why_timed_out()) from error
+            raise rules.SearchTimedOut("the network did not respond", why=self._why_timed_out()) from error
         except Error as error:
             raise translated(error) from error
         self._require_no_limit()
         check_status(answer.status if answer else 0)
         if rules.origin_of(self._page.url) != rules.origin_of(self._settings.network_url):  # it was sent there
-            raise NetworkFailed("the network redirected to another site", why=f"to {self._page.url[:200]}")
+            raise rules.NetworkFailed("the network redirected to another site", why=f"to {self._page.url[:200]}")
 
-    async def _read_on(self, search: SearchRequest, seen: _Seen, url: str) -> bool:
+    async def _read_on(self, search: rules.SearchRequest, seen: _Seen, url: str) -> bool:
         """False: it was enough before it was all."""
         while True:
             view = rules.read_view(await self._evaluate(READ))
             seen.add(view, self._settings.network_url, self._loop.time())
             self._require_no_limit()
-            if view.state is PageState.EMPTY or rules.reaches_back(seen.posts.values(), search.since):
+            if view.state is rules.PageState.EMPTY or rules.reaches_back(seen.posts.values(), search.since):
                 return True
             if len(seen.posts) >= self._settings.most_posts:
                 return False
-            if view.state is PageState.LOGIN:  # the session ended while we read
+            if view.state is rules.PageState.LOGIN:  # the session ended while we read
                 seen.again()
                 await self._open(url)
             elif await self._is_at_end(view, seen):
                 return True
 
-    async def _is_at_end(self, view: View, seen: _Seen) -> bool:
+    async def _is_at_end(self, view: rules.View, seen: _Seen) -> bool:
         """Else goes a step on, or waits a little."""
         quiet_s = self._loop.time() - seen.news_at
-        if view.state is PageState.FAILED:
+        if view.state is rules.PageState.FAILED:
             await self._retry(seen)
-        elif view.state is PageState.POSTS and not view.at_end:
+        elif view.state is rules.PageState.POSTS and not view.at_end:
             await self._evaluate(STEP)
             seen.scrolled += 1
             seen.news_at = self._loop.time()
-        elif view.state is PageState.POSTS and not view.is_loading and quiet_s >= _s(self._settings.quiet):
+        elif view.state is rules.PageState.POSTS and not view.is_loading and quiet_s >= _s(self._settings.quiet):
             return True
         elif quiet_s >= _s(self._settings.page_time):
-            raise SearchTimedOut("the page stopped loading", why=self._why_timed_out())
+            raise rules.SearchTimedOut("the page stopped loading", why=self._why_timed_out())
         else:
             await asyncio.sleep(LOOK_AGAIN_S)
         return False
@@ -152,14 +140,14 @@ class SearchPage:
         seen.news_at = self._loop.time()
         await asyncio.sleep(LOOK_AGAIN_S)
 
-    async def _with_whole_texts(self, posts: list[Post]) -> list[Post]:
+    async def _with_whole_texts(self, posts: list[rules.Post]) -> list[rules.Post]:
         """A post's own page has all of its text. Where that fails, the part that was seen will do."""
         cut = [post for post in posts if post.is_cut][:MOST_WHOLE_TEXTS]
         whole = {post.id: await self._whole_text(post) for post in cut}
         return [replace(post, text=whole.get(post.id) or post.text) for post in posts]
 
-    async def _whole_text(self, post: Post) -> str | None:
-        with suppress(NetworkFailed, NetworkLimited, SearchTimedOut, TookTooLong):
+    async def _whole_text(self, post: rules.Post) -> str | None:
+        with suppress(rules.NetworkFailed, rules.NetworkLimited, rules.SearchTimedOut, TookTooLong):
             await self._go(post.url)
             await self._page.locator("article").first.wait_for()
             view = rules.read_view(await self._evaluate(READ))
@@ -175,7 +163,9 @@ class SearchPage:
     def _require_no_limit(self) -> None:
         if self.limit:
             why = f"the status is {LIMITED}"
-            raise NetworkLimited("the network limits how often this account searches", retry_after=self.limit, why=why)
+            raise rules.NetworkLimited(
+                "the network limits how often this account searches", retry_after=self.limit, why=why
+            )
 
     async def _evaluate(self, script: str) -> Any:
         """A page that loads itself again forgets what it was asked: then it is asked again."""
@@ -193,15 +183,15 @@ class SearchPage:
 
 def check_status(status: int) -> None:
     if status >= FAILING:
-        raise NetworkFailed("the network failed", why=f"the status is {status}")
+        raise rules.NetworkFailed("the network failed", why=f"the status is {status}")
 
 
 def translated(error: Error) -> Exception:
     """What the browser says when it, or the network, is gone."""
     text = error.message.splitlines()[0] if error.message else ""
     if "net::" in text:
-        return NetworkFailed("the network cannot be reached", why=text)
-    return BrowserGone("the browser ended during a search", why=text)
+        return rules.NetworkFailed("the network cannot be reached", why=text)
+    return rules.BrowserGone("the browser ended during a search", why=text)
 
 
 def _s(duration: timedelta) -> float:
@@ -261,7 +251,7 @@ class Login:
         except TookTooLong as error:
             self._note(LoginState.EXPIRED)
             why = "the sign-in form has several steps or a challenge"
-            raise LoginNeeded("the network requires a person to sign in", why=why) from error
+            raise rules.LoginNeeded("the network requires a person to sign in", why=why) from error
         if rules.is_login(page.url):
             self._refused_at = self._clock.now()
             self._note(LoginState.REFUSED)
@@ -279,12 +269,12 @@ class Login:
         has_session = self._session.saved_at is not None
         self._note(LoginState.EXPIRED if has_session else LoginState.MISSING)
         if has_session:
-            raise LoginNeeded("the session of the network has expired", why="it asks for a login")
-        raise LoginNeeded("no account is signed in to the network", why="there is no session yet")
+            raise rules.LoginNeeded("the session of the network has expired", why="it asks for a login")
+        raise rules.LoginNeeded("no account is signed in to the network", why="there is no session yet")
 
-    def _refused(self) -> LoginNeeded:
-        hint = f"Correct `browser.user` and `browser.password`. {LoginNeeded.next_step}"
-        return LoginNeeded("the network rejected the sign-in", why="the user or the password is wrong", hint=hint)
+    def _refused(self) -> rules.LoginNeeded:
+        hint = f"Correct `browser.user` and `browser.password`. {rules.LoginNeeded.next_step}"
+        return rules.LoginNeeded("the network rejected the sign-in", why="the user or the password is wrong", hint=hint)
 
     def _note(self, state: LoginState) -> None:
         self._tried, self._of = state, self._session.saved_at

@@ -18,17 +18,9 @@ from prometheus_client import Counter, Histogram
 from touchline.kernel import Clock, Defect, TouchlineError
 from touchline.watch.settings import BrowserSettings
 
+from . import rules
 from .chromium import Chromium, find_chromium
 from .page import Login, LoginState, SearchPage, translated
-from .rules import (
-    NetworkLimited,
-    SearchBudgetSpent,
-    SearchRequest,
-    SearchResult,
-    SearchTimedOut,
-    TooManySearches,
-    room_from,
-)
 from .session import SearchLog, Session
 
 # What the browser role counts.
@@ -102,10 +94,10 @@ class Searches:
             last_failure=self._last_failure,
         )
 
-    async def find(self, search: SearchRequest) -> SearchResult:
+    async def find(self, search: rules.SearchRequest) -> rules.SearchResult:
         if self._inside >= self._settings.at_once + self._settings.most_waiting:
             why = f"{self._inside} are running or waiting"
-            raise TooManySearches("too many searches at once", why=why, retry_after=timedelta(seconds=10))
+            raise rules.TooManySearches("too many searches at once", why=why, retry_after=timedelta(seconds=10))
         self._inside += 1
         try:
             async with self._turns:
@@ -120,11 +112,13 @@ class Searches:
         now = self._clock.now()
         if self._limited_until and now < self._limited_until:
             why, pause = "it returned a rate limit at the last search", self._limited_until - now
-            raise NetworkLimited("the network limits how often this account searches", why=why, retry_after=pause)
+            raise rules.NetworkLimited("the network limits how often this account searches", why=why, retry_after=pause)
         most, window = self._settings.searches_per_window, self._settings.search_window
-        if free_at := room_from(self._log.read(), most, window, now):
+        if free_at := rules.room_from(self._log.read(), most, window, now):
             why = f"{most} searches in {window.total_seconds() / 60:g} minutes"
-            raise SearchBudgetSpent("the search budget of the account is used up", why=why, retry_after=free_at - now)
+            raise rules.SearchBudgetSpent(
+                "the search budget of the account is used up", why=why, retry_after=free_at - now
+            )
 
     def _recent(self) -> list[datetime]:
         since = self._clock.now() - self._settings.search_window
@@ -133,7 +127,7 @@ class Searches:
     def _is_limited(self) -> bool:
         return self._limited_until is not None and self._clock.now() < self._limited_until
 
-    async def _noted(self, search: SearchRequest) -> SearchResult:
+    async def _noted(self, search: rules.SearchRequest) -> rules.SearchResult:
         with SEARCH_SECONDS.time():
             try:
                 found = await self._in_time(search)
@@ -150,12 +144,12 @@ class Searches:
         logger.info("[TWITTER] Search complete", extra=extra_fields)
         return found
 
-    def _failed(self, search: SearchRequest, error: TouchlineError) -> None:
+    def _failed(self, search: rules.SearchRequest, error: TouchlineError) -> None:
         self._last_failure = FailedSearch(self._clock.now(), error)
         SEARCHES.labels(type(error).__name__).inc()
         logger.warning("[TWITTER] Search failed", extra={"query": search.query, "reason": str(error)})
 
-    async def _in_time(self, search: SearchRequest) -> SearchResult:
+    async def _in_time(self, search: rules.SearchRequest) -> rules.SearchResult:
         deadline = asyncio.timeout(self._settings.search_time.total_seconds())
         try:
             async with deadline, self._chromium.context() as held:
@@ -164,13 +158,13 @@ class Searches:
             if not deadline.expired():
                 raise
             why = f"it took longer than {self._settings.search_time.total_seconds():g} s"
-            raise SearchTimedOut("the search timed out", why=why) from error
+            raise rules.SearchTimedOut("the search timed out", why=why) from error
         except Error as error:
             raise translated(error) from error
         self._login.worked()
         return found
 
-    async def _on_page(self, context: BrowserContext, search: SearchRequest) -> SearchResult:
+    async def _on_page(self, context: BrowserContext, search: rules.SearchRequest) -> rules.SearchResult:
         page = await context.new_page()
         searching = SearchPage(page, self._settings, self._login.sign_in, self._clock)
         try:

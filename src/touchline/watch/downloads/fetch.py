@@ -21,31 +21,7 @@ import httpcore
 from touchline.kernel import format_bytes
 from touchline.platform.files import open_file
 
-from .addresses import (
-    GuardedNetwork,
-    Judge,
-    Policy,
-    Resolve,
-    Target,
-    checked,
-    is_public,
-    next_target,
-    resolve_by_system,
-)
-from .rules import (
-    AccessForbidden,
-    Blocked,
-    Busy,
-    CutOff,
-    DownloadFailure,
-    Gone,
-    Malformed,
-    NoAnswer,
-    RefusedAddress,
-    TooLarge,
-    TooSlow,
-    TooSmall,
-)
+from . import addresses, rules
 
 # Whether bytes come fast enough. Pure: times come in from outside.
 
@@ -96,7 +72,7 @@ class FetchRequest:
 class FetchAnswer:
     status: int
     headers: Mapping[str, str]  # names in small letters
-    target: Target  # the last one
+    target: addresses.Target  # the last one
     chunks: AsyncIterator[bytes]
 
     @property
@@ -116,14 +92,14 @@ class Fetcher:
 
     def __init__(
         self,
-        policy: Policy,
+        policy: addresses.Policy,
         limits: FetchLimits | None = None,
         *,
-        resolve: Resolve = resolve_by_system,
-        judge: Judge = is_public,
+        resolve: addresses.Resolve = addresses.resolve_by_system,
+        judge: addresses.Judge = addresses.is_public,
     ) -> None:
         self.policy, self.limits = policy, limits or FetchLimits()
-        self._network = GuardedNetwork(policy, resolve, judge)
+        self._network = addresses.GuardedNetwork(policy, resolve, judge)
 
     @asynccontextmanager
     async def ask(self, request: FetchRequest, largest: int) -> AsyncGenerator[FetchAnswer]:
@@ -136,13 +112,13 @@ class Fetcher:
             ):
                 yield self._answer(target, response, largest)
         except TimeoutError as error:
-            raise TooSlow("the download timed out", why=f"after {self.limits.total_s:g} s") from error
+            raise rules.TooSlow("the download timed out", why=f"after {self.limits.total_s:g} s") from error
         except httpcore.TimeoutException as error:
-            raise TooSlow("the server stopped sending", why=type(error).__name__) from error
+            raise rules.TooSlow("the server stopped sending", why=type(error).__name__) from error
         except httpcore.RemoteProtocolError as error:
             raise _broken_off(error) from error
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
-            raise NoAnswer("the server could not be reached", why=str(error) or type(error).__name__) from error
+            raise rules.NoAnswer("the server could not be reached", why=str(error) or type(error).__name__) from error
 
     async def read(self, request: FetchRequest, largest: int) -> tuple[FetchAnswer, bytes]:
         """A small document as a whole."""
@@ -158,20 +134,20 @@ class Fetcher:
     @asynccontextmanager
     async def _arrive(
         self, pool: httpcore.AsyncConnectionPool, request: FetchRequest
-    ) -> AsyncGenerator[tuple[Target, httpcore.Response]]:
-        target = checked(request.url, self.policy)
+    ) -> AsyncGenerator[tuple[addresses.Target, httpcore.Response]]:
+        target = addresses.checked(request.url, self.policy)
         for _ in range(self.limits.redirects + 1):
             async with self._sent(pool, request, target) as response:
                 if response.status not in REDIRECTS:
                     yield target, response
                     return
                 location = _headers(response).get("location", "")
-            target = next_target(target, location, self.policy)
-        raise RefusedAddress("too many redirects", why=f"more than {self.limits.redirects}")
+            target = addresses.next_target(target, location, self.policy)
+        raise rules.RefusedAddress("too many redirects", why=f"more than {self.limits.redirects}")
 
     @asynccontextmanager
     async def _sent(
-        self, pool: httpcore.AsyncConnectionPool, request: FetchRequest, target: Target
+        self, pool: httpcore.AsyncConnectionPool, request: FetchRequest, target: addresses.Target
     ) -> AsyncGenerator[httpcore.Response]:
         headers = {
             "User-Agent": AGENT, "Accept": "*/*", **request.headers,
@@ -189,15 +165,15 @@ class Fetcher:
         ) as response:
             yield response
 
-    def _answer(self, target: Target, response: httpcore.Response, largest: int) -> FetchAnswer:
+    def _answer(self, target: addresses.Target, response: httpcore.Response, largest: int) -> FetchAnswer:
         headers = _headers(response)
         answer = FetchAnswer(response.status, headers, target, self._chunks(response, largest))
         if headers.get("content-encoding", "identity").lower() != "identity":
-            raise Malformed("the response is compressed", why="compression was not requested")
+            raise rules.Malformed("the response is compressed", why="compression was not requested")
         declared = answer.declared_bytes or 0
         if declared > largest:
             why = f"{format_bytes(declared)}; the limit is {format_bytes(largest)}"
-            raise TooLarge("the response is too large", why=why)
+            raise rules.TooLarge("the response is too large", why=why)
         return answer
 
     async def _chunks(self, response: httpcore.Response, largest: int) -> AsyncIterator[bytes]:
@@ -206,9 +182,11 @@ class Fetcher:
         async for chunk in response.aiter_stream():
             size += len(chunk)
             if size > largest:
-                raise TooLarge("the response is too large", why=f"more than {format_bytes(largest)}")
+                raise rules.TooLarge("the response is too large", why=f"more than {format_bytes(largest)}")
             if pace.is_too_slow(len(chunk), loop.time()):
-                raise TooSlow("the download is too slow", why=f"less than {pace.least_per_second} bytes per second")
+                raise rules.TooSlow(
+                    "the download is too slow", why=f"less than {pace.least_per_second} bytes per second"
+                )
             yield chunk
 
 
@@ -223,12 +201,12 @@ def _headers(response: httpcore.Response) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in response.headers}
 
 
-def _broken_off(error: httpcore.RemoteProtocolError) -> DownloadFailure:
+def _broken_off(error: httpcore.RemoteProtocolError) -> rules.DownloadFailure:
     """The library has one class for a body that ended early and for an answer that is none."""
     text = str(error)
     if "without sending complete message body" in text or "incomplete chunked read" in text:
-        return CutOff("the response is incomplete")
-    return NoAnswer("the response is not valid HTTP", why=text)
+        return rules.CutOff("the response is incomplete")
+    return rules.NoAnswer("the response is not valid HTTP", why=text)
 
 
 # A video of a stranger into a file of ours.
@@ -237,12 +215,12 @@ def _broken_off(error: httpcore.RemoteProtocolError) -> DownloadFailure:
 # The first box of an MP4 file: which kinds begin one, behind four bytes of length.
 FIRST_BOXES = frozenset({b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"free", b"skip", b"wide", b"sidx"})
 BEGINNING = 8
-STATUSES: dict[int, tuple[type[DownloadFailure], str]] = {
-    401: (AccessForbidden, "access is forbidden"),
-    403: (AccessForbidden, "access is forbidden"),
-    404: (Gone, "not found"),
-    410: (Gone, "it was removed"),
-    451: (Blocked, "it is blocked"),
+STATUSES: dict[int, tuple[type[rules.DownloadFailure], str]] = {
+    401: (rules.AccessForbidden, "access is forbidden"),
+    403: (rules.AccessForbidden, "access is forbidden"),
+    404: (rules.Gone, "not found"),
+    410: (rules.Gone, "it was removed"),
+    451: (rules.Blocked, "it is blocked"),
 }
 
 
@@ -268,20 +246,20 @@ async def fetch_video(
             raise failure
         fetched = await _write(answer, target, report)
     if fetched.size_bytes < sizes.smallest:
-        raise TooSmall("the file is too small for a video", why=f"it has {format_bytes(fetched.size_bytes)}")
+        raise rules.TooSmall("the file is too small for a video", why=f"it has {format_bytes(fetched.size_bytes)}")
     return fetched
 
 
-def failure_of(answer: FetchAnswer) -> DownloadFailure | None:
+def failure_of(answer: FetchAnswer) -> rules.DownloadFailure | None:
     """What a status means, apart from 200."""
     status, where = answer.status, f"{answer.target.host} answered {answer.status}"
     if status == 200:
         return None
     if status == 429:
-        return Busy("the server limits the number of requests", retry_after=answer.retry_after, why=where)
+        return rules.Busy("the server limits the number of requests", retry_after=answer.retry_after, why=where)
     if status >= 500:
-        return NoAnswer("the server failed", why=where)
-    kind, what = STATUSES.get(status, (Malformed, "unexpected response to a download"))
+        return rules.NoAnswer("the server failed", why=where)
+    kind, what = STATUSES.get(status, (rules.Malformed, "unexpected response to a download"))
     return kind(what, why=where)
 
 
@@ -302,4 +280,4 @@ async def _write(answer: FetchAnswer, target: Path, report: Callable[[str], None
 
 def _check_beginning(content: bytes) -> None:
     if len(content) == BEGINNING and content[4:] not in FIRST_BOXES:
-        raise Malformed("the file format is not a video", why=repr(content))
+        raise rules.Malformed("the file format is not a video", why=repr(content))

@@ -7,16 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar, Literal
 
-from touchline.kernel import (
-    DeadlineExceeded,
-    Forbidden,
-    InvalidInput,
-    LimitExceeded,
-    NotFound,
-    RateLimited,
-    TouchlineError,
-    Unavailable,
-)
+from touchline.kernel import errors
 from touchline.watch.model import FoundRef, GoalRef
 
 # What can go wrong on the way to a video, each with its own rule for trying again (see `downloads/rules.py`).
@@ -42,63 +33,63 @@ from touchline.watch.model import FoundRef, GoalRef
 # └── TooSlow             no end in time, or hardly any bytes
 
 
-class DownloadFailure(TouchlineError):
+class DownloadFailure(errors.TouchlineError):
     """`reason` is kept with the found video."""
 
     reason: ClassVar[str]
 
 
-class RefusedAddress(InvalidInput, DownloadFailure):
+class RefusedAddress(errors.InvalidInput, DownloadFailure):
     reason = "refused_address"
     next_step = "Add the host to `downloads.allow_hosts` if it is yours."
 
 
-class Malformed(InvalidInput, DownloadFailure):
+class Malformed(errors.InvalidInput, DownloadFailure):
     reason = "malformed"
 
 
-class AccessForbidden(Forbidden, DownloadFailure):
+class AccessForbidden(errors.Forbidden, DownloadFailure):
     reason = "forbidden"
 
 
-class Blocked(Forbidden, DownloadFailure):
+class Blocked(errors.Forbidden, DownloadFailure):
     reason = "blocked"
 
 
-class Gone(NotFound, DownloadFailure):
+class Gone(errors.NotFound, DownloadFailure):
     reason = "gone"
 
 
-class NoVideo(NotFound, DownloadFailure):
+class NoVideo(errors.NotFound, DownloadFailure):
     reason = "no_video"
 
 
-class TooLarge(LimitExceeded, DownloadFailure):
+class TooLarge(errors.LimitExceeded, DownloadFailure):
     reason = "too_large"
 
 
-class TooLong(LimitExceeded, DownloadFailure):
+class TooLong(errors.LimitExceeded, DownloadFailure):
     reason = "too_long"
 
 
-class TooSmall(LimitExceeded, DownloadFailure):
+class TooSmall(errors.LimitExceeded, DownloadFailure):
     reason = "too_small"
     retryable = True  # a file that is still being written looks like that
 
 
-class Busy(RateLimited, DownloadFailure):
+class Busy(errors.RateLimited, DownloadFailure):
     reason = "busy"
 
 
-class CutOff(Unavailable, DownloadFailure):
+class CutOff(errors.Unavailable, DownloadFailure):
     reason = "cut_off"
 
 
-class NoAnswer(Unavailable, DownloadFailure):
+class NoAnswer(errors.Unavailable, DownloadFailure):
     reason = "no_answer"
 
 
-class TooSlow(DeadlineExceeded, DownloadFailure):
+class TooSlow(errors.DeadlineExceeded, DownloadFailure):
     reason = "timed_out"
 
 
@@ -207,7 +198,7 @@ def rule_of(failure: DownloadFailure) -> Rule:
 
 def is_worth_a_moment(failure: DownloadFailure) -> bool:
     """Whether to try again in the same step; who asks for much patience is asked again in another run."""
-    asked = failure.retry_after if isinstance(failure, RateLimited) else None
+    asked = failure.retry_after if isinstance(failure, errors.RateLimited) else None
     return rule_of(failure).at_once and (asked or timedelta(0)) <= LONGEST_MOMENT
 
 
@@ -216,7 +207,7 @@ def after_failure(failure: DownloadFailure, runs: int, now: datetime) -> Ending:
     rule, why = rule_of(failure), explained(failure.reason, str(failure))
     if rule.later is None or runs >= rule.runs:
         return Ending("rejected", why)
-    asked = failure.retry_after if isinstance(failure, RateLimited) else None
+    asked = failure.retry_after if isinstance(failure, errors.RateLimited) else None
     return Ending("failed", why, now + max(rule.later, asked or rule.later))
 
 

@@ -30,19 +30,6 @@ from touchline.watch.settings import DownloadSettings
 
 from . import rules
 from .fetch import FetchedFile, Sizes, fetch_video
-from .rules import (
-    LONGEST_WHY,
-    CutOff,
-    DownloadFailure,
-    Ending,
-    FileFacts,
-    Filters,
-    FoundFile,
-    Malformed,
-    TooLarge,
-    incoming_folder,
-    orphaned,
-)
 from .sources import Sources
 from .store import DownloadStore
 from .workflow import Arrived, CleanUp, QueuedBatch, Registered, VideoOutcome, WantedVideo
@@ -80,7 +67,7 @@ async def clean_up(context: WatchContext, goal: GoalRef) -> int:
     async with context.database.transaction(context.owner.tenant_id) as transaction:
         store = DownloadStore(transaction.connection)
         keys = await store.left_over(goal)
-        unneeded = orphaned(keys, await store.needed(keys))
+        unneeded = rules.orphaned(keys, await store.needed(keys))
     for key in unneeded:
         await context.objects.delete(key)
     async with context.database.transaction(context.owner.tenant_id) as transaction:
@@ -90,7 +77,7 @@ async def clean_up(context: WatchContext, goal: GoalRef) -> int:
 
 async def remove_all(context: WatchContext, goal: GoalRef) -> None:
     """Of a goal that was annulled. The files of the next goal with its id lie in a folder of their own below."""
-    folder, after = incoming_folder(goal.folder) + "/", ""
+    folder, after = rules.incoming_folder(goal.folder) + "/", ""
     while after is not None:
         page = await context.objects.list(folder, after=after)
         for each in page.objects:
@@ -104,7 +91,7 @@ async def sweep_incoming(context: WatchContext, fixture_id: int) -> None:
     async with context.database.transaction(context.owner.tenant_id) as transaction:
         events = await DownloadStore(transaction.connection).events_of(fixture_id)
     for event_id in events:
-        await _empty(context.objects, incoming_folder(event_id))
+        await _empty(context.objects, rules.incoming_folder(event_id))
     async with context.database.transaction(context.owner.tenant_id) as transaction:
         await DownloadStore(transaction.connection).swept(fixture_id)
 
@@ -139,7 +126,7 @@ class Downloads:
             return answered
         try:
             arrived = await self._bring(found, wanted)
-        except DownloadFailure as failure:
+        except rules.DownloadFailure as failure:
             if rules.is_worth_a_moment(failure) and not is_last_try:
                 raise
             arrived = await self._end(wanted, rules.after_failure(failure, found.tries, self.context.clock.now()))
@@ -155,18 +142,18 @@ class Downloads:
             store = DownloadStore(transaction.connection)
             yield store, await store.living(wanted.goal)
 
-    async def _bring(self, found: FoundFile, wanted: WantedVideo) -> Arrived:
+    async def _bring(self, found: rules.FoundFile, wanted: WantedVideo) -> Arrived:
         async with self.scratch.folder() as folder:
             path = folder / FILE_NAME
             facts = await self._fetch(found, path)
             why = rules.rejection(facts, _filters(self.settings))
             if why is not None:
-                return await self._end(wanted, Ending("rejected", why))
+                return await self._end(wanted, rules.Ending("rejected", why))
             key = rules.incoming_key(found.goal.folder, found.video)
             await put(self.context.objects, key, path)
         return await self._keep(wanted, key, facts)
 
-    async def _fetch(self, found: FoundFile, path: Path) -> FileFacts:
+    async def _fetch(self, found: rules.FoundFile, path: Path) -> rules.FileFacts:
         media = await self.sources.media_file(found.video)
         rules.require_length(media.duration_ms, _filters(self.settings))
         sizes = Sizes(self.settings.smallest_video, self.settings.largest_video)
@@ -178,13 +165,13 @@ class Downloads:
         try:
             return await probe(self.sandbox, path)
         except TruncatedVideo as error:
-            raise CutOff("the video is incomplete", why=error.why) from error
+            raise rules.CutOff("the video is incomplete", why=error.why) from error
         except InvalidMedia as error:
-            raise Malformed(error.what, why=error.why) from error
+            raise rules.Malformed(error.what, why=error.why) from error
         except MediaLimitExceeded as error:
-            raise TooLarge(error.what, why=error.why) from error
+            raise rules.TooLarge(error.what, why=error.why) from error
 
-    async def _keep(self, wanted: WantedVideo, key: str, facts: FileFacts) -> Arrived:
+    async def _keep(self, wanted: WantedVideo, key: str, facts: rules.FileFacts) -> Arrived:
         async with self._at(wanted) as (store, goal):
             if goal is not None:
                 await store.downloaded(goal, wanted, key, facts)
@@ -192,7 +179,7 @@ class Downloads:
         await self.context.objects.delete(key)  # nobody will look for it
         return Arrived(VideoOutcome.OVER)
 
-    async def _end(self, wanted: WantedVideo, ending: Ending) -> Arrived:
+    async def _end(self, wanted: WantedVideo, ending: rules.Ending) -> Arrived:
         async with self._at(wanted) as (store, goal):
             if goal is None:
                 return Arrived(VideoOutcome.OVER)
@@ -200,7 +187,7 @@ class Downloads:
         return Arrived(OUTCOMES[ending.state], why=ending.why)
 
 
-def _answered(found: FoundFile, run_id: str) -> Arrived | None:
+def _answered(found: rules.FoundFile, run_id: str) -> Arrived | None:
     """What an earlier try of this step has written, if its answer got lost."""
     if found.has_file and found.facts:
         return Arrived(VideoOutcome.DONE, found.facts.md5)
@@ -209,14 +196,14 @@ def _answered(found: FoundFile, run_id: str) -> Arrived | None:
     return None
 
 
-def facts_of(fetched: FetchedFile, seen: Probe) -> FileFacts:
+def facts_of(fetched: FetchedFile, seen: Probe) -> rules.FileFacts:
     width, height = display_size(seen.video)
     rate = rules.bit_rate(fetched.size_bytes, seen.duration_ms)
-    return FileFacts(fetched.md5, fetched.size_bytes, seen.duration_ms, width, height, rate)
+    return rules.FileFacts(fetched.md5, fetched.size_bytes, seen.duration_ms, width, height, rate)
 
 
-def _filters(settings: DownloadSettings) -> Filters:
-    return Filters(
+def _filters(settings: DownloadSettings) -> rules.Filters:
+    return rules.Filters(
         shortest_ms=int(settings.shortest.total_seconds() * 1000),
         longest_ms=int(settings.longest.total_seconds() * 1000),
         least_short_side=settings.least_short_side,
@@ -280,4 +267,6 @@ class Handover:
 
     async def _fail(self, store: DownloadStore, goal: GoalRef, order: CleanUp) -> None:
         for why, videos in order.failed.items():
-            await store.given_up(goal, videos, Ending("failed", why[:LONGEST_WHY], self.context.clock.now()))
+            await store.given_up(
+                goal, videos, rules.Ending("failed", why[: rules.LONGEST_WHY], self.context.clock.now())
+            )

@@ -19,7 +19,6 @@ from itertools import chain
 from touchline.media.engines.model import TextRegion
 
 from . import periods
-from .periods import LAST_MINUTE, MOST_ADDED, Mark, Period, Reading, Readings, mark_in
 
 CONFUSED = str.maketrans("OoQDlIi|!SsBZz", "00001111155822")
 PRIMES = str.maketrans(dict.fromkeys("’′`´‘ʹʼ", "'") | dict.fromkeys('"“”″„«»()[]{}<>¦│┃‖•●', " "))  # noqa: RUF001
@@ -65,12 +64,14 @@ NEAR_HEIGHTS = 3.0  # of a line: the parts of a clock stand beside each other, o
 @dataclass(frozen=True, slots=True)
 class Clock:
     text: str  # as it was read: its parts alone
-    meant: Readings  # empty: it says too little, or a break
-    besides: Readings = frozenset()  # what it may mean as well
-    restarted: Readings = frozenset()  # what it would mean if it began at zero after a break, which it does not say
+    meant: periods.Readings  # empty: it says too little, or a break
+    besides: periods.Readings = frozenset()  # what it may mean as well
+    restarted: periods.Readings = (
+        frozenset()
+    )  # what it would mean if it began at zero after a break, which it does not say
 
     @property
-    def readings(self) -> Readings:
+    def readings(self) -> periods.Readings:
         return self.meant | self.besides
 
 
@@ -89,7 +90,7 @@ class Line:
     """What was found in a line of text."""
 
     text: str
-    mark: Mark
+    mark: periods.Mark
     times: tuple[Time, ...]
     announced: str  # with its plus, or empty
     said: str  # the word for stoppage time, or empty
@@ -107,8 +108,8 @@ def parse(text: str) -> Clock | None:
         return Clock(plain, frozenset())
     if found := find(text):
         return found
-    if BARE.fullmatch(plain) and int(plain) <= LAST_MINUTE:
-        return _minute_alone(plain, int(plain), Mark())
+    if BARE.fullmatch(plain) and int(plain) <= periods.LAST_MINUTE:
+        return _minute_alone(plain, int(plain), periods.Mark())
     return None
 
 
@@ -173,7 +174,7 @@ def _is_digit_bar(text: str, at: int) -> bool:
 
 
 def _line(text: str) -> Line:
-    mark, times = mark_in(text), tuple(_times(text))
+    mark, times = periods.mark_in(text), tuple(_times(text))
     announced = ANNOUNCED.search(text) or (BOARD.search(text) if times else None)
     rest = text.replace(mark.text, " ") if mark.text else text
     for pattern in (BLURRED, CLEAN, BOARD, ANNOUNCED, BASE, MINUTE):
@@ -213,7 +214,7 @@ def _stopped(line: Line) -> Clock | None:
     announced, again = line.announced, periods.restarted_stopped_in(frozen.minute, line.mark)
     if counting is not None:
         shown = f"{announced} {counting.text}" if announced else f"+{counting.text}"
-        besides, restarted = frozenset[Reading](), periods.added(counting.minute, again)
+        besides, restarted = frozenset[periods.Reading](), periods.added(counting.minute, again)
         if not periods.stopped_in(frozen.minute, line.mark):  # it may have been a clock that runs
             besides = periods.running(frozen.minute, line.mark)[0]
         if (counting.second == 0 and not announced) or counting.minute > USUALLY_ADDED:
@@ -226,11 +227,11 @@ def _stopped(line: Line) -> Clock | None:
     began_anew = line.mark.is_written and frozen.minute not in {each.end for each in where}
     if announced or began_anew:
         return Clock(text, frozenset(), any_added | periods.running(frozen.minute, line.mark)[0], restarted)
-    meant = frozenset(Reading(each.end, each) for each in where)
+    meant = frozenset(periods.Reading(each.end, each) for each in where)
     return Clock(text, meant, any_added - meant, restarted)
 
 
-def _frozen(line: Line) -> tuple[Time | None, Sequence[Period]]:
+def _frozen(line: Line) -> tuple[Time | None, Sequence[periods.Period]]:
     """The time that stands still, and at the end of which periods it may."""
     whole = [each for each in line.times if each.second == 0 and not each.is_added]
     for time in whole:
@@ -248,10 +249,10 @@ def _frozen(line: Line) -> tuple[Time | None, Sequence[Period]]:
 def _bases(line: Line) -> Iterator[Time]:
     """`90` in `90+2:17`, `90+4 02:17` and `90' 02:17`: without seconds, and beside a clock of stoppage time."""
     for match in BASE.finditer(line.text):
-        follows = [each for each in line.times if each.span[0] >= match.end() and each.minute <= MOST_ADDED]
+        follows = [each for each in line.times if each.span[0] >= match.end() and each.minute <= periods.MOST_ADDED]
         if follows and (line.is_pure or _is_next(line.text, match.end(), follows[0])):
             yield Time(f"{match['base']}{match['prime']}", _number(match["base"]), 0, False, match.span(), 1)
-    if line.is_pure and any(each.minute <= MOST_ADDED for each in line.times):
+    if line.is_pure and any(each.minute <= periods.MOST_ADDED for each in line.times):
         for match in chain(MINUTE.finditer(line.text), BARE_END.finditer(line.text)):
             minute = _number(match["minute"]) if "minute" in match.groupdict() else int(match[0])
             yield Time(match[0], minute, 0, False, match.span(), 1)
@@ -263,7 +264,7 @@ def _is_next(text: str, end: int, time: Time) -> bool:
 
 def _counting(line: Line, frozen: Time) -> Time | None:
     """The clock of stoppage time: one with a plus, else what follows, else what stands before."""
-    others = [each for each in line.times if each is not frozen and each.minute <= MOST_ADDED]
+    others = [each for each in line.times if each is not frozen and each.minute <= periods.MOST_ADDED]
     return min(others, key=lambda each: (not each.is_added, each.span < frozen.span, each.span), default=None)
 
 
@@ -280,7 +281,7 @@ def _running(line: Line) -> Clock | None:
         besides |= periods.running(other.minute, line.mark)[0] - meant
     if not line.is_stoppage:
         return Clock(shown, meant, besides, restarted)
-    if time.minute <= MOST_ADDED:  # stoppage time alone
+    if time.minute <= periods.MOST_ADDED:  # stoppage time alone
         alone = periods.added(time.minute, line.mark.periods)
         return Clock(shown, alone, (meant | besides) - alone, restarted)
     return Clock(shown, frozenset(_ending(each) for each in meant), besides, restarted)
@@ -294,16 +295,16 @@ def _chosen(line: Line) -> Time | None:
 
 def _is_added_to(time: Time, other: Time) -> bool:
     """`92:17` beside `02:17`."""
-    ends = {each.end for each in Period}
+    ends = {each.end for each in periods.Period}
     return time.second == other.second and time.minute - other.minute in ends
 
 
-def _ending(reading: Reading) -> Reading:
+def _ending(reading: periods.Reading) -> periods.Reading:
     """Where stoppage time is announced, `46:30` belongs to the first half."""
     if reading.period:
         return reading
-    ended = [each for each in Period if each.end <= reading.minute + 2]
-    return Reading(reading.minute, ended[-1] if ended else None)
+    ended = [each for each in periods.Period if each.end <= reading.minute + 2]
+    return periods.Reading(reading.minute, ended[-1] if ended else None)
 
 
 def _written(line: Line) -> Clock | None:
@@ -313,7 +314,7 @@ def _written(line: Line) -> Clock | None:
         return None
     more = ANNOUNCED.match(line.text, match.end() - 1)
     where = periods.stopped_in(_number(match["base"]), line.mark)
-    if more is None or not where or not 0 < _number(more["more"]) <= MOST_ADDED:
+    if more is None or not where or not 0 < _number(more["more"]) <= periods.MOST_ADDED:
         return None
     text = f"{match['base']}{match['prime']}{more[0]}"
     meant = periods.added(_number(more["more"]) - 1, where)
@@ -330,12 +331,14 @@ def _minute(line: Line) -> Clock | None:
     if rest.strip() != match[0]:
         return None
     minute = _number(match["minute"])
-    if not match[0].endswith("'") and minute <= MOST_ADDED and not line.mark.is_written:  # `4 min`: may be a board
-        return Clock(match[0], frozenset({Reading(max(minute - 1, 0))}), periods.any_added(periods.ALL))
+    if (
+        not match[0].endswith("'") and minute <= periods.MOST_ADDED and not line.mark.is_written
+    ):  # `4 min`: may be a board
+        return Clock(match[0], frozenset({periods.Reading(max(minute - 1, 0))}), periods.any_added(periods.ALL))
     return _minute_alone(_joined(match[0], line.announced), minute, line.mark, counted_from=1)
 
 
-def _minute_alone(text: str, minute: int, mark: Mark, counted_from: int = 0) -> Clock:
+def _minute_alone(text: str, minute: int, mark: periods.Mark, counted_from: int = 0) -> Clock:
     where = periods.stopped_in(minute, mark)
     shown = max(minute - counted_from, 0)
     meant, besides = periods.running(shown, mark)
@@ -370,7 +373,7 @@ def _anchor(found: Sequence[tuple[TextRegion, Line]]) -> TextRegion | None:
 
 
 def _may_stand(minute: int) -> bool:
-    return bool(periods.stopped_in(minute, Mark()) or periods.perhaps_stopped_in(minute))
+    return bool(periods.stopped_in(minute, periods.Mark()) or periods.perhaps_stopped_in(minute))
 
 
 def _is_part(line: Line) -> bool:

@@ -25,7 +25,6 @@ from touchline.watch.settings import Choice, ValidationSettings
 
 from . import rules
 from .clock import Clock, clock_among
-from .rules import Frame, Opinion, Sees, Sight, Verdict
 
 # The engines behind one port: the embedded one, and a model.
 # Invariant: whatever keeps an engine from telling is Unavailable; only what it really saw comes back.
@@ -70,7 +69,7 @@ class LocalEngine:
     engine: Engine
     name: str = "local"
 
-    async def look(self, frame: Frame) -> Sight:
+    async def look(self, frame: rules.Frame) -> rules.Sight:
         try:
             picture = replace(await decode_picture(self.sandbox, frame.path), at_ms=frame.at_ms)
             verdict = await self.engine.judge(picture)
@@ -79,7 +78,7 @@ class LocalEngine:
             raise
         except TouchlineError as error:
             raise Unavailable("the embedded engine could not decide", why=str(error), hint=error.hint) from error
-        return Sight(verdict.football >= SURE, verdict.filmed_screen >= SURE, read.text if read else None)
+        return rules.Sight(verdict.football >= SURE, verdict.filmed_screen >= SURE, read.text if read else None)
 
     async def _clock(self, picture: Picture, video: str) -> Clock | None:
         """Most stand at the top, in the same place in each picture of a video; only a look at all of the picture says
@@ -95,9 +94,9 @@ class ModelEngine:
 
     model: Asks
     name: str = "model"
-    _said: OrderedDict[bytes, Sight] = field(default_factory=OrderedDict[bytes, Sight], repr=False)
+    _said: OrderedDict[bytes, rules.Sight] = field(default_factory=OrderedDict[bytes, rules.Sight], repr=False)
 
-    async def look(self, frame: Frame) -> Sight:
+    async def look(self, frame: rules.Frame) -> rules.Sight:
         picture = await asyncio.to_thread(frame.path.read_bytes)
         key = sha256(picture).digest()
         if key not in self._said:
@@ -106,7 +105,7 @@ class ModelEngine:
                 self._said.popitem(last=False)
         return self._said[key]
 
-    async def _ask(self, picture: bytes) -> Sight:
+    async def _ask(self, picture: bytes) -> rules.Sight:
         try:
             said = await self.model.ask(PROMPT, pictures=[picture], schema=SCHEMA)
         except Unavailable:
@@ -116,13 +115,13 @@ class ModelEngine:
         return read_sight(said)
 
 
-def read_sight(said: Any) -> Sight:
+def read_sight(said: Any) -> rules.Sight:
     """Models say `"TRUE"` where they were asked for true."""
     document = cast("dict[str, Any]", said if isinstance(said, dict) else {})
     football, screen = (read_truth(document.get(key)) for key in ("football", "filmed_screen"))
     if football is None or screen is None:
         raise Unavailable("the response of the model is malformed", why="it is neither yes nor no")
-    return Sight(football, screen, read_clock(document.get("clock")))
+    return rules.Sight(football, screen, read_clock(document.get("clock")))
 
 
 def read_truth(value: Any) -> bool | None:
@@ -145,11 +144,11 @@ logger = logging.getLogger(__name__)
 
 
 class Frames:
-    def __init__(self, frames: Sequence[Frame], duration_ms: int) -> None:
+    def __init__(self, frames: Sequence[rules.Frame], duration_ms: int) -> None:
         self._frames = frames
         self._duration_ms = duration_ms
 
-    def at(self, percent: int) -> Frame:
+    def at(self, percent: int) -> rules.Frame:
         wanted = self._duration_ms * percent / 100
         return min(self._frames, key=lambda frame: abs(frame.at_ms - wanted))
 
@@ -182,9 +181,9 @@ class Validator:
 
     async def judge(
         self, stills: Sequence[Still], duration_ms: int, minutes: GoalMinutes, heartbeat: Heartbeat
-    ) -> Verdict:
+    ) -> rules.Verdict:
         """`stills`: those of its moments. Raises Unavailable when no engine can tell."""
-        frames = [Frame(still.path, still.at_ms, still.path.parent.name) for still in stills]
+        frames = [rules.Frame(still.path, still.at_ms, still.path.parent.name) for still in stills]
         opinions = await self._opinions(Frames(frames, duration_ms), minutes, heartbeat)
         return rules.decide(opinions, minutes, self._settings.tolerance)
 
@@ -195,7 +194,7 @@ class Validator:
         except TouchlineError as error:
             logger.warning("[VALIDATE] the engine cannot be started", extra={"reason": str(error)})
 
-    def _chosen(self, model: Asks | None) -> Sequence[Sees]:
+    def _chosen(self, model: Asks | None) -> Sequence[rules.Sees]:
         local = LocalEngine(self._sandbox, self._local)
         if self._settings.engine is Choice.LOCAL:
             return (local,)
@@ -204,8 +203,8 @@ class Validator:
             raise Misconfigured("no model is configured to validate videos", why=why, hint="Set `model.url`.")
         return (ModelEngine(model),) if self._settings.engine is Choice.MODEL else (ModelEngine(model), local)
 
-    async def _opinions(self, frames: Frames, minutes: GoalMinutes, heartbeat: Heartbeat) -> list[Opinion]:
-        opinions = list[Opinion]()
+    async def _opinions(self, frames: Frames, minutes: GoalMinutes, heartbeat: Heartbeat) -> list[rules.Opinion]:
+        opinions = list[rules.Opinion]()
         for number, percent in enumerate(rules.PLACES, 1):
             heartbeat(f"validating frame {number} of {len(rules.PLACES)} ({percent} %)")
             opinions += await self._asked(frames.at(percent))
@@ -214,10 +213,10 @@ class Validator:
             opinions += await self._asked(frames.at(rules.DECIDING))
         return opinions
 
-    async def _asked(self, frame: Frame) -> list[Opinion]:
+    async def _asked(self, frame: rules.Frame) -> list[rules.Opinion]:
         looks = [engine.look(frame) for engine in self._engines]
         said = await asyncio.gather(*looks, return_exceptions=True)
-        opinions, failures = list[Opinion](), list[Unavailable]()
+        opinions, failures = list[rules.Opinion](), list[Unavailable]()
         for engine, sight in zip(self._engines, said, strict=True):
             if isinstance(sight, Unavailable):
                 failures.append(sight)
@@ -227,7 +226,7 @@ class Validator:
             elif isinstance(sight, BaseException):
                 raise sight
             else:
-                opinions.append(Opinion(engine.name, frame.at_ms, sight))
+                opinions.append(rules.Opinion(engine.name, frame.at_ms, sight))
         if not opinions:
             raise Unavailable(
                 "no engine is available to validate videos", why="; ".join(str(each) for each in failures)
