@@ -38,7 +38,7 @@ FLOOR_TABLE = """
 CREATE SCHEMA bench;
 GRANT USAGE ON SCHEMA bench TO touchline_app;
 CREATE TABLE bench.floor (tenant_id uuid NOT NULL, number bigint NOT NULL);
-SELECT platform.raise_wall('bench.floor');
+SELECT platform.enable_row_level_security('bench.floor');
 GRANT INSERT ON bench.floor TO touchline_app;
 """
 
@@ -103,7 +103,7 @@ async def rate(act: Callable[[Sequence[int]], Awaitable[None]], batches: Sequenc
         for numbers in mine:
             await act(numbers)
 
-    await asyncio.gather(*(writer(batches[lane::WRITERS]) for lane in range(WRITERS)))
+    await asyncio.gather(*(writer(batches[first::WRITERS]) for first in range(WRITERS)))
     return sum(map(len, batches)) / (time.monotonic() - begun)
 
 

@@ -203,7 +203,7 @@ def flatness(url: str, owner_url: str, superuser: str, most: int) -> Figures:
 def _keep_statistics(owner_url: str) -> None:
     """As they are now, whatever comes."""
     with psycopg.connect(owner_url, autocommit=True) as connection:
-        connection.execute("ANALYZE process.jobs, process.lanes")
+        connection.execute("ANALYZE process.jobs, process.priority_bands")
         connection.execute("ALTER TABLE process.jobs SET (autovacuum_enabled = off)")
 
 

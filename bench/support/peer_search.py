@@ -63,7 +63,7 @@ def tantivy(folder: Path) -> Generator[Tantivy]:
 
 
 class Fts5:
-    """It forgives no slip."""
+    """It forgives no typo."""
 
     name = "fts5"
     kinds: Sequence[str] = ("term", "phrase", "prefix", "common")

@@ -14,7 +14,7 @@ CREATE TABLE access.tenants (
 );
 CREATE INDEX tenants_suspended ON access.tenants (tenant_id) WHERE suspended_at IS NOT NULL;
 CREATE UNIQUE INDEX tenants_slug ON access.tenants (slug);
-SELECT platform.raise_wall('access.tenants');
+SELECT platform.enable_row_level_security('access.tenants');
 GRANT SELECT ON access.tenants TO touchline_app, touchline_readonly;
 GRANT SELECT, INSERT, UPDATE ON access.tenants TO touchline_system;
 
@@ -32,7 +32,7 @@ CREATE TABLE access.users (
 );
 -- One person, one tenant: an e-mail address is unique in the whole installation, whatever its case.
 CREATE UNIQUE INDEX users_email ON access.users (lower(email));
-SELECT platform.raise_wall('access.users');
+SELECT platform.enable_row_level_security('access.users');
 GRANT SELECT, INSERT, UPDATE ON access.users TO touchline_app;
 GRANT SELECT (tenant_id, id, email, name, role, created_at, disabled_at, revision) ON access.users TO touchline_readonly;
 GRANT SELECT (tenant_id, id) ON access.users TO touchline_system; -- is there anybody at all?
@@ -54,7 +54,7 @@ CREATE TABLE access.api_tokens (
 );
 CREATE UNIQUE INDEX api_tokens_secret ON access.api_tokens (secret_hash);
 CREATE INDEX api_tokens_user ON access.api_tokens (tenant_id, user_id, id);
-SELECT platform.raise_wall('access.api_tokens');
+SELECT platform.enable_row_level_security('access.api_tokens');
 GRANT SELECT, INSERT, UPDATE ON access.api_tokens TO touchline_app;
 GRANT SELECT (tenant_id, id, user_id, name, scopes, created_at, expires_at, last_used_at, revoked_at, revision)
    ON access.api_tokens TO touchline_readonly;

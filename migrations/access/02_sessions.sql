@@ -13,7 +13,7 @@ CREATE TABLE access.sign_in_links (
 );
 CREATE UNIQUE INDEX sign_in_links_secret ON access.sign_in_links (secret_hash);
 CREATE INDEX sign_in_links_expiry ON access.sign_in_links (expires_at);
-SELECT platform.raise_wall('access.sign_in_links');
+SELECT platform.enable_row_level_security('access.sign_in_links');
 GRANT SELECT, INSERT, UPDATE ON access.sign_in_links TO touchline_app;
 GRANT SELECT (tenant_id, id, expires_at), DELETE ON access.sign_in_links TO touchline_system;
 
@@ -33,7 +33,7 @@ CREATE TABLE access.sessions (
 );
 CREATE INDEX sessions_user ON access.sessions (tenant_id, user_id) WHERE ended_at IS NULL;
 CREATE INDEX sessions_expiry ON access.sessions (expires_at);
-SELECT platform.raise_wall('access.sessions');
+SELECT platform.enable_row_level_security('access.sessions');
 GRANT SELECT, INSERT, UPDATE ON access.sessions TO touchline_app;
 GRANT SELECT (tenant_id, id, expires_at), DELETE ON access.sessions TO touchline_system;
 
@@ -50,7 +50,7 @@ CREATE TABLE access.session_secrets (
 );
 CREATE UNIQUE INDEX session_secrets_secret ON access.session_secrets (secret_hash);
 CREATE INDEX session_secrets_session ON access.session_secrets (tenant_id, session_id);
-SELECT platform.raise_wall('access.session_secrets');
+SELECT platform.enable_row_level_security('access.session_secrets');
 GRANT SELECT, INSERT, UPDATE ON access.session_secrets TO touchline_app;
 
 -- Numbered, so that of two processes that create the next key one is refused. The private half is encrypted with a key

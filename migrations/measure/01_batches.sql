@@ -28,7 +28,7 @@ CREATE TABLE measure.batches (
 );
 CREATE INDEX batches_to_fold ON measure.batches (tenant_id, number) WHERE state = 'stored';
 CREATE INDEX batches_arriving ON measure.batches (tried_at) WHERE state = 'receiving';
-SELECT platform.raise_wall('measure.batches');
+SELECT platform.enable_row_level_security('measure.batches');
 
 -- Numbers of readings and of fold passes, for all tenants. What has the higher number wins in ClickHouse.
 CREATE SEQUENCE measure.passes AS bigint;

@@ -10,22 +10,22 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'tenant_id')::uuid;
 
 -- Enables row-level security on one table and forces it on the table's owner too.
-CREATE FUNCTION platform.raise_wall(walled regclass) RETURNS void
+CREATE FUNCTION platform.enable_row_level_security(secured regclass) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', walled);
-  EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', walled);
+  EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', secured);
+  EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', secured);
   EXECUTE format(
-    'CREATE POLICY tenant_wall ON %s TO touchline_app, touchline_worker, touchline_readonly
+    'CREATE POLICY tenant_isolation ON %s TO touchline_app, touchline_worker, touchline_readonly
        USING (tenant_id = (SELECT platform.current_tenant()))
-       WITH CHECK (tenant_id = (SELECT platform.current_tenant()))', walled);
-  EXECUTE format('CREATE POLICY system_door ON %s TO touchline_system USING (true) WITH CHECK (true)', walled);
+       WITH CHECK (tenant_id = (SELECT platform.current_tenant()))', secured);
+  EXECUTE format('CREATE POLICY system_door ON %s TO touchline_system USING (true) WITH CHECK (true)', secured);
 END
 $$;
-REVOKE EXECUTE ON FUNCTION platform.raise_wall(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION platform.enable_row_level_security(regclass) FROM PUBLIC;
 
 -- Tables with a tenant and without row-level security. Always empty: the migration runner refuses to finish otherwise.
-CREATE VIEW platform.unwalled_tables WITH (security_invoker = true) AS
+CREATE VIEW platform.unsecured_tables WITH (security_invoker = true) AS
 SELECT c.oid::regclass AS table_name
   FROM pg_class AS c
   JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -34,5 +34,5 @@ SELECT c.oid::regclass AS table_name
    AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema'
    AND NOT (
      c.relrowsecurity AND c.relforcerowsecurity
-     AND EXISTS (SELECT 1 FROM pg_policy AS p WHERE p.polrelid = c.oid AND p.polname = 'tenant_wall')
+     AND EXISTS (SELECT 1 FROM pg_policy AS p WHERE p.polrelid = c.oid AND p.polname = 'tenant_isolation')
    );

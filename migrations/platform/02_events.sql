@@ -23,7 +23,7 @@ ALTER TABLE platform.event_inbox SET (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
   toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 5000
 );
-SELECT platform.raise_wall('platform.event_inbox');
+SELECT platform.enable_row_level_security('platform.event_inbox');
 -- Not `many`: a value that the sequencer cannot parse would stop it, so only our own functions write it.
 GRANT INSERT (id, tenant_id, type, version, key, revision, occurred_at, trace, data)
    ON platform.event_inbox TO touchline_app, touchline_worker;
@@ -58,7 +58,7 @@ CREATE TABLE platform.events (
   data        jsonb NOT NULL
 );
 CREATE INDEX events_tenant ON platform.events (tenant_id, position);
-SELECT platform.raise_wall('platform.events');
+SELECT platform.enable_row_level_security('platform.events');
 GRANT SELECT ON platform.events TO touchline_app, touchline_worker, touchline_readonly;
 GRANT SELECT, INSERT, DELETE ON platform.events TO touchline_system;
 
@@ -140,7 +140,7 @@ CREATE TABLE platform.poison_events (
   set_aside_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (consumer, position)
 );
-SELECT platform.raise_wall('platform.poison_events');
+SELECT platform.enable_row_level_security('platform.poison_events');
 GRANT SELECT ON platform.poison_events TO touchline_app, touchline_readonly;
 GRANT SELECT, INSERT, UPDATE ON platform.poison_events TO touchline_system;
 

@@ -38,7 +38,7 @@ CREATE TABLE process.videos (
 -- Object keys contain the video's id and no tenant, so no tenant may use an id that another one has.
 CREATE UNIQUE INDEX videos_id ON process.videos (video_id);
 CREATE INDEX videos_pointers ON process.videos (updated_at) WHERE NOT pointers_written;
-SELECT platform.raise_wall('process.videos');
+SELECT platform.enable_row_level_security('process.videos');
 CREATE POLICY definer_door ON process.videos TO touchline_definer USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE ON process.videos TO touchline_app, touchline_worker;
 GRANT SELECT ON process.videos TO touchline_readonly;
@@ -67,7 +67,7 @@ CREATE TABLE process.clips (
   CONSTRAINT clips_times_are_dates CHECK (created_at BETWEEN '1970-01-01T00:00:00Z' AND '9999-12-31T00:00:00Z')
 );
 CREATE INDEX clips_video ON process.clips (tenant_id, video_id);
-SELECT platform.raise_wall('process.clips');
+SELECT platform.enable_row_level_security('process.clips');
 GRANT SELECT, INSERT, UPDATE ON process.clips TO touchline_app, touchline_worker;
 GRANT SELECT ON process.clips TO touchline_readonly;
 GRANT SELECT, DELETE ON process.clips TO touchline_system;
@@ -85,7 +85,7 @@ CREATE TABLE process.purges (
   PRIMARY KEY (tenant_id, video_id)
 );
 CREATE INDEX purges_next ON process.purges (next_at);
-SELECT platform.raise_wall('process.purges');
+SELECT platform.enable_row_level_security('process.purges');
 GRANT SELECT, INSERT ON process.purges TO touchline_app, touchline_worker;
 GRANT SELECT ON process.purges TO touchline_readonly;
 GRANT SELECT, UPDATE, DELETE ON process.purges TO touchline_system;

@@ -49,7 +49,7 @@ CREATE TABLE process.jobs (
   finished_at      timestamptz,
   revision         bigint NOT NULL DEFAULT 1,
   depends_on       uuid,
-  lane             integer, -- its priority band while it waits and runs, unless it is parked
+  band             integer, -- its priority band while it waits and runs, unless it is parked
   parked           text CHECK (parked IN ('time', 'parent')), -- nobody may claim it now
   start_tag        bigint,
   place            bigint,
@@ -60,7 +60,7 @@ CREATE TABLE process.jobs (
   CHECK (retry_count BETWEEN 0 AND max_retries),
   CHECK (num_nonnulls(locked_by, locked_until) = CASE WHEN status = 'processing' THEN 2 ELSE 0 END),
   CHECK (depends_on <> id),
-  CHECK (num_nonnulls(lane, parked) = CASE WHEN status IN ('queued', 'processing') THEN 1 ELSE 0 END),
+  CHECK (num_nonnulls(band, parked) = CASE WHEN status IN ('queued', 'processing') THEN 1 ELSE 0 END),
   -- No infinity, and no year that clients have no date for: one such row would stop every list and worker that meets it.
   CONSTRAINT jobs_times_are_dates CHECK (
     run_at BETWEEN '1970-01-01T00:00:00Z' AND '9999-12-31T00:00:00Z'
@@ -77,15 +77,15 @@ CREATE TABLE process.jobs (
 -- is pruned by the next access to the page, so there is little left for autovacuum.
 ALTER TABLE process.jobs SET (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.1);
 ALTER TABLE process.jobs ALTER COLUMN payload SET STATISTICS 0, ALTER COLUMN result SET STATISTICS 0; -- no query filters by them
-CREATE UNIQUE INDEX jobs_active ON process.jobs (tenant_id, unique_key) WHERE lane IS NOT NULL OR parked IS NOT NULL;
-CREATE INDEX jobs_claim ON process.jobs (lane, start_tag, place) WHERE lane IS NOT NULL;
-CREATE INDEX jobs_turns ON process.jobs (tenant_id, lane, start_tag) WHERE lane IS NOT NULL;
+CREATE UNIQUE INDEX jobs_active ON process.jobs (tenant_id, unique_key) WHERE band IS NOT NULL OR parked IS NOT NULL;
+CREATE INDEX jobs_claim ON process.jobs (band, start_tag, place) WHERE band IS NOT NULL;
+CREATE INDEX jobs_turns ON process.jobs (tenant_id, band, start_tag) WHERE band IS NOT NULL;
 CREATE INDEX jobs_due ON process.jobs (run_at) WHERE parked = 'time';
 CREATE INDEX jobs_children ON process.jobs (tenant_id, depends_on) WHERE depends_on IS NOT NULL;
 CREATE INDEX jobs_dead ON process.jobs (tenant_id, id) WHERE dead;
 -- Jobs end roughly in the order in which they came: an index of ranges is enough, and costs the end of a job nothing.
 CREATE INDEX jobs_finished ON process.jobs USING brin (finished_at) WITH (pages_per_range = 32, autosummarize = on);
-SELECT platform.raise_wall('process.jobs');
+SELECT platform.enable_row_level_security('process.jobs');
 CREATE POLICY definer_door ON process.jobs TO touchline_definer USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE ON process.jobs TO touchline_app, touchline_worker;
 GRANT SELECT ON process.jobs TO touchline_readonly;
@@ -94,7 +94,7 @@ GRANT SELECT, UPDATE ON process.jobs TO touchline_definer;
 
 -- Where each band is: no job that enters later gets a tag below it. A claim starts reading here, so that it does not
 -- step over jobs that were claimed before, whose index entries stay while an old transaction might read them.
-CREATE TABLE process.lanes (
+CREATE TABLE process.priority_bands (
   id           integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   job_type     process.job_type NOT NULL,
   priority     integer NOT NULL,
@@ -102,9 +102,9 @@ CREATE TABLE process.lanes (
   place        bigint NOT NULL DEFAULT 0,
   UNIQUE (job_type, priority)
 );
-ALTER TABLE process.lanes SET (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
-GRANT SELECT ON process.lanes TO touchline_app, touchline_worker, touchline_readonly, touchline_system;
-GRANT SELECT, INSERT, UPDATE ON process.lanes TO touchline_definer;
+ALTER TABLE process.priority_bands SET (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+GRANT SELECT ON process.priority_bands TO touchline_app, touchline_worker, touchline_readonly, touchline_system;
+GRANT SELECT, INSERT, UPDATE ON process.priority_bands TO touchline_definer;
 
 CREATE SEQUENCE process.places CACHE 1;
 GRANT USAGE ON SEQUENCE process.places TO touchline_definer;
@@ -114,16 +114,16 @@ GRANT SELECT, UPDATE ON SEQUENCE process.woken_at_ms TO touchline_definer;
 
 -- Every claim inserts one row that lists its jobs, and so running jobs are found without an index on them. The reclaim
 -- deletes a row when all its jobs have ended.
-CREATE TABLE process.slips (
+CREATE TABLE process.job_claims (
   tenant_id uuid NOT NULL,
   jobs      uuid[] NOT NULL
 );
-ALTER TABLE process.slips ALTER COLUMN jobs SET STORAGE EXTERNAL; -- ids do not compress
-ALTER TABLE process.slips SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-SELECT platform.raise_wall('process.slips');
-CREATE POLICY definer_door ON process.slips TO touchline_definer USING (true) WITH CHECK (true);
-GRANT SELECT ON process.slips TO touchline_app, touchline_worker, touchline_readonly, touchline_system;
-GRANT SELECT, INSERT, UPDATE, DELETE ON process.slips TO touchline_definer;
+ALTER TABLE process.job_claims ALTER COLUMN jobs SET STORAGE EXTERNAL; -- ids do not compress
+ALTER TABLE process.job_claims SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+SELECT platform.enable_row_level_security('process.job_claims');
+CREATE POLICY definer_door ON process.job_claims TO touchline_definer USING (true) WITH CHECK (true);
+GRANT SELECT ON process.job_claims TO touchline_app, touchline_worker, touchline_readonly, touchline_system;
+GRANT SELECT, INSERT, UPDATE, DELETE ON process.job_claims TO touchline_definer;
 
 -- Which jobs a video has: a table of its own, to which a job is added once. As an index on jobs it was written again
 -- whenever a job ended, at a random page: a tenth of the database's work for a short job. It has the foreign key to the
@@ -135,7 +135,7 @@ CREATE TABLE process.video_jobs (
   PRIMARY KEY (tenant_id, video_id, job_id),
   FOREIGN KEY (tenant_id, video_id) REFERENCES process.videos (tenant_id, video_id)
 );
-SELECT platform.raise_wall('process.video_jobs');
+SELECT platform.enable_row_level_security('process.video_jobs');
 CREATE POLICY definer_door ON process.video_jobs FOR INSERT TO touchline_definer WITH CHECK (true);
 GRANT SELECT ON process.video_jobs TO touchline_app, touchline_worker, touchline_readonly;
 GRANT SELECT, DELETE ON process.video_jobs TO touchline_system;
@@ -155,7 +155,7 @@ CREATE TABLE process.job_events (
   occurred_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (tenant_id, job_id, id)
 );
-SELECT platform.raise_wall('process.job_events');
+SELECT platform.enable_row_level_security('process.job_events');
 CREATE POLICY definer_door ON process.job_events FOR INSERT TO touchline_definer WITH CHECK (true);
 GRANT SELECT ON process.job_events TO touchline_app, touchline_worker, touchline_readonly;
 GRANT SELECT, DELETE ON process.job_events TO touchline_system;
@@ -172,7 +172,7 @@ CREATE TABLE process.job_samples (
   PRIMARY KEY (tenant_id, job_type, sampled_at)
 );
 CREATE INDEX job_samples_age ON process.job_samples (sampled_at);
-SELECT platform.raise_wall('process.job_samples');
+SELECT platform.enable_row_level_security('process.job_samples');
 GRANT SELECT ON process.job_samples TO touchline_app, touchline_worker, touchline_readonly;
 GRANT SELECT, INSERT, DELETE ON process.job_samples TO touchline_system;
 
@@ -190,7 +190,7 @@ CREATE TABLE process.job_alerts (
   tries      integer NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant_id, kind, job_type)
 );
-SELECT platform.raise_wall('process.job_alerts');
+SELECT platform.enable_row_level_security('process.job_alerts');
 GRANT SELECT ON process.job_alerts TO touchline_app, touchline_worker, touchline_readonly;
 GRANT SELECT, INSERT, UPDATE ON process.job_alerts TO touchline_system;
 

@@ -129,22 +129,22 @@ CREATE FUNCTION process.keep_books() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
   NEW.attempt := OLD.attempt;
-  NEW.lane := OLD.lane;
+  NEW.band := OLD.band;
   NEW.parked := OLD.parked;
   NEW.start_tag := OLD.start_tag;
   NEW.place := OLD.place;
   RETURN NEW;
 END
 $$;
-CREATE TRIGGER guard_books BEFORE UPDATE OF attempt, lane, parked, start_tag, place ON process.jobs
+CREATE TRIGGER guard_books BEFORE UPDATE OF attempt, band, parked, start_tag, place ON process.jobs
   FOR EACH ROW WHEN ((
     NEW.revision = OLD.revision + 1 AND NEW.was = OLD.status AND NEW.parked IS NULL AND CASE
       WHEN OLD.status = 'queued' AND NEW.status = 'processing' THEN
         OLD.parked IS NULL AND NEW.attempt = OLD.attempt + 1
-        AND (NEW.lane, NEW.start_tag, NEW.place) = (OLD.lane, OLD.start_tag, OLD.place)
+        AND (NEW.band, NEW.start_tag, NEW.place) = (OLD.band, OLD.start_tag, OLD.place)
         AND NEW.progress_percent IS NULL AND NEW.started_at BETWEEN now() AND clock_timestamp()
       WHEN OLD.status = 'processing' AND NEW.status = 'done' THEN
-        NEW.lane IS NULL AND NEW.attempt = OLD.attempt AND NEW.finished_at = now()
+        NEW.band IS NULL AND NEW.attempt = OLD.attempt AND NEW.finished_at = now()
         AND (NEW.start_tag, NEW.place) IS NOT DISTINCT FROM (OLD.start_tag, OLD.place)
       END
   ) IS NOT TRUE) EXECUTE FUNCTION process.keep_books();
@@ -166,7 +166,7 @@ BEGIN
     NEW.progress_percent := NULL;
   ELSIF OLD.status = 'processing' AND NEW.status IN ('done', 'failed') THEN
     NEW.finished_at := now();
-    NEW.lane := NULL;
+    NEW.band := NULL;
     NEW.parked := NULL;
   ELSIF OLD.status = 'failed' AND NEW.status = 'queued' THEN
     -- In the transaction that failed it, it only passes through; later, only a retry that starts at 0 brings it back.
@@ -185,21 +185,21 @@ CREATE TRIGGER guard_job BEFORE UPDATE ON process.jobs
     NEW.revision = OLD.revision + 1 AND NEW.was = OLD.status AND NEW.parked IS NULL AND CASE
       WHEN OLD.status = 'queued' AND NEW.status = 'processing' THEN
         OLD.parked IS NULL AND NEW.attempt = OLD.attempt + 1
-        AND (NEW.lane, NEW.start_tag, NEW.place) = (OLD.lane, OLD.start_tag, OLD.place)
+        AND (NEW.band, NEW.start_tag, NEW.place) = (OLD.band, OLD.start_tag, OLD.place)
         AND NEW.progress_percent IS NULL AND NEW.started_at BETWEEN now() AND clock_timestamp()
       WHEN OLD.status = 'processing' AND NEW.status = 'done' THEN
-        NEW.lane IS NULL AND NEW.attempt = OLD.attempt AND NEW.finished_at = now()
+        NEW.band IS NULL AND NEW.attempt = OLD.attempt AND NEW.finished_at = now()
         AND (NEW.start_tag, NEW.place) IS NOT DISTINCT FROM (OLD.start_tag, OLD.place)
       END
   ) IS NOT TRUE) EXECUTE FUNCTION process.guard_job();
 
-CREATE FUNCTION process.lane_of(kind process.job_type, wanted integer) RETURNS process.lanes
+CREATE FUNCTION process.priority_band_of(kind process.job_type, wanted integer) RETURNS process.priority_bands
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  made process.lanes;
+  made process.priority_bands;
 BEGIN
-  INSERT INTO process.lanes (job_type, priority) VALUES (kind, wanted) ON CONFLICT (job_type, priority) DO NOTHING;
-  SELECT * INTO made FROM process.lanes AS l WHERE l.job_type = kind AND l.priority = wanted;
+  INSERT INTO process.priority_bands (job_type, priority) VALUES (kind, wanted) ON CONFLICT (job_type, priority) DO NOTHING;
+  SELECT * INTO made FROM process.priority_bands AS l WHERE l.job_type = kind AND l.priority = wanted;
   RETURN made;
 END
 $$;
@@ -208,10 +208,10 @@ $$;
 CREATE FUNCTION process.place_job() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  at   process.lanes;
+  at   process.priority_bands;
   last bigint;
 BEGIN
-  NEW.lane := NULL;
+  NEW.band := NULL;
   NEW.parked := NULL;
   -- The lock orders us and the parent's end: either it sees this job, or we see how it ended.
   IF NEW.depends_on IS NOT NULL AND 'done' IS DISTINCT FROM (
@@ -224,24 +224,24 @@ BEGIN
     NEW.parked := 'time';
     RETURN NEW;
   END IF;
-  SELECT * INTO at FROM process.lanes AS l WHERE l.job_type = NEW.job_type AND l.priority = NEW.priority;
+  SELECT * INTO at FROM process.priority_bands AS l WHERE l.job_type = NEW.job_type AND l.priority = NEW.priority;
   IF NOT FOUND THEN
-    at := process.lane_of(NEW.job_type, NEW.priority);
+    at := process.priority_band_of(NEW.job_type, NEW.priority);
   END IF;
-  NEW.lane := at.id;
+  NEW.band := at.id;
   IF TG_OP = 'UPDATE' THEN
-    IF OLD.lane = at.id THEN
+    IF OLD.band = at.id THEN
       RETURN NEW;
     ELSIF OLD.start_tag IS NOT NULL AND OLD.status = 'failed' AND OLD.finished_at = now()
           AND NEW.retry_count = OLD.retry_count AND NEW.priority = OLD.priority THEN
-      -- Given back: it keeps its turn, as far as the lane has not passed it.
+      -- Given back: it keeps its turn, as far as the band has not passed it.
       NEW.start_tag := greatest(OLD.start_tag, at.virtual_time);
       NEW.place := CASE WHEN NEW.start_tag = at.virtual_time THEN greatest(OLD.place, at.place) ELSE OLD.place END;
       RETURN NEW;
     END IF;
   END IF;
   SELECT j.start_tag INTO last FROM process.jobs AS j
-   WHERE j.tenant_id = NEW.tenant_id AND j.lane = at.id AND j.start_tag >= at.virtual_time
+   WHERE j.tenant_id = NEW.tenant_id AND j.band = at.id AND j.start_tag >= at.virtual_time
    ORDER BY j.start_tag DESC
    LIMIT 1;
   NEW.start_tag := coalesce(last + 1, at.virtual_time);
@@ -333,7 +333,7 @@ BEGIN
        WHERE p.status = 'failed';
     END IF;
   ELSE
-    INSERT INTO process.slips (tenant_id, jobs)
+    INSERT INTO process.job_claims (tenant_id, jobs)
     SELECT n.tenant_id, array_agg(n.id) FROM new_jobs AS n WHERE n.status = 'processing' AND n.was = 'queued'
      GROUP BY n.tenant_id;
     IF EXISTS (SELECT 1 FROM new_jobs AS n CROSS JOIN LATERAL (
@@ -343,7 +343,7 @@ BEGIN
        WHERE n.status = 'done' AND c.tenant_id = n.tenant_id AND c.depends_on = n.id AND c.parked = 'parent';
     END IF;
   END IF;
-  IF EXISTS (SELECT 1 FROM new_jobs AS n WHERE n.status = 'queued' AND n.lane IS NOT NULL) THEN
+  IF EXISTS (SELECT 1 FROM new_jobs AS n WHERE n.status = 'queued' AND n.band IS NOT NULL) THEN
     -- One wake-up in 5 ms is enough: whoever was woken looks once more shortly after.
     now_ms := extract(epoch FROM clock_timestamp()) * 1000;
     IF (SELECT s.last_value FROM process.woken_at_ms AS s) NOT BETWEEN now_ms - 4 AND now_ms THEN
@@ -371,10 +371,10 @@ $$;
 CREATE TRIGGER record_priority AFTER UPDATE OF priority ON process.jobs
   FOR EACH ROW WHEN (NEW.priority <> OLD.priority) EXECUTE FUNCTION process.record_priority();
 
-REVOKE EXECUTE ON FUNCTION process.lane_of(process.job_type, integer), process.place_job(), process.fail_children_at_commit(),
+REVOKE EXECUTE ON FUNCTION process.priority_band_of(process.job_type, integer), process.place_job(), process.fail_children_at_commit(),
   process.record_transitions(), process.record_priority() FROM PUBLIC;
 GRANT CREATE ON SCHEMA process TO touchline_definer; -- only while it takes the functions over
-ALTER FUNCTION process.lane_of(process.job_type, integer) OWNER TO touchline_definer;
+ALTER FUNCTION process.priority_band_of(process.job_type, integer) OWNER TO touchline_definer;
 ALTER FUNCTION process.place_job() OWNER TO touchline_definer;
 ALTER FUNCTION process.fail_children_at_commit() OWNER TO touchline_definer;
 ALTER FUNCTION process.record_transitions() OWNER TO touchline_definer;

@@ -38,7 +38,7 @@ BEGIN
          (tenant_id, id, video_id, job_type, payload, priority, trace, run_at, depends_on, max_retries)
   VALUES (platform.current_tenant(), new_id, video, kind, payload, priority, trace,
           coalesce(not_before, now()), parent, retries)
-  ON CONFLICT (tenant_id, unique_key) WHERE lane IS NOT NULL OR parked IS NOT NULL DO NOTHING
+  ON CONFLICT (tenant_id, unique_key) WHERE band IS NOT NULL OR parked IS NOT NULL DO NOTHING
   RETURNING j.* INTO made;
   IF made.id IS NULL THEN
     RETURN;
@@ -62,7 +62,7 @@ LANGUAGE sql VOLATILE SET plan_cache_mode = force_generic_plan SET enable_seqsca
            coalesce(w.priority, 0), w.trace, coalesce(w.run_at, now()), w.depends_on
       FROM jsonb_to_recordset(wanted) AS w (
         id uuid, job_type process.job_type, payload jsonb, priority integer, trace text, run_at timestamptz, depends_on uuid)
-    ON CONFLICT (tenant_id, unique_key) WHERE lane IS NOT NULL OR parked IS NOT NULL DO NOTHING
+    ON CONFLICT (tenant_id, unique_key) WHERE band IS NOT NULL OR parked IS NOT NULL DO NOTHING
     RETURNING *
   ), told AS (
     INSERT INTO platform.event_inbox (id, tenant_id, type, version, key, revision, occurred_at, trace, data)
@@ -249,7 +249,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_sort = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  at      process.lanes;
+  at      process.priority_bands;
   first   record;
   granted integer;
   prefix  text := process.event_prefix();
@@ -259,11 +259,11 @@ BEGIN
     PERFORM process.wake_due(1000);
   END IF;
   FOR at IN
-    SELECT l.* FROM process.lanes AS l JOIN unnest(kinds) WITH ORDINALITY AS k (kind, turn) ON l.job_type = k.kind
+    SELECT l.* FROM process.priority_bands AS l JOIN unnest(kinds) WITH ORDINALITY AS k (kind, turn) ON l.job_type = k.kind
      ORDER BY k.turn, l.priority DESC
   LOOP
     SELECT j.start_tag, j.place INTO first FROM process.jobs AS j
-     WHERE j.lane = at.id AND j.status = 'queued'
+     WHERE j.band = at.id AND j.status = 'queued'
        AND (j.start_tag, j.place) >= (CASE WHEN thorough THEN -1 ELSE at.virtual_time END, at.place)
      ORDER BY j.start_tag, j.place
      LIMIT 1;
@@ -271,7 +271,7 @@ BEGIN
     RETURN QUERY
       WITH due AS MATERIALIZED (
         SELECT j.ctid FROM process.jobs AS j
-         WHERE j.lane = at.id AND j.status = 'queued' AND (j.start_tag, j.place) >= (first.start_tag, first.place)
+         WHERE j.band = at.id AND j.status = 'queued' AND (j.start_tag, j.place) >= (first.start_tag, first.place)
          ORDER BY j.start_tag, j.place
          LIMIT most
            FOR UPDATE SKIP LOCKED
@@ -294,9 +294,9 @@ BEGIN
     GET DIAGNOSTICS granted = ROW_COUNT;
     most := most - granted;
     IF first.start_tag - at.virtual_time + greatest(first.place - at.place, 0) > 64 THEN
-      UPDATE process.lanes AS l SET virtual_time = first.start_tag, place = first.place
+      UPDATE process.priority_bands AS l SET virtual_time = first.start_tag, place = first.place
        WHERE (l.virtual_time, l.place) < (first.start_tag, first.place)
-         AND l.id IN (SELECT x.id FROM process.lanes AS x WHERE x.id = at.id FOR UPDATE SKIP LOCKED);
+         AND l.id IN (SELECT x.id FROM process.priority_bands AS x WHERE x.id = at.id FOR UPDATE SKIP LOCKED);
     END IF;
     EXIT WHEN most <= 0;
   END LOOP;
@@ -313,25 +313,25 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_sort = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  at     process.lanes;
+  at     process.priority_bands;
   first  bigint;
   prefix text := process.event_prefix();
 BEGIN
   PERFORM set_config('process.actor', worker, true);
   FOR at IN
-    SELECT l.* FROM process.lanes AS l JOIN unnest(kinds) WITH ORDINALITY AS k (kind, turn) ON l.job_type = k.kind
+    SELECT l.* FROM process.priority_bands AS l JOIN unnest(kinds) WITH ORDINALITY AS k (kind, turn) ON l.job_type = k.kind
      ORDER BY k.turn, l.priority DESC
   LOOP
     SELECT j.start_tag INTO first FROM process.jobs AS j
-     WHERE j.lane = at.id AND j.status = 'queued'
+     WHERE j.band = at.id AND j.status = 'queued'
      ORDER BY j.start_tag, j.place
      LIMIT 1;
     CONTINUE WHEN NOT FOUND;
     RETURN QUERY
       WITH due AS MATERIALIZED (
         SELECT j.ctid FROM process.jobs AS j
-         WHERE j.lane = at.id AND j.status = 'queued'
-           AND j.start_tag BETWEEN first AND greatest(first, at.virtual_time) + 128 -- twice what a lane moves at once
+         WHERE j.band = at.id AND j.status = 'queued'
+           AND j.start_tag BETWEEN first AND greatest(first, at.virtual_time) + 128 -- twice what a band moves at once
            AND j.tenant_id <> ALL (passed_over)
          ORDER BY j.start_tag, j.place
          LIMIT 1
@@ -386,7 +386,7 @@ BEGIN
     UPDATE process.jobs AS j
        SET status = 'done', result = results -> (held.number::integer - 1), progress_percent = 100,
            locked_by = NULL, locked_until = NULL, revision = j.revision + 1, was = 'processing', finished_at = now(),
-           lane = NULL, parked = NULL
+           band = NULL, parked = NULL
       FROM unnest(tenants, jobs, attempts) WITH ORDINALITY AS held (tenant_id, id, attempt, number)
      WHERE j.tenant_id = held.tenant_id AND j.id = held.id AND j.attempt = held.attempt
        AND j.status::text = 'processing' AND j.locked_by = worker AND j.locked_until > clock_timestamp()
@@ -414,7 +414,7 @@ $$;
 CREATE FUNCTION process.held(worker text) RETURNS SETOF process.jobs
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
   SELECT job.*
-    FROM (SELECT DISTINCT s.tenant_id, n.id FROM process.slips AS s CROSS JOIN LATERAL unnest(s.jobs) AS n (id)) AS s
+    FROM (SELECT DISTINCT s.tenant_id, n.id FROM process.job_claims AS s CROSS JOIN LATERAL unnest(s.jobs) AS n (id)) AS s
    CROSS JOIN LATERAL (
      SELECT * FROM process.jobs AS j
       WHERE j.tenant_id = s.tenant_id AND j.id = s.id
@@ -438,15 +438,15 @@ BEGIN
   PERFORM set_config('process.actor', worker, true);
   FOR lost IN
     WITH looked_at AS MATERIALIZED (
-      SELECT s.ctid AS slip, s.tenant_id, s.jobs FROM process.slips AS s FOR UPDATE SKIP LOCKED
+      SELECT s.ctid AS claim, s.tenant_id, s.jobs FROM process.job_claims AS s FOR UPDATE SKIP LOCKED
     ), running AS MATERIALIZED (
-      SELECT l.slip, l.tenant_id, n.id, job.locked_until, job.locked_by, job.job_type
+      SELECT l.claim, l.tenant_id, n.id, job.locked_until, job.locked_by, job.job_type
         FROM looked_at AS l CROSS JOIN LATERAL unnest(l.jobs) AS n (id) CROSS JOIN LATERAL (
           SELECT j.locked_until, j.locked_by, j.job_type FROM process.jobs AS j
            WHERE j.tenant_id = l.tenant_id AND j.id = n.id AND j.status = 'processing' OFFSET 0) AS job
     ), cleared_away AS (
-      DELETE FROM process.slips AS s
-       WHERE s.ctid = ANY (ARRAY(SELECT l.slip FROM looked_at AS l EXCEPT SELECT r.slip FROM running AS r))
+      DELETE FROM process.job_claims AS s
+       WHERE s.ctid = ANY (ARRAY(SELECT l.claim FROM looked_at AS l EXCEPT SELECT r.claim FROM running AS r))
     ), expired AS MATERIALIZED (
       SELECT r.tenant_id, r.id FROM running AS r
        WHERE (r.locked_until <= now() OR r.locked_by = ANY (ended))

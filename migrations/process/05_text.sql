@@ -14,7 +14,7 @@ CREATE TABLE process.samplings (
   PRIMARY KEY (tenant_id, video_id),
   FOREIGN KEY (tenant_id, video_id) REFERENCES process.videos (tenant_id, video_id)
 );
-SELECT platform.raise_wall('process.samplings');
+SELECT platform.enable_row_level_security('process.samplings');
 GRANT SELECT, INSERT, UPDATE, DELETE ON process.samplings TO touchline_app, touchline_worker;
 GRANT SELECT ON process.samplings TO touchline_readonly;
 GRANT SELECT, DELETE ON process.samplings TO touchline_system;
@@ -31,7 +31,7 @@ CREATE TABLE process.frames (
   PRIMARY KEY (tenant_id, video_id, timestamp_ms),
   FOREIGN KEY (tenant_id, video_id) REFERENCES process.samplings (tenant_id, video_id) ON DELETE CASCADE
 );
-SELECT platform.raise_wall('process.frames');
+SELECT platform.enable_row_level_security('process.frames');
 GRANT SELECT, INSERT, UPDATE, DELETE ON process.frames TO touchline_app, touchline_worker;
 GRANT SELECT ON process.frames TO touchline_readonly;
 GRANT SELECT, DELETE ON process.frames TO touchline_system;
@@ -49,7 +49,7 @@ CREATE TABLE process.readings (
   PRIMARY KEY (tenant_id, video_id),
   FOREIGN KEY (tenant_id, video_id) REFERENCES process.videos (tenant_id, video_id)
 );
-SELECT platform.raise_wall('process.readings');
+SELECT platform.enable_row_level_security('process.readings');
 GRANT SELECT, INSERT, UPDATE, DELETE ON process.readings TO touchline_app, touchline_worker;
 GRANT SELECT ON process.readings TO touchline_readonly;
 GRANT SELECT, DELETE ON process.readings TO touchline_system;
@@ -73,7 +73,7 @@ CREATE TABLE process.detections (
   FOREIGN KEY (tenant_id, video_id) REFERENCES process.readings (tenant_id, video_id) ON DELETE CASCADE,
   CHECK (until_ms >= timestamp_ms)
 );
-SELECT platform.raise_wall('process.detections');
+SELECT platform.enable_row_level_security('process.detections');
 GRANT SELECT, INSERT, UPDATE, DELETE ON process.detections TO touchline_app, touchline_worker;
 GRANT SELECT ON process.detections TO touchline_readonly;
 GRANT SELECT, DELETE ON process.detections TO touchline_system;
@@ -99,7 +99,7 @@ CREATE TABLE process.segments (
   CHECK (t_end >= t_start)
 );
 CREATE INDEX segments_video ON process.segments (tenant_id, video_id, t_start, id);
-SELECT platform.raise_wall('process.segments');
+SELECT platform.enable_row_level_security('process.segments');
 CREATE POLICY definer_door ON process.segments FOR SELECT TO touchline_definer USING (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON process.segments TO touchline_app, touchline_worker;
 GRANT SELECT ON process.segments TO touchline_readonly, touchline_definer;
@@ -125,7 +125,7 @@ CREATE TABLE process.entities (
 CREATE INDEX entities_video ON process.entities (tenant_id, video_id, t_start, id);
 CREATE INDEX entities_segment ON process.entities (tenant_id, segment_id);
 CREATE INDEX entities_value ON process.entities (tenant_id, entity_type, normalized_value);
-SELECT platform.raise_wall('process.entities');
+SELECT platform.enable_row_level_security('process.entities');
 CREATE POLICY definer_door ON process.entities FOR SELECT TO touchline_definer USING (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON process.entities TO touchline_app, touchline_worker;
 GRANT SELECT ON process.entities TO touchline_readonly, touchline_definer;

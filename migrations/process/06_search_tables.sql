@@ -17,15 +17,15 @@ CREATE TABLE process.search_words (
   word_id   integer NOT NULL GENERATED ALWAYS AS IDENTITY,
   segments  integer NOT NULL,          -- that have it
   shown     text NOT NULL,             -- as people write it
-  slips     integer[],                 -- digests of the word and of what is left when one letter is missing
+  typos     integer[],                 -- digests of the word and of what is left when one letter is missing
   bands     integer[],                 -- of '': how many segments there are of each band of weights, lowest first
   PRIMARY KEY (tenant_id, word)
 );
 -- Counts change with every video: leave room for new row versions.
 ALTER TABLE process.search_words SET (fillfactor = 80);
 CREATE UNIQUE INDEX search_words_id ON process.search_words (word_id);
-CREATE INDEX search_words_slips ON process.search_words USING gin (slips) WITH (fastupdate = off);
-SELECT platform.raise_wall('process.search_words');
+CREATE INDEX search_words_typos ON process.search_words USING gin (typos) WITH (fastupdate = off);
+SELECT platform.enable_row_level_security('process.search_words');
 CREATE POLICY definer_door ON process.search_words TO touchline_definer USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON process.search_words TO touchline_definer;
 GRANT SELECT ON process.search_words TO touchline_system;
@@ -62,7 +62,7 @@ RETURN ARRAY(SELECT (w.id::bigint << 5) + process.search_band(relevance) FROM un
 -- Without a list of pending changes, which every search would have to read through.
 CREATE INDEX search_entries_words ON process.search_entries USING gin (process.search_keys(words, relevance))
   WITH (fastupdate = off);
-SELECT platform.raise_wall('process.search_entries');
+SELECT platform.enable_row_level_security('process.search_entries');
 CREATE POLICY definer_door ON process.search_entries TO touchline_definer USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON process.search_entries TO touchline_definer;
 GRANT SELECT ON process.search_entries TO touchline_app, touchline_worker, touchline_readonly, touchline_system;
@@ -79,7 +79,7 @@ CREATE TABLE process.video_subjects (
   is_dropped     boolean NOT NULL DEFAULT false, -- it shows no goal any more, whatever comes
   PRIMARY KEY (tenant_id, video_id)
 );
-SELECT platform.raise_wall('process.video_subjects');
+SELECT platform.enable_row_level_security('process.video_subjects');
 GRANT SELECT, INSERT, UPDATE ON process.video_subjects TO touchline_app, touchline_worker;
 GRANT SELECT, DELETE ON process.video_subjects TO touchline_system;
 GRANT SELECT ON process.video_subjects TO touchline_readonly;
@@ -94,7 +94,7 @@ CREATE TABLE process.video_texts (
   PRIMARY KEY (tenant_id, id),
   UNIQUE (tenant_id, video_id, place)
 );
-SELECT platform.raise_wall('process.video_texts');
+SELECT platform.enable_row_level_security('process.video_texts');
 CREATE POLICY definer_door ON process.video_texts FOR SELECT TO touchline_definer USING (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON process.video_texts TO touchline_app, touchline_worker;
 GRANT SELECT, DELETE ON process.video_texts TO touchline_system;
@@ -111,7 +111,7 @@ CREATE TABLE process.video_labels (
   PRIMARY KEY (tenant_id, video_id, kind, value, word)
 );
 CREATE INDEX video_labels_word ON process.video_labels (tenant_id, kind, word, value, video_id);
-SELECT platform.raise_wall('process.video_labels');
+SELECT platform.enable_row_level_security('process.video_labels');
 CREATE POLICY definer_door ON process.video_labels FOR SELECT TO touchline_definer USING (true);
 GRANT SELECT, INSERT, DELETE ON process.video_labels TO touchline_app, touchline_worker;
 GRANT SELECT, DELETE ON process.video_labels TO touchline_system;

@@ -31,18 +31,18 @@ RETURN ARRAY(SELECT DISTINCT left(word, i - 1) || substr(word, i + 1) FROM gener
 -- The digests of a word and of what is left when one letter is missing, by tenant, so that nobody's words are near
 -- another's. Numbers and short words have none. A function that returns rows is inlined into the statement that calls
 -- it; one that returns an array is started anew for every word.
-CREATE FUNCTION process.search_slip_digests(tenant uuid, word text) RETURNS TABLE (digest integer)
+CREATE FUNCTION process.search_typo_digests(tenant uuid, word text) RETURNS TABLE (digest integer)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT DISTINCT ('x' || left(md5(tenant::text || left(word, i - 1) || substr(word, i + 1)), 8))::bit(32)::integer
     FROM generate_series(1, CASE WHEN length(word) BETWEEN 4 AND 32 AND word !~ '^(:.*|[0-9]+)$' THEN length(word) + 1 END) AS i
 $$;
 
-CREATE FUNCTION process.search_slips(tenant uuid, word text) RETURNS integer[]
+CREATE FUNCTION process.search_typos(tenant uuid, word text) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN nullif(ARRAY(SELECT d.digest FROM process.search_slip_digests(tenant, word) AS d), '{}');
+RETURN nullif(ARRAY(SELECT d.digest FROM process.search_typo_digests(tenant, word) AS d), '{}');
 
 -- One letter more, less or other, or two neighbours swapped.
-CREATE FUNCTION process.one_slip(one text, other text) RETURNS boolean
+CREATE FUNCTION process.one_typo(one text, other text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE length(one) - length(other)
   WHEN 1 THEN other = ANY (process.search_deletions(one))
@@ -92,9 +92,9 @@ LANGUAGE sql VOLATILE SET enable_seqscan = off SET enable_nestloop = off AS $$
       FROM needed AS n WHERE w.ctid = ANY (ARRAY(SELECT place FROM needed)) AND w.word = n.word
     RETURNING w.word, w.word_id
   ), added AS (
-    INSERT INTO process.search_words (tenant_id, word, segments, shown, slips)
+    INSERT INTO process.search_words (tenant_id, word, segments, shown, typos)
     SELECT tenant, n.word, n.segments, n.shown,
-           nullif(ARRAY(SELECT d.digest FROM process.search_slip_digests(tenant, n.word) AS d), '{}')
+           nullif(ARRAY(SELECT d.digest FROM process.search_typo_digests(tenant, n.word) AS d), '{}')
       FROM needed AS n WHERE n.place IS NULL
     RETURNING word, word_id
   )

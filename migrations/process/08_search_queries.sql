@@ -310,8 +310,8 @@ BEGIN
       RETURN QUERY
         SELECT asked, n.word
           FROM (SELECT w.word::text, w.segments FROM process.search_words AS w
-                 WHERE w.slips && process.search_slips(tenant, asked) AND w.tenant_id = tenant AND w.word <> asked
-                   AND process.one_slip(asked, w.word)) AS n
+                 WHERE w.typos && process.search_typos(tenant, asked) AND w.tenant_id = tenant AND w.word <> asked
+                   AND process.one_typo(asked, w.word)) AS n
          ORDER BY n.segments DESC, n.word LIMIT 50;
     END IF;
   END LOOP;

@@ -25,7 +25,7 @@ CREATE UNIQUE INDEX identities_playback_id ON serve.identities (playback_id);
 CREATE UNIQUE INDEX identities_internal_name ON serve.identities (internal_name);
 CREATE INDEX identities_forgetting ON serve.identities (forget_asked_at) WHERE forget_due_at IS NOT NULL AND forgotten_at IS NULL;
 CREATE INDEX identities_forgotten ON serve.identities (forgotten_at) WHERE forgotten_at IS NOT NULL;
-SELECT platform.raise_wall('serve.identities');
+SELECT platform.enable_row_level_security('serve.identities');
 GRANT SELECT, INSERT, DELETE, UPDATE (forget_due_at, forget_asked_at, forgotten_at) ON serve.identities TO touchline_app;
 GRANT SELECT ON serve.identities TO touchline_readonly;
 -- Which objects of the bucket are known, and which identities are to go.
@@ -44,7 +44,7 @@ CREATE TABLE serve.idempotency_keys (
   FOREIGN KEY (tenant_id, artifact_hash) REFERENCES serve.identities (tenant_id, artifact_hash) ON DELETE CASCADE
 );
 CREATE INDEX idempotency_keys_artifact ON serve.idempotency_keys (tenant_id, artifact_hash);
-SELECT platform.raise_wall('serve.idempotency_keys');
+SELECT platform.enable_row_level_security('serve.idempotency_keys');
 GRANT SELECT, INSERT ON serve.idempotency_keys TO touchline_app;
 GRANT SELECT ON serve.idempotency_keys TO touchline_readonly;
 
@@ -79,7 +79,7 @@ CREATE INDEX uploads_unplaced ON serve.uploads (created_at)
 CREATE INDEX uploads_failed ON serve.uploads (retention_until)
  WHERE placed_at IS NULL AND error_code IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX uploads_never_placed ON serve.uploads (deleted_at) WHERE placed_at IS NULL AND deleted_at IS NOT NULL;
-SELECT platform.raise_wall('serve.uploads');
+SELECT platform.enable_row_level_security('serve.uploads');
 GRANT SELECT, INSERT, UPDATE ON serve.uploads TO touchline_app;
 GRANT SELECT ON serve.uploads TO touchline_readonly;
 GRANT SELECT (tenant_id, artifact_hash, created_at, placed_at, error_code, retention_until, deleted_at) ON serve.uploads
@@ -109,7 +109,7 @@ CREATE TABLE serve.streams (
 );
 CREATE UNIQUE INDEX streams_key ON serve.streams (key_hash);
 CREATE INDEX streams_listing ON serve.streams (tenant_id, created_at DESC, stream_hash DESC) WHERE deleted_at IS NULL;
-SELECT platform.raise_wall('serve.streams');
+SELECT platform.enable_row_level_security('serve.streams');
 GRANT SELECT, INSERT, UPDATE ON serve.streams TO touchline_app;
 GRANT SELECT (tenant_id, id, stream_hash, title, description, record, key_rotated_at, live_since, live_node_id, created_at,
               suspended_at, deleted_at, revision) ON serve.streams TO touchline_readonly;
@@ -160,7 +160,7 @@ CREATE INDEX clips_of_source ON serve.clips (tenant_id, source_hash, created_at 
 CREATE INDEX clips_failed ON serve.clips (retention_until)
  WHERE placed_at IS NULL AND error_code IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX clips_never_placed ON serve.clips (deleted_at) WHERE placed_at IS NULL AND deleted_at IS NOT NULL;
-SELECT platform.raise_wall('serve.clips');
+SELECT platform.enable_row_level_security('serve.clips');
 GRANT SELECT, INSERT, UPDATE ON serve.clips TO touchline_app;
 GRANT SELECT ON serve.clips TO touchline_readonly;
 GRANT SELECT (tenant_id, artifact_hash, created_at, placed_at, error_code, retention_until, deleted_at) ON serve.clips TO touchline_system;
@@ -234,7 +234,7 @@ CREATE INDEX artifacts_to_purge ON serve.artifacts (deleted_at) WHERE status = '
 CREATE INDEX artifacts_purging ON serve.artifacts (purge_next_at) WHERE purge_next_at IS NOT NULL;
 CREATE INDEX artifacts_purged ON serve.artifacts (purged_at) WHERE purged_at IS NOT NULL;
 CREATE INDEX artifacts_missing ON serve.artifacts (artifact_hash) WHERE original_missing_since IS NOT NULL;
-SELECT platform.raise_wall('serve.artifacts');
+SELECT platform.enable_row_level_security('serve.artifacts');
 GRANT SELECT, INSERT, UPDATE ON serve.artifacts TO touchline_app;
 GRANT SELECT ON serve.artifacts TO touchline_readonly;
 -- For retention, the scanner and purges, which work across tenants.
@@ -255,7 +255,7 @@ CREATE TABLE serve.watched (
   title_revision bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant_id, artifact_hash)
 );
-SELECT platform.raise_wall('serve.watched');
+SELECT platform.enable_row_level_security('serve.watched');
 GRANT SELECT, INSERT, UPDATE, DELETE ON serve.watched TO touchline_app;
 GRANT SELECT, INSERT, UPDATE ON serve.watched TO touchline_system;
 GRANT SELECT ON serve.watched TO touchline_readonly;

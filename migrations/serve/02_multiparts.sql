@@ -20,6 +20,6 @@ CREATE TABLE serve.multiparts (
 CREATE INDEX multiparts_due ON serve.multiparts (due_at);
 -- Whose upload it is that the object store lists as open.
 CREATE UNIQUE INDEX multiparts_upload ON serve.multiparts (upload_id) WHERE upload_id IS NOT NULL;
-SELECT platform.raise_wall('serve.multiparts');
+SELECT platform.enable_row_level_security('serve.multiparts');
 GRANT SELECT, INSERT, UPDATE, DELETE ON serve.multiparts TO touchline_app;
 GRANT SELECT (tenant_id, artifact_hash, due_at, upload_id, object_key) ON serve.multiparts TO touchline_system; -- which ones are due

@@ -52,7 +52,7 @@ CREATE TABLE serve.artifact_nodes (
   CHECK ((state = 'gone') = (gone_at IS NOT NULL))
 );
 CREATE INDEX artifact_nodes_held ON serve.artifact_nodes (node_id, artifact_hash) WHERE state <> 'gone';
-SELECT platform.raise_wall('serve.artifact_nodes');
+SELECT platform.enable_row_level_security('serve.artifact_nodes');
 GRANT SELECT, INSERT, UPDATE ON serve.artifact_nodes TO touchline_app;
 GRANT SELECT ON serve.artifact_nodes TO touchline_readonly;
 GRANT SELECT, UPDATE (access_count, last_accessed_at, last_seen_at) ON serve.artifact_nodes TO touchline_system; -- a node's copies are of many tenants
@@ -87,7 +87,7 @@ CREATE UNIQUE INDEX node_commands_delete ON serve.node_commands (tenant_id, arti
 CREATE INDEX node_commands_open ON serve.node_commands (node_id, created_at) WHERE outcome IS NULL;
 CREATE INDEX node_commands_due ON serve.node_commands (deadline) WHERE outcome IS NULL;
 CREATE INDEX node_commands_ended ON serve.node_commands (ended_at) WHERE outcome IS NOT NULL;
-SELECT platform.raise_wall('serve.node_commands');
+SELECT platform.enable_row_level_security('serve.node_commands');
 GRANT SELECT, INSERT, UPDATE ON serve.node_commands TO touchline_app;
 GRANT SELECT ON serve.node_commands TO touchline_readonly;
 GRANT SELECT, UPDATE (sent_on, sent_at), DELETE ON serve.node_commands TO touchline_system; -- what is open for a node, and of all tenants

@@ -35,7 +35,7 @@ CREATE INDEX dvr_recordings_unplaced ON serve.dvr_recordings (created_at)
 CREATE INDEX dvr_recordings_failed ON serve.dvr_recordings (retention_until)
  WHERE placed_at IS NULL AND error_code IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX dvr_recordings_never_placed ON serve.dvr_recordings (deleted_at) WHERE placed_at IS NULL AND deleted_at IS NOT NULL;
-SELECT platform.raise_wall('serve.dvr_recordings');
+SELECT platform.enable_row_level_security('serve.dvr_recordings');
 GRANT SELECT, INSERT, UPDATE ON serve.dvr_recordings TO touchline_app;
 GRANT SELECT ON serve.dvr_recordings TO touchline_readonly;
 GRANT SELECT (tenant_id, artifact_hash, created_at, placed_at, error_code, retention_until, deleted_at) ON serve.dvr_recordings
@@ -47,7 +47,7 @@ CREATE TABLE serve.tenant_settings (
   retention_ms bigint CHECK (retention_ms > 0),
   revision     bigint NOT NULL DEFAULT 1
 );
-SELECT platform.raise_wall('serve.tenant_settings');
+SELECT platform.enable_row_level_security('serve.tenant_settings');
 GRANT SELECT, INSERT, UPDATE ON serve.tenant_settings TO touchline_app;
 GRANT SELECT ON serve.tenant_settings TO touchline_readonly;
 

@@ -16,7 +16,7 @@ CREATE TABLE serve.share_links (
 );
 CREATE UNIQUE INDEX share_links_token ON serve.share_links (token_hash);
 CREATE INDEX share_links_artifact ON serve.share_links (tenant_id, artifact_hash, id DESC);
-SELECT platform.raise_wall('serve.share_links');
+SELECT platform.enable_row_level_security('serve.share_links');
 GRANT SELECT, INSERT, UPDATE ON serve.share_links TO touchline_app;
 GRANT SELECT (tenant_id, id, artifact_hash, created_by, created_at, expires_at, revoked_at, revision)
    ON serve.share_links TO touchline_readonly;

@@ -45,7 +45,7 @@ CREATE TABLE watch.fixtures (
 );
 CREATE INDEX fixtures_days ON watch.fixtures (tenant_id, kick_off, id);
 CREATE INDEX fixtures_stages ON watch.fixtures (tenant_id, stage, kick_off) WHERE stage <> 'completed';
-SELECT platform.raise_wall('watch.fixtures');
+SELECT platform.enable_row_level_security('watch.fixtures');
 
 -- A goal as we follow it. An annulled one stays as a tombstone; a goal that gets its id later is a new generation.
 CREATE TABLE watch.goals (
@@ -97,7 +97,7 @@ CREATE TABLE watch.goals (
 );
 CREATE UNIQUE INDEX goals_living ON watch.goals (tenant_id, event_id) WHERE removed_at IS NULL;
 CREATE INDEX goals_of_fixture ON watch.goals (tenant_id, fixture_id, minute, extra);
-SELECT platform.raise_wall('watch.goals');
+SELECT platform.enable_row_level_security('watch.goals');
 
 -- Every video that a search found for a goal, and what became of it.
 CREATE TABLE watch.found (
@@ -139,7 +139,7 @@ CREATE TABLE watch.found (
     ON DELETE CASCADE ON UPDATE CASCADE
 );
 CREATE INDEX found_waiting ON watch.found (tenant_id, found_at) WHERE state = 'downloaded' AND verified IS NULL;
-SELECT platform.raise_wall('watch.found');
+SELECT platform.enable_row_level_security('watch.found');
 
 -- What waits to be archived: one row for what a download run hands over at once. The id is computed, so handing it over
 -- twice changes nothing.
@@ -156,7 +156,7 @@ CREATE TABLE watch.upload_batches (
     ON DELETE CASCADE ON UPDATE CASCADE
 );
 CREATE INDEX upload_batches_waiting ON watch.upload_batches (tenant_id, event_id, generation) WHERE archived_at IS NULL;
-SELECT platform.raise_wall('watch.upload_batches');
+SELECT platform.enable_row_level_security('watch.upload_batches');
 
 -- The archive: each kept video is an artifact. One that was replaced says by whom, for as long as its goal lives.
 CREATE TABLE watch.videos (
@@ -189,7 +189,7 @@ CREATE TABLE watch.videos (
 );
 CREATE INDEX videos_of_goal ON watch.videos (tenant_id, event_id, generation, rank);
 CREATE UNIQUE INDEX videos_ranks ON watch.videos (tenant_id, event_id, generation, rank) WHERE state = 'kept';
-SELECT platform.raise_wall('watch.videos');
+SELECT platform.enable_row_level_security('watch.videos');
 
 -- Words for teams. Those that rules made, because nobody knew better, expire.
 CREATE TABLE watch.aliases (
@@ -206,7 +206,7 @@ CREATE TABLE watch.aliases (
   expires_at timestamptz,
   PRIMARY KEY (tenant_id, team_id)
 );
-SELECT platform.raise_wall('watch.aliases');
+SELECT platform.enable_row_level_security('watch.aliases');
 
 -- The clubs of a league in a season, as the feed told them last.
 CREATE TABLE watch.tracked_clubs (
@@ -217,7 +217,7 @@ CREATE TABLE watch.tracked_clubs (
   fetched_at timestamptz NOT NULL,
   PRIMARY KEY (tenant_id, league_id)
 );
-SELECT platform.raise_wall('watch.tracked_clubs');
+SELECT platform.enable_row_level_security('watch.tracked_clubs');
 
 -- How many requests the feed had from all of us: a row for each day and each minute.
 CREATE TABLE watch.feed_requests (
@@ -227,7 +227,7 @@ CREATE TABLE watch.feed_requests (
   count     integer NOT NULL,
   PRIMARY KEY (tenant_id, span, began_at)
 );
-SELECT platform.raise_wall('watch.feed_requests');
+SELECT platform.enable_row_level_security('watch.feed_requests');
 
 -- Whether the video search works, by an hourly query: one row a tenant, the last check.
 CREATE TABLE watch.search_checks (
@@ -241,7 +241,7 @@ CREATE TABLE watch.search_checks (
   failures       integer NOT NULL DEFAULT 0, -- checks in a row that failed
   PRIMARY KEY (tenant_id)
 );
-SELECT platform.raise_wall('watch.search_checks');
+SELECT platform.enable_row_level_security('watch.search_checks');
 
 -- Whether the football feed answers, by its last request for a day: one row a tenant. A failure is shown where the matches
 -- would be.
@@ -256,7 +256,7 @@ CREATE TABLE watch.feed_checks (
   failures    integer NOT NULL DEFAULT 0, -- in a row
   PRIMARY KEY (tenant_id)
 );
-SELECT platform.raise_wall('watch.feed_checks');
+SELECT platform.enable_row_level_security('watch.feed_checks');
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA watch TO touchline_app, touchline_worker;
 GRANT SELECT ON ALL TABLES IN SCHEMA watch TO touchline_readonly, touchline_system;

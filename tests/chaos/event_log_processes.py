@@ -32,7 +32,7 @@ STATE_TABLE = """
 CREATE TABLE test.written (
   tenant_id uuid NOT NULL, key text NOT NULL, number bigint NOT NULL, PRIMARY KEY (tenant_id, key)
 );
-SELECT platform.raise_wall('test.written');
+SELECT platform.enable_row_level_security('test.written');
 GRANT SELECT, INSERT, UPDATE ON test.written TO touchline_app, touchline_system;
 """
 _CLAIM = """

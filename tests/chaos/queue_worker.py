@@ -33,7 +33,7 @@ EFFECTS_TABLE = """
 CREATE SCHEMA test;
 GRANT USAGE ON SCHEMA test TO touchline_worker;
 CREATE TABLE test.effects (tenant_id uuid NOT NULL, job_id uuid NOT NULL, attempt integer NOT NULL);
-SELECT platform.raise_wall('test.effects');
+SELECT platform.enable_row_level_security('test.effects');
 GRANT SELECT, INSERT ON test.effects TO touchline_worker;
 """
 LEAVE = "INSERT INTO test.effects (tenant_id, job_id, attempt) VALUES (platform.current_tenant(), %s, %s)"

@@ -189,6 +189,6 @@ async def test_one_tenant_with_a_hundred_thousand_waiting_does_not_hold_up_anoth
         for _ in range(5):
             await harness.queue().claim([JobType.TRANSCODE], 100, thorough=False)
             job = await harness.of(new_tenant()).enqueue()
-            # The lane may be up to a batch ahead of what it says; then it is the newcomer's turn.
+            # The band may be up to a batch ahead of what it says; then it is the newcomer's turn.
             claimed = await harness.queue().claim([JobType.TRANSCODE], 102, thorough=False)
             assert job.id in {each.id for each in claimed}

@@ -32,7 +32,7 @@ CREATE TABLE test.effects (
   effect_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   tenant_id uuid NOT NULL, key text NOT NULL, number bigint NOT NULL, position bigint NOT NULL
 );
-SELECT platform.raise_wall('test.effects');
+SELECT platform.enable_row_level_security('test.effects');
 GRANT SELECT, INSERT ON test.effects TO touchline_app, touchline_system;
 """
 _INSERT = "INSERT INTO test.effects (tenant_id, key, number, position) VALUES (%s, %s, %s, %s)"

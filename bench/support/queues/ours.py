@@ -73,7 +73,7 @@ async def drain(url: str, batch: int) -> None:
 async def _left(database: Database) -> bool:
     async with database.transaction(TENANT) as transaction:
         found = await transaction.connection.execute(
-            "SELECT EXISTS (SELECT 1 FROM process.jobs WHERE lane IS NOT NULL)"
+            "SELECT EXISTS (SELECT 1 FROM process.jobs WHERE band IS NOT NULL)"
         )
         [(left,)] = await found.fetchall()
     return left

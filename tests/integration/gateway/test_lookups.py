@@ -81,7 +81,7 @@ CASES = {
 # They are fired, or called by those that are: nobody may execute them.
 TRIGGERS = {
     "process.fail_children_at_commit",
-    "process.lane_of",
+    "process.priority_band_of",
     "process.place_job",
     "process.record_priority",
     "process.record_transitions",

@@ -445,7 +445,7 @@ async def test_a_trace_is_short(harness: QueueHarness, how: str) -> None:
         ("revision", 2**63 - 1),
         ("start_tag", 2**63 - 1),
         ("place", -(2**63)),
-        ("lane", 2**31 - 1),
+        ("band", 2**31 - 1),
         ("parked", "parent"),
         ("was", "done"),
     ],

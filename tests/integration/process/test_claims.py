@@ -163,7 +163,7 @@ async def test_what_an_old_transaction_still_sees_is_not_read_again(
 
 
 async def test_what_committed_late_is_found_by_a_thorough_claim(harness: QueueHarness) -> None:
-    """It got its turn when it was added; by its commit the lane had moved on."""
+    """It got its turn when it was added; by its commit the band had moved on."""
     quiet = harness.of(new_tenant())
     video_id = await quiet.video()
     await flood(harness, 400)
@@ -189,9 +189,9 @@ async def test_delayed_jobs_come_when_they_are_due(harness: QueueHarness) -> Non
 
 async def test_the_place_is_not_the_writers_to_set(harness: QueueHarness) -> None:
     job = await harness.enqueue()
-    before = await harness.execute("SELECT lane, parked, start_tag, place FROM process.jobs")
-    await harness.execute("UPDATE process.jobs SET lane = 9, parked = 'time', start_tag = -5, place = -5")
-    assert await harness.execute("SELECT lane, parked, start_tag, place FROM process.jobs") == before
+    before = await harness.execute("SELECT band, parked, start_tag, place FROM process.jobs")
+    await harness.execute("UPDATE process.jobs SET band = 9, parked = 'time', start_tag = -5, place = -5")
+    assert await harness.execute("SELECT band, parked, start_tag, place FROM process.jobs") == before
     assert (await claim_one(harness.queue())).id == job.id
 
 
@@ -204,7 +204,7 @@ async def test_the_plan_of_a_claim_is_its_index(harness: QueueHarness, postgres_
             await connection.execute(forget)
         await connection.execute("SET LOCAL ROLE touchline_definer")
         cursor = await connection.execute(
-            "EXPLAIN SELECT id FROM process.jobs WHERE lane = 1 AND (start_tag, place) >= (0, 0)"
+            "EXPLAIN SELECT id FROM process.jobs WHERE band = 1 AND (start_tag, place) >= (0, 0)"
             " ORDER BY start_tag, place LIMIT 10 FOR UPDATE SKIP LOCKED"
         )
         plan = "\n".join(line for (line,) in await cursor.fetchall())

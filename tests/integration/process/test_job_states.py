@@ -89,10 +89,10 @@ async def test_the_fence_is_not_the_writers_to_set(harness: QueueHarness) -> Non
 async def test_neither_its_place_nor_what_it_was_is_the_writers_to_set(harness: QueueHarness) -> None:
     job, books = (
         await harness.enqueue(),
-        "SELECT attempt, lane, parked, start_tag, place FROM process.jobs WHERE id = %(id)s",
+        "SELECT attempt, band, parked, start_tag, place FROM process.jobs WHERE id = %(id)s",
     )
     [before] = await harness.execute(books, id=job.id)
-    forged = "attempt = 7, lane = NULL, parked = 'time', start_tag = 7, place = 7, was = 'failed'"
+    forged = "attempt = 7, band = NULL, parked = 'time', start_tag = 7, place = 7, was = 'failed'"
     await harness.execute(
         f"UPDATE process.jobs SET status = 'processing', {LOCK}, {forged} WHERE id = %(id)s", id=job.id
     )

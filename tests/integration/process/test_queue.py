@@ -291,7 +291,7 @@ async def test_nobody_looks_for_leases_where_another_does_and_what_that_one_leav
     taken = [job.id for _ in range(2) if (job := await living.reclaim())]
     assert {first[0].id, *taken} == jobs
     assert await living.reclaim() is None
-    assert await harness.execute("SELECT 1 FROM process.slips") == []
+    assert await harness.execute("SELECT 1 FROM process.job_claims") == []
 
 
 async def test_a_job_that_kills_its_workers_ends_after_four_runs(harness: QueueHarness) -> None:

@@ -87,7 +87,7 @@ CREATE TABLE IF NOT EXISTS platform.migrations (
 _IS_KNOWN = "SELECT to_regclass('platform.migrations') IS NOT NULL"
 _APPLIED = "SELECT schema_name, sha256 FROM platform.migrations ORDER BY schema_name"
 _RECORD = "INSERT INTO platform.migrations (schema_name, sha256) VALUES (%s, %s)"
-_TABLES_WITHOUT_POLICY = "SELECT table_name::text FROM platform.unwalled_tables ORDER BY 1"
+_TABLES_WITHOUT_POLICY = "SELECT table_name::text FROM platform.unsecured_tables ORDER BY 1"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -58,7 +58,7 @@ STATE: LiteralString = """
 -- the index jobs_active; of a longer queue the last sample of the watch: every worker asks this every few seconds.
 WITH active AS MATERIALIZED (
   SELECT job_type, status, run_at FROM process.jobs
-   WHERE lane IS NOT NULL OR parked IS NOT NULL ORDER BY tenant_id, unique_key LIMIT %(most)s
+   WHERE band IS NOT NULL OR parked IS NOT NULL ORDER BY tenant_id, unique_key LIMIT %(most)s
 ), few AS MATERIALIZED (
   SELECT count(*) < %(most)s AS all_seen FROM active
 ), seen AS (
@@ -132,8 +132,8 @@ _OF_TENANT: LiteralString = "tenant_id = (SELECT platform.current_tenant())"
 _OF_EACH: LiteralString = "tenant_id = tenants.tenant_id AND (%(tenant)s::uuid IS NULL OR tenant_id = %(tenant)s)"
 _STATES: dict[JobStatus | None, LiteralString] = {
     None: "",
-    JobStatus.QUEUED: "AND status = 'queued' AND (lane IS NOT NULL OR parked IS NOT NULL)",
-    JobStatus.PROCESSING: "AND status = 'processing' AND id IN (SELECT unnest(jobs) FROM process.slips)",
+    JobStatus.QUEUED: "AND status = 'queued' AND (band IS NOT NULL OR parked IS NOT NULL)",
+    JobStatus.PROCESSING: "AND status = 'processing' AND id IN (SELECT unnest(jobs) FROM process.job_claims)",
     JobStatus.DONE: "AND status = 'done'",
     JobStatus.FAILED: "AND status = 'failed' AND dead",
 }
@@ -298,7 +298,7 @@ SELECT id FROM process.jobs
 ALIVE: LiteralString = """
 -- Those that failed and will be retried.
 SELECT id FROM process.jobs
- WHERE tenant_id = (SELECT platform.current_tenant()) AND (lane IS NOT NULL OR parked IS NOT NULL)
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND (band IS NOT NULL OR parked IS NOT NULL)
    AND job_type::text = %(job_type)s AND payload #>> '{error,type}' = %(error_type)s
    AND (%(after)s::uuid IS NULL OR id > %(after)s)
  ORDER BY id
@@ -348,9 +348,9 @@ SELECT job_type, to_timestamp(floor(extract(epoch FROM sampled_at) / %(step_s)s)
 UNION ALL
 SELECT job_type::text, now(),
        count(*) FILTER (WHERE status = 'queued'), count(*) FILTER (WHERE status = 'processing'),
-       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE status = 'queued' AND lane IS NOT NULL)), 0)
+       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE status = 'queued' AND band IS NOT NULL)), 0)
   FROM process.jobs
- WHERE tenant_id = (SELECT platform.current_tenant()) AND (lane IS NOT NULL OR parked IS NOT NULL)
+ WHERE tenant_id = (SELECT platform.current_tenant()) AND (band IS NOT NULL OR parked IS NOT NULL)
  GROUP BY 1
  ORDER BY 1, 2
 """

@@ -296,9 +296,9 @@ SAMPLE: LiteralString = """
 INSERT INTO process.job_samples (tenant_id, job_type, sampled_at, queued, processing, oldest_s)
 SELECT tenant_id, job_type::text, date_trunc('minute', now()),
        count(*) FILTER (WHERE status = 'queued'), count(*) FILTER (WHERE status = 'processing'),
-       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE status = 'queued' AND lane IS NOT NULL)), 0)
+       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE status = 'queued' AND band IS NOT NULL)), 0)
   FROM process.jobs
- WHERE lane IS NOT NULL OR parked IS NOT NULL -- queued or processing
+ WHERE band IS NOT NULL OR parked IS NOT NULL -- queued or processing
  GROUP BY tenant_id, job_type
 ON CONFLICT DO NOTHING
 """
@@ -308,11 +308,11 @@ MEASURE: LiteralString = """
 SELECT tenant_id, job_type::text,
        count(*) FILTER (WHERE status = 'done' AND finished_at > now() - interval '1 hour') AS done,
        count(*) FILTER (WHERE status = 'failed' AND finished_at > now() - interval '1 hour') AS failed,
-       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE status = 'queued' AND lane IS NOT NULL)), 0)
+       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE status = 'queued' AND band IS NOT NULL)), 0)
          ::float AS oldest_s,
        count(*) FILTER (WHERE status = 'failed') AS dead
   FROM process.jobs
- WHERE (lane IS NOT NULL OR parked IS NOT NULL) -- queued or processing
+ WHERE (band IS NOT NULL OR parked IS NOT NULL) -- queued or processing
     OR (dead AND finished_at > now() - interval '7 days')
     OR finished_at > now() - interval '1 hour'
  GROUP BY tenant_id, job_type

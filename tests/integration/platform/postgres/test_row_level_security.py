@@ -22,7 +22,7 @@ PROBE_TABLE = """
 CREATE SCHEMA test;
 GRANT USAGE ON SCHEMA test TO touchline_app, touchline_worker, touchline_readonly, touchline_system;
 CREATE TABLE test.probes (tenant_id uuid NOT NULL, value text NOT NULL);
-SELECT platform.raise_wall('test.probes');
+SELECT platform.enable_row_level_security('test.probes');
 GRANT SELECT, INSERT, UPDATE, DELETE ON test.probes TO touchline_app, touchline_worker, touchline_system;
 GRANT SELECT ON test.probes TO touchline_readonly;
 """
@@ -126,8 +126,8 @@ async def test_thousands_of_interleavings_through_few_connections_leak_nothing(a
 
         plan = [(chance.choice(tenants), chance.randrange(6)) for _ in range(4000)]
         async with asyncio.TaskGroup() as group:
-            for lane in range(12):
-                group.create_task(in_turn([visit(*step) for step in plan[lane::12]]))
+            for first in range(12):
+                group.create_task(in_turn([visit(*step) for step in plan[first::12]]))
 
 
 async def test_another_tenants_events_do_not_exist(any_postgres: PostgresEndpoint) -> None:
